@@ -45,12 +45,22 @@ struct RunPage {
   std::string with_events = {};             // that makes it with its events
 };
 std::string run_page(const RunPage& page);
+// What that page is made of, for programs: "psim.report/1" with the run's `name`, its `sentences`, `facts`,
+// `curves`, `summary` and `drawn`, the numbers of charts and time line.
+Json run_document(const RunPage& page);
+
+// The playground: sliders for `controls`, each {name, label, doc, values, usual}, and what comes of two settings
+// side by side. `data` also has "results" where they are there already, by the values of all controls, joined by
+// blanks; without them the page asks the server that it comes from.
+std::string play_page(const Json& data);
 
 // Parts of a page.
 struct Sheet {
   std::string title, body;
   Json data;
-  std::string script;  // behind the one that all pages have
+  std::string script;      // behind the one that all pages have
+  std::string style = {};  // likewise
+  bool asks = false;       // the server that it comes from
 };
 std::string html_of(const Sheet& sheet);
 

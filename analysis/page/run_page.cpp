@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/page/parts.hpp"
+#include "analysis/page/play_parts.hpp"
 #include "analysis/page/run_parts.hpp"
 
 namespace psim::analysis {
@@ -130,6 +131,19 @@ std::string run_answer(const RunView& view) {
       out += fmt::format("<p>{}</p>", escaped(sentence.get<std::string>()));
   }
   return out;
+}
+
+Json run_document(const RunPage& page) {
+  return {
+      {"schema", "psim.report/1"},
+      {"name", name_of_run(page.summary)},
+      {"sentences", page.why.contains("sentences") ? page.why["sentences"] : Json::array()},
+      {"stuck", page.summary["stuck"]},
+      {"facts", facts_of({&page.summary})},
+      {"curves",
+       {{"loss", curve_of(page.summary, "loss", 1)}, {"accuracy", curve_of(page.summary, "accuracy", 100)}}},
+      {"summary", page.summary},
+      {"drawn", run_data({.page = page, .numbers = Numbers(page.summary)})}};
 }
 
 std::string run_page(const RunPage& page) {

@@ -30,7 +30,8 @@ constexpr const char script[] =
 
 std::string html_of(const Sheet& sheet) {
   return fmt::format(frame, fmt::arg("title", escaped(sheet.title)), fmt::arg("licence", licence),
-                     fmt::arg("style", fmt::format("{}\n{}", chart_style, style)),
+                     fmt::arg("style", fmt::format("{}\n{}\n{}", chart_style, style, sheet.style)),
+                     fmt::arg("connect", sheet.asks ? "; connect-src 'self'" : ""),
                      fmt::arg("body", sheet.body), fmt::arg("data", script_json(sheet.data)),
                      fmt::arg("script", fmt::format("{}\n{}\n{}", charts, script, sheet.script)));
 }

@@ -37,7 +37,10 @@ std::vector<fs::path> scenarios_in(const fs::path& folder) {
 }  // namespace
 
 LoadRequest load_request(const Command& command, Diagnostics& diagnostics) {
-  LoadRequest request{.path = command.scenario, .overrides = {}, .data_dirs = data_folders(command)};
+  LoadRequest request{.path = command.scenario,
+                      .overrides = {},
+                      .data_dirs = data_folders(command),
+                      .without_files = command.no_files};
   const auto reject = [&diagnostics](const char* code, Source source, const char* message, const char* label,
                                      const char* help) {
     const auto end = static_cast<std::uint32_t>(source.text.size() + 1);

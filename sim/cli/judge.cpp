@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,11 +25,10 @@ namespace {
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
                             double limit, const std::atomic<int>& stopped_by) {
   const int out_file = open_for_writing(out), log_file = open_for_writing(log);
-  const pid_t child = start_psim(std::move(words), out_file, log_file);
+  const pid_t child =
+      start_psim(std::move(words), out_file, log_file, {.cpu_seconds = static_cast<std::uint64_t>(limit)});
   close(out_file);
   close(log_file);
-  const rlimit seconds{.rlim_cur = static_cast<rlim_t>(limit), .rlim_max = static_cast<rlim_t>(limit) + 1};
-  prlimit(child, RLIMIT_CPU, &seconds, nullptr);
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ends{.fd = handle, .events = POLLIN, .revents = 0};
   constexpr int slice = 50;        // milliseconds

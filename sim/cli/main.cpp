@@ -185,6 +185,11 @@ const Subcommand subcommands[] = {
        add_run_options(app, a.command);
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
+       app->add_flag("--no-files", a.command.no_files,
+                     "Find no file that the scenario names: for scenarios of people you do not know.");
+       app->add_option("--progress", a.command.progress,
+                       "auto: a line on a terminal; json: a JSON document per line on stderr, for programs.")
+           ->check(one_of({"auto", "json"}));
      },
      [](const Asked& a) { return run(complete(a.command, "")); }},
     {"compare", "Run a scenario's [compare] axes and seeds, and compare the results.",
@@ -357,6 +362,7 @@ int main(int argc, char** argv) {
   std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
   std::ranges::for_each(see_subcommands(), add);
   std::ranges::for_each(all.subspan(2, all.size() - 4), add);
+  std::ranges::for_each(play_subcommands(), add);
   std::ranges::for_each(lab_subcommands(), add);
   std::ranges::for_each(all.last(2), add);
   return guarded([&] {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,17 @@ int open_for_writing(const std::filesystem::path& path) {
   return file;
 }
 
-pid_t start_psim(std::vector<std::string> words, int out, int err) {
+namespace {
+
+// With system calls only: between fork and the new program.
+void limit(__rlimit_resource what, std::uint64_t most, std::uint64_t grace = 0) {
+  const rlimit both{.rlim_cur = most, .rlim_max = most + grace};
+  if (most > 0) setrlimit(what, &both);
+}
+
+}  // namespace
+
+pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits& limits) {
   words.insert(words.begin(), "psim");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -36,6 +47,10 @@ pid_t start_psim(std::vector<std::string> words, int out, int err) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
+  limit(RLIMIT_CPU, limits.cpu_seconds, 1);
+  limit(RLIMIT_AS, limits.address_space);
+  limit(RLIMIT_FSIZE, limits.file_bytes);
+  if (!limits.folder.empty() && chdir(limits.folder.c_str()) != 0) _exit(127);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   execv("/proc/self/exe", argv.data());

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,9 +14,17 @@ namespace psim::cli {
 // std::filesystem::filesystem_error.
 int open_for_writing(const std::filesystem::path& path);
 
+// What a process may use at most. 0: no less than this one.
+struct Limits {
+  std::uint64_t cpu_seconds = 0;    // of a processor's time; then SIGXCPU
+  std::uint64_t address_space = 0;  // bytes; then it gets no more memory
+  std::uint64_t file_bytes = 0;     // of each file; then SIGXFSZ
+  std::string folder = {};          // that it works in; empty: this one
+};
+
 // Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. It ends when the thread ends that
 // started it, even if that is killed.
-pid_t start_psim(std::vector<std::string> words, int out, int err);
+pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits& limits = {});
 
 // The machine and this process' number in it: no other process that sees the same files has this name now.
 std::string process_name();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "sim/cli/talk.hpp"
 #include "sim/record/event.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 class Progress final : public EventSink {
  public:
-  explicit Progress(const LoadedScenario& loaded);
+  Progress(const LoadedScenario& loaded, bool as_json);
   void on(const Event& event, std::uint64_t hash) override;
   void erase() const {
     if (drawn_) say("\r\033[K");
@@ -24,7 +25,7 @@ class Progress final : public EventSink {
  private:
   void draw(const Event& event);
 
-  bool visible_;
+  bool as_json_, visible_;
   bool drawn_ = false;
   std::uint64_t events_ = 0;
   std::int64_t updates_ = 0, steps_done_ = 0;
@@ -33,8 +34,11 @@ class Progress final : public EventSink {
   double begin_, last_drawn_;
 };
 
-Progress::Progress(const LoadedScenario& loaded)
-    : visible_(isatty(STDERR_FILENO) != 0), begin_(host_seconds()), last_drawn_(begin_) {
+Progress::Progress(const LoadedScenario& loaded, bool as_json)
+    : as_json_(as_json),
+      visible_(as_json || isatty(STDERR_FILENO) != 0),
+      begin_(host_seconds()),
+      last_drawn_(begin_) {
   const auto add = [this](const Scenario& scenario, const DataSplit* data) {
     if (const auto steps = steps_of(scenario, data != nullptr ? data->train.size() : 0))
       steps_in_all_ += static_cast<double>(*steps) * static_cast<double>(scenario.cluster.workers);
@@ -60,10 +64,15 @@ void Progress::on(const Event& event, std::uint64_t) {
 void Progress::draw(const Event& event) {
   double share = steps_in_all_ > 0 ? static_cast<double>(steps_done_) / steps_in_all_ : 0;
   if (duration_ > 0) share = std::max(share, event.at / duration_);
+  share = std::min(share, 1.0);
+  const double to_go = share > 0 ? (last_drawn_ - begin_) * (1 / share - 1) : 0;
+  if (as_json_) {
+    nlohmann::ordered_json line{{"sim_time_s", event.at}, {"updates", updates_}};
+    if (share > 0) line.update({{"share", share}, {"seconds_to_go", to_go}});
+    return say("{}\n", line.dump());
+  }
   std::string line = fmt::format("simulated {:.3f} s, {} updates", event.at, updates_);
-  if (share > 0)
-    line += fmt::format(", {:.0f} %, {} to go", 100 * std::min(share, 1.0),
-                        time_text((last_drawn_ - begin_) * (1 / share - 1)));
+  if (share > 0) line += fmt::format(", {:.0f} %, {} to go", 100 * share, time_text(to_go));
   say("\r\033[K{}", line);
   drawn_ = true;
 }
@@ -81,8 +90,8 @@ std::string time_text(double seconds) {
 }
 
 RunResult simulate_with_progress(const LoadedScenario& loaded, const RunOptions& options,
-                                 std::vector<EventSink*> sinks) {
-  Progress progress(loaded);
+                                 std::vector<EventSink*> sinks, bool as_json) {
+  Progress progress(loaded, as_json);
   sinks.push_back(&progress);
   RunResult result = simulate(loaded, options, sinks);
   progress.erase();

@@ -1,5 +1,4 @@
-// Runs a scenario with one line on stderr while it goes on, when stderr is a terminal; at most ten times a
-// second.
+// Runs a scenario and says on stderr, at most ten times a second, how far it is.
 #pragma once
 
 #include <string>
@@ -15,7 +14,9 @@ double host_seconds();
 // "50 s", "12 min", "3.5 h": as exact as an estimate.
 std::string time_text(double seconds);
 
+// One line, drawn anew, when stderr is a terminal. `as_json`: instead of that lines of JSON, whatever stderr is,
+// with `sim_time_s`, `updates`, and where they are known `share` and `seconds_to_go`.
 RunResult simulate_with_progress(const LoadedScenario& loaded, const RunOptions& options,
-                                 std::vector<EventSink*> sinks);
+                                 std::vector<EventSink*> sinks, bool as_json = false);
 
 }  // namespace psim::cli

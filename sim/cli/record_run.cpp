@@ -36,6 +36,10 @@ RunOptions options_of(const Command& command) {
   return {.threads = thread_count(command.threads), .context = command.context};
 }
 
+RunResult progressing(const Command& command, const LoadedScenario& loaded, std::vector<EventSink*> sinks) {
+  return simulate_with_progress(loaded, options_of(command), std::move(sinks), command.progress == "json");
+}
+
 // The run goes into a folder of its own beside `dir` and is moved there when it is complete.
 Json simulate_into(const fs::path& dir, const Command& command, const LoadedScenario& loaded,
                    const RunIdentity& identity) {
@@ -45,7 +49,7 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   Json summary;
   {
     RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario);
-    const RunResult result = simulate_with_progress(loaded, options_of(command), {&file});
+    const RunResult result = progressing(command, loaded, {&file});
     summary = make_summary(identity, loaded.scenario, result);
     const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
                                                   {"psim", version_text()},
@@ -88,7 +92,7 @@ LoadedScenario load_for_run(const Command& command) {
 
 Json make_and_record(const Command& command, const LoadedScenario& loaded, const RunIdentity& identity) {
   if (!command.out.empty()) return simulate_into(folder_named(command.out), command, loaded, identity);
-  return make_summary(identity, loaded.scenario, simulate_with_progress(loaded, options_of(command), {}));
+  return make_summary(identity, loaded.scenario, progressing(command, loaded, {}));
 }
 
 }  // namespace psim::cli

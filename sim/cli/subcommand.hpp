@@ -8,6 +8,7 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/lab/commands.hpp"
+#include "sim/cli/play/commands.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/study/archive.hpp"
 #include "sim/cli/study/shelf.hpp"
@@ -27,6 +28,8 @@ struct Asked {
   WhatIfCommand what_if;
   LabCommand lab;
   GradeCommand grade;
+  NewCommand made;
+  ServeCommand serve;
   bool bibtex = false;
   std::string directory;
   std::vector<std::string> words;
@@ -43,5 +46,7 @@ struct Subcommand {
 std::span<const Subcommand> see_subcommands();
 // Those of the course.
 std::span<const Subcommand> lab_subcommands();
+// The first scenario, and the playground.
+std::span<const Subcommand> play_subcommands();
 
 }  // namespace psim::cli

@@ -114,6 +114,7 @@ std::optional<Document> read_document(const std::string& path, Diagnostics& diag
 }
 
 std::vector<fs::path> search_path(const LoadRequest& request) {
+  if (request.without_files) return {};
   std::vector<fs::path> dirs = request.data_dirs;
   const fs::path folder = fs::path(request.path).parent_path();
   dirs.push_back(folder.empty() ? fs::path(".") : folder);
@@ -211,6 +212,13 @@ std::optional<fs::path> find_file(const LoadRequest& request, const std::string&
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
                                               const Reading& reading, const Check& check) {
   if (!can_load(check)) return nullptr;
+  const DataSource source = scenario.data.source;
+  if (request.without_files &&
+      (source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx)) {
+    check.add_data({"data.source"}, "this reads files, and --no-files finds none", "this source",
+                   "digits is built in, and blobs, spirals, teacher and clicks are generated");
+    return nullptr;
+  }
   const std::optional<DataShape> known = known_shape(scenario.data);
   const auto look = [&](const DataShape& shape) {
     adapt_to(shape, scenario.model);

@@ -38,6 +38,7 @@ struct LoadRequest {
   std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
   DataCache* cache = nullptr;
   bool without_data = false;           // data that can be generated are not: for those who only check
+  bool without_files = false;          // finds no file that the scenario names: for those of strangers
   std::vector<Override> axes = {};     // more axes for [compare], or others for those that it has
   std::vector<AxisChoice> point = {};  // the run of the comparison that is wanted; none: the file as it is
   std::vector<Override> last = {};     // what goes before everything else

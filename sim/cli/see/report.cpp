@@ -92,8 +92,8 @@ int report_study(const fs::path& dir, const std::string& out) {
   return done;
 }
 
-int report_run(const fs::path& dir, const std::string& out) {
-  const fs::path target = page_target(dir, out);
+int report_run(const fs::path& dir, const std::string& out, bool json) {
+  const fs::path target = json ? fs::path() : page_target(dir, out);
   const Json summary = summary_in(dir);
   say_if_changed(dir);
   for (const char* name : {"bytes_by_kind", "bytes_sent", "curve", "notes", "scenario", "sim_time_s", "stuck",
@@ -115,7 +115,8 @@ int report_run(const fs::path& dir, const std::string& out) {
     page.record = &*record;
     page.timeline = &*timeline;
   }
-  put_page(target, analysis::run_page(page));
+  if (json) fmt::print("{}\n", analysis::run_document(page).dump());
+  else put_page(target, analysis::run_page(page));
   return done;
 }
 
@@ -149,10 +150,15 @@ void write_study_page(const StudyFolder& folder, const analysis::Study& study,
                                          .arms = arms_of(folder.dir / file, study.arm_axis)}));
 }
 
-int report(const std::string& name, const std::string& out) {
+int report(const std::string& name, const std::string& out, bool json) {
   const fs::path dir = run_or_study(name);
-  if (is_study(dir)) return report_study(dir, out);
-  if (runs_shelf().holds(dir)) return about_run(dir, [&] { return report_run(dir, out); });
+  if (is_study(dir)) {
+    if (json)
+      throw Refused(fmt::format("{} is a study", dir.string()),
+                    fmt::format("{} is one JSON document already", (dir / "study.json").string()));
+    return report_study(dir, out);
+  }
+  if (runs_shelf().holds(dir)) return about_run(dir, [&] { return report_run(dir, out, json); });
   throw Refused(fmt::format("{} is neither a run nor a study", dir.string()),
                 "`psim runs` and `psim studies` list those that there are");
 }

@@ -104,8 +104,11 @@ const Subcommand subcommands[] = {
        app->add_option("-o,--out", a.command.out,
                        "The file, instead of report.html in the run's or study's folder.")
            ->check(not_empty());
+       app->add_flag("--json", a.command.json,
+                     "Of a run: print what the page is made of as one JSON document.")
+           ->excludes("--out");
      },
-     [](const Asked& a) { return report(a.directory, a.command.out); }},
+     [](const Asked& a) { return report(a.directory, a.command.out, a.command.json); }},
     {"what-if", "Say what a run would have been with something changed: predicted, and run again.",
      "  psim what-if latest                                what would help most\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two\n"

@@ -42,8 +42,9 @@ struct ExportCommand {
 };
 int export_one(const ExportCommand& asked);
 
-// An HTML page of the run or study that `name` means, at `out` or else in its folder.
-int report(const std::string& name, const std::string& out);
+// An HTML page of the run or study that `name` means, at `out` or else in its folder. `json`: of a run, what
+// the page would be made of, on stdout.
+int report(const std::string& name, const std::string& out, bool json);
 // The options of `what-if`.
 struct WhatIfCommand {
   std::string run;

@@ -1,0 +1,80 @@
+// What a page says of a run in a few numbers.
+#include <array>
+#include <cmath>
+
+#include "analysis/page/parts.hpp"
+#include "analysis/page/play_parts.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr double mostly_right = 0.9;
+
+// When the curve first was that right; null: never.
+Json time_until_right(const Json& summary) {
+  for (const Json& point : summary["curve"]) {
+    const Json accuracy = point.value("accuracy", Json());
+    if (accuracy.is_number() && accuracy.get<double>() >= mostly_right) return point["sim_time_s"];
+  }
+  return nullptr;
+}
+
+struct Kind {
+  const char *name, *pointer;  // of summary.json; none: the time until most are right
+  Shape shape;
+  const char* doc;
+};
+constexpr std::array<Kind, 11> told_facts{{
+    {"until 90 % are right", "", as_seconds, "simulated time until the curve is at 90 % for the first time"},
+    {"length of the run", "/sim_time_s", as_seconds, "simulated time until the last worker is through"},
+    {"updates", "/updates", {.digits = 6}, "versions of the weights"},
+    {"right in the end",
+     "/final/accuracy",
+     {.scale = 100, .decimals = 1, .unit = " %"},
+     "of samples that were not trained on"},
+    {"loss in the end", "/final/loss", {}, "over the same samples"},
+    {"workers compute", "/time/compute_share", as_percent, "of all workers' time"},
+    {"workers wait", "/time/wait_share", as_percent, "of all workers' time; for others"},
+    {"network", "/time/network_share", as_percent, "of all workers' time: a message is on its way"},
+    {"staleness", "/staleness/mean", {}, "updates that a gradient is old when it is applied, in the mean"},
+    {"ahead at most", "/clock_gap/max", {.unit = " clocks"}, "of the slowest worker"},
+    {"sent", "/bytes_sent", as_megabytes, "by all nodes"},
+}};
+
+Json value_in(const Kind& kind, const Json& summary) {
+  if (*kind.pointer == '\0') return time_until_right(summary);
+  const Json::json_pointer at(kind.pointer);
+  return summary.contains(at) ? summary.at(at) : Json();
+}
+
+}  // namespace
+
+Json facts_of(const std::vector<const Json*>& summaries) {
+  Json facts = Json::array();
+  for (const Kind& kind : told_facts) {
+    double sum = 0;
+    bool all = !summaries.empty();
+    for (const Json* summary : summaries) {
+      const Json value = value_in(kind, *summary);
+      all = all && value.is_number();
+      if (value.is_number()) sum += value.get<double>();
+    }
+    const Json mean = all ? Json(sum / static_cast<double>(summaries.size())) : Json();
+    facts.push_back(
+        {{"name", kind.name}, {"value", mean}, {"text", shown(mean, kind.shape)}, {"doc", kind.doc}});
+  }
+  return facts;
+}
+
+Json curve_of(const Json& summary, const char* what, double scale) {
+  Json x = Json::array(), mean = Json::array();
+  for (const Json& point : summary["curve"]) {
+    const Json value = point.value(what, Json());
+    if (!value.is_number()) continue;
+    x.push_back(point["sim_time_s"]);
+    mean.push_back(value.get<double>() * scale);
+  }
+  return {{"x", std::move(x)}, {"mean", std::move(mean)}, {"low", Json::array()}, {"high", Json::array()}};
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,208 @@
+// The playground: settings of two sides, what comes of them, and the address that has them all.
+"use strict";
+{
+  const source = data.results ? new GridSource(data.results, data.controls) : new LiveSource();
+  const known = new Map(data.controls.map((control) => [control.name, control]));
+  const at = (id) => document.getElementById(id);
+  const usual = () => Object.fromEntries(data.controls.map((control) => [control.name, control.usual]));
+  let measure = "accuracy";
+
+  // "workers:8,crash:server"; what is as usual is left out.
+  const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${c.name}:${settings[c.name]}`).join(",");
+  function readSettings(text) {
+    const settings = usual();
+    for (const part of (text || "").split(",")) {
+      const colon = part.indexOf(":"), control = known.get(part.slice(0, colon)), value = part.slice(colon + 1);
+      if (control && control.values.includes(value)) settings[control.name] = value;
+    }
+    return settings;
+  }
+  function readAddress() {
+    const parts = new URLSearchParams(location.hash.slice(1));
+    const begin = data.begin || [{}, {}];
+    const side = (name, number) => (parts.has(name) ? readSettings(parts.get(name)) : { ...usual(), ...begin[number] });
+    return { sides: [side("a", 0), side("b", 1)], hidden: new Set((parts.get("hide") || "").split(",")), hide: parts.get("hide") };
+  }
+
+  class Side {
+    constructor(number, settings, hidden) {
+      this.number = number;
+      this.settings = settings;
+      this.how = element("div", { class: "how", role: "status" });
+      this.inputs = new Map();
+      this.host = element("div", { class: `side s${number}` },
+        element("h2", {}, "AB"[number]), ...data.controls.filter((c) => !hidden.has(c.name)).map((c) => this.control(c)), this.how);
+      at("sides").append(this.host);
+      this.showSettings();
+    }
+
+    control(control) {
+      const id = `${control.name}-${this.number}`;
+      const isScale = control.values.length > 5 || control.values.every((value) => /^[\d.]+\D*$/.test(value));
+      const input = isScale
+        ? element("input", { id, type: "range", min: 0, max: control.values.length - 1, step: 1 })
+        : element("select", { id }, ...control.values.map((value) => element("option", { value }, value)));
+      const shown = isScale ? element("output", { for: id }) : "";
+      input.addEventListener("input", () => this.choose(control.name, isScale ? control.values[input.value] : input.value));
+      const row = element("div", { class: "setting", title: control.doc }, element("label", { for: id }, control.label), input, shown);
+      this.inputs.set(control.name, { control, input, shown, row, isScale });
+      return row;
+    }
+
+    choose(name, value) {
+      this.settings[name] = value;
+      this.showSettings();
+      writeAddress();
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => this.go({ settings: this.settings }), source.isLive ? 120 : 0);
+    }
+
+    showSettings() {
+      for (const [name, { control, input, shown, row, isScale }] of this.inputs) {
+        const value = this.settings[name];
+        input.value = isScale ? control.values.indexOf(value) : value;
+        if (isScale) {
+          shown.textContent = value;
+          input.setAttribute("aria-valuetext", value);
+        }
+        const counts = !control.when || control.when.every(([other, needed]) => this.settings[other] === needed);
+        row.classList.toggle("idle", !counts);
+        input.disabled = !counts;
+      }
+    }
+
+    async go(request) {
+      if (this.asked) this.asked.abort();
+      const asked = this.asked = new AbortController();
+      this.host.classList.add("busy");
+      at("compared").classList.add("stale");
+      try {
+        const made = await source.run(request, (said) => this.tell(said), asked.signal);
+        if (asked !== this.asked) return;
+        this.made = made;
+        this.how.className = "how";
+        this.how.replaceChildren(element("p", {}, made.result.name || ""), ...(made.result.stuck || []).map((text) => element("p", {}, "Stuck: " + text)));
+      } catch (error) {
+        if (asked !== this.asked) return;
+        this.made = null;
+        this.how.className = "how wrong";
+        this.how.replaceChildren(element("pre", {}, error.message));
+      }
+      this.host.classList.remove("busy");
+      if (sides.every((side) => !side.host.classList.contains("busy"))) at("compared").classList.remove("stale");
+      drawResults();
+    }
+
+    tell(said) {
+      if (said.scenario) this.scenario = said.scenario;
+      const bar = element("progress", { max: 1 });
+      let text = "running";
+      if (said.waiting !== undefined) text = `${said.waiting} runs are before this one`;
+      if (said.progress) {
+        if (said.progress.share) bar.value = said.progress.share;
+        text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} updates`;
+      }
+      this.how.className = "how";
+      this.how.replaceChildren(bar, element("p", {}, text));
+    }
+  }
+
+  function writeAddress() {
+    const parts = sides.map((side, i) => `${"ab"[i]}=${written(side.settings)}`);
+    if (first.hide) parts.push("hide=" + first.hide);
+    history.replaceState(null, "", "#" + parts.join("&"));
+  }
+
+  const ready = () => sides.filter((side) => side.made);
+
+  function drawFacts() {
+    const shown = ready();
+    const names = shown.length ? shown[0].made.result.facts.map((fact) => fact.name) : [];
+    const fact = (side, name) => side.made.result.facts.find((one) => one.name === name);
+    const ratio = (name) => {
+      const [a, b] = shown.map((side) => fact(side, name).value);
+      return a > 0 && b > 0 ? rounded(Number((b / a).toPrecision(3))) + "\u00d7" : "";
+    };
+    const head = element("tr", {}, element("td", {}), ...shown.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])),
+      ...(shown.length === 2 ? [element("th", { scope: "col", class: "number" }, "B over A")] : []));
+    at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...names.map((name) => element("tr", {},
+      element("th", { scope: "row", title: fact(shown[0], name).doc }, name), ...shown.map((side) => element("td", { class: "number" }, fact(side, name).text)),
+      ...(shown.length === 2 ? [element("td", { class: "number" }, ratio(name))] : [])))));
+  }
+
+  function drawCurves() {
+    const curves = ready().map((side) => ({ series: side.number, label: "AB"[side.number], ...side.made.result.curves[measure] })).filter((c) => c.x && c.x.length);
+    if (!curves.length) return at("curves").replaceChildren();
+    const log = measure === "loss" && curves.every((c) => c.mean.every((y) => y > 0));
+    chart(at("curves"), { curves, xName: "simulated time [s]", yName: measure === "loss" ? "loss" : "accuracy [%]", log });
+  }
+
+  function drawLines() {
+    const section = at("lines");
+    section.querySelectorAll("h3, .line-host").forEach((old) => old.remove());
+    const lines = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.timeline).map((side) => {
+      const host = element("div", { class: "line-host" });
+      section.append(element("h3", { class: "s" + side.number }, "AB"[side.number]), host);
+      const { timeline, events, path } = side.made.result.drawn;
+      const line = new TimeLine(host, timeline, events, path);
+      line.openAt(4);
+      return line;
+    });
+    const end = Math.max(0, ...lines.map((line) => line.view[1]));
+    lines.forEach((line) => line.show([0, end]));
+    section.hidden = !lines.length;
+    window.timeLines = lines;
+  }
+
+  function drawReasons() {
+    at("reasons").querySelectorAll("h3, p").forEach((old) => old.remove());
+    for (const side of ready())
+      at("reasons").append(element("h3", { class: "s" + side.number }, "AB"[side.number]), ...side.made.result.sentences.map((text) => element("p", {}, text)));
+  }
+
+  function drawScenarios() {
+    at("scenarios").replaceChildren(...sides.filter((side) => side.made || side.scenario).map((side) => {
+      const text = element("textarea", { spellcheck: "false", "aria-label": `scenario of ${"AB"[side.number]}` });
+      text.value = side.made ? side.made.scenario : side.scenario;
+      if (!source.isLive) text.readOnly = true;
+      const copy = element("button", { type: "button" }, "copy as scenario");
+      copy.addEventListener("click", () => copied(text.value, text));
+      const run = element("button", { type: "button" }, "run this text");
+      run.addEventListener("click", () => side.go({ scenario: text.value }));
+      return element("details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${"AB"[side.number]}`), text,
+        element("p", { class: "controls" }, copy, ...(source.isLive ? [run] : [])));
+    }));
+  }
+
+  async function copied(text, field) {
+    try {
+      await navigator.clipboard.writeText(text);
+      at("copied").textContent = "copied";
+    } catch {
+      if (field) field.select();
+      at("copied").textContent = field ? "marked: copy it with Ctrl-C" : "copy it from the browser's address bar";
+    }
+  }
+
+  function drawResults() {
+    drawFacts();
+    drawCurves();
+    drawLines();
+    drawReasons();
+    drawScenarios();
+  }
+
+  const first = readAddress();
+  const sides = first.sides.map((settings, number) => new Side(number, settings, first.hidden));
+  at("curves-choice").append(choice("measure", "curve", [["accuracy", "accuracy"], ["loss", "loss"]], measure, (value) => { measure = value; drawCurves(); }));
+  at("copy-link").addEventListener("click", () => copied(location.href.replace(/\?token=[^#]*/, ""), null));
+  addEventListener("hashchange", () => {
+    readAddress().sides.forEach((settings, i) => {
+      sides[i].settings = settings;
+      sides[i].showSettings();
+      sides[i].go({ settings });
+    });
+  });
+  sides.forEach((side) => side.go({ settings: side.settings }));
+  window.playground = { sides, ready };
+}

@@ -1,0 +1,56 @@
+// Where the playground's results come from: the server that the page is of, or the page itself.
+"use strict";
+
+// Asks the server. A newer request of the same side ends the older one, and its run with it.
+class LiveSource {
+  constructor() {
+    this.token = new URLSearchParams(location.search).get("token") || "";
+    this.isLive = true;
+  }
+
+  // {scenario, result}; `tell` gets what the server says meanwhile. Throws what it complains of.
+  async run(request, tell, signal) {
+    const response = await fetch("run", {
+      method: "POST", signal, headers: { "Content-Type": "application/json", "X-Psim-Token": this.token }, body: JSON.stringify(request),
+    });
+    if (!response.ok) throw new Error(response.status === 503 ? "The server is busy. Try again in a moment." : await response.text());
+    const made = {};
+    for await (const line of linesOf(response.body)) {
+      const said = JSON.parse(line);
+      if (said.error) throw new Error(said.error);
+      Object.assign(made, said);
+      tell(said);
+    }
+    if (!made.result) throw new Error("The run was stopped.");
+    return made;
+  }
+}
+
+async function* linesOf(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += value;
+    const lines = text.split("\n");
+    text = lines.pop();
+    yield* lines;
+  }
+}
+
+// Looks results up that a study has made.
+class GridSource {
+  constructor(results, controls) {
+    this.results = results;
+    this.controls = controls;
+    this.isLive = false;
+  }
+
+  async run(request) {
+    const key = this.controls.map((control) => request.settings[control.name]).join(" | ");
+    const result = this.results[key];
+    if (!result) throw new Error("The study has no run with these settings.");
+    return { scenario: result.command, result };
+  }
+}

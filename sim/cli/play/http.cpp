@@ -1,0 +1,126 @@
+#include "sim/cli/play/http.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+namespace psim::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+thread_local bool is_full = false;  // whatever this thread is asked now, there is no room for
+
+int milliseconds_until(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+}
+
+// A connection whose request must have come by a date, however slowly its bytes drop in.
+class BoundedStream final : public httplib::Stream {
+ public:
+  BoundedStream(socket_t socket, const Bounds& bounds)
+      : socket_(socket), writing_(bounds.writing), read_by_(Clock::now() + bounds.reading) {}
+
+  bool is_readable() const override { return waits_for(POLLIN, read_by_); }
+  // Whether the other side is still there.
+  bool is_writable() const override {
+    char byte = 0;
+    const ssize_t got = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const bool is_gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    return !is_gone;
+  }
+  ssize_t read(char* bytes, std::size_t size) override {
+    return waits_for(POLLIN, read_by_) ? recv(socket_, bytes, size, 0) : -1;
+  }
+  ssize_t write(const char* bytes, std::size_t size) override {
+    const Clock::time_point by = Clock::now() + writing_;
+    std::size_t sent = 0;
+    while (sent < size) {
+      if (!waits_for(POLLOUT, by)) return -1;
+      const ssize_t more = send(socket_, bytes + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (more < 0 && errno != EAGAIN && errno != EINTR) return -1;
+      if (more > 0) sent += static_cast<std::size_t>(more);
+    }
+    return static_cast<ssize_t>(size);
+  }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool waits_for(short what, Clock::time_point deadline) const {
+    pollfd one{.fd = socket_, .events = what, .revents = 0};
+    int ready = 0;
+    do {
+      ready = poll(&one, 1, milliseconds_until(deadline));
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
+  }
+
+  socket_t socket_;
+  std::chrono::milliseconds writing_;
+  Clock::time_point read_by_;
+};
+
+// A thread for each connection, up to a number; the others are told so by the thread that accepts.
+class Crew final : public httplib::TaskQueue {
+ public:
+  explicit Crew(std::size_t most) : most_(most) {}
+
+  void enqueue(std::function<void()> work) override {
+    {
+      const std::lock_guard lock(mutex_);
+      is_full = busy_ == most_;
+      if (!is_full) ++busy_;
+    }
+    if (is_full) return work();
+    std::thread([this, work = std::move(work)] {
+      work();
+      const std::lock_guard lock(mutex_);
+      --busy_;
+      is_done_.notify_all();
+    }).detach();
+  }
+  void shutdown() override {
+    std::unique_lock lock(mutex_);
+    is_done_.wait(lock, [this] { return busy_ == 0; });
+  }
+
+ private:
+  std::size_t most_, busy_ = 0;
+  std::mutex mutex_;
+  std::condition_variable is_done_;
+};
+
+}  // namespace
+
+BoundedServer::BoundedServer(const Bounds& bounds) : bounds_(bounds) {
+  set_payload_max_length(bounds.body);
+  new_task_queue = [bounds] { return new Crew(bounds.connections); };
+}
+
+bool BoundedServer::process_and_close_socket(socket_t socket) {
+  bool ok = false;
+  if (is_full) {
+    constexpr std::string_view busy =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    ok = send(socket, busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+  } else {
+    BoundedStream stream(socket, bounds_);
+    bool is_closed = false;
+    ok = process_request(stream, true, is_closed, nullptr);
+  }
+  ::shutdown(socket, SHUT_RDWR);
+  ::close(socket);
+  return ok;
+}
+
+}  // namespace psim::cli

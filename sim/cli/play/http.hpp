@@ -1,0 +1,32 @@
+// A web server for one machine's user, which the rest of the network may well send nonsense to: bounded in
+// connections, in time and in bytes.
+#pragma once
+
+#include <httplib.h>
+#undef _res  // a macro of <resolv.h>; Eigen has names like it
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace psim::cli {
+
+struct Bounds {
+  std::size_t connections = 48;              // that are answered at once; others get 503 without being read
+  std::size_t body = 64 * 1024;              // bytes of a request
+  std::chrono::milliseconds reading{5000};   // until all of a request must have come
+  std::chrono::milliseconds writing{10000};  // until the other side must have taken what is sent
+};
+
+// One request for each connection.
+class BoundedServer : public httplib::Server {
+ public:
+  explicit BoundedServer(const Bounds& bounds);
+
+ private:
+  bool process_and_close_socket(socket_t socket) override;
+
+  Bounds bounds_;
+};
+
+}  // namespace psim::cli

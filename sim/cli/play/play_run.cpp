@@ -1,0 +1,211 @@
+#include "sim/cli/play/play_run.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <optional>
+
+namespace psim::cli {
+namespace {
+
+constexpr std::chrono::milliseconds slice{50};
+
+// What a file has got since it was looked at last, in whole lines.
+class Tail {
+ public:
+  explicit Tail(const fs::path& path) : file_(path) {}
+  std::optional<std::string> line() {
+    std::string more;
+    file_.clear();
+    if (!std::getline(file_, more)) return std::nullopt;
+    part_ += more;
+    if (file_.eof()) return std::nullopt;  // the rest of it is not there yet
+    return std::exchange(part_, {});
+  }
+
+ private:
+  std::ifstream file_;
+  std::string part_;
+};
+
+// The last progress that a run has written into its log.
+std::optional<Json> progress_in(Tail& log) {
+  std::optional<Json> last;
+  while (const std::optional<std::string> line = log.line()) {
+    Json document = Json::parse(*line, nullptr, false);
+    if (document.is_object()) last = std::move(document);
+  }
+  return last;
+}
+
+// What a run said on stderr beside its progress.
+std::string said_in(const fs::path& log) {
+  std::ifstream file(log);
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with('{')) text += line + "\n";
+  }
+  return text;
+}
+
+// Why a process ended, where that is no answer.
+std::string complaint(int status, const Limits& limits, const fs::path& log) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) <= answer_is_no) return "";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    return fmt::format("it took more than {} s of a processor's time: take fewer workers or epochs\n",
+                       limits.cpu_seconds);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+    return fmt::format("it wrote more than {:.0f} MB: take fewer workers or epochs\n",
+                       static_cast<double>(limits.file_bytes) / 1e6);
+  const std::string text = said_in(log);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == bad_input) return text;
+  return fmt::format("{}the run ended with {}; it may use {:.2g} GB of memory\n", text, how_it_ended(status),
+                     static_cast<double>(limits.address_space) / 1e9);
+}
+
+// A process, which ends with its owner.
+class Child {
+ public:
+  Child(std::vector<std::string> words, const fs::path& out, const fs::path& log, const Limits& limits) {
+    const int out_file = open_for_writing(out), log_file = open_for_writing(log);
+    process_ = start_psim(std::move(words), out_file, log_file, limits);
+    close(out_file);
+    close(log_file);
+    handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
+  }
+  ~Child() {
+    if (!status_) kill(process_, SIGKILL);
+    wait();
+    close(handle_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  bool ends_within(std::chrono::milliseconds time) {
+    pollfd end{.fd = handle_, .events = POLLIN, .revents = 0};
+    return poll(&end, 1, static_cast<int>(time.count())) == 1;
+  }
+  int wait() {
+    int status = 0;
+    if (!status_) {
+      while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
+      status_ = status;
+    }
+    return *status_;
+  }
+
+ private:
+  pid_t process_ = 0;
+  int handle_ = -1;
+  std::optional<int> status_;
+};
+
+// A folder that goes with its owner.
+struct Folder {
+  explicit Folder(fs::path where) : path(std::move(where)) { fs::create_directory(path); }
+  ~Folder() {
+    std::error_code error;
+    fs::remove_all(path, error);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  fs::path path;
+};
+
+}  // namespace
+
+// The right to run, or nothing: too many wait, nobody listens any more, or all is to end.
+class Player::Slot {
+ public:
+  Slot(Player& player, const Tell& tell) : player_(player) {
+    std::unique_lock lock(player_.mutex_);
+    if (player_.in_line_ >= player_.waiting_ + player_.at_once_) {
+      tell({{"error", "too many runs wait already; try again in a moment\n"}});
+      return;
+    }
+    ++player_.in_line_;
+    while (player_.running_ >= player_.at_once_ && !player_.stops_) {
+      const unsigned before = player_.in_line_;
+      lock.unlock();
+      const bool listens = tell({{"waiting", before - 1}});
+      lock.lock();
+      if (!listens) break;
+      player_.changed_.wait_for(lock, 4 * slice);
+    }
+    is_held_ = player_.running_ < player_.at_once_ && !player_.stops_;
+    if (is_held_) ++player_.running_;
+    else --player_.in_line_;
+  }
+  ~Slot() {
+    if (!is_held_) return;
+    const std::lock_guard lock(player_.mutex_);
+    --player_.running_;
+    --player_.in_line_;
+    player_.changed_.notify_all();
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  bool is_held() const { return is_held_; }
+
+ private:
+  Player& player_;
+  bool is_held_ = false;
+};
+
+Player::Player(fs::path scratch, const Limits& limits, unsigned at_once, unsigned waiting)
+    : scratch_(std::move(scratch)), limits_(limits), at_once_(at_once), waiting_(waiting) {}
+
+void Player::stop() {
+  const std::lock_guard lock(mutex_);
+  stops_ = true;
+  changed_.notify_all();
+}
+
+// Whether `psim WORDS...` has answered, into the file "out"; if not, `error` says why, or is empty where
+// nobody wants to know.
+bool Player::runs(std::vector<std::string> words, const fs::path& folder, const Tell& tell,
+                  std::string& error) {
+  const fs::path log = folder / "log";
+  Limits limits = limits_;
+  limits.folder = folder.string();
+  Child child(std::move(words), folder / "out", log, limits);
+  Tail tail(log);
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20 * limits_.cpu_seconds);
+  while (!child.ends_within(slice)) {
+    const std::optional<Json> progress = progress_in(tail);
+    const bool listens = tell(progress ? Json{{"progress", *progress}} : Json{{"running", true}});
+    if (!listens || stops_ || std::chrono::steady_clock::now() > patience) return false;
+  }
+  error = complaint(child.wait(), limits_, log);
+  return error.empty();
+}
+
+void Player::play(const std::string& scenario, const Tell& tell) {
+  const Slot slot(*this, tell);
+  if (!slot.is_held()) return;
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = ++number_;
+  }
+  const Folder folder(scratch_ / fmt::to_string(number));
+  write_file(folder.path / "scenario.toml", scenario);
+  std::string error;
+  if (runs({"run", "scenario.toml", "--no-files", "--trace", "events", "--threads", "1", "--progress", "json",
+            "--out", "it"},
+           folder.path, tell, error) &&
+      runs({"report", "it", "--json"}, folder.path, tell, error)) {
+    tell({{"result", Json::parse(read_file(folder.path / "out"))}});
+  } else if (!error.empty()) {
+    tell({{"error", error}});
+  }
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,45 @@
+// Runs of scenarios that somebody else has written: in processes of their own, with bounds on what each
+// takes.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "sim/cli/command.hpp"
+#include "sim/cli/process.hpp"
+
+namespace psim::cli {
+
+class Player {
+ public:
+  // Runs `at_once` at a time in folders of their own in `scratch`, and lets `waiting` more wait.
+  Player(fs::path scratch, const Limits& limits, unsigned at_once, unsigned waiting);
+
+  // Takes a line of JSON to whoever has asked; false when nobody is there any more.
+  using Tell = std::function<bool(const Json& line)>;
+
+  // Runs the scenario, telling how far it is: {"waiting": ...}, {"progress": ...}, and at last either
+  // {"result": the document of `psim report --json`} or {"error": text}. Returns early when nobody listens.
+  void play(const std::string& scenario, const Tell& tell);
+
+  // Ends all runs, and lets none begin.
+  void stop();
+
+ private:
+  class Slot;
+
+  bool runs(std::vector<std::string> words, const fs::path& folder, const Tell& tell, std::string& error);
+
+  fs::path scratch_;
+  Limits limits_;
+  unsigned at_once_, waiting_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned running_ = 0, in_line_ = 0;
+  std::uint64_t number_ = 0;
+  bool stops_ = false;
+};
+
+}  // namespace psim::cli

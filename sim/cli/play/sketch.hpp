@@ -1,0 +1,33 @@
+// A scenario sketched by a few settings: what `psim new` asks for, and what the playground has sliders for.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace psim::cli {
+
+struct Setting {
+  const char* name;                         // "workers"; of `psim new` the option --workers
+  const char* label;                        // "workers"
+  const char* doc;                          // a sentence
+  std::vector<std::string> values;          // that a slider goes through, in their order
+  const char* usual;                        // one of them
+  const char *only_with = "", *value = "";  // another setting, and what it must be for this one to count
+};
+std::span<const Setting> settings();
+
+// By name; what is not there is as usual.
+using Sketch = std::map<std::string, std::string>;
+
+// The value of a setting, or the usual one.
+std::string setting_of(const Sketch& sketch, const std::string& name);
+
+// The scenario as commented TOML. With consistency = "all" it compares four models, with five seeds each.
+std::string scenario_text(const Sketch& sketch);
+
+// What happens in it, in a sentence.
+std::string title_of(const Sketch& sketch);
+
+}  // namespace psim::cli

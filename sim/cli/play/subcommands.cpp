@@ -1,0 +1,66 @@
+// The command line of `psim new` and `psim serve`.
+#include <fmt/format.h>
+
+#include "sim/cli/play/commands.hpp"
+#include "sim/cli/subcommand.hpp"
+#include "sim/cli/validators.hpp"
+
+namespace psim::cli {
+namespace {
+
+void add_settings(CLI::App* app, Sketch& sketch) {
+  for (const Setting& one : settings()) {
+    const std::string name = one.name;
+    std::vector<std::string> words = one.values;
+    if (name == "consistency") words.emplace_back("all");
+    CLI::Option* option = app->add_option_function<std::string>(
+        "--" + name, [&sketch, name](const std::string& value) { sketch[name] = value; },
+        fmt::format("{} {} if not given.", one.doc, one.usual));
+    if (name == "consistency" || name == "crash") option->check(one_of(words));
+    else if (name == "slowdown" || name == "rate") option->check(CLI::Range(1e-9, 1e9));
+    else if (name != "bandwidth") option->check(whole(0, 1'000'000));
+    else option->check(not_empty("it is no bandwidth"));
+  }
+}
+
+constexpr Subcommand subcommands[] = {
+    {"new", "Write a scenario of your own, commented, from three questions or from options.",
+     "  psim new my.toml                                   asks three questions\n"
+     "  psim new slow.toml --workers 16 --slowdown 4 --consistency all\n"
+     "  psim new crash.toml --crash server --copies 1\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("file", a.made.file, "The file; it must not be there yet.")
+           ->required()
+           ->check(not_empty("it names no file"));
+       add_settings(app, a.made.sketch);
+     },
+     [](const Asked& a) { return make_new(a.made); }},
+    {"serve", "The playground: a page in your browser whose sliders change a scenario that runs at once.",
+     "  psim serve                                         then open the address that it prints\n"
+     "  psim serve --port 8080\n",
+     [](CLI::App* app, Asked& a) {
+       app->add_option("--port", a.serve.port, "The port; 0 means one that is free.")->check(whole(0, 65535));
+       app->add_option("--address", a.serve.address,
+                       "The address to listen at; 127.0.0.1 if not given: this machine only.")
+           ->check(CLI::ValidIPV4);
+       app->add_option(
+              "--name", a.serve.names,
+              "A name under which browsers may ask, beside the address and localhost. May be repeated.")
+           ->allow_extra_args(false)
+           ->check(not_empty("it is no name"));
+       app->add_option("-j,--jobs", a.serve.jobs, "Runs at once; 0 means one per core.")
+           ->check(whole(0, 1024));
+       app->add_option("--memory", a.serve.memory, "GB of address space that a run may use; 2 if not given.")
+           ->check(CLI::Range(0.1, 1e6));
+       app->add_option("--seconds", a.serve.seconds,
+                       "Seconds of a processor's time that a run may use; 30 if not given.")
+           ->check(whole(1, 1'000'000));
+     },
+     [](const Asked& a) { return serve(a.serve); }},
+};
+
+}  // namespace
+
+std::span<const Subcommand> play_subcommands() { return subcommands; }
+
+}  // namespace psim::cli
