@@ -87,6 +87,7 @@ class Acknowledged final : public Check {
                  name(row.node), row.shard, owner.from, number, w, safe);
       else excused_ += safe - number;
       safe = number;
+      for (auto& [epoch, told] : told_[{row.shard, w}]) told = std::min(told, safe);  // also for later parts
     }
   }
 

@@ -65,7 +65,7 @@
           shown.textContent = value;
           input.setAttribute("aria-valuetext", value);
         }
-        const counts = !control.when || control.when.every(([other, needed]) => this.settings[other] === needed);
+        const counts = Object.entries(control.when || {}).every(([other, needed]) => this.settings[other] === needed);
         row.classList.toggle("idle", !counts);
         input.disabled = !counts;
       }

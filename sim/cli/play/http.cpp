@@ -104,7 +104,19 @@ class Crew final : public httplib::TaskQueue {
 
 BoundedServer::BoundedServer(const Bounds& bounds) : bounds_(bounds) {
   set_payload_max_length(bounds.body);
+  set_socket_options([](socket_t socket) {  // no other process may listen at the same port
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
   new_task_queue = [bounds] { return new Crew(bounds.connections); };
+}
+
+int BoundedServer::bind(const std::string& address, int port) {
+  if (port == 0) port = bind_to_any_port(address);
+  else if (!bind_to_port(address, port)) return -1;
+  constexpr int waiting = 512;  // connections; the library's own number lets others in only after seconds
+  if (port > 0) ::listen(svr_sock_, waiting);
+  return port;
 }
 
 bool BoundedServer::process_and_close_socket(socket_t socket) {

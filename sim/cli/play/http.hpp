@@ -23,6 +23,9 @@ class BoundedServer : public httplib::Server {
  public:
   explicit BoundedServer(const Bounds& bounds);
 
+  // Binds it to a port, 0: a free one, and returns that; -1: it cannot be had.
+  int bind(const std::string& address, int port);
+
  private:
   bool process_and_close_socket(socket_t socket) override;
 

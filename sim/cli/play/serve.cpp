@@ -114,9 +114,7 @@ class Playground {
 
   // Listens until it is stopped. Returns the port at once.
   int start() {
-    const int port = asked_.port == 0 ? server_.bind_to_any_port(asked_.address)
-                     : server_.bind_to_port(asked_.address, asked_.port) ? asked_.port
-                                                                         : -1;
+    const int port = server_.bind(asked_.address, asked_.port);
     if (port < 0)
       throw Refused(fmt::format("cannot listen at {}:{}", asked_.address, asked_.port),
                     "another program may have this port: leave out --port, and psim takes a free one");

@@ -1,0 +1,51 @@
+// A `psim serve` of a test, and what one can send to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/run_psim.hpp"
+
+namespace psim::test {
+
+class Served {
+ public:
+  explicit Served(const std::vector<std::string>& options = {});
+  ~Served();
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  int port() const { return port_; }
+  const std::string& token() const { return token_; }
+  pid_t process() const { return process_; }
+  // Where it keeps its runs.
+  const std::filesystem::path& scratch() const { return folder_.path(); }
+
+  // Sends SIGINT; its exit code.
+  int stop();
+
+ private:
+  TemporaryFolder folder_;
+  pid_t process_ = 0;
+  int port_ = 0;
+  std::string token_;
+};
+
+// A connection to it; -1 where it takes none.
+int connected(int port);
+// All that comes until the other side closes, or until so many seconds are over.
+std::string received(int socket, double seconds = 60);
+
+struct Answer {
+  int status = 0;  // of HTTP; 0: there was no answer
+  std::string head, body;
+};
+// Sends these bytes and reads the answer.
+Answer sent(int port, const std::string& bytes);
+// A request with the right Host and token, and `head` (lines with their ends) besides.
+Answer asked(const Served& served, const std::string& method, const std::string& path,
+             const std::string& body = {}, const std::string& head = {});
+
+}  // namespace psim::test
