@@ -1,6 +1,6 @@
 #!/bin/sh
-# The slides of the labs: run.sh PSIM SOURCE. Makes them all, looks at them, and runs the commands behind their numbers.
-# Then slides that are broken on purpose must be refused.
+# The slides of the labs: run.sh PSIM SOURCE. Makes them all, looks at them, and runs the commands behind
+# their numbers. Then slides that are broken on purpose must be refused.
 set -eu
 export LC_ALL=C.UTF-8
 psim=$1 source=$2
@@ -22,12 +22,15 @@ rules() { awk -f "$here/slides.awk" -v figures="$1/figures.txt" "$1"/*.md; }
 } >"$work/offences"
 cat "$work/offences"
 [ ! -s "$work/offences" ] || exit 1
-[ "$(ls "$work/out" | grep -c '\.html$')" = "$(ls "$slides" | grep -c '\.md$')" ] || { echo "not all were made"; exit 1; }
+for page in "$slides"/*.md; do
+  [ -s "$work/out/$(basename "$page" .md).html" ] || { echo "not made: $page"; exit 1; }
+done
 
 if command -v chromium >/dev/null; then
   sh "$slides/make.sh" --out "$work/out" --pdf 1 >/dev/null
   sheets=$(grep -a -c '/Type /Page$' "$work/out/1-one-step.pdf")
-  [ "$sheets" = "$(grep -c '<section' "$work/out/1-one-step.html")" ] || { echo "lab 1 has $sheets sheets"; exit 1; }
+  count=$(grep -c '<section' "$work/out/1-one-step.html")
+  [ "$sheets" = "$count" ] || { echo "lab 1: $count slides on $sheets sheets"; exit 1; }
 fi
 
 # broken WHAT SED: lab 1 with a mistake; the command after it must print WHAT.

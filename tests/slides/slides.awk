@@ -37,7 +37,14 @@ BEGIN {
   while ((getline line < figures) > 0)
     if (line ~ /^[a-z]/) { sub(/ *\|.*/, "", line); known[line] = 1 }
 }
-FNR == 1 { end_file(); name = FILENAME; slide = 1; heading = "cover"; header = 1; notes = code = asked = sources = 0; next }
+FNR == 1 {
+  end_file()
+  name = FILENAME
+  heading = "cover"
+  slide = header = 1
+  notes = code = asked = sources = 0
+  next
+}
 header { if (/^---$/) header = 0; next }
 /^# / && !code {
   end_slide()
@@ -51,7 +58,8 @@ header { if (/^---$/) header = 0; next }
 }
 /^:::/ { notes = /notes/; next }
 /^```/ { code = !code; next }
-notes { if (code && !/^\$/) shown = shown "\n" $0; next }
+notes && code && (/^\$/ || command) { command = /\\$/; next }
+notes { if (code) shown = shown "\n" $0; next }
 { count($0) }
 END {
   end_file()

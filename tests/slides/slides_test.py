@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens slides in Chromium as a teacher would, and prints every offence: slides_test.py PAGE...
 
-No request and no message; keys turn the slides; nothing stands outside of its slide, on a screen or on paper; the
+No request and no message; keys turn the slides; nothing stands outside of its slide, on a screen or on paper;
 letters of charts are at least a thirtieth of the slide's height (docs/course/teaching.md).
 """
 import base64
@@ -14,7 +14,8 @@ from browser import Browser
 OUTSIDE = """[...document.querySelectorAll("section")].map((slide, number) => {
   if (%s) show(number);
   const room = slide.getBoundingClientRect();
-  return [...slide.querySelectorAll("h1, p, li, pre, table, img, figcaption")].filter(one => !one.closest(".notes"))
+  return [...slide.querySelectorAll("h1, p, li, pre, table, img, figcaption")]
+    .filter(one => !one.closest(".notes"))
     .filter(one => { const box = one.getBoundingClientRect();
       return box.bottom > room.bottom - 8 || box.right > room.right - 8 || box.top < room.top ||
         one.scrollWidth > one.clientWidth + 1 || box.height === 0; })
@@ -35,8 +36,8 @@ def offences(browser, page):
     browser.look()
     browser.open(page)
     count = browser.run('document.querySelectorAll("section").length')
-    for key, place in (("ArrowRight", 1), ("PageDown", 2), ("ArrowLeft", 1), ("End", count - 1), ("ArrowDown", count - 1),
-                       ("PageUp", count - 2), ("Home", 0), ("ArrowUp", 0)):
+    for key, place in (("ArrowRight", 1), ("PageDown", 2), ("ArrowLeft", 1), ("End", count - 1),
+                       ("ArrowDown", count - 1), ("PageUp", count - 2), ("Home", 0), ("ArrowUp", 0)):
         browser.key(key)
         if browser.run(SHOWN) != place:
             yield f"{key} does not lead to slide {place + 1}"
@@ -51,8 +52,8 @@ def offences(browser, page):
     browser.size(1209, 680)
     browser.look(media="print")
     yield from browser.run(OUTSIDE % "false")
-    paper = base64.b64decode(browser.ask("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"])
-    sheets = paper.count(b"/Type /Page\n")
+    paper = browser.ask("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"]
+    sheets = base64.b64decode(paper).count(b"/Type /Page\n")
     if sheets != count:
         yield f"{count} slides on {sheets} sheets of paper"
     yield from browser.complaints

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the slides of the labs: one HTML file each that needs no network, and with --pdf a PDF of one page a slide.
+# Makes the slides of the labs: an HTML file each that needs no network; with --pdf a PDF too, a page a slide.
 #   make.sh [--out DIR] [--pdf] [LAB...]      LAB: 1 to 6; all without
 # figures.txt says which psim command draws which figure. Exit codes: 1 a figure went wrong, 2 bad use or a
 # program is missing.
@@ -25,7 +25,7 @@ need pandoc pandoc
 [ -z "$pdf" ] || need chromium chromium
 if command -v psim >/dev/null 2>&1; then psim=psim
 elif [ -x "$here/../../../psim" ]; then psim=$here/../../../psim
-else fail 2 "there is no psim in the PATH; ./psim of a checkout builds it from the Debian packages of packages.txt"
+else fail 2 "there is no psim in the PATH; a checkout's ./psim builds it from Debian packages"
 fi
 
 work=$(mktemp -d)
