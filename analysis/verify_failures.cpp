@@ -147,15 +147,16 @@ class Regroupings final : public Check {
     if (row.is("received") && row.node == 0) on_receipt(row);
     if (row.is("suspicion")) told_.insert(row.peer);
     if (row.is("view_change")) on_view(row.at);
-    if (row.is("participant")) ++participants_;
+    if (row.is("participant")) on_participant(row);
     if (row.is("finish")) through_.insert(row.node);
     if (row.is("sent") && row.kind == "regroup")
       each([](Loss& one) { one.agreed = one.agreed || one.announced.has_value(); });
     if (row.is_step() && row.is("begun")) on_begin(row.at);
     if (row.is("model_update")) on_update(row);
-    if (row.is_crash() && facts_.is_worker(row.peer) && !through_.contains(row.peer)) {
-      told_.erase(row.peer);
-      back_.erase(row.peer);
+    if (!row.is_crash() || !facts_.is_worker(row.peer)) return;
+    told_.erase(row.peer);
+    back_.erase(row.peer);
+    if (!through_.contains(row.peer)) {
       losses_.push_back({.node = row.peer, .at = row.at, .version = version_});
       if (known_.contains(row.peer)) losses_.back().announced = row.at;
     }
@@ -220,6 +221,17 @@ class Regroupings final : public Check {
     }
     told_.clear();
     back_.clear();
+  }
+  // The first group knows of those who crashed before there was one, and were back in time.
+  void on_participant(const Row& row) {
+    if (row.view == 0 && participants_ == 0) {
+      each([&](Loss& one) {
+        if (one.announced || back_.erase(one.node) == 0) return;
+        one.announced = row.at;
+        one.agreed = true;
+      });
+    }
+    ++participants_;
   }
   void on_begin(double at) {
     each([&](Loss& one) {

@@ -27,7 +27,7 @@ struct Kind {
 constexpr std::array<Kind, 11> told_facts{{
     {"until 90 % are right", "", as_seconds, "simulated time until the curve is at 90 % for the first time"},
     {"length of the run", "/sim_time_s", as_seconds, "simulated time until the last worker is through"},
-    {"updates", "/updates", {.digits = 6}, "versions of the weights"},
+    {"updates", "/updates", {.decimals = 0}, "versions of the weights"},
     {"right in the end",
      "/final/accuracy",
      {.scale = 100, .decimals = 1, .unit = " %"},

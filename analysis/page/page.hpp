@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,20 @@ std::string run_page(const RunPage& page);
 // `curves`, `summary` and `drawn`, the numbers of charts and time line.
 Json run_document(const RunPage& page);
 
-// The playground: sliders for `controls`, each {name, label, doc, values, usual}, and what comes of two settings
-// side by side. `data` also has "results" where they are there already, by the values of all controls, joined by
-// blanks; without them the page asks the server that it comes from.
+// The playground: sliders for `controls`, each {name, label, doc, values, usual}, and what comes of two
+// settings side by side. `data` also has "results" where they are there already, by the values of all
+// controls, joined by blanks; without them the page asks the server that it comes from.
 std::string play_page(const Json& data);
+
+// What a page of sliders knows of a cell beside its runs' summaries: of its first run, where that was
+// recorded with its events.
+struct CellEvents {
+  std::optional<Timeline> timeline = {};
+  std::vector<std::string> sentences = {};  // why it took as long
+  std::string command = {};                 // that makes it again
+};
+// A playground without a server: a slider for each axis of the study. `events`: by a run's hash.
+std::string sliders_page(const Study& study, const std::map<std::string, CellEvents>& events);
 
 // Parts of a page.
 struct Sheet {

@@ -6,6 +6,8 @@
   const at = (id) => document.getElementById(id);
   const usual = () => Object.fromEntries(data.controls.map((control) => [control.name, control.usual]));
   let measure = "accuracy";
+  if (!source.isLive) document.querySelector("#lines .intro").textContent = "The first six clocks, with the first seed. Drag to move, click a piece to see what it waits for.";
+  if (data.title) document.querySelector("header .question").textContent = data.title;
 
   // "workers:8,crash:server"; what is as usual is left out.
   const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${c.name}:${settings[c.name]}`).join(",");

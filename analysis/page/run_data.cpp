@@ -63,33 +63,6 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
       {"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};
 }
 
-Json timeline_json(const Timeline& timeline) {
-  Json lanes = Json::array(), shades = Json::array();
-  double least = 0;
-  std::vector<std::vector<Span>> spans;
-  for (const Lane& lane : timeline.lanes) spans.push_back(lane.spans);
-  for (std::size_t pieces = pieces_of(timeline); pieces > most_pieces;) {
-    least = least > 0 ? 2 * least : timeline.end / 1e5;
-    pieces = 0;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      spans[i] = coarsened(timeline.lanes[i].spans, least);
-      pieces += spans[i].size();
-    }
-    if (least > timeline.end) break;
-  }
-  for (std::size_t i = 0; i < spans.size(); ++i) lanes.push_back(lane_json(timeline.lanes[i], spans[i]));
-  for (const Shade& shade : timeline.shades)
-    shades.push_back({{"node", shade.node == Shade::everybody ? Json() : Json(shade.node)},
-                      {"begin", shade.begin},
-                      {"end", shade.end},
-                      {"text", shade.text}});
-  Json uses = Json::array();
-  for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down})
-    uses.push_back(name_of(use));
-  return {
-      {"end", timeline.end}, {"uses", uses}, {"joined_below_s", least}, {"lanes", lanes}, {"shades", shades}};
-}
-
 // Names once, and pieces by the numbers of theirs: node, kind, begin, length, to (-1: nobody).
 Json path_json(const Json& path) {
   std::map<std::string, std::size_t> names;
@@ -242,6 +215,33 @@ class Reader {
 };
 
 }  // namespace
+
+Json timeline_json(const Timeline& timeline) {
+  Json lanes = Json::array(), shades = Json::array();
+  double least = 0;
+  std::vector<std::vector<Span>> spans;
+  for (const Lane& lane : timeline.lanes) spans.push_back(lane.spans);
+  for (std::size_t pieces = pieces_of(timeline); pieces > most_pieces;) {
+    least = least > 0 ? 2 * least : timeline.end / 1e5;
+    pieces = 0;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      spans[i] = coarsened(timeline.lanes[i].spans, least);
+      pieces += spans[i].size();
+    }
+    if (least > timeline.end) break;
+  }
+  for (std::size_t i = 0; i < spans.size(); ++i) lanes.push_back(lane_json(timeline.lanes[i], spans[i]));
+  for (const Shade& shade : timeline.shades)
+    shades.push_back({{"node", shade.node == Shade::everybody ? Json() : Json(shade.node)},
+                      {"begin", shade.begin},
+                      {"end", shade.end},
+                      {"text", shade.text}});
+  Json uses = Json::array();
+  for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down})
+    uses.push_back(name_of(use));
+  return {
+      {"end", timeline.end}, {"uses", uses}, {"joined_below_s", least}, {"lanes", lanes}, {"shades", shades}};
+}
 
 TrafficBins traffic_bins(double end, double step) {
   constexpr double most = 60, fewest = 10;

@@ -54,6 +54,9 @@ struct TrafficBins {
 // `step`: the mean of the run's steps in seconds, or 0.
 TrafficBins traffic_bins(double end, double step);
 
+// The time line as the page's programs read it.
+Json timeline_json(const Timeline& timeline);
+
 // What the page's programs draw.
 Json run_data(const RunView& view);
 

@@ -24,6 +24,8 @@ statistics::Curve curve_of(const Json& summary, const CurveAxes& axes, bool& div
   return curve;
 }
 
+}  // namespace
+
 MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes) {
   MeanCurve result{.label = arm_label(cell.arm), .band = {}, .runs = cell.runs.size()};
   std::vector<statistics::Curve> curves;
@@ -40,8 +42,6 @@ MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes
     result.band = statistics::mean_band(curves, points);
   return result;
 }
-
-}  // namespace
 
 std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes) {
   std::vector<ConditionCurves> conditions;

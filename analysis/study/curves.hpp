@@ -29,6 +29,9 @@ struct CurveAxes {
   const char *along = "sim_time_s", *shows = "loss";
 };
 
+// Of one cell.
+MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes);
+
 // By condition. A curve ends where the first of its runs ends or diverges.
 std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes = {});
 

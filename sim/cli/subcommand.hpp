@@ -30,7 +30,7 @@ struct Asked {
   GradeCommand grade;
   NewCommand made;
   ServeCommand serve;
-  bool bibtex = false;
+  bool bibtex = false, sliders = false;
   std::string directory;
   std::vector<std::string> words;
   bool reference = false;

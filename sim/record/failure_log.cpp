@@ -46,7 +46,10 @@ void FailureLog::on(const Event& e) {
                  [&](const Computation& what) {
                    if (what.phase == ComputePhase::begun && what.work == Work::step) on_begin(e.at);
                  },
-                 [&](const Participant&) { ++participants_; },
+                 [&](const Participant& one) {
+                   if (one.view == 0 && participants_ == 0) on_start(e.at);
+                   ++participants_;
+                 },
                  [&](const Finish&) { through_.insert(e.node); }, Others{}},
       e.what);
 }
@@ -157,6 +160,17 @@ void FailureLog::on_view(double at) {
   std::ranges::set_difference(noticed_, back_, std::inserter(announced_, announced_.end()));
   noticed_.clear();
   back_.clear();
+}
+
+// The first group knows of those who crashed before there was one, and were back in time.
+void FailureLog::on_start(double at) {
+  for (Regrouping& one : regroupings_) {
+    Recovery& recovery = stats_.recoveries[one.recovery];
+    if (recovery.detected || back_.erase(recovery.node) == 0) continue;
+    noticed_.erase(recovery.node);
+    recovery.detected = at;
+    one.has_agreed = true;
+  }
 }
 
 void FailureLog::on_crash(double at, NodeId node) {

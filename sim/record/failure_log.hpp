@@ -67,6 +67,7 @@ class FailureLog {
   void on_receipt(const Received& message);
   void on_suspicion(NodeId node);
   void on_view(double at);
+  void on_start(double at);
   void on_promotion(const Event& event, const Promotion& promotion);
   void on_fault(double at, const FaultChange& fault);
   void on_crash(double at, NodeId node);

@@ -25,10 +25,10 @@ void PushEncoder::cut(const Cut& cut, const KeySpace& keys) {
     filters_.push_back(
         filters_[cut.shard]->cut(cut.at, job_.chain_of(upper, keys.shards[upper], node_, true)));
   if (last_weights_.empty()) return;
-  Slice& lower = last_weights_[cut.shard];
-  const std::size_t below = std::min(cut.at, lower.count);
-  last_weights_.push_back(psim::part_of(lower, {below, lower.count - below}));
-  lower = psim::part_of(lower, {0, below});
+  const Slice whole = last_weights_[cut.shard];
+  const std::size_t below = std::min(cut.at, whole.count);
+  last_weights_[cut.shard] = psim::part_of(whole, {0, below});
+  last_weights_.push_back(psim::part_of(whole, {below, whole.count - below}));
 }
 
 // The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.

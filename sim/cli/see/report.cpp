@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -92,6 +93,25 @@ int report_study(const fs::path& dir, const std::string& out) {
   return done;
 }
 
+// Of a study's runs those that were recorded with their events: what they did, and why.
+std::map<std::string, analysis::CellEvents> events_of(const StudyFolder& folder,
+                                                      const analysis::Study& study) {
+  const std::map<std::string, analysis::RunPlace> places = places_of(folder);
+  std::map<std::string, analysis::CellEvents> events;
+  for (const analysis::Cell& cell : study.cells) {
+    if (cell.runs.empty()) continue;
+    const std::string& hash = cell.runs.front().run;
+    analysis::CellEvents& one = events[hash];
+    one.command = places.at(hash).command;
+    const fs::path run = folder.dir / "runs" / fmt::format("{}-{}", study.name, hash.substr(0, 8));
+    if (!fs::exists(run / "run.db") || recorded_meta(run / "run.db")["trace"] != "events") continue;
+    const analysis::RunRecord record(run);
+    one.timeline = analysis::timeline_of(record);
+    one.sentences = analysis::explain(record).sentences;
+  }
+  return events;
+}
+
 int report_run(const fs::path& dir, const std::string& out, bool json) {
   const fs::path target = json ? fs::path() : page_target(dir, out);
   const Json summary = summary_in(dir);
@@ -148,6 +168,21 @@ void write_study_page(const StudyFolder& folder, const analysis::Study& study,
                                          .scenario = read_file(folder.dir / file),
                                          .runs = places_of(folder),
                                          .arms = arms_of(folder.dir / file, study.arm_axis)}));
+}
+
+int sliders(const std::string& name, const std::string& out) {
+  const fs::path dir = run_or_study(name);
+  if (!is_study(dir))
+    throw Refused(fmt::format("{} is no study", dir.string()), "`psim studies` lists those that there are");
+  const StudyFolder folder(dir);
+  const fs::path target = page_target(dir, out);
+  const analysis::Study study = complete_results(folder);
+  const std::map<std::string, analysis::CellEvents> events = events_of(folder, study);
+  if (std::ranges::none_of(events, [](const auto& one) { return one.second.timeline.has_value(); }))
+    say("note: no run has its events, so the page has no time lines; psim compare --trace events records "
+        "them\n");
+  put_page(target, analysis::sliders_page(study, events));
+  return done;
 }
 
 int report(const std::string& name, const std::string& out, bool json) {

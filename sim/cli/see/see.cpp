@@ -98,7 +98,8 @@ const Subcommand subcommands[] = {
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "
      "line\n"
-     "  psim report stragglers-1a2b3c4d --out slow.html\n",
+     "  psim report stragglers-1a2b3c4d --out slow.html\n"
+     "  psim report studies/latest --sliders --out play.html   for a lecture; record with --trace events\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("name", a.directory, "The run or study: its path or name, or `latest`.")->required();
        app->add_option("-o,--out", a.command.out,
@@ -107,8 +108,15 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.command.json,
                      "Of a run: print what the page is made of as one JSON document.")
            ->excludes("--out");
+       app->add_flag("--sliders", a.sliders,
+                     "Of a study: a page with a slider for each of its axes, and two settings side by side.")
+           ->needs("--out")
+           ->excludes("--json");
      },
-     [](const Asked& a) { return report(a.directory, a.command.out, a.command.json); }},
+     [](const Asked& a) {
+       return a.sliders ? sliders(a.directory, a.command.out)
+                        : report(a.directory, a.command.out, a.command.json);
+     }},
     {"what-if", "Say what a run would have been with something changed: predicted, and run again.",
      "  psim what-if latest                                what would help most\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two\n"

@@ -45,6 +45,8 @@ int export_one(const ExportCommand& asked);
 // An HTML page of the run or study that `name` means, at `out` or else in its folder. `json`: of a run, what
 // the page would be made of, on stdout.
 int report(const std::string& name, const std::string& out, bool json);
+// A page with a slider for each axis of the study that `name` means, at `out`.
+int sliders(const std::string& name, const std::string& out);
 // The options of `what-if`.
 struct WhatIfCommand {
   std::string run;
