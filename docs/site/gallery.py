@@ -1,0 +1,89 @@
+"""The gallery: every scenario with its question, a picture, the answer and the commands."""
+import json
+import re
+import tomllib
+
+HEAD = """# Gallery
+
+Every scenario that comes with psim: its question, the answer, and a picture that psim has drawn. The commands below a
+picture are those that made it. Where an answer is a sentence of [What features do](features.md), "measured by" names
+the runs of its numbers; they are mostly shorter than the picture's.
+"""
+
+
+def groups(readme):
+    """Pairs of a group of README's table of scenarios and its scenarios' names."""
+    table = readme.split("\n## Scenarios\n")[1].split("\n## ")[0]
+    rows = [row.split("|")[1:3] for row in table.split("\n") if row.startswith("| ") and "](scenarios/" in row]
+    return [(about.strip(), re.findall(r"\]\(scenarios/(\w+)\.toml\)", cell)) for about, cell in rows]
+
+
+def sentences(root):
+    """What docs/features.md says of each feature, and the runs that its numbers come from."""
+    claims = json.loads((root / "tests/features/claims.json").read_text())
+    rows = [row.split(" | ") for row in (root / "docs/features.md").read_text().split("\n") if row.startswith("| ")]
+    said = {row[0][2:]: row[1] for row in rows}
+    return {claim["feature"]: (next(text for name, text in said.items() if name.startswith(claim["feature"])),
+                               list(claim["runs"].values())) for claim in claims}
+
+
+def of_scenario(root, name):
+    """A scenario's title, and what its first lines say up to "Try next"."""
+    text = (root / f"scenarios/{name}.toml").read_text()
+    title = tomllib.loads(text)["title"]
+    lines = [line[2:] if line.startswith("# ") else "" for line in text.split("\ntitle = ")[0].split("\n")]
+    about = "\n".join(lines).split("Try next")[0].strip()
+    return title, about
+
+
+def drawing(name, entry):
+    """The commands that make the picture, with the mark that asks for it."""
+    run = "run" in entry
+    options = (" " + entry["run"] if entry.get("run") else "") if run else ""
+    options = options or (" " + entry["compare"] if "compare" in entry else "")
+    export = " " + entry["export"] if "export" in entry else ""
+    picture = entry.get("picture", "timeline" if run else "times")
+    words = {"timeline": "Who computes, sends and waits.", "times": "The time of each arm.",
+             "loss": "The loss over simulated time.", "pareto": "Time against bytes sent.",
+             "clocks": "The clock of each worker.", "traffic": "Bytes sent, by kind."}[picture.split("-")[0]]
+    if run:
+        commands = [f"run scenarios/{name}.toml{options} --trace events --out gallery/{name}",
+                    f"export gallery/{name} --svg charts{export}"]
+    else:
+        commands = [f"compare scenarios/{name}.toml{options} --out gallery/{name}", f"export gallery/{name} --svg charts"]
+    block = "".join(f"$ ./psim {command}\n" for command in commands)
+    return f'<!-- drawing: charts/{picture}.svg "{words}" -->\n```console\n{block}```\n'
+
+
+def fold(summary, text):
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{text}\n\n</details>\n'
+
+
+def section(root, name, entry, features):
+    title, about = of_scenario(root, name)
+    answer, runs = features[entry["feature"]] if "feature" in entry else (entry["answer"], [])
+    if entry.get("fetched"):
+        shown = f"No picture: its data must be fetched first.\n\n```console\n$ ./psim run scenarios/{name}.toml --data-dir DIR\n```\n"
+    else:
+        shown = drawing(name, entry)
+    parts = [f"### {name}\n", f"**{title}**\n", answer + "\n", shown]
+    if "short" in entry:
+        parts.append(entry["short"] + "\n")
+    if runs:
+        parts.append(fold("Measured by", "".join(f"    ./psim run {run}\n" for run in runs)))
+    parts.append(fold(f"What happens in [it](../scenarios/{name}.toml)", f"```text\n{about}\n```"))
+    return "\n".join(parts)
+
+
+def page(root):
+    entries = tomllib.loads((root / "docs/site/gallery.toml").read_text())
+    features = sentences(root)
+    parts, seen = [HEAD], set()
+    for about, names in groups((root / "README.md").read_text()):
+        parts.append(f"## {about[0].upper()}{about[1:]}\n")
+        parts += ["<!-- folder -->\n" + section(root, name, entries[name], features) for name in names]
+        seen.update(names)
+    missing = {path.stem for path in root.glob("scenarios/*.toml")} ^ seen
+    if missing or set(entries) != seen:
+        raise SystemExit(f"docs/site/gallery.toml, README.md and scenarios/ differ: {sorted(missing | set(entries) ^ seen)}")
+    return "\n".join(parts)
