@@ -9,7 +9,8 @@ A page asks for one by a comment above the commands that make it:
     ```
 
 All commands of such a page run one after the other in a folder of their own, and what a block shows of their output
-must be what they print. A page whose blocks are parted by `<!-- folder -->` gets a new folder at each of these.
+must be what they print. A page whose parts are divided by `<!-- folder -->` gets a new folder at each of these. With
+`and output` behind its words, a drawing comes with the numbers that the first command printed.
 """
 import hashlib
 import pathlib
@@ -17,9 +18,10 @@ import re
 import shutil
 import subprocess
 
-ASKED = re.compile(r'^<!-- drawing: (\S+) "([^"]*)" -->\n(```console\n.*?^```\n)', re.M | re.S)
+ASKED = re.compile(r'^<!-- drawing: (\S+) "([^"]*)"( and output)? -->\n(```console\n.*?^```\n)', re.M | re.S)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 PARTS = "<!-- folder -->\n"
+NUMBERS_END = re.compile(r"^(±|All runs|A single seed|This is one run|wrote |  digest|      loss)")
 
 
 def commands(block):
@@ -33,10 +35,17 @@ def commands(block):
     return found
 
 
+def numbers(output):
+    """What a command has printed up to its explanations and curves."""
+    lines = output.split("\n")
+    end = next((number for number, line in enumerate(lines) if NUMBERS_END.match(line)), len(lines))
+    return "\n".join(lines[2:end]).strip("\n")
+
+
 class Maker:
     def __init__(self, psim, root, folder, kept, say):
         self.psim, self.root, self.folder, self.kept, self.say = psim, root, folder, kept, say
-        self.count = 0
+        self.count, self.used = 0, set()
         digest = hashlib.sha256(psim.read_bytes())
         for path in sorted(root.glob("scenarios/**/*")):
             if path.is_file():
@@ -55,34 +64,44 @@ class Maker:
         made = self.make(page, todo, [match.group(1) for match in ASKED.finditer(text)])
         return ASKED.sub(lambda match: self.place(page, made, *match.groups()), text)
 
-    def place(self, page, made, chart, words, block):
+    def place(self, page, made, chart, words, output, block):
         name = f"{made.name}-{chart.replace('/', '-')}"
         target = self.folder / "drawings" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(made / chart.replace("/", "-"), target)
         up = "../" * page.count("/")
-        return f"{block}\n![{words}]({up}drawings/{name}){{ .chart loading=lazy }}\n"
+        text = f"{block}\n![{words}]({up}drawings/{name}){{ .chart loading=lazy }}\n"
+        if output:
+            said = numbers((made / "output").read_text())
+            text += f'\n<details markdown="1"><summary>What psim prints</summary>\n\n```text\n{said}\n```\n\n</details>\n'
+        return text
 
     def make(self, page, todo, charts):
         """The folder with the charts: made now, or when the site was built before."""
         key = hashlib.sha256((self.version + repr(todo) + repr(charts)).encode()).hexdigest()[:12]
         made = self.kept / key
         self.count += 1
+        self.used.add(made)
         if not made.is_dir():
             scratch = self.kept / (key + ".new")
             shutil.rmtree(scratch, ignore_errors=True)
             scratch.mkdir(parents=True)
             (scratch / "psim").symlink_to(self.psim)
             (scratch / "scenarios").symlink_to(self.root / "scenarios")
-            for command, shown in todo:
-                self.run(page, command, shown, scratch)
+            outputs = [self.run(page, command, shown, scratch) for command, shown in todo]
             made.mkdir()
+            (made / "output").write_text(outputs[0])
             for chart in charts:
                 shutil.copy(scratch / chart, made / chart.replace("/", "-"))
             shutil.rmtree(scratch)
         if self.count % 10 == 0:
             self.say(f"{self.count} drawings")
         return made
+
+    def forget(self):
+        """Drawings of other versions are of no use any more."""
+        for made in set(self.kept.glob("*")) - self.used:
+            shutil.rmtree(made)
 
     def run(self, page, command, shown, scratch):
         done = subprocess.run(["sh", "-c", command], cwd=scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -92,3 +111,4 @@ class Maker:
         for line in shown:
             if line.rstrip() not in said:
                 raise SystemExit(f"{page}: {command} does not say: {line}\nIt says:\n{done.stdout}")
+        return done.stdout

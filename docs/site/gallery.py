@@ -5,9 +5,9 @@ import tomllib
 
 HEAD = """# Gallery
 
-Every scenario that comes with psim: its question, the answer, and a picture that psim has drawn. The commands below a
-picture are those that made it. Where an answer is a sentence of [What features do](features.md), "measured by" names
-the runs of its numbers; they are mostly shorter than the picture's.
+Every scenario that comes with psim: its question, the answer, and a picture that psim has drawn by the commands above it.
+Where an answer is a sentence of [Features](features.md), "Measured by" names the runs of its numbers; most of them are
+shorter than the picture's. The numbers of the other answers are in "What psim prints".
 """
 
 
@@ -52,7 +52,7 @@ def drawing(name, entry):
     else:
         commands = [f"compare scenarios/{name}.toml{options} --out gallery/{name}", f"export gallery/{name} --svg charts"]
     block = "".join(f"$ ./psim {command}\n" for command in commands)
-    return f'<!-- drawing: charts/{picture}.svg "{words}" -->\n```console\n{block}```\n'
+    return f'<!-- drawing: charts/{picture}.svg "{words}" and output -->\n```console\n{block}```\n'
 
 
 def fold(summary, text):
@@ -71,7 +71,7 @@ def section(root, name, entry, features):
         parts.append(entry["short"] + "\n")
     if runs:
         parts.append(fold("Measured by", "".join(f"    ./psim run {run}\n" for run in runs)))
-    parts.append(fold(f"What happens in [it](../scenarios/{name}.toml)", f"```text\n{about}\n```"))
+    parts.append(fold("About it", f"```text\n{about}\n```\n\n[{name}.toml](../scenarios/{name}.toml)"))
     return "\n".join(parts)
 
 

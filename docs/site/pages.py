@@ -73,7 +73,7 @@ def of_file(root, name):
     """A page that shows a file of the repository."""
     text = (root / name).read_text()
     language = LANGUAGES.get(pathlib.Path(name).suffix, "text")
-    return f"---\nsearch:\n  exclude: true\n---\n# `{name}`\n\n``````{language}\n{text}``````\n"
+    return f"# `{name}`\n\n``````{language}\n{text}``````\n"
 
 
 def write(root, folder, texts):

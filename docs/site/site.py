@@ -30,6 +30,7 @@ def put_together(psim, root, source, with_drawings):
     if with_drawings:
         maker = drawings.Maker(psim, root, folder, source.parent / "site-drawings", say)
         texts = {name: maker.draw(name, text) for name, text in texts.items()}
+        maker.forget()
     pages.write(root, folder, texts)
     shutil.copy(root / "docs/site/mkdocs.yml", source)
     shutil.copytree(root / "docs/site/theme", source / "theme")
