@@ -1,10 +1,15 @@
-"""What is wrong with a built site: broken links and anchors, missing pictures, requests to other hosts."""
+"""What is wrong with a built site: broken links and anchors, missing pictures, requests to other hosts.
+
+`check.py SITE` prints it, and fails if there is anything.
+"""
 import html.parser
+import pathlib
 import re
+import sys
 import urllib.parse
 
-REQUESTS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("object", "data"), ("link", "href"),
-            ("image", "href"), ("use", "href")}
+REQUESTS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("object", "data"),
+            ("link", "href"), ("image", "href"), ("use", "href")}
 
 
 class Page(html.parser.HTMLParser):
@@ -61,6 +66,13 @@ def broken(documents, path, value, name):
     to = target(path, address)
     if not to.is_file():
         return [f"{name}: a broken link: {value}"]
-    if address.fragment and to in documents and urllib.parse.unquote(address.fragment) not in documents[to].anchors:
+    anchor = urllib.parse.unquote(address.fragment)
+    if to in documents and anchor not in documents[to].anchors:
         return [f"{name}: a link to an anchor that is not there: {value}"]
     return []
+
+
+if __name__ == "__main__":
+    wrong = offences(pathlib.Path(sys.argv[1]).resolve())
+    print("\n".join(wrong))
+    sys.exit(1 if wrong else 0)

@@ -8,9 +8,9 @@ A page asks for one by a comment above the commands that make it:
     $ ./psim export runs/bsp --svg charts
     ```
 
-All commands of such a page run one after the other in a folder of their own, and what a block shows of their output
-must be what they print. A page whose parts are divided by `<!-- folder -->` gets a new folder at each of these. With
-`and output` behind its words, a drawing comes with the numbers that the first command printed.
+All commands of such a page run one after the other in a folder of their own, and what a block shows of their
+output must be what they print. A page whose parts are divided by `<!-- folder -->` gets a new folder at each
+of these. With `and output` behind its words, a drawing comes with the numbers that the first command printed.
 """
 import hashlib
 import pathlib
@@ -33,6 +33,10 @@ def commands(block):
         elif found and line not in ("", "..."):
             found[-1][1].append(line)
     return found
+
+
+def fold(summary, text):
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{text}\n\n</details>\n'
 
 
 def numbers(output):
@@ -73,7 +77,7 @@ class Maker:
         text = f"{block}\n![{words}]({up}drawings/{name}){{ .chart loading=lazy }}\n"
         if output:
             said = numbers((made / "output").read_text())
-            text += f'\n<details markdown="1"><summary>What psim prints</summary>\n\n```text\n{said}\n```\n\n</details>\n'
+            text += "\n" + fold("What psim prints", f"```text\n{said}\n```")
         return text
 
     def make(self, page, todo, charts):
@@ -104,7 +108,8 @@ class Maker:
             shutil.rmtree(made)
 
     def run(self, page, command, shown, scratch):
-        done = subprocess.run(["sh", "-c", command], cwd=scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(["sh", "-c", command], cwd=scratch, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
         if done.returncode not in (0, 1):  # 1: the answer is no
             raise SystemExit(f"{page}: {command}: exit code {done.returncode}\n{done.stdout}")
         said = [line.rstrip() for line in done.stdout.split("\n")]

@@ -2,9 +2,10 @@
 import pathlib
 import re
 
+CODE = re.compile(r"(`+[^`]*`+)")
 FENCE = re.compile(r"^( *)(```+|~~~+)")
 LINK = re.compile(r"(!?)\[((?:[^][]|\[[^][]*\])*)\]\(([^)\s]+)\)")
-LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".sql": "sql", ".toml": "toml", ".json": "json", ".sh": "sh", ".xml": "xml"}
+LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".sql": "sql", ".toml": "toml", ".json": "json"}
 PICTURES = (".svg", ".png")
 LAB = """
 !!! note "A template"
@@ -30,7 +31,7 @@ def outside_code(text, change):
     for line in text.split("\n"):
         mark = FENCE.match(line)
         if fence is None and not mark:
-            line = "".join(part if part.startswith("`") else change(part) for part in re.split(r"(`+[^`]*`+)", line))
+            line = "".join(part if part.startswith("`") else change(part) for part in CODE.split(line))
         elif fence is None:
             fence = mark.group(2)
         elif mark and mark.group(2) == fence:
@@ -40,7 +41,7 @@ def outside_code(text, change):
 
 
 class Links:
-    """Links of a page to files that are no pages lead to a page that shows the file; folders become plain text."""
+    """A link to a file that is no page leads to a page that shows it. Links to folders become plain text."""
 
     def __init__(self, root, texts):
         self.root, self.texts, self.shown, self.copied = root, texts, set(), set()

@@ -1,6 +1,7 @@
-"""Builds the site of psim's documentation: site.py PSIM ROOT OUT [--without-drawings].
+"""Builds the site of psim's documentation: site.py PSIM ROOT OUT [--quick].
 
 Puts the pages together below OUT-source, lets psim make the drawings, runs mkdocs and looks for broken links.
+--quick leaves out the drawings of the gallery, which take minutes.
 """
 import json
 import pathlib
@@ -21,16 +22,16 @@ def say(text):
     print(f"psim docs: {text} ({time.monotonic() - begin:.0f} s)", file=sys.stderr, flush=True)
 
 
-def put_together(psim, root, source, with_drawings):
+def put_together(psim, root, source, quick):
     """The pages in the layout of the repository, and mkdocs' settings beside them."""
     shutil.rmtree(source, ignore_errors=True)
     folder = source / "pages"
     texts = pages.read(root)
     texts["docs/gallery.md"] = gallery.page(root)
-    if with_drawings:
-        maker = drawings.Maker(psim, root, folder, source.parent / "site-drawings", say)
-        texts = {name: maker.draw(name, text) for name, text in texts.items()}
-        maker.forget()
+    maker = drawings.Maker(psim, root, folder, source.parent / "site-drawings", say)
+    drawn = {name: text for name, text in texts.items() if not (quick and name == "docs/gallery.md")}
+    texts.update({name: maker.draw(name, text) for name, text in drawn.items()})
+    maker.forget()
     pages.write(root, folder, texts)
     shutil.copy(root / "docs/site/mkdocs.yml", source)
     shutil.copytree(root / "docs/site/theme", source / "theme")
@@ -40,10 +41,11 @@ def put_together(psim, root, source, with_drawings):
 
 def run_mkdocs(source, out):
     """mkdocs, quiet unless it warns."""
-    done = subprocess.run(["mkdocs", "build", "--quiet", "--strict", "--clean", "-f", source / "mkdocs.yml", "-d", out],
+    done = subprocess.run(["mkdocs", "build", "--strict", "--clean", "-f", source / "mkdocs.yml", "-d", out],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        sys.exit(done.stdout + "psim docs: mkdocs found the mistakes above")
+        lines = done.stdout.split("\n")
+        sys.exit("\n".join([line for line in lines if "WARNING" in line or "ERROR" in line] or lines))
 
 
 def write_index_as_script(out):
@@ -54,9 +56,10 @@ def write_index_as_script(out):
 
 def main(psim, root, out, *options):
     psim, root, out = (pathlib.Path(path).resolve() for path in (psim, root, out))
-    count = put_together(psim, root, out.with_name(out.name + "-source"), "--without-drawings" not in options)
+    source = out.with_name(out.name + "-source")
+    count = put_together(psim, root, source, "--quick" in options)
     say(f"mkdocs builds {count} pages")
-    run_mkdocs(out.with_name(out.name + "-source"), out)
+    run_mkdocs(source, out)
     write_index_as_script(out)
     offences = check.offences(out)
     if offences:
