@@ -7,6 +7,7 @@ FENCE = re.compile(r"^( *)(```+|~~~+)")
 LINK = re.compile(r"(!?)\[((?:[^][]|\[[^][]*\])*)\]\(([^)\s]+)\)")
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".sql": "sql", ".toml": "toml", ".json": "json"}
 PICTURES = (".svg", ".png")
+WIDE = ("docs/features.md",)  # tables of five columns
 LAB = """
 !!! note "A template"
     Words in braces, such as `{workers}`, stand for numbers that `psim lab start` draws from a student's ID.
@@ -19,6 +20,8 @@ def read(root):
     names += sorted(root.glob("docs/*.md")) + sorted(root.glob("docs/concepts/*.md"))
     names += sorted(root.glob("docs/course/**/*.md"))
     texts = {str(name.relative_to(root)): name.read_text() for name in names}
+    for name in WIDE:
+        texts[name] = "---\nhide: [navigation, toc]\n---\n" + texts[name]
     for name in texts:
         if name.startswith("docs/course/") and name.endswith("README.md"):
             texts[name] = texts[name].replace("\n", "\n" + LAB, 1)
