@@ -1,0 +1,119 @@
+"""Drawings that psim makes while the site is built.
+
+A page asks for one by a comment above the commands that make it:
+
+    <!-- drawing: charts/timeline.svg "Three workers wait for the fourth." -->
+    ```console
+    $ ./psim run ... --out runs/bsp
+    $ ./psim export runs/bsp --svg charts
+    ```
+
+All commands of such a page run one after the other in a folder of their own, and what a block shows of their
+output must be what they print. A page whose parts are divided by `<!-- folder -->` gets a new folder at each
+of these. With `and output` behind its words, a drawing comes with the numbers that the first command printed.
+"""
+import hashlib
+import pathlib
+import re
+import shutil
+import subprocess
+
+ASKED = re.compile(r'^<!-- drawing: (\S+) "([^"]*)"( and output)? -->\n(```console\n.*?^```\n)', re.M | re.S)
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+PARTS = "<!-- folder -->\n"
+NUMBERS_END = re.compile(r"^(±|All runs|A single seed|This is one run|wrote |  digest|      loss)")
+
+
+def commands(block):
+    """Pairs of a command and the lines that the block shows of its output."""
+    found = []
+    for line in block.replace("\\\n", "").split("\n"):
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found and line not in ("", "..."):
+            found[-1][1].append(line)
+    return found
+
+
+def fold(summary, text):
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{text}\n\n</details>\n'
+
+
+def numbers(output):
+    """What a command has printed up to its explanations and curves."""
+    lines = output.split("\n")
+    end = next((number for number, line in enumerate(lines) if NUMBERS_END.match(line)), len(lines))
+    return "\n".join(lines[2:end]).strip("\n")
+
+
+class Maker:
+    def __init__(self, psim, root, folder, kept, say):
+        self.psim, self.root, self.folder, self.kept, self.say = psim, root, folder, kept, say
+        self.count, self.used = 0, set()
+        digest = hashlib.sha256(psim.read_bytes())
+        for path in sorted(root.glob("scenarios/**/*")):
+            if path.is_file():
+                digest.update(path.read_bytes())
+        self.version = digest.hexdigest()
+
+    def draw(self, page, text):
+        if "<!-- drawing: " not in text:
+            return text
+        return "".join(self.part(page, part) for part in text.split(PARTS))
+
+    def part(self, page, text):
+        if not ASKED.search(text):
+            return text
+        todo = [one for block in BLOCK.findall(text) for one in commands(block)]
+        made = self.make(page, todo, [match.group(1) for match in ASKED.finditer(text)])
+        return ASKED.sub(lambda match: self.place(page, made, *match.groups()), text)
+
+    def place(self, page, made, chart, words, output, block):
+        name = f"{made.name}-{chart.replace('/', '-')}"
+        target = self.folder / "drawings" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(made / chart.replace("/", "-"), target)
+        up = "../" * page.count("/")
+        text = f"{block}\n![{words}]({up}drawings/{name}){{ .chart loading=lazy }}\n"
+        if output:
+            said = numbers((made / "output").read_text())
+            text += "\n" + fold("What psim prints", f"```text\n{said}\n```")
+        return text
+
+    def make(self, page, todo, charts):
+        """The folder with the charts: made now, or when the site was built before."""
+        key = hashlib.sha256((self.version + repr(todo) + repr(charts)).encode()).hexdigest()[:12]
+        made = self.kept / key
+        self.count += 1
+        self.used.add(made)
+        if not made.is_dir():
+            scratch = self.kept / (key + ".new")
+            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.mkdir(parents=True)
+            (scratch / "psim").symlink_to(self.psim)
+            (scratch / "scenarios").symlink_to(self.root / "scenarios")
+            outputs = [self.run(page, command, shown, scratch) for command, shown in todo]
+            made.mkdir()
+            (made / "output").write_text(outputs[0])
+            for chart in charts:
+                shutil.copy(scratch / chart, made / chart.replace("/", "-"))
+            shutil.rmtree(scratch)
+        if self.count % 10 == 0:
+            self.say(f"{self.count} drawings")
+        return made
+
+    def forget(self):
+        """Drawings of other versions are of no use any more."""
+        for made in set(self.kept.glob("*")) - self.used:
+            shutil.rmtree(made)
+
+    def run(self, page, command, shown, scratch):
+        done = subprocess.run(["sh", "-c", command], cwd=scratch, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        if done.returncode not in (0, 1):  # 1: the answer is no
+            raise SystemExit(f"{page}: {command}: exit code {done.returncode}\n{done.stdout}")
+        said = [line.rstrip() for line in done.stdout.split("\n")]
+        for line in shown:
+            if line.rstrip() not in said:
+                raise SystemExit(f"{page}: {command} does not say: {line}\nIt says:\n{done.stdout}")
+        return done.stdout

@@ -1,0 +1,91 @@
+"""The gallery: every scenario with its question, a picture, the answer and the commands."""
+import json
+import re
+import tomllib
+
+from drawings import fold
+
+HEAD = """# Gallery
+
+Every scenario that comes with psim: its question, the answer, and a picture that psim has drawn by the
+commands above it. Where an answer is a sentence of [Features](features.md), "Measured by" names the runs of its
+numbers; most of them are shorter than the picture's. The numbers of the other answers are in "What psim prints".
+"""
+WORDS = {"timeline": "Who computes, sends and waits.", "times": "The time of each arm.",
+         "loss": "The loss over simulated time.", "pareto": "Time against bytes sent.",
+         "clocks": "The clock of each worker.", "traffic": "Bytes sent, by kind."}
+
+
+def groups(readme):
+    """Pairs of a group of README's table of scenarios and its scenarios' names."""
+    table = readme.split("\n## Scenarios\n")[1].split("\n## ")[0]
+    rows = [row.split("|")[1:3] for row in table.split("\n") if "](scenarios/" in row]
+    return [(about.strip(), re.findall(r"\]\(scenarios/(\w+)\.toml\)", cell)) for about, cell in rows]
+
+
+def sentences(root):
+    """What docs/features.md says of each feature, and the runs that its numbers come from."""
+    claims = json.loads((root / "tests/features/claims.json").read_text())
+    lines = (root / "docs/features.md").read_text().split("\n")
+    said = dict(line[2:].split(" | ")[:2] for line in lines if line.startswith("| "))
+
+    def sentence(feature):
+        return next(text for name, text in said.items() if name.startswith(feature))
+
+    return {claim["feature"]: (sentence(claim["feature"]), list(claim["runs"].values())) for claim in claims}
+
+
+def of_scenario(root, name):
+    """A scenario's title, and what its first lines say up to "Try next"."""
+    text = (root / f"scenarios/{name}.toml").read_text()
+    title = tomllib.loads(text)["title"]
+    lines = [line[2:] if line.startswith("# ") else "" for line in text.split("\ntitle = ")[0].split("\n")]
+    about = "\n".join(lines).split("Try next")[0].strip()
+    return title, about
+
+
+def console(*commands):
+    return "```console\n" + "".join(f"$ ./psim {command}\n" for command in commands) + "```\n"
+
+
+def drawing(name, entry):
+    """The commands that make the picture, with the mark that asks for it."""
+    if "run" in entry:
+        picture, what, more = entry.get("picture", "timeline"), "run", [entry["run"], "--trace events"]
+    else:
+        picture, what, more = entry.get("picture", "times"), "compare", [entry.get("compare", "")]
+    make = [what, f"scenarios/{name}.toml", *more, f"--out gallery/{name}"]
+    export = ["export", f"gallery/{name}", "--svg charts", entry.get("export", "")]
+    block = console(*(" ".join(filter(None, words)) for words in (make, export)))
+    return f'<!-- drawing: charts/{picture}.svg "{WORDS[picture.split("-")[0]]}" and output -->\n{block}'
+
+
+def section(root, name, entry, features):
+    title, about = of_scenario(root, name)
+    answer, runs = features[entry["feature"]] if "feature" in entry else (entry["answer"], [])
+    if entry.get("fetched"):
+        command = console(f"run scenarios/{name}.toml --data-dir DIR")
+        shown = f"No picture: its data must be fetched first.\n\n{command}"
+    else:
+        shown = drawing(name, entry)
+    parts = [f"### {name}\n", f"**{title}**\n", answer + "\n", shown]
+    if "short" in entry:
+        parts.append(entry["short"] + "\n")
+    if runs:
+        parts.append(fold("Measured by", "".join(f"    ./psim run {run}\n" for run in runs)))
+    parts.append(fold("About it", f"```text\n{about}\n```\n\n[{name}.toml](../scenarios/{name}.toml)"))
+    return "\n".join(parts)
+
+
+def page(root):
+    entries = tomllib.loads((root / "docs/site/gallery.toml").read_text())
+    features = sentences(root)
+    parts, seen = [HEAD], set()
+    for about, names in groups((root / "README.md").read_text()):
+        parts.append(f"## {about[0].upper()}{about[1:]}\n")
+        parts += ["<!-- folder -->\n" + section(root, name, entries[name], features) for name in names]
+        seen.update(names)
+    stray = {path.stem for path in root.glob("scenarios/*.toml")} ^ seen | set(entries) ^ seen
+    if stray:
+        raise SystemExit(f"docs/site/gallery.toml, README.md and scenarios/ differ: {sorted(stray)}")
+    return "\n".join(parts)
