@@ -54,13 +54,14 @@ class Requests {
   }
 
  private:
-  // It listens to no other epoch than its own; and to no second answer.
+  // It listens to no other epoch than its own; and to no second answer, nor to one to an earlier pull, of
+  // which a late copy may have left it after this one.
   void receives(const Row& weights) {
     Asked& asked = asked_[{weights.shard, weights.node}];
     const auto pull = asked.pulls.find(weights.pull);
     if (pull == asked.pulls.end() || pull->second.epoch != weights.epoch) return;
     asked.answered = weights.pull;
-    asked.pulls.erase(pull);
+    asked.pulls.erase(asked.pulls.begin(), std::next(pull));
   }
 
   std::map<Id, Asked> asked_;
@@ -214,8 +215,8 @@ class ClockGap final : public Check {
   }
 
  private:
-  // With overlap a clock starts with the first array, and an array is pushed before its clock has ended. Where
-  // arrays have bounds of their own, the strictest may be one that the clock before had to wait for.
+  // With overlap a clock starts with the first array, and an array is pushed before its clock has ended.
+  // Where arrays have bounds of their own, the strictest may be one that the clock before had to wait for.
   std::int64_t slack() const {
     if (facts_.overlap) return facts_.shard_bounds.empty() ? 1 : 2;
     return facts_.elastic ? 1 : 0;

@@ -18,14 +18,13 @@ class Slow final : public Check {
   explicit Slow(const Evidence& evidence)
       : Check(evidence, "slow",
               "a worker that is found slow has been slower than another by the factor, and is found once"),
-        begun_(facts_.workers),
+        steps_(facts_.workers),
         times_(facts_.workers) {
     if (!(facts_.slow_factor > 0)) does_not_apply();
   }
 
   void on(const Row& row) override {
-    if (row.is_step() && row.is("begun")) begun_[worker(row.node)] = row.at;
-    if (row.is_step() && row.is("ended") && row.samples > 0) ended(row);
+    if (row.is_computation()) on_computation(row);
     if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets whom it had found
     if (!row.is("slow_worker")) return;
     examined();
@@ -55,15 +54,29 @@ class Slow final : public Check {
   struct Times {
     double least = HUGE_VAL, most = 0;  // seconds a sample
   };
-  void ended(const Row& row) {
-    const std::uint32_t w = worker(row.node);
-    const double seconds = (row.at - begun_[w]) / static_cast<double>(row.samples);
-    Times& times = times_[w] ? *times_[w] : times_[w].emplace();
-    times.least = std::min(times.least, seconds);
-    times.most = std::max(times.most, seconds);
+  // Computed for `seconds` before `since`, without what it stood still for: weights that it needs now, a
+  // filter of what it sends meanwhile, samples of another worker's batch.
+  struct Step {
+    double seconds = 0, since = 0;
+    int halts = 0;
+  };
+  void on_computation(const Row& row) {
+    Step& step = steps_[worker(row.node)];
+    const bool begun = row.is("begun"), ended = row.is("ended");
+    if (row.is_step() && begun) step = {.since = row.at};
+    else if ((begun || row.is("paused")) && step.halts++ == 0) step.seconds += row.at - step.since;
+    if (row.is_step() && ended) return on_time(row, step.seconds + (row.at - step.since));
+    if ((ended || row.is("resumed")) && --step.halts == 0) step.since = row.at;
+  }
+  void on_time(const Row& row, double seconds) {
+    if (row.samples == 0) return;
+    std::optional<Times>& times = times_[worker(row.node)];
+    if (!times) times.emplace();
+    times->least = std::min(times->least, seconds / static_cast<double>(row.samples));
+    times->most = std::max(times->most, seconds / static_cast<double>(row.samples));
   }
 
-  std::vector<double> begun_;
+  std::vector<Step> steps_;  // the last one of each worker
   std::vector<std::optional<Times>> times_;
   std::set<std::uint32_t> found_;
   std::set<std::uint32_t> known_;  // to the scheduler that runs

@@ -24,16 +24,21 @@ Days::Days(const Facts& facts, const Json& summary, OnPiece on_piece)
 
 void Days::on(const Row& row) {
   if (row.is_message()) return on_message(row);
-  if (row.is_computation()) at(row, row.node).computes = row.is("begun") || row.is("resumed");
+  if (row.is_computation()) {
+    Day& day = at(row, row.node);
+    const bool goes_on = row.is("begun") || row.is("resumed");
+    if (row.is_step()) day.in_step = goes_on;
+    day.computes = goes_on || day.in_step;  // a filter may end within a step
+  }
   if (row.is("finish")) {
     Day& day = at(row, row.node);
-    day.computes = false;
+    day.computes = day.in_step = false;
     if (row.leaves != 0) day.here = false;
     else day.through = true;
   }
   if (row.is_crash() && facts_.is_worker(row.peer)) {
     Day& day = at(row, row.peer);
-    day.here = day.computes = false;
+    day.here = day.computes = day.in_step = false;
   }
 }
 

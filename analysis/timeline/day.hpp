@@ -37,7 +37,7 @@ class Days {
     Use use;
   };
   struct Day {
-    bool here = true, computes = false, through = false;
+    bool here = true, computes = false, in_step = false, through = false;
     int on_the_way = 0;  // messages
     double since = 0;
     double last = 0;           // its time ends then at the latest, whatever comes after

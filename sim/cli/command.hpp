@@ -32,10 +32,10 @@ struct Command {
   bool force = false;
   std::string trace;  // none, steps or events
   std::string context;
-  bool no_files = false;      // run: whatever files the scenario names are not there
+  bool no_files = false;          // run: whatever files the scenario names are not there
   std::string progress = "auto";  // run: or json
-  unsigned jobs = 0;  // compare: processes at once; 0: as many as the machine has
-  std::string seeds;  // compare: an axis, separated by commas
+  unsigned jobs = 0;              // compare: processes at once; 0: as many as the machine has
+  std::string seeds;              // compare: an axis, separated by commas
 };
 
 // The options of `compare` and `merge` beside those.

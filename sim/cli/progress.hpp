@@ -14,8 +14,8 @@ double host_seconds();
 // "50 s", "12 min", "3.5 h": as exact as an estimate.
 std::string time_text(double seconds);
 
-// One line, drawn anew, when stderr is a terminal. `as_json`: instead of that lines of JSON, whatever stderr is,
-// with `sim_time_s`, `updates`, and where they are known `share` and `seconds_to_go`.
+// One line, drawn anew, when stderr is a terminal. `as_json`: instead of that lines of JSON, whatever stderr
+// is, with `sim_time_s`, `updates`, and where they are known `share` and `seconds_to_go`.
 RunResult simulate_with_progress(const LoadedScenario& loaded, const RunOptions& options,
                                  std::vector<EventSink*> sinks, bool as_json = false);
 

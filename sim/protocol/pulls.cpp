@@ -16,10 +16,13 @@ Pulls::All Pulls::all() const {
 
 bool Pulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
-  const Pull* before = find(worker);
-  if (!is_back && before != nullptr && before->number > pull.number) return false;
+  if (worker >= pulls_.size()) {
+    pulls_.resize(state.workers.size());
+    newest_.resize(state.workers.size());
+  }
+  if (!is_back && newest_[worker] > pull.number) return false;
   erase(worker);
-  if (worker >= pulls_.size()) pulls_.resize(state.workers.size());
+  newest_[worker] = pull.number;
   pulls_[worker] = std::make_unique<Pull>(pull);
   note_arrivals(worker, state);
   return true;

@@ -25,7 +25,8 @@ class Pulls {
   // A copy, by worker's number.
   using All = std::map<std::uint32_t, Pull>;
   All all() const;
-  // Replaces the worker's older pull. Returns false if a newer one has overtaken it.
+  // Replaces the worker's older pull. Returns false if a newer one has overtaken it, which may be answered
+  // already: then the worker computes, and would seem to wait.
   bool put(std::uint32_t worker, const Pull& pull, const ShardState& state);
   Pull* find(std::uint32_t worker) { return worker < pulls_.size() ? pulls_[worker].get() : nullptr; }
   const Pull* find(std::uint32_t worker) const {
@@ -34,6 +35,7 @@ class Pulls {
   void erase(std::uint32_t worker);
   void clear() {
     pulls_.clear();
+    newest_.clear();
     all_arrived_.clear();
   }
   // To be told when pushes of the worker have arrived.
@@ -72,6 +74,7 @@ class Pulls {
   // By worker's number. There may be a million of them over all shards, and a map's node has more than twice
   // a pull's overhead.
   std::vector<std::unique_ptr<Pull>> pulls_;
+  std::vector<std::int64_t> newest_;  // by worker's number: of its pulls so far, answered or not
   // Clocks of pulls, and their workers, all of whose pushes have arrived.
   std::set<std::pair<std::int64_t, std::uint32_t>> all_arrived_;
 };

@@ -117,6 +117,7 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   copy->asked = now;
   if (entries.value_or(-1) > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
   if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
+    copy->is_full = false;
     if (std::exchange(copy->here, false)) copy->entries = entries_;
     return {.is_known = !mutant("a-lost-copy-holds-answers"),
             .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
@@ -125,10 +126,11 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   copy->entries = std::max(copy->entries, *entries);
   if (!std::exchange(copy->here, true)) {
     copy->backlog = mutant("ready-without-the-log") ? 0 : entries_;
-    result.is_new_replica = copy->is_replica;
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
       result.deliveries.push_back({.to = from, .what = Replicate{entry->second}});
   }
+  if (copy->is_replica && copy->entries >= committed_)
+    result.is_new_replica = !std::exchange(copy->is_full, true);
   tell_if_ready(*copy, now, result.deliveries);
   commit();
   return result;
@@ -158,7 +160,7 @@ void ReplicatedLog::commit() {
   if (std::ranges::all_of(copies_, has_state)) commit_through(replicated_index());
 }
 
-// All replicas have the entries below `entry`.
+// All replicas have the entries below `entry`. If one has become a replica since, more may be safe already.
 void ReplicatedLog::commit_through(std::int64_t entry) {
   for (OfWorker& worker : workers_) worker.committed = std::max(worker.committed, worker.begun);
   std::int64_t kept = entry;
@@ -169,7 +171,7 @@ void ReplicatedLog::commit_through(std::int64_t entry) {
         of(id.worker).committed = std::max(of(id.worker).committed, id.number + 1);
     }
   }
-  committed_ = entry;
+  committed_ = std::max(committed_, entry);
   log_.erase(log_.begin(), log_.lower_bound(kept));
 }
 

@@ -100,7 +100,8 @@ class ReplicatedLog {
   Deliveries append_update(const std::vector<Push>& pushes, const std::vector<Push>& waiting,
                            const std::function<LogEntry::Sum()>& sum);
   // A copy confirms all entries below `entries`; none: it lacks even the state before them. `is_new_replica`:
-  // it is a replica that has just received its first state.
+  // it is a replica that now has everything that is safe. A next owner that has become a replica may lack
+  // some of that at first, because nobody waited for it.
   struct Confirmed {
     bool is_known = false;
     bool is_new_replica = false;
@@ -112,7 +113,7 @@ class ReplicatedLog {
   bool is_safe(std::size_t worker) const;
   // The number of the worker's first pushes that all replicas have.
   std::int64_t committed(std::size_t worker) const { return seen(worker).committed; }
-  // The number of first entries that are on all replicas.
+  // The number of first entries that all replicas have, or had before others became replicas.
   std::int64_t safe_entries() const { return committed_; }
   // How many entries each replica has confirmed.
   std::vector<std::pair<NodeId, std::int64_t>> confirmed() const;
@@ -145,6 +146,7 @@ class ReplicatedLog {
     double asked = 0;          // when it was last sent something that it has not confirmed
     double wait = 0;           // seconds from then until the repetition
     bool is_replica = true;    // else it is only the next owner, and no answer waits for it
+    bool is_full = false;      // it has confirmed, as a replica, everything that was safe
     bool is_next = false;      // the next owner: it is ready when it has ...
     std::int64_t backlog = 0;  // ... all entries that the log had when the state arrived
     double told = 0;           // when the scheduler was last told that it is ready
@@ -173,7 +175,7 @@ class ReplicatedLog {
   // Owner.
   std::vector<Copy> copies_;
   LogEntry next_;                  // the decisions since the last entry
-  std::int64_t committed_ = 0;     // entries that all replicas have
+  std::int64_t committed_ = 0;     // entries that are safe
   std::int64_t update_ = 0;        // one more than the entry with the last update
   std::vector<OfWorker> workers_;  // empty while nothing is known: most shards have no copies
   // Copy.

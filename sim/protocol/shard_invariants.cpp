@@ -72,16 +72,17 @@ void check_counts(const WorkerClocks& workers) {
          workers.will_push(), will_push);
 }
 
-// No copy has more entries than the log, and no entry counts as safe that a copy lacks.
-void check_log(const ShardServer& server) {
+// No copy has more entries than the log, and no entry becomes safe that a replica lacks. Of those that
+// `were_safe`, who becomes a replica later may lack some.
+void check_log(const ShardServer& server, std::int64_t were_safe) {
   const ReplicatedLog& log = server.log();
   const std::int64_t entries = log.extent().entries;
   demand(log.safe_entries() <= entries, "{} entries are safe, of {} that there are", log.safe_entries(),
          entries);
   for (const auto& [node, confirmed] : log.confirmed()) {
     demand(confirmed <= entries, "node {} has confirmed {} entries of {}", node, confirmed, entries);
-    demand(log.safe_entries() <= confirmed, "{} entries are safe, and node {} has {}", log.safe_entries(),
-           node, confirmed);
+    demand(log.safe_entries() <= std::max(confirmed, were_safe), "{} entries are safe, and node {} has {}",
+           log.safe_entries(), node, confirmed);
   }
   const WorkerClocks& workers = server.state().workers;
   for (std::uint32_t w = 0; w < workers.size(); ++w)
@@ -112,19 +113,20 @@ void ShardInvariants::check(const ShardServer& server) {
 
 void ShardInvariants::check_all(const ShardServer& server) {
   const ShardState& state = server.state();
+  const bool has_led = has_looked_ && led_ && server.leads() && epoch_ == server.epoch();
   check_pushes(server);
   check_counts(state.workers);
   check_pulls(server);
   if (server.leads()) {
     check_waiting(server);
-    check_log(server);
+    check_log(server, has_led ? safe_entries_ : 0);
   }
   demand(!has_looked_ || epoch_ <= server.epoch(), "epoch {} comes after {}", server.epoch(), epoch_);
   const std::int64_t pushes = state.applied - applied_,
                      updates = state.version - version_ - (state.changes - changes_);
   demand(!has_looked_ || state.version >= version_, "version {} comes after {}", state.version, version_);
   demand(!has_looked_ || updates <= pushes, "{} updates of {} pushes", updates, pushes);
-  if (has_looked_ && led_ && server.leads() && epoch_ == server.epoch())
+  if (has_led)
     demand(safe_entries_ <= server.log().safe_entries(), "{} entries were safe, and {} are", safe_entries_,
            server.log().safe_entries());
   *this = {};

@@ -39,7 +39,7 @@ class Outbox {
   // waits for its predecessor, or of a number that was skipped.
   virtual void refused(const Push& /*push*/) {}
   virtual void updated(std::int64_t version) = 0;
-  // A replica has everything that this server has.
+  // A replica has come to have everything that is safe.
   virtual void copied(NodeId) {}
   // A worker's clock or membership changes by something other than a push.
   virtual void membership_changed(NodeId, const WorkerClocks::Worker&) {}

@@ -63,7 +63,7 @@ void WorkerBook::on_crash(double at) {
 
 void WorkerBook::go_away() {
   absent_ = returned_ = skips_ = true;
-  computing_ = false;
+  computing_ = step_goes_on_ = false;
 }
 
 void WorkerBook::on_member(bool takes_part) {
@@ -94,7 +94,9 @@ void WorkerBook::on_begin(double at, const Computation& step) {
 
 void WorkerBook::on_computation(double at, const Computation& what) {
   account(at);
-  computing_ = what.phase == ComputePhase::begun || what.phase == ComputePhase::resumed;
+  const bool goes_on = what.phase == ComputePhase::begun || what.phase == ComputePhase::resumed;
+  if (what.work == Work::step) step_goes_on_ = goes_on;
+  computing_ = goes_on || step_goes_on_;  // a filter may end within a step
   stats_->samples += what.samples.value_or(0);
   if (what.work != Work::step) return;
   switch (what.phase) {
@@ -115,7 +117,7 @@ void WorkerBook::on_computation(double at, const Computation& what) {
 
 void WorkerBook::on_finish(double at, const Finish& what) {
   account(at);
-  computing_ = false;
+  computing_ = step_goes_on_ = false;
   if (what.leaves) return go_away();
   reach(what.clock);
   through_ = true;

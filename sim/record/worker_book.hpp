@@ -81,7 +81,7 @@ class WorkerBook {
   const double* last_work_;
   double since_ = 0;
   int in_flight_ = 0;
-  bool computing_ = false, in_step_ = false, closed_ = false;
+  bool computing_ = false, step_goes_on_ = false, in_step_ = false, closed_ = false;
   bool absent_ = false;
   bool returned_ = false;  // it was absent, and has begun no step since
   bool member_ = true;

@@ -164,7 +164,8 @@ void Mailbox::send_again() {
   for (Sending& one : sending_) {
     if (one.due > Agenda::now()) continue;
     const bool gives_up = one.backoff.gives_up();
-    one.due = Agenda::now() + one.backoff.next();  // also of what is sent no more: the end needs its time to come
+    one.due =
+        Agenda::now() + one.backoff.next();  // also of what is sent no more: the end needs its time to come
     if (job_.observer.watch().is_hopeless()) return;
     if (gives_up) return job_.observer.watch().give_up(node_);
     if (job_.network.carries(one.message) || mutant("lost-parts-stay-lost")) continue;

@@ -44,9 +44,10 @@ bool Processor::copy(double seconds) {
   constexpr double shortest = 1e-9;  // that SimGrid sleeps
   if (seconds < shortest) return true;
   const Busy busy(job_, node_);
+  const double begun = Agenda::now();
   state_ = State::copying;
   simgrid::s4u::this_actor::sleep_for(seconds);
-  seconds_ += seconds;
+  seconds_ += Agenda::now() - begun;  // longer where it was frozen meanwhile
   return std::exchange(state_, State::unstoppable) != State::stopped;
 }
 

@@ -74,8 +74,16 @@ class Browser:
                 return answer["result"]
 
     def open(self, path):
-        self.url, self.loaded = "file://" + os.path.abspath(path), False
-        self.ask("Page.navigate", url=self.url)
+        self.visit("file://" + os.path.abspath(path))
+
+    def visit(self, url):
+        """Loads it anew, even if only what is behind # is another."""
+        self.url, self.loaded = url.split("#")[0], False
+        self.ask("Page.navigate", url="about:blank")
+        while not self.loaded:
+            self.receive()
+        self.loaded = False
+        self.ask("Page.navigate", url=url)
         while not self.loaded:
             self.receive()
 

@@ -191,3 +191,18 @@ TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
   pulls.find(1)->computes = false;
   CHECK(pulls.restart_steps(state));
 }
+
+// Worker 0 computes on the answer to its second pull. Worker 1 was cancelled, and waits.
+TEST_CASE("a late copy of a pull does not make its worker one that waits", "[pulls]") {
+  ShardState state = shard({.model = "k-sync", .k = 1}, 4);
+  Pulls pulls;
+  pulls.put(0, {.clock = 5, .number = 2}, state);
+  pulls.erase(0);
+  pulls.put(1, {.clock = 5, .above = 4, .number = 1}, state);
+  CHECK_FALSE(pulls.put(0, {.clock = 5, .above = 4, .number = 1}, state));
+  CHECK_FALSE(pulls.waits_for_others(0, state));
+  CHECK_FALSE(pulls.restart_steps(state));
+  CHECK(pulls.put(0, {.clock = 5, .number = 2}, state));  // its answer may be lost
+  pulls.clear();                                          // the next owner knows of no pull
+  CHECK(pulls.put(0, {.clock = 5, .above = 4, .number = 1}, state));
+}

@@ -151,6 +151,29 @@ TEST_CASE(
   CHECK(log.is_safe(0));
 }
 
+TEST_CASE("a next owner that becomes a replica is a full one when it has what was safe without it", "[log]") {
+  for (const bool has_state : {false, true}) {
+    ReplicatedLog log = owner({a});
+    append(log, 0, 0);
+    log.set_copies({.epoch = 1, .replicas = {a}, .next = c}, 0);
+    append(log, 0, 1);
+    if (has_state) CHECK(!log.confirm(c, 1, 0).is_new_replica);
+    log.confirm(a, 2, 0);
+    CHECK(log.safe_entries() == 2);
+    log.set_copies({.epoch = 1, .replicas = {c}, .next = c}, 0);
+    log.commit();
+    CHECK(!log.confirm(c, 1, 0).is_new_replica);
+    CHECK(log.safe_entries() == 2);
+    CHECK(log.committed(0) == 2);
+    CHECK(log.confirm(c, 2, 0).is_new_replica);
+    append(log, 0, 2);
+    CHECK(log.safe_entries() == 2);
+    CHECK(!log.confirm(c, 3, 0).is_new_replica);
+    CHECK(log.safe_entries() == 3);
+    CHECK(log.committed(0) == 3);
+  }
+}
+
 TEST_CASE("a copy takes entries in their order, each once", "[log]") {
   ReplicatedLog log = log_with({});
   log.follow(true, false, a, b);

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Plays with the playground in Chromium, as a student would.
+
+play_test.py PSIM PICTURES          the one that `psim serve` serves
+play_test.py PSIM PICTURES PAGE     one that `psim report --sliders` has written
+Fails on a message in the console, on a control that changes nothing, and on what is shown not being what psim says.
+Keeps pictures as PICTURES-*.png. Exit code 77: there is no Chromium here.
+"""
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from browser import Browser
+
+problems = []
+
+
+def check(holds, what):
+    if not holds:
+        problems.append(what)
+
+
+def wait_for(browser, script, what, seconds=60):
+    end = time.time() + seconds
+    while time.time() < end:
+        if browser.run(script):
+            return True
+        time.sleep(0.05)
+    problems.append(f"in {seconds} s: not {what}")
+    return False
+
+
+def settled(browser, what):
+    """All sides have their answer, good or bad."""
+    time.sleep(0.2)  # a slider waits a moment before it asks
+    return wait_for(browser, "!document.querySelector('.busy')", what)
+
+
+def choose(browser, side, name, value):
+    browser.run(f"""(() => {{ const one = playground.sides[{side}].inputs.get({json.dumps(name)});
+        one.input.value = one.isScale ? one.control.values.indexOf({json.dumps(value)}) : {json.dumps(value)};
+        one.input.dispatchEvent(new Event('input')); }})()""")
+
+
+def fact(browser, name, side):
+    return browser.run(f"""(() => {{ const row = [...document.querySelectorAll('#facts tbody tr')]
+        .find(r => r.querySelector('th').textContent === {json.dumps(name)});
+        return row ? row.querySelectorAll('td')[{side}].textContent : null; }})()""")
+
+
+def try_every_control(browser, names):
+    """Each control, moved to its last value and back, changes something and comes back to what was shown."""
+    for name in names:
+        last = browser.run(f"playground.sides[0].inputs.get({json.dumps(name)}).control.values.at(-1)")
+        usual = browser.run(f"playground.sides[0].settings[{json.dumps(name)}]")
+        before = browser.run("JSON.stringify(playground.sides[0].made.result.curves)")
+        if last == usual:
+            continue
+        choose(browser, 0, name, last)
+        if not settled(browser, f"an answer for {name} = {last}"):
+            return
+        now = browser.run("playground.sides[0].made ? JSON.stringify(playground.sides[0].made.result.curves) : ''")
+        check(now != before, f"{name} = {last} changes nothing")
+        check(name in browser.run("location.hash"), f"the address does not say {name} = {last}")
+        choose(browser, 0, name, usual)
+        settled(browser, f"an answer for {name} = {usual}")
+        check(browser.run("JSON.stringify(playground.sides[0].made.result.curves)") == before,
+              f"{name} = {usual} again is another run")
+
+
+def look(browser, url, pictures):
+    for name, width, height, dark in (("light", 1280, 900, False), ("dark", 1280, 900, True), ("narrow", 400, 800, False)):
+        browser.look(dark)
+        browser.size(width, height)
+        browser.visit(url)
+        settled(browser, "the first answers")
+        check(browser.run("playground.ready().length") == 2, f"{name}: no two results at first")
+        check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
+              f"{name}: the page is wider than the window")
+        check(browser.run("document.querySelectorAll('#lines canvas').length") == 2, f"{name}: no two time lines")
+        browser.picture(f"{pictures}-{name}.png")
+    browser.look(False)
+    browser.size(1280, 900)
+
+
+def play_live(browser, psim, url, pictures):
+    look(browser, url, pictures)
+    begin = time.time()
+    choose(browser, 1, "workers", "4")
+    settled(browser, "an answer")
+    seconds = time.time() - begin
+    scenario = browser.run("playground.sides[1].made.scenario")
+    with open("copied.toml", "w", encoding="utf-8") as file:
+        file.write(scenario)
+    said = json.loads(subprocess.run([psim, "run", "copied.toml", "--json"], capture_output=True, check=False).stdout)
+    shown = browser.run("playground.sides[1].made.result.summary")
+    check(said["digest"] == shown["digest"], "the copied scenario is another run")
+    length = float(re.match(r"[\d.]+", fact(browser, "length of the run", 1)).group())
+    check(abs(length - said["sim_time_s"]) < 0.006 * said["sim_time_s"], f"the table says {length} s, psim {said['sim_time_s']}")
+    try_every_control(browser, browser.run("[...playground.sides[0].inputs.keys()].filter(n => n !== 'staleness')"))
+    choose(browser, 0, "consistency", "ssp")
+    settled(browser, "an answer")
+    try_every_control(browser, ["staleness"])
+    choose(browser, 0, "servers", "1")
+    choose(browser, 0, "copies", "1")
+    settled(browser, "an answer")
+    check("copy of each shard" in browser.run("document.querySelector('.how').textContent"), "no word on a copy without a server")
+    browser.picture(f"{pictures}-wrong.png")
+    browser.visit(url + "#a=workers:2,crash:worker&b=workers:16&hide=seed,rate")
+    settled(browser, "an answer")
+    check(browser.run("playground.sides.map(s => s.made.result.summary.workers.length)") == [2, 16], "the address is not heard")
+    check(browser.run("playground.sides[0].inputs.has('seed')") is False, "hide= hides nothing")
+    browser.run("[...document.querySelectorAll('#scenarios button')].find(b => b.textContent === 'run this text').click()")
+    settled(browser, "an answer to a text")
+    return seconds
+
+
+def main(psim, pictures, page=None):
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        print("skipped: there is no Chromium here; on Debian: apt-get install chromium")
+        return 77
+    server = None if page else subprocess.Popen([psim, "serve"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    browser = Browser(program)
+    try:
+        if page:
+            look(browser, "file://" + page, pictures)
+            try_every_control(browser, browser.run("[...playground.sides[0].inputs.keys()]"))
+            done = "every slider moved"
+        else:
+            url = re.search(r"http\S+", server.stdout.readline()).group()
+            done = f"a change was answered in {play_live(browser, psim, url, pictures):.2f} s"
+        problems.extend(one for one in browser.complaints if not re.search(r"^request: http://127\.0\.0\.1:\d+/run$", one))
+    finally:
+        browser.close()
+        if server:
+            server.send_signal(signal.SIGINT)
+            check(server.wait() == 130, "Ctrl-C does not end psim serve")
+    for problem in problems[:40]:
+        print(problem)
+    if not problems:
+        print(f"{done}; pictures: {pictures}-*.png")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
