@@ -1,0 +1,181 @@
+#!/bin/sh
+# What pages show and say is what psim prints.
+#   run.sh PSIM SOURCE [--update] [PAGE...]     pages of SOURCE, such as docs/why.md; without any, all of them
+# The commands of a page run in their order in a folder of their own, with psim's scenarios in it:
+#   blocks     ```console, lines "$ command"; what stands below is what it prints. `...` on a line of its own
+#              stands for any lines, `...` in a line for anything. A command that shows nothing may print anything.
+#              `<!-- exit 1 -->` on the line before a block: its last command ends with this code, not with 0.
+#   sentences  `psim why runs/bsp` is run too; of `psim why RUN` the name and the options must be psim's.
+#   labs       are started for a student, whose text and folder they are.
+#   numbers    tests/docs/numbers has those of sentences, and the runs that they are from: numbers.awk
+# tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks.
+# Other instruction sets round differently: there numbers are not compared, only the words.
+set -u
+export LC_ALL=C
+unset PSIM_DATA
+psim=$1 source=$(cd "$2" && pwd) here=$(cd "$(dirname "$0")" && pwd)
+shift 2
+update=false
+if [ "${1:-}" = --update ]; then
+  update=true
+  shift
+fi
+tab=$(printf '\t')
+
+scratch=$(mktemp -d) || exit 3
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+mkdir "$scratch/bin"
+ln -s "$psim" "$scratch/bin/psim"
+PATH=$scratch/bin:$PATH
+
+masked=
+made_on=$(sed -n 's/.*numbers of psim [0-9.]* on \(x86-64-v[0-9]\).*/\1/p' "$source/README.md")
+[ -n "$made_on" ] || { echo "README.md: on which instruction set were its numbers made?"; exit 1; }
+case $(psim --version) in
+  *"($made_on)") ;;
+  *) masked=1 && echo "numbers are not compared: they were made on $made_on, and this is $(psim --version)" ;;
+esac
+
+wrong() { echo "$1: $2" >>"$scratch/wrong"; }
+
+# The reason why COMMAND is not run, if there is one.
+not_run() {
+  while IFS='|' read -r of pattern reason; do
+    [ "$of" = "$page " ] || continue
+    pattern=${pattern# } pattern=${pattern% }
+    case $1 in
+      $pattern)
+        echo "$pattern" >>"$scratch/left_out"
+        echo "$page:$2: not run: $1  ($reason )" >>"$scratch/remarks"
+        return 0
+        ;;
+    esac
+  done <"$here/not_run.txt"
+  return 1
+}
+
+# The folder of a page, and its text.
+prepare() {
+  rm -rf "$scratch/page" "$scratch/parts" "$scratch/values"
+  mkdir "$scratch/page" "$scratch/parts" "$scratch/values"
+  : >"$scratch/wrong" && : >"$scratch/left_out" && : >"$scratch/remarks"
+  text=$source/$page indented=
+  cp -R "$source/scenarios" "$scratch/page"
+  ln -s "$psim" "$scratch/page/psim"
+  cd "$scratch/page" || exit 3
+  case $page in
+    docs/course/[0-9]*)
+      lab=${page#docs/course/} && lab=${lab%%-*}
+      psim lab start "$lab" --student a1234567 --course "$source/docs/course" >/dev/null || wrong "$page" "does not start"
+      cd "lab$lab" || exit 3
+      text=$PWD/README.md indented=1
+      ;;
+  esac
+}
+
+# A line of the list of blocks.awk: the command is run, and compared with what the page shows.
+run_command() {
+  number=$1 line=$2 first=$3 shown=$4 exit_code=$5
+  command=$(cat "$scratch/parts/$number.cmd")
+  not_run "$command" "$line" && return
+  ran=$((ran + 1))
+  sh "$scratch/parts/$number.cmd" >"$scratch/got" 2>&1 </dev/null
+  code=$?
+  if [ $code != "$exit_code" ]; then
+    wrong "$page:$line" "exit code expected: $exit_code, found: $code, of $command
+$(tail -n 5 "$scratch/got" | sed 's/^/  /')"
+  fi
+  awk -v page="$page" -v first="$first" -v masked="$masked" -f "$here/compare.awk" \
+    "$scratch/parts/$number.want" "$scratch/got" >>"$scratch/wrong" && return
+  $update || return
+  awk -v update=1 -f "$here/compare.awk" "$scratch/parts/$number.want" "$scratch/got" >"$scratch/parts/$first.new"
+  echo "$first $((first + shown))" >>"$scratch/parts/updates"
+}
+
+# Writes what psim prints into the page, from its end to its beginning, so that numbers of lines stay right.
+write_updates() {
+  sort -rn "$scratch/parts/updates" | while read -r from to; do
+    { head -n $((from - 1)) "$source/$page" && cat "$scratch/parts/$from.new" && tail -n +"$to" "$source/$page"; } \
+      >"$scratch/new" && cp "$scratch/new" "$source/$page"
+  done
+  echo "$page: written again"
+}
+
+# A command in a sentence: LINE COMMAND.
+run_inline() {
+  line=$1 command=$2
+  not_run "$command" "$line" && return
+  words=${command#./} && words=${words#psim }
+  name=${words%% *}
+  case $name in -*) return ;; esac
+  psim help "$name" >"$scratch/help" 2>&1 || { wrong "$page:$line" "psim has no command $name: $command"; return; }
+  for word in $(echo "$words" | grep -oE '(^| )--[a-z-]+'); do
+    grep -qE -- "(^|[ ,])$word( |,|$)" "$scratch/help" || wrong "$page:$line" "psim $name has no $word: $command"
+  done
+  # RUN, FILE, ... stand for something; a command alone for all of its uses.
+  if echo "$words" | grep -qE '^[a-z-]+( -.*)?$|[ =][A-Z]+([^A-Za-z0-9-]|$)|\.\.\.'; then return; fi
+  ran=$((ran + 1))
+  sh -c "$command" >"$scratch/got" 2>&1 </dev/null || wrong "$page:$line" "exit code expected: 0, found: $?, of $command
+$(tail -n 5 "$scratch/got" | sed 's/^/  /')"
+}
+
+# What COMMAND says, for the numbers of sentences. The runs of a comparison that a block made are there already.
+values_of() {
+  file=$scratch/got
+  case $1 in
+    *"|"*) sh -c "$1" ;;
+    "psim run "*) sh -c "$1 --json --trace none" ;;
+    "psim compare "*) file=studies/latest/study.json && sh -c "$1" ;;
+    *) sh -c "$1" ;;
+  esac >"$scratch/got" 2>"$scratch/err" </dev/null
+  code=$?
+  [ $code -lt 2 ] || wrong "$entries" "exit code $code of $1: $(tail -n 3 "$scratch/err")"
+  case $(head -c 1 "$file") in
+    "{") awk -f "$here/flat.awk" "$file" ;;
+    *) cat "$file" ;;
+  esac
+}
+
+check_numbers() {
+  entries=$(cd "$here" && grep -lxF "page $page" numbers/*.txt)
+  [ -n "$entries" ] || return
+  awk -v commands=1 -f "$here/numbers.awk" "$here/$entries" >"$scratch/parts/commands"
+  while IFS=$tab read -r name command; do values_of "$command" >"$scratch/values/$name"; done <"$scratch/parts/commands"
+  awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -f "$here/numbers.awk" "$text" \
+    "$here/$entries" | sed "s|^$here/||" >>"$scratch/wrong"
+  sentences=$(grep -c '^says: ' "$here/$entries")
+}
+
+check_page() {
+  page=$1 ran=0 sentences=0
+  prepare
+  awk -v page="$page" -v dir="$scratch/parts" -v indented="$indented" -f "$here/blocks.awk" "$text" >>"$scratch/wrong"
+  awk -f "$here/inline.awk" "$text" >"$scratch/parts/inline"
+  while read -r number line first shown exit_code; do
+    run_command "$number" "$line" "$first" "$shown" "$exit_code"
+  done <"$scratch/parts/list"
+  while IFS=$tab read -r line command; do run_inline "$line" "$command"; done <"$scratch/parts/inline"
+  check_numbers
+  grep "^$page |" "$here/not_run.txt" | while IFS='|' read -r of pattern reason; do
+    pattern=${pattern# }
+    grep -qxF -- "${pattern% }" "$scratch/left_out" || wrong "not_run.txt" "$page has no such command: $pattern"
+  done
+  [ $((ran + sentences)) -gt 0 ] || wrong "$page" "has no commands"
+  sort -u "$scratch/remarks"
+  cat "$scratch/wrong"
+  if $update && [ -f "$scratch/parts/updates" ]; then write_updates; fi
+  echo "$page: $ran commands, $sentences sentences with numbers, $(grep -c '^[^ ]' "$scratch/wrong") wrong"
+  [ ! -s "$scratch/wrong" ]
+}
+
+# Pages with commands, or with numbers that are checked.
+pages() {
+  cd "$source" || exit 3
+  { grep -lx '```console' README.md docs/*.md docs/course/teaching.md && sed -n 's/^page //p' "$here"/numbers/*.txt; } | sort -u
+}
+
+[ $# -gt 0 ] || set -- $(pages)
+failed=0
+for each; do check_page "$each" || failed=1; done
+exit $failed
