@@ -6,7 +6,7 @@
 #              stands for any lines, `...` in a line for anything. A command that shows nothing may print anything.
 #              `<!-- exit 1 -->` on the line before a block: its last command ends with this code, not with 0.
 #   sentences  `psim why runs/bsp` is run too; of `psim why RUN` the name and the options must be psim's.
-#   labs       are started for a student, whose text and folder they are.
+#   labs       are started for a student: the commands are those of the student's text, and run in the student's folder.
 #   numbers    tests/docs/numbers has those of sentences, and the runs that they are from: numbers.awk
 # tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks.
 # Other instruction sets round differently: there numbers are not compared, only the words.
@@ -25,8 +25,11 @@ tab=$(printf '\t')
 scratch=$(mktemp -d) || exit 3
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
-mkdir "$scratch/bin"
-ln -s "$psim" "$scratch/bin/psim"
+# Beside this program are the scenarios and labs of SOURCE.
+mkdir -p "$scratch/bin" "$scratch/docs"
+cp "$psim" "$scratch/bin/psim"
+cp -R "$source/scenarios" "$scratch"
+[ ! -d "$source/docs/course" ] || cp -R "$source/docs/course" "$scratch/docs"
 PATH=$scratch/bin:$PATH
 
 masked=
@@ -39,11 +42,11 @@ esac
 
 wrong() { echo "$1: $2" >>"$scratch/wrong"; }
 
-# The reason why COMMAND is not run, if there is one.
+# Is COMMAND one of those that are not run? LINE is where it stands.
 not_run() {
   while IFS='|' read -r of pattern reason; do
-    [ "$of" = "$page " ] || continue
-    pattern=${pattern# } pattern=${pattern% }
+    of=${of% } pattern=${pattern# } pattern=${pattern% }
+    case $page in $of) ;; *) continue ;; esac
     case $1 in
       $pattern)
         echo "$pattern" >>"$scratch/left_out"
@@ -55,6 +58,15 @@ not_run() {
   return 1
 }
 
+# A line of the list that this page has no use for is out of date.
+check_not_run() {
+  while IFS='|' read -r of pattern reason; do
+    of=${of% } pattern=${pattern# } pattern=${pattern% }
+    case $page in $of) ;; *) continue ;; esac
+    grep -qxF -- "$pattern" "$scratch/left_out" || wrong "not_run.txt" "$page has no such command: $pattern"
+  done <"$here/not_run.txt"
+}
+
 # The folder of a page, and its text.
 prepare() {
   rm -rf "$scratch/page" "$scratch/parts" "$scratch/values"
@@ -62,12 +74,12 @@ prepare() {
   : >"$scratch/wrong" && : >"$scratch/left_out" && : >"$scratch/remarks"
   text=$source/$page indented=
   cp -R "$source/scenarios" "$scratch/page"
-  ln -s "$psim" "$scratch/page/psim"
+  ln -s ../bin/psim "$scratch/page/psim"
   cd "$scratch/page" || exit 3
   case $page in
     docs/course/[0-9]*)
       lab=${page#docs/course/} && lab=${lab%%-*}
-      psim lab start "$lab" --student a1234567 --course "$source/docs/course" >/dev/null || wrong "$page" "does not start"
+      psim lab start "$lab" --student a1234567 >/dev/null || wrong "$page" "does not start"
       cd "lab$lab" || exit 3
       text=$PWD/README.md indented=1
       ;;
@@ -142,7 +154,7 @@ check_numbers() {
   [ -n "$entries" ] || return
   awk -v commands=1 -f "$here/numbers.awk" "$here/$entries" >"$scratch/parts/commands"
   while IFS=$tab read -r name command; do values_of "$command" >"$scratch/values/$name"; done <"$scratch/parts/commands"
-  awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -f "$here/numbers.awk" "$text" \
+  awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -f "$here/numbers.awk" "$source/$page" \
     "$here/$entries" | sed "s|^$here/||" >>"$scratch/wrong"
   sentences=$(grep -c '^says: ' "$here/$entries")
 }
@@ -157,10 +169,7 @@ check_page() {
   done <"$scratch/parts/list"
   while IFS=$tab read -r line command; do run_inline "$line" "$command"; done <"$scratch/parts/inline"
   check_numbers
-  grep "^$page |" "$here/not_run.txt" | while IFS='|' read -r of pattern reason; do
-    pattern=${pattern# }
-    grep -qxF -- "${pattern% }" "$scratch/left_out" || wrong "not_run.txt" "$page has no such command: $pattern"
-  done
+  check_not_run
   [ $((ran + sentences)) -gt 0 ] || wrong "$page" "has no commands"
   sort -u "$scratch/remarks"
   cat "$scratch/wrong"
