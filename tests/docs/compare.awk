@@ -1,7 +1,8 @@
 # Is what a page shows what psim printed?
 #   awk -v page=PAGE -v first=LINE [-v masked=1] -f compare.awk WANT GOT     prints what differs; exit code 1
 #   awk -v update=1 ...                                                      prints WANT with the lines of GOT
-# `...` on a line of its own stands for any lines, `...` in a line for anything, but for lines of charts.
+# `...` on a line of its own stands for any lines, `...` in a line for anything: three dots, no more, and not in a
+# line of a chart.
 # masked: numbers may be others, and columns of tables have other widths.
 
 # The axis of a chart is the twelfth character.
@@ -15,11 +16,24 @@ function plain(line) {
   return line
 }
 
+# The parts of a line between its `...`; longer rows of dots are dots.
+function split_at_dots(line, parts,    n, rest) {
+  n = 1
+  parts[1] = ""
+  for (rest = line; match(rest, /\.\.\.+/); rest = substr(rest, RSTART + RLENGTH)) {
+    parts[n] = parts[n] substr(rest, 1, RSTART - 1)
+    if (RLENGTH == 3) parts[++n] = ""
+    else parts[n] = parts[n] substr(rest, RSTART, RLENGTH)
+  }
+  parts[n] = parts[n] rest
+  return n
+}
+
 function same(line, printed,    parts, n, i, at) {
   if (masked) { line = plain(line); printed = plain(printed) }
   if (line == printed) return 1
   if (is_chart(line) || index(line, "...") == 0) return 0
-  n = split(line, parts, /\.\.\./)
+  n = split_at_dots(line, parts)
   if (substr(printed, 1, length(parts[1])) != parts[1]) return 0
   printed = substr(printed, length(parts[1]) + 1)
   for (i = 2; i < n; i++) {

@@ -1,6 +1,7 @@
 # Are the numbers in a page's sentences those of its runs?
 #   awk -v page=PAGE -v values=DIR [-v masked=1] -f numbers.awk TEXT ENTRIES     prints what is wrong; exit code 1
 #   awk -v commands=1 -f numbers.awk ENTRIES                                     prints "NAME<TAB>COMMAND"
+# Of ENTRIES named *.long.txt only the words are checked, and no command is printed, unless -v long=1.
 # DIR/NAME is what a command said: lines "PATH VALUE" (flat.awk), or else its words.
 # ENTRIES has, each on a line of its own and with what goes on indented below it:
 #   page PAGE                the page that all of it is about
@@ -10,7 +11,8 @@
 #                            the page must say this, with that number. FORMAT: %.1f and its like, "%," a whole number
 #                            with commas, %w a word. FORMULA: numbers and NAME/PATH, with + - * / from left to right;
 #                            NAME alone is the first line that the command printed.
-#   given, REASON:           words with numbers that no command prints, each on an indented line; the page must have them
+#   given, REASON:           words with numbers that no command prints, each on an indented line; the page must have
+#                            them. With " ..." at the end they stand for all of a line, such as a table's.
 
 function wrong(where, what) {
   printf "%s: %s\n", where, what
@@ -119,23 +121,33 @@ function find_sentence(count, from,    at, i, next_at) {
   return start
 }
 
-function check_sentence(sentence,    count, i, j, right) {
+function check_sentence(sentence,    count, i, j, placeholder, right) {
   count = split(sentence, literal, /\{[^}]*\}/)
   if (literal[1] == "" || literal[count] == "") return wrong(place, "begin and end with words: " sentence)
   if (!find_sentence(count, 1)) return wrong(place, page " has no such sentence: " sentence)
   for (i = 1; i < count; i++) {
     match(sentence, /\{[^}]*\}/)
-    right = written(substr(sentence, RSTART + 1, RLENGTH - 2))
+    placeholder = substr(sentence, RSTART + 1, RLENGTH - 2)
     sentence = substr(sentence, RSTART + RLENGTH)
-    if (!masked && right != gap_text[i])
+    right = wordy ? "" : written(placeholder)
+    if (!masked && !wordy && right != gap_text[i])
       wrong(page ":" line_at(gap_at[i]), "the page says: " literal[i] gap_text[i] literal[i + 1] "\n  the run gives: " right)
     for (j = 0; j < length(gap_text[i]); j++) covered[gap_at[i] + j] = 1
   }
 }
 
-function check_given(words,    from, at, j) {
+# Where the line of the page ends that has this position.
+function end_of_line(position,    i) {
+  for (i = parts; i > 1 && begin_of[i] > position; i--);
+  return (i == parts ? length(all) + 1 : begin_of[i + 1]) - 1
+}
+
+function check_given(words,    from, at, end, whole) {
+  whole = sub(/ \.\.\.$/, "", words)
   for (from = 1; (at = index(substr(all, from), words)) > 0; from += at) {
-    for (j = 0; j < length(words); j++) covered[from + at - 1 + j] = 1
+    end = whole ? end_of_line(from + at - 1) : from + at - 2 + length(words)
+    for (at = from + at - 1; at <= end; at++) covered[at] = 1
+    at = end - from + 1
   }
   if (from == 1) wrong(place, page " does not say: " words)
 }
@@ -164,7 +176,8 @@ FILENAME == text_file { read_text($0); next }
 END {
   for (k = 1; k <= n; k++) {
     place = places[k]
-    if (commands && kinds[k] == "run") {
+    wordy = !long && place ~ /\.long\.txt:/
+    if (commands && kinds[k] == "run" && !wordy) {
       split(texts[k], words, " = ")
       print words[1] "\t" substr(texts[k], length(words[1]) + 4)
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What pages show and say is what psim prints.
-#   run.sh PSIM SOURCE [--update] [PAGE...]     pages of SOURCE, such as docs/why.md; without any, all of them
+#   run.sh PSIM SOURCE [--update | --long] [PAGE...]     pages of SOURCE, such as docs/why.md; without any, all of them
 # The commands of a page run in their order in a folder of their own, with psim's scenarios in it:
 #   blocks     ```console, lines "$ command"; what stands below is what it prints. `...` on a line of its own
 #              stands for any lines, `...` in a line for anything. A command that shows nothing may print anything.
@@ -8,18 +8,20 @@
 #   sentences  `psim why runs/bsp` is run too; of `psim why RUN` the name and the options must be psim's.
 #   labs       are started for a student: the commands are those of the student's text, and run in the student's folder.
 #   numbers    tests/docs/numbers has those of sentences, and the runs that they are from: numbers.awk
-# tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks.
+# tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks. --long checks
+# the numbers of numbers/*.long.txt, whose runs take long, and nothing else.
 # Other instruction sets round differently: there numbers are not compared, only the words.
 set -u
 export LC_ALL=C
 unset PSIM_DATA
-psim=$1 source=$(cd "$2" && pwd) here=$(cd "$(dirname "$0")" && pwd)
+export SOURCE=$(cd "$2" && pwd)
+psim=$1 source=$SOURCE here=$(cd "$(dirname "$0")" && pwd)
 shift 2
-update=false
-if [ "${1:-}" = --update ]; then
-  update=true
-  shift
-fi
+update=false long=
+case "${1:-}" in
+  --update) update=true && shift ;;
+  --long) long=1 && shift ;;
+esac
 tab=$(printf '\t')
 
 scratch=$(mktemp -d) || exit 3
@@ -42,6 +44,8 @@ esac
 
 wrong() { echo "$1: $2" >>"$scratch/wrong"; }
 
+remark() { echo "$page:$1: not run: $2   ($3)" >>"$scratch/remarks"; }
+
 # Is COMMAND one of those that are not run? LINE is where it stands.
 not_run() {
   while IFS='|' read -r of pattern reason; do
@@ -50,7 +54,7 @@ not_run() {
     case $1 in
       $pattern)
         echo "$pattern" >>"$scratch/left_out"
-        echo "$page:$2: not run: $1  ($reason )" >>"$scratch/remarks"
+        remark "$2" "$1" "${reason# }"
         return 0
         ;;
     esac
@@ -84,6 +88,7 @@ prepare() {
       text=$PWD/README.md indented=1
       ;;
   esac
+  folder=$PWD
 }
 
 # A line of the list of blocks.awk: the command is run, and compared with what the page shows.
@@ -91,6 +96,9 @@ run_command() {
   number=$1 line=$2 first=$3 shown=$4 exit_code=$5
   command=$(cat "$scratch/parts/$number.cmd")
   not_run "$command" "$line" && return
+  case $command in
+    "sqlite3 "*) command -v sqlite3 >/dev/null || { remark "$line" "$command" "sqlite3 is not installed" && return; } ;;
+  esac
   ran=$((ran + 1))
   sh "$scratch/parts/$number.cmd" >"$scratch/got" 2>&1 </dev/null
   code=$?
@@ -149,27 +157,37 @@ values_of() {
   esac
 }
 
+# Of the runs that take long only the words of their sentences are checked, unless these are asked for.
 check_numbers() {
   entries=$(cd "$here" && grep -lxF "page $page" numbers/*.txt)
   [ -n "$entries" ] || return
-  awk -v commands=1 -f "$here/numbers.awk" "$here/$entries" >"$scratch/parts/commands"
+  [ -z "$long" ] || entries=$(echo "$entries" | grep '\.long\.txt$')
+  cd "$here" || exit 3
+  awk -v commands=1 -v long=$long -f numbers.awk $entries >"$scratch/parts/commands"
+  cd "$folder" || exit 3
   while IFS=$tab read -r name command; do values_of "$command" >"$scratch/values/$name"; done <"$scratch/parts/commands"
-  awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -f "$here/numbers.awk" "$source/$page" \
-    "$here/$entries" | sed "s|^$here/||" >>"$scratch/wrong"
-  sentences=$(grep -c '^says: ' "$here/$entries")
+  cd "$here" || exit 3
+  awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -v long=$long -f numbers.awk "$source/$page" \
+    $entries >>"$scratch/wrong"
+  sentences=$(cat $entries | grep -c '^says: ')
 }
 
-check_page() {
-  page=$1 ran=0 sentences=0
-  prepare
+# What the page's blocks and sentences have of commands.
+check_commands() {
   awk -v page="$page" -v dir="$scratch/parts" -v indented="$indented" -f "$here/blocks.awk" "$text" >>"$scratch/wrong"
   awk -f "$here/inline.awk" "$text" >"$scratch/parts/inline"
   while read -r number line first shown exit_code; do
     run_command "$number" "$line" "$first" "$shown" "$exit_code"
   done <"$scratch/parts/list"
   while IFS=$tab read -r line command; do run_inline "$line" "$command"; done <"$scratch/parts/inline"
-  check_numbers
   check_not_run
+}
+
+check_page() {
+  page=$1 ran=0 sentences=0
+  prepare
+  [ -n "$long" ] || check_commands
+  check_numbers
   [ $((ran + sentences)) -gt 0 ] || wrong "$page" "has no commands"
   sort -u "$scratch/remarks"
   cat "$scratch/wrong"
@@ -181,6 +199,7 @@ check_page() {
 # Pages with commands, or with numbers that are checked.
 pages() {
   cd "$source" || exit 3
+  [ -z "$long" ] || { sed -n 's/^page //p' "$here"/numbers/*.long.txt && return; }
   { grep -lx '```console' README.md docs/*.md docs/course/teaching.md && sed -n 's/^page //p' "$here"/numbers/*.txt; } | sort -u
 }
 
