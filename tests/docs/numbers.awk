@@ -40,7 +40,7 @@ function read_entry(line) {
 # The page's sentences in one line, without blocks; begin_of has where each of its lines begins there.
 function read_text(line) {
   if (line ~ /^```/) { in_block = !in_block; return }
-  if (in_block || line ~ /^    / || line ~ /^<!--/) return
+  if (in_block || line ~ /^(    .*|<!--.*|)$/) return
   sub(/^(#+ |[0-9]+\. |#+ [0-9]+\. )/, "", line)
   gsub(/ +/, " ", line)
   sub(/^ /, "", line)
