@@ -1,6 +1,7 @@
-# Takes a page apart. DIR/N.cmd is its N-th command, DIR/N.want what the page shows of its output, and DIR/list
-# has a line for each command: N, its line, the first and the number of the lines shown, the exit code.
-#   awk -v page=PAGE -v dir=DIR [-v indented=1] -f blocks.awk TEXT       indented: the lines "    psim ..." of a lab's text
+# Takes a page apart. DIR/N.cmd is its N-th command, DIR/N.want what the page shows of its output, and
+# DIR/list has a line for each command: N, its line, the first and the number of the lines shown, the exit code.
+#   awk -v page=PAGE -v dir=DIR [-v indented=1] -f blocks.awk TEXT
+# indented: commands are the lines "    psim ..." of a lab's text.
 
 # What a shell would wait for after this text: the end of a quotation, of a here-document, of a loop.
 function unfinished(text,    rest, quote, c, i) {

@@ -1,8 +1,9 @@
 # Is what a page shows what psim printed?
-#   awk -v page=PAGE -v first=LINE [-v masked=1] -f compare.awk WANT GOT     prints what differs; exit code 1
-#   awk -v update=1 ...                                                      prints WANT with the lines of GOT
-# `...` on a line of its own stands for any lines, `...` in a line for anything: three dots, no more, and not in a
-# line of a chart.
+#   awk -v page=PAGE -v first=LINE [-v masked=1] -f compare.awk WANT GOT
+#                                                                  prints what differs; exit code 1
+#   awk -v update=1 ...                                            prints WANT with the lines of GOT
+# `...` on a line of its own stands for any lines, `...` in a line for anything: three dots, no more, and not in
+# a line of a chart.
 # masked: numbers may be others, and columns of tables have other widths.
 
 # The axis of a chart is the twelfth character.
@@ -64,12 +65,14 @@ function nearest(from, size, low, high,    at, i, likeness, most, best) {
 }
 
 function says(line, shown, printed) {
-  if (!update) printf "%s:%d: the page shows: %s\n  psim prints: %s\n", page, first + line - 1, shown, printed
+  if (!update) {
+    printf "%s:%d: the page shows: %s\n  psim prints: %s\n", page, first + line - 1, shown, printed
+  }
   differs = 1
 }
 
-# Where in the output, from `low` to `high`, the lines from..from+size-1 of the page stand; the end of the page's
-# lines as late as can be.
+# Where in the output, from `low` to `high`, the lines from..from+size-1 of the page stand; the last lines of the
+# page as late as can be.
 function place(from, size, low, high,    at, i, step) {
   step = from + size - 1 == n ? -1 : 1
   for (at = step > 0 ? low : high; at >= low && at <= high; at += step) if (fits(from, size, at)) break

@@ -1,4 +1,5 @@
-# JSON, a value on a line as psim writes it, to lines "PATH VALUE": aggregates/0/n 5. Of a list also its length.
+# JSON, a value on a line as psim writes it, to lines "PATH VALUE": aggregates/0/n 5. Of a list also its
+# length.
 function close_list() {
   if (is_list[depth]) print path[depth] "length " count[depth]
   depth--

@@ -1,18 +1,18 @@
 # Are the numbers in a page's sentences those of its runs?
-#   awk -v page=PAGE -v values=DIR [-v masked=1] -f numbers.awk TEXT ENTRIES     prints what is wrong; exit code 1
-#   awk -v commands=1 -f numbers.awk ENTRIES                                     prints "NAME<TAB>COMMAND"
+#   awk -v page=PAGE -v values=DIR [-v masked=1] -f numbers.awk TEXT ENTRIES   prints what is wrong; exit code 1
+#   awk -v commands=1 -f numbers.awk ENTRIES                                   prints "NAME<TAB>COMMAND"
 # Of ENTRIES named *.long.txt only the words are checked, and no command is printed, unless -v long=1.
 # DIR/NAME is what a command said: lines "PATH VALUE" (flat.awk), or else its words.
 # ENTRIES has, each on a line of its own and with what goes on indented below it:
-#   page PAGE                the page that all of it is about
-#   every number             each number of the page's sentences must be here; code and addresses are not sentences
-#   NAME = COMMAND           psim run: its summary; psim compare: its study.json; else, or with a "|", what it prints
+#   page PAGE         the page that all of it is about
+#   every number      each number of the page's sentences must be here; code and addresses are not sentences
+#   NAME = COMMAND    psim run: its summary; psim compare: its study.json; else, or with a "|", what it prints
 #   says: WORDS {FORMAT FORMULA} WORDS
-#                            the page must say this, with that number. FORMAT: %.1f and its like, "%," a whole number
-#                            with commas, %w a word. FORMULA: numbers and NAME/PATH, with + - * / from left to right;
-#                            NAME alone is the first line that the command printed.
-#   given, REASON:           words with numbers that no command prints, each on an indented line; the page must have
-#                            them. With " ..." at the end they stand for all of a line, such as a table's.
+#                     the page must say this, with that number. FORMAT: %.1f and its like, "%," a whole number
+#                     with commas, %w a word. FORMULA: numbers and NAME/PATH, with + - * / from left to right;
+#                     NAME alone is the first line that the command printed.
+#   given, REASON:    words with numbers that no command prints, each on an indented line; the page must have
+#                     them. With " ..." at the end they stand for all of a line, such as a table's.
 
 function wrong(where, what) {
   printf "%s: %s\n", where, what
@@ -104,7 +104,7 @@ function written(placeholder,    format, value) {
   return sprintf(format, value)
 }
 
-# Finds the literals of a sentence in the text, not too far from each other; gap_at and gap_text: what is between.
+# Finds the literals of a sentence in the text, near each other; gap_at and gap_text: what is between.
 function find_sentence(count, from,    at, i, next_at) {
   at = index(substr(all, from), literal[1])
   if (!at) return 0
@@ -121,7 +121,7 @@ function find_sentence(count, from,    at, i, next_at) {
   return start
 }
 
-function check_sentence(sentence,    count, i, j, placeholder, right) {
+function check_sentence(sentence,    count, i, j, placeholder, right, said) {
   count = split(sentence, literal, /\{[^}]*\}/)
   if (literal[1] == "" || literal[count] == "") return wrong(place, "begin and end with words: " sentence)
   if (!find_sentence(count, 1)) return wrong(place, page " has no such sentence: " sentence)
@@ -130,8 +130,10 @@ function check_sentence(sentence,    count, i, j, placeholder, right) {
     placeholder = substr(sentence, RSTART + 1, RLENGTH - 2)
     sentence = substr(sentence, RSTART + RLENGTH)
     right = wordy ? "" : written(placeholder)
-    if (!masked && !wordy && right != gap_text[i])
-      wrong(page ":" line_at(gap_at[i]), "the page says: " literal[i] gap_text[i] literal[i + 1] "\n  the run gives: " right)
+    if (!masked && !wordy && right != gap_text[i]) {
+      said = literal[i] gap_text[i] literal[i + 1]
+      wrong(page ":" line_at(gap_at[i]), "the page says: " said "\n  the run gives: " right)
+    }
     for (j = 0; j < length(gap_text[i]); j++) covered[gap_at[i] + j] = 1
   }
 }
@@ -153,7 +155,7 @@ function check_given(words,    from, at, end, whole) {
 }
 
 # Code and addresses are no sentences.
-function check_every_number(    rest, at, dots) {
+function check_every_number(    rest, at, dots, around) {
   rest = all
   while (match(rest, /`[^`]*`|\]\([^)]*\)/)) {
     dots = sprintf("%" RLENGTH "s", "")
@@ -162,7 +164,8 @@ function check_every_number(    rest, at, dots) {
   for (at = 1; match(substr(rest, at), /[0-9][0-9.,]*/); at += RLENGTH) {
     at += RSTART - 1
     if (at in covered || substr(rest, at - 1, 1) ~ /[A-Za-z_]/) continue
-    wrong(page ":" line_at(at), "where does this number come from? " substr(all, at > 30 ? at - 30 : 1, 50))
+    around = substr(all, at > 30 ? at - 30 : 1, 50)
+    wrong(page ":" line_at(at), "where does this number come from? " around)
   }
 }
 

@@ -1,20 +1,23 @@
 #!/bin/sh
 # What pages show and say is what psim prints.
-#   run.sh PSIM SOURCE [--update | --long] [PAGE...]     pages of SOURCE, such as docs/why.md; without any, all of them
+#   run.sh PSIM SOURCE [--update | --long] [PAGE...]     pages of SOURCE, such as docs/why.md; or all of them
 # The commands of a page run in their order in a folder of their own, with psim's scenarios in it:
 #   blocks     ```console, lines "$ command"; what stands below is what it prints. `...` on a line of its own
-#              stands for any lines, `...` in a line for anything. A command that shows nothing may print anything.
-#              `<!-- exit 1 -->` on the line before a block: its last command ends with this code, not with 0.
+#              stands for any lines, `...` in a line for anything. A command that shows nothing may print
+#              anything. `<!-- exit 1 -->` on the line before a block: its last command ends with this code,
+#              not with 0.
 #   sentences  `psim why runs/bsp` is run too; of `psim why RUN` the name and the options must be psim's.
-#   labs       are started for a student: the commands are those of the student's text, and run in the student's folder.
+#   labs       are started for a student: the commands are those of the student's text, and run in the
+#              student's folder.
 #   numbers    tests/docs/numbers has those of sentences, and the runs that they are from: numbers.awk
-# tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks. --long checks
-# the numbers of numbers/*.long.txt, whose runs take long, and nothing else.
+# tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks.
+# --long checks the numbers of numbers/*.long.txt, whose runs take long, and nothing else.
 # Other instruction sets round differently: there numbers are not compared, only the words.
 set -u
 export LC_ALL=C
 unset PSIM_DATA
-export SOURCE=$(cd "$2" && pwd)
+SOURCE=$(cd "$2" && pwd)
+export SOURCE
 psim=$1 source=$SOURCE here=$(cd "$(dirname "$0")" && pwd)
 shift 2
 update=false long=
@@ -97,7 +100,9 @@ run_command() {
   command=$(cat "$scratch/parts/$number.cmd")
   not_run "$command" "$line" && return
   case $command in
-    "sqlite3 "*) command -v sqlite3 >/dev/null || { remark "$line" "$command" "sqlite3 is not installed" && return; } ;;
+    "sqlite3 "*)
+      command -v sqlite3 >/dev/null || { remark "$line" "$command" "sqlite3 is not installed" && return; }
+      ;;
   esac
   ran=$((ran + 1))
   sh "$scratch/parts/$number.cmd" >"$scratch/got" 2>&1 </dev/null

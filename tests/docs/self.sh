@@ -77,7 +77,9 @@ finds() {
   cmp -s "$1" "$folder/changed" && { fail "$2 changes nothing"; return; }
   cp "$folder/changed" "$1"
   check && { fail "nothing is found after $2"; return; }
-  printf '%s\n' "$3" | while read -r words; do grep -qF -- "$words" "$folder/said" || echo "$words"; done >"$folder/unsaid"
+  printf '%s\n' "$3" | while read -r words; do
+    grep -qF -- "$words" "$folder/said" || echo "$words"
+  done >"$folder/unsaid"
   [ ! -s "$folder/unsaid" ] || fail "after $2 nobody says: $(cat "$folder/unsaid")"
 }
 
@@ -101,11 +103,13 @@ the run gives: 38'
 finds "$page" 's/The run takes/The run needs/' 'numbers/page.txt:6: docs/page.md has no such sentence: The run takes'
 finds "$page" '$s/$/\nAnd 77 more./' 'docs/page.md:30: where does this number come from?'
 finds "$page" 's/1 page of/2 pages of/' 'numbers/page.txt:10: docs/page.md does not say: 1 page of 2014'
-finds "$page" '4s/worked_example/worked_exampel/' 'docs/page.md:4: exit code expected: 0, found: 2, of ./psim run worked_exampel'
+finds "$page" '4s/worked_example/worked_exampel/' \
+  'docs/page.md:4: exit code expected: 0, found: 2, of ./psim run worked_exampel'
 finds "$page" 's/<!-- exit 2 -->/<!-- exit 1 -->/' 'docs/page.md:20: exit code expected: 1, found: 2'
 finds "$page" '17d' 'exit code expected: 0, found: 2'
 finds "$page" 's/--seed 1/--sed 1/' 'docs/page.md:14: psim run has no --sed: psim run worked_example --sed 1'
-finds "$page" 's/psim run worked_example --seed/psim ran worked_example --seed/' 'docs/page.md:14: psim has no command ran'
+finds "$page" 's/psim run worked_example --seed/psim ran worked_example --seed/' \
+  'docs/page.md:14: psim has no command ran'
 finds "$page" 's/worked_example --seed/worked_exampel --seed/' 'docs/page.md:14: exit code expected: 0, found: 2'
 finds "$page" 's/`psim lab check`/psim/' 'not_run.txt: docs/page.md has no such command: psim lab check'
 finds "$page" '21s/$/"/' 'docs/page.md:20: a command without an end'

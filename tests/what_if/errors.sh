@@ -39,8 +39,10 @@ table() {
 }
 largest() {
   awk -F '\t' '{ e = $6 < 0 ? -$6 : $6; if (e > most[$1]) most[$1] = e }
-    END { for (name in most) if (most[name] > 0.04) printf most[name] < 0.1 ? "%s (%.1f %%)\n" : "%s (%.0f %%)\n", name, 100 * most[name] }' "$scratch/without" |
-    sort
+    END {
+      for (name in most) if (most[name] > 0.04)
+        printf most[name] < 0.1 ? "%s (%.1f %%)\n" : "%s (%.0f %%)\n", name, 100 * most[name]
+    }' "$scratch/without" | sort
 }
 
 for name; do
