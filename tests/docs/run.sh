@@ -168,6 +168,9 @@ check_numbers() {
   [ -n "$entries" ] || return
   [ -z "$long" ] || entries=$(echo "$entries" | grep '\.long\.txt$')
   cd "$here" || exit 3
+  if [ -n "$long" ] && grep -q '"\?sqlite3 ' $entries && ! command -v sqlite3 >/dev/null; then
+    echo "skipped: sqlite3 is not installed (Debian: sqlite3)" && exit 77
+  fi
   awk -v commands=1 -v long=$long -f numbers.awk $entries >"$scratch/parts/commands"
   cd "$folder" || exit 3
   while IFS=$tab read -r name command; do values_of "$command" >"$scratch/values/$name"; done <"$scratch/parts/commands"
