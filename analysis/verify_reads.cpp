@@ -21,7 +21,7 @@ namespace {
 struct Asked {
   struct Pull {
     std::int64_t above = -1, pushes = 0;
-    std::int64_t epoch = 0;  // in which it was sent last
+    std::set<std::int64_t> epochs = {};  // in which it was sent; it listens to the last one
   };
   std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
   std::int64_t answered = 0;                // the last one whose answer is here
@@ -41,14 +41,17 @@ class Requests {
     // A repetition may wait to be sent until the answer to the first one has come.
     if (row.pull <= asked.answered) return;
     const Asked::Pull pull{.above = row.above, .pushes = row.pushes_before};
-    asked.pulls.try_emplace(row.pull, pull).first->second.epoch = row.epoch;
+    asked.pulls.try_emplace(row.pull, pull).first->second.epochs.insert(row.epoch);
   }
   // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
-  // sent a newer one: it takes the answer to its last pull only, and the older one came late.
+  // sent a newer one: it takes the answer to its last pull only, and the older one came late. None in an
+  // epoch in which it has not asked: a replaced owner may answer what the worker asked before it crashed, and
+  // since then its pulls count from 1 again.
   std::optional<Asked::Pull> answered(const Row& weights) {
     std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.peer}].pulls;
     const auto pull = pulls.find(weights.pull);
     if (pull == pulls.end() || std::next(pull) != pulls.end()) return std::nullopt;
+    if (!pull->second.epochs.contains(weights.epoch)) return std::nullopt;
     pulls.erase(pulls.begin(), pull);
     return pull->second;
   }
@@ -59,7 +62,7 @@ class Requests {
   void receives(const Row& weights) {
     Asked& asked = asked_[{weights.shard, weights.node}];
     const auto pull = asked.pulls.find(weights.pull);
-    if (pull == asked.pulls.end() || pull->second.epoch != weights.epoch) return;
+    if (pull == asked.pulls.end() || *pull->second.epochs.rbegin() != weights.epoch) return;
     asked.answered = weights.pull;
     asked.pulls.erase(asked.pulls.begin(), std::next(pull));
   }
