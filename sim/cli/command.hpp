@@ -59,6 +59,7 @@ struct FuzzCommand {
   double seconds = 0;      // of wall-clock time; 0: until all runs are done
   unsigned jobs = 0;       // at once; 0: as many as the machine has cores
   std::string out = "fuzz-failures";
+  std::string base;  // a scenario whose consistency model all draws have; empty: each its own
 };
 
 // The scenario and its overrides as asked for; malformed --set arguments become diagnostics.

@@ -17,6 +17,7 @@
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/fuzz/base.hpp"
 #include "sim/fuzz/generator.hpp"
 #include "sim/fuzz/shrink.hpp"
 
@@ -52,10 +53,23 @@ void check_out(const fs::path& out) {
                   "name a folder that you may write to");
 }
 
+// The consistency model of a scenario. Throws Invalid where that does not load.
+fuzz::Table base_consistency(const std::string& file) {
+  Diagnostics diagnostics;
+  if (!load_scenario({.path = file, .overrides = {}, .data_dirs = {}, .without_data = true}, diagnostics))
+    throw Invalid{diagnostics.render()};
+  std::optional<fuzz::Table> table = fuzz::consistency_of(file);
+  if (!table)
+    throw Refused(fmt::format("{} has no [consistency]", file),
+                  "--base names a scenario with a model of its own");
+  return std::move(*table);
+}
+
 class Fuzzer {
  public:
   explicit Fuzzer(const FuzzCommand& command) : command_(command), begin_(host_seconds()) {
     if (command_.runs == 0 && command_.seconds == 0) command_.runs = 1000;
+    if (!command_.base.empty()) consistency_ = base_consistency(find_scenario(command_.base));
   }
 
   int run() {
@@ -121,6 +135,7 @@ class Fuzzer {
     for (std::uint64_t attempt = 0; attempt < most_attempts; ++attempt) {
       fuzz::Draft draft =
           fuzz::draw(static_cast<std::uint64_t>(command_.seed), static_cast<std::uint64_t>(run), attempt);
+      if (consistency_) draft = fuzz::with_consistency(std::move(draft), *consistency_);
       Verdict verdict = judge(to_toml(draft));
       if (verdict.outcome != "refused") return {std::move(draft), std::move(verdict)};
       ++refused;
@@ -153,8 +168,9 @@ class Fuzzer {
     std::string text = fmt::format("# {}\n", failure);
     if (!verdict.detail.empty())
       text += fmt::format("# {}\n", verdict.detail.substr(0, verdict.detail.find('\n')));
-    text += fmt::format("# psim run {0}; drawn by psim fuzz --seed {1} --first {2} --runs 1\n{3}",
-                        file.string(), command_.seed, run, to_toml(least));
+    const std::string base = command_.base.empty() ? "" : " --base " + file_word(command_.base);
+    text += fmt::format("# psim run {}; drawn by psim fuzz --seed {} --first {} --runs 1{}\n{}",
+                        file.string(), command_.seed, run, base, to_toml(least));
     const std::scoped_lock lock(mutex_);
     fs::create_directories(command_.out);
     write_file(file, text);
@@ -175,6 +191,7 @@ class Fuzzer {
   }
 
   FuzzCommand command_;
+  std::optional<fuzz::Table> consistency_;  // of all draws; else each has its own
   ScratchFolder base_{"psim-fuzz"};
   double begin_;
   std::mutex mutex_;

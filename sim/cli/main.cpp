@@ -116,6 +116,9 @@ void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
   app->add_option("--for", f.seconds, "How long to run, for example 10min.")->transform(duration());
   app->add_option("--first", f.first, "Number of the first run.")->check(whole(0, 1'000'000'000));
   app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
+  app->add_option("--base", f.base,
+                  "A scenario whose [consistency] all draws have: your own model, attacked.")
+      ->check(not_empty("it names no scenario"));
   app->add_option("-o,--out", f.out, "Where to write failing scenarios, instead of fuzz-failures/.")
       ->check(not_empty());
 }
@@ -326,7 +329,9 @@ const Subcommand subcommands[] = {
      }},
     {"fuzz", "Run random scenarios with failures, and shrink those that go wrong.",
      "  psim fuzz --runs 100 --seed 7\n"
-     "  psim fuzz --for 10min --out failures\n",
+     "  psim fuzz --for 10min --out failures\n"
+     "  psim fuzz --base my.toml --runs 200                your own consistency model, under all that may "
+     "fail\n",
      [](CLI::App* app, Asked& a) { add_fuzz_options(app, a.fuzz); },
      [](const Asked& a) { return fuzz(a.fuzz); }},
     {"schema", "Print the JSON Schema of scenario files, for editors.",

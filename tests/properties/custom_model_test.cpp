@@ -2,6 +2,8 @@
 // promises are checked; and who waits for an expression is told which.
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,4 +85,35 @@ TEST_CASE("custom: who waits for ever is told for which expression", "[custom]")
   const Json told = run_toml(toml(with({}, custom + "start = \"clock < 5\"")));
   REQUIRE_FALSE(told["stuck"].empty());
   CHECK(told["stuck"][0].get<std::string>().find("`clock < 5` is false: clock = 5") != std::string::npos);
+}
+
+TEST_CASE("psim fuzz attacks a model of one's own, and its promises", "[custom]") {
+  const TemporaryFolder folder;
+  const auto attack = [&](const std::string& model) {
+    std::ofstream(folder.path() / "mine.toml") << "[training]\nsteps = 5\n" << model;
+    return psim::test::psim({"fuzz", "--base", "mine.toml", "--seed", "3", "--runs", "6", "--out", "failed"},
+                            folder.path());
+  };
+  const std::string ssp = "[consistency]\nmodel = \"custom\"\nstart = \"clock - min_clock <= 3\"\n";
+  const Outcome kept = attack(ssp + "promises = [\"clock_gap <= 3\"]\n");
+  INFO(kept.out << kept.err);
+  CHECK(kept.code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "failed"));
+
+  const Outcome broken = attack(ssp + "promises = [\"clock_gap <= 1\"]\n");
+  CHECK(broken.code == 1);
+  CHECK(broken.out.find("promised is `clock_gap <= 1`") != std::string::npos);
+  CHECK(broken.out.find("--base mine.toml") != std::string::npos);
+  // What it has written is the whole scenario: it breaks its promise by itself.
+  std::size_t failed = 0;
+  for (const auto& one : std::filesystem::directory_iterator(folder.path() / "failed")) {
+    ++failed;
+    CHECK(content(one.path()).find("clock - min_clock <= 3") != std::string::npos);
+    CHECK(psim::test::psim({"run", one.path().string(), "--out", "it", "--force"}, folder.path()).code <= 1);
+    CHECK(psim::test::psim({"verify", "it"}, folder.path()).code == 1);
+  }
+  CHECK(failed > 0);
+
+  CHECK(attack("").code == 2);  // no model
+  CHECK(attack("[consistency]\nmodel = \"custom\"\nstart = \"clock <=\"\n").code == 2);
 }
