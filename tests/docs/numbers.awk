@@ -42,6 +42,7 @@ function read_text(line) {
   if (line ~ /^```/) { in_block = !in_block; return }
   if (in_block || line ~ /^(    .*|<!--.*|)$/) return
   sub(/^(#+ |[0-9]+\. |#+ [0-9]+\. )/, "", line)
+  gsub(/<\/?(details|summary)[^>]*>/, "", line)
   gsub(/ +/, " ", line)
   sub(/^ /, "", line)
   parts++
