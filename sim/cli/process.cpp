@@ -24,6 +24,13 @@ int open_for_writing(const std::filesystem::path& path) {
 
 namespace {
 
+// AddressSanitizer maps terabytes at once, which it does not use.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool maps_all_memory = true;
+#else
+constexpr bool maps_all_memory = false;
+#endif
+
 // With system calls only: between fork and the new program.
 void limit(__rlimit_resource what, std::uint64_t most, std::uint64_t grace = 0) {
   const rlimit both{.rlim_cur = most, .rlim_max = most + grace};
@@ -48,7 +55,7 @@ pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits&
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
   limit(RLIMIT_CPU, limits.cpu_seconds, 1);
-  limit(RLIMIT_AS, limits.address_space);
+  if (!maps_all_memory) limit(RLIMIT_AS, limits.address_space);
   limit(RLIMIT_FSIZE, limits.file_bytes);
   if (!limits.folder.empty() && chdir(limits.folder.c_str()) != 0) _exit(127);
   dup2(out, STDOUT_FILENO);

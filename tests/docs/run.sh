@@ -208,7 +208,7 @@ check_page() {
 pages() {
   cd "$source" || exit 3
   [ -z "$long" ] || { sed -n 's/^page //p' "$here"/numbers/*.long.txt && return; }
-  grep -lE '^```console$|`(\./)?psim [a-z]' README.md CONTRIBUTING.md docs/*.md docs/course/*.md docs/course/*/README.md
+  grep -lE '^```console$|`(\./)?psim [a-z]' README.md CONTRIBUTING.md docs/*.md docs/concepts/*.md docs/course/*.md docs/course/*/README.md
 }
 
 [ $# -gt 0 ] || set -- $(pages)

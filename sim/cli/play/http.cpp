@@ -4,30 +4,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string_view>
 #include <thread>
 
+#include "sim/cli/progress.hpp"
+
 namespace psim::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 thread_local bool is_full = false;  // whatever this thread is asked now, there is no room for
 
-int milliseconds_until(Clock::time_point deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+int milliseconds_until(double deadline) {  // by host_seconds
+  return static_cast<int>(std::ceil(1e3 * std::max(0.0, deadline - host_seconds())));
 }
 
 // A connection whose request must have come by a date, however slowly its bytes drop in.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(socket_t socket, const Bounds& bounds)
-      : socket_(socket), writing_(bounds.writing), read_by_(Clock::now() + bounds.reading) {}
+      : socket_(socket), writing_(bounds.writing), read_by_(host_seconds() + bounds.reading) {}
 
   bool is_readable() const override { return waits_for(POLLIN, read_by_); }
   // Whether the other side is still there.
@@ -41,7 +42,7 @@ class BoundedStream final : public httplib::Stream {
     return waits_for(POLLIN, read_by_) ? recv(socket_, bytes, size, 0) : -1;
   }
   ssize_t write(const char* bytes, std::size_t size) override {
-    const Clock::time_point by = Clock::now() + writing_;
+    const double by = host_seconds() + writing_;
     std::size_t sent = 0;
     while (sent < size) {
       if (!waits_for(POLLOUT, by)) return -1;
@@ -56,7 +57,7 @@ class BoundedStream final : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
-  bool waits_for(short what, Clock::time_point deadline) const {
+  bool waits_for(short what, double deadline) const {
     pollfd one{.fd = socket_, .events = what, .revents = 0};
     int ready = 0;
     do {
@@ -66,8 +67,7 @@ class BoundedStream final : public httplib::Stream {
   }
 
   socket_t socket_;
-  std::chrono::milliseconds writing_;
-  Clock::time_point read_by_;
+  double writing_, read_by_;
 };
 
 // A thread for each connection, up to a number; the others are told so by the thread that accepts.

@@ -5,17 +5,16 @@
 #include <httplib.h>
 #undef _res  // a macro of <resolv.h>; Eigen has names like it
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 
 namespace psim::cli {
 
 struct Bounds {
-  std::size_t connections = 48;              // that are answered at once; others get 503 without being read
-  std::size_t body = 64 * 1024;              // bytes of a request
-  std::chrono::milliseconds reading{5000};   // until all of a request must have come
-  std::chrono::milliseconds writing{10000};  // until the other side must have taken what is sent
+  std::size_t connections = 48;  // that are answered at once; others get 503 without being read
+  std::size_t body = 64 * 1024;  // bytes of a request
+  double reading = 5;            // seconds until all of a request must have come
+  double writing = 10;           // seconds until the other side must have taken what is sent
 };
 
 // One request for each connection.

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <optional>
 
+#include "sim/cli/progress.hpp"
+
 namespace psim::cli {
 namespace {
 
@@ -177,11 +179,11 @@ bool Player::runs(std::vector<std::string> words, const fs::path& folder, const 
   limits.folder = folder.string();
   Child child(std::move(words), folder / "out", log, limits);
   Tail tail(log);
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20 * limits_.cpu_seconds);
+  const double patience = host_seconds() + 20.0 * static_cast<double>(limits_.cpu_seconds);
   while (!child.ends_within(slice)) {
     const std::optional<Json> progress = progress_in(tail);
     const bool listens = tell(progress ? Json{{"progress", *progress}} : Json{{"running", true}});
-    if (!listens || stops_ || std::chrono::steady_clock::now() > patience) return false;
+    if (!listens || stops_ || host_seconds() > patience) return false;
   }
   error = complaint(child.wait(), limits_, log);
   return error.empty();

@@ -118,7 +118,7 @@ class Playground {
     if (port < 0)
       throw Refused(fmt::format("cannot listen at {}:{}", asked_.address, asked_.port),
                     "another program may have this port: leave out --port, and psim takes a free one");
-    for (const std::string& name : {asked_.address, std::string("localhost")})
+    for (const std::string& name : {asked_.address, std::string("localhost"), std::string("127.0.0.1")})
       hosts_.push_back(fmt::format("{}:{}", name, port));
     for (const std::string& name : asked_.names) {
       hosts_.push_back(name);
@@ -193,7 +193,9 @@ int serve(const ServeCommand& asked) {
   const InterruptsHeld held;
   Playground playground(asked, scratch.path());
   const int port = playground.start();
-  fmt::print("open http://{}:{}/?token={}\n", asked.address, port, playground.token());
+  const std::string name =
+      asked.address == "0.0.0.0" ? "localhost" : asked.address;  // that is no address to open
+  fmt::print("open http://{}:{}/?token={}\n", name, port, playground.token());
   std::fflush(stdout);
   say("Whoever has this address can run scenarios here; Ctrl-C ends it.\n");
   int signal = 0;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 namespace psim::cli {
@@ -58,7 +59,10 @@ std::string straggler_text(const std::string& slowdown) {
 std::string crash_text(const Sketch& sketch) {
   const std::string role = setting_of(sketch, "crash");
   if (role == "nothing") return "";
-  const std::string last = fmt::to_string(std::stoll(setting_of(sketch, role + "s")) - 1);
+  const std::string count = setting_of(sketch, role + "s");
+  std::int64_t nodes = 1;
+  std::from_chars(count.data(), count.data() + count.size(), nodes);
+  const std::int64_t last = std::max<std::int64_t>(0, nodes - 1);
   return "[[fault]]\nkind = \"crash\"\n" + line(fmt::format("nodes = [\"{} {}\"]", role, last), "for good") +
          line("at = \"500ms\"", "simulated time") + "\n[recovery]\n" +
          line("heartbeat = \"50ms\"", "how often each node says that it is there") +
