@@ -129,7 +129,7 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
       result.deliveries.push_back({.to = from, .what = Replicate{entry->second}});
   }
-  if (copy->is_replica && copy->entries >= committed_)
+  if (copy->is_replica && (copy->entries >= committed_ || mutant("lagging-copies-are-full")))
     result.is_new_replica = !std::exchange(copy->is_full, true);
   tell_if_ready(*copy, now, result.deliveries);
   commit();
