@@ -78,7 +78,9 @@ class Closings final : public Check {
 
   void on(const Row& row) override {
     if (row.is("promotion")) begins(row);
-    if (row.is("received", "pull") && facts_.is_server(row.node) && facts_.is_worker(row.peer))
+    // After a warm-up a worker pushes before it pulls, or without a pull.
+    const bool asks = row.is("received", "pull") || (row.is("received", "push") && row.push == 0);
+    if (asks && facts_.is_server(row.node) && facts_.is_worker(row.peer))
       open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
     if (row.is("received", "push")) arrives(row);
     if (row.is("received", "start")) started_[row.node] = row.at;
@@ -94,7 +96,8 @@ class Closings final : public Check {
 
  private:
   struct Open {
-    double since = 0, first = 0, promoted = 0;  // dates: of the last update, of the first push
+    // Dates: of the last update, or the first request, and of the first push.
+    double since = 0, first = 0, promoted = 0;
     std::int64_t pushes = 0;
   };
 

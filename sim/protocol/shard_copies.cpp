@@ -27,7 +27,8 @@ bool ShardServer::may_have_copy(std::uint32_t w) const {
   return !state_.workers[w].gone && !waits && !copies_.is_known_without(w);
 }
 
-// Whether one of this version is here; else a worker is asked.
+// Whether one of this version is here; else a worker is asked. When no worker is left that may have one, all
+// that wait go on with first weights, and this answers them, with the one that asks here.
 bool ShardServer::find_copy(double now, Outbox& out) {
   if (copies_.has(version())) return true;
   copies_.look_for(version());
@@ -46,7 +47,8 @@ bool ShardServer::find_copy(double now, Outbox& out) {
   }
   copies_.put(version(), out.first_copy());
   state_.weights.adopt(copies_.copy().get());
-  return true;
+  answer_all(now, out);
+  return false;
 }
 
 // One that has the version before will have this one as soon as it has the sum.

@@ -39,6 +39,7 @@ bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
 
 void UpdateRule::add(const Push& push, double now) {
   if (!chosen_.empty() && push.number < chosen_[index_of(push.worker)]) are_behind_ = true;
+  begin_first(now);
   if (pending_.empty()) asked_ = first_came_ = now;
   pending_.add(push);
 }
@@ -52,7 +53,7 @@ std::optional<double> UpdateRule::closes_at() const {
   std::optional<double> date;
   if (rule.window) date = (mutant("windows-begin-with-the-clock") ? *begun_ : first_came_) + *rule.window;
   if (rule.deadline) {
-    const double over = begun_.value_or(first_came_) + *rule.deadline;
+    const double over = *begun_ + *rule.deadline;
     date = std::min(date.value_or(over), over);
   }
   return date;

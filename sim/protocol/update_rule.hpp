@@ -72,6 +72,8 @@ class UpdateRule {
 
   // The next update is waited for from now on. A new owner does not know since when.
   void begin(double now);
+  // The first update is waited for since the first pull or push. After a warm-up a push may come first; a
+  // pull that comes later moves no date.
   void begin_first(double now) {
     if (!begun_) begin(now);
   }
@@ -132,7 +134,7 @@ class UpdateRule {
   std::vector<std::int64_t> chosen_;
   bool are_behind_ = false;  // some of these may be pending
   double asked_ = 0;
-  std::optional<double> begun_ = {};  // when the next update began to be waited for
+  std::optional<double> begun_ = {};  // since when the next update is waited for; set if a push is pending
   double first_came_ = 0;             // when the first pending push came
 };
 

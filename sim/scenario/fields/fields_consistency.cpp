@@ -27,8 +27,8 @@ void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
             &ConsistencyRow::has_closing));
   v.field(
       "deadline", &c.deadline,
-      limit("Time after the last update (at first, the first pull) at which an update is made of the pushes "
-            "that are there, if it does not have all that it needs before; if none is there by "
+      limit("Time after the last update (at first, the first pull or push) at which an update is made of the "
+            "pushes that are there, if it does not have all that it needs before; if none is there by "
             "then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; "
             "Bonawitz et al., MLSys 2019).",
             &ConsistencyRow::has_closing));

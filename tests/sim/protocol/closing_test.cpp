@@ -46,6 +46,24 @@ TEST_CASE("a deadline counts from the last update", "[closing]") {
   CHECK(d.server.version() == 2);
 }
 
+TEST_CASE("after a warm-up pushes come before pulls, which do not move the first update's date",
+          "[closing]") {
+  const bool by_window = GENERATE(false, true);
+  ConsistencySpec spec{.model = "k-async", .k = 3};
+  (by_window ? spec.window : spec.deadline) = Seconds{4};
+  Driver d(spec, 3, one_weight());
+  d.now = 1;
+  d.push(0, {1});
+  CHECK(d.server.closes_at() == 5.0);
+  d.now = 2;
+  d.pull(0);
+  CHECK(d.server.closes_at() == 5.0);
+  d.push(1, {1});
+  CHECK(d.server.closes_at() == 5.0);
+  d.close();
+  CHECK(d.server.version() == 1);
+}
+
 TEST_CASE("late = next keeps a late push for the next update, and its worker waits for it", "[closing]") {
   Driver d({.model = "bsp", .late = Late::next, .window = Seconds{1}}, 3, one_weight());
   d.pull_all();

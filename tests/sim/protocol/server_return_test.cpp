@@ -174,3 +174,26 @@ TEST_CASE("the early pushes of a worker that goes are sent again when it is back
   p.server.on(from_worker(0, early), 0, p.log);
   CHECK(p.log.applied_count == 2);
 }
+
+TEST_CASE("when no worker has a copy any more all that wait for one go on with first weights", "[server]") {
+  ShardServer server({.id = server_node,
+                      .state = {.shards = 2,
+                                .first_worker = first_worker,
+                                .rule = make_rule({.model = "bsp"}, 2),
+                                .steps = 100,
+                                .weights = {.sum_only = true}},
+                      .confirms = true,
+                      .resend = {.timeout = 1},
+                      .checked = true},
+                     std::nullopt, 4);
+  Log log;
+  for (const std::uint32_t w : {0U, 1U})
+    server.on(from_worker(w, Push{.worker = first_worker + w}), 0, log);
+  REQUIRE(server.version() == 1);
+  log.lines.clear();
+  // Both come back from a crash. The second is asked for its copy, and asks for one before it has answered.
+  for (const std::uint32_t w : {0U, 1U})
+    server.on(from_worker(w, Pull{.number = 1, .pushes_sent = std::nullopt}), 0.1, log);
+  CHECK(log.lines == Lines{"restore w1 v0", "weights w0 v1", "weights w1 v1"});
+  CHECK(server.waiting().empty());
+}
