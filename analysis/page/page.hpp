@@ -52,7 +52,7 @@ Json run_document(const RunPage& page);
 
 // The playground: sliders for `controls`, each {name, label, doc, values, usual}, and what comes of two
 // settings side by side. `data` also has "results" where they are there already, by the values of all
-// controls, joined by blanks; without them the page asks the server that it comes from.
+// controls, as a JSON list; without them the page asks the server that it comes from.
 std::string play_page(const Json& data);
 
 // What a page of sliders knows of a cell beside its runs' summaries: of its first run, where that was

@@ -10,20 +10,28 @@
   if (data.title) document.querySelector("header .question").textContent = data.title;
 
   // "workers:8,crash:server"; what is as usual is left out.
-  const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${c.name}:${settings[c.name]}`).join(",");
+  const word = encodeURIComponent;
+  const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${word(c.name)}:${word(settings[c.name])}`).join(",");
+  function plain(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;  // somebody has typed a per cent sign
+    }
+  }
   function readSettings(text) {
     const settings = usual();
     for (const part of (text || "").split(",")) {
-      const colon = part.indexOf(":"), control = known.get(part.slice(0, colon)), value = part.slice(colon + 1);
+      const colon = part.indexOf(":"), control = known.get(plain(part.slice(0, colon))), value = plain(part.slice(colon + 1));
       if (control && control.values.includes(value)) settings[control.name] = value;
     }
     return settings;
   }
   function readAddress() {
-    const parts = new URLSearchParams(location.hash.slice(1));
+    const parts = new Map(location.hash.slice(1).split("&").map((part) => [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)]));
     const begin = data.begin || [{}, {}];
     const side = (name, number) => (parts.has(name) ? readSettings(parts.get(name)) : { ...usual(), ...begin[number] });
-    return { sides: [side("a", 0), side("b", 1)], hidden: new Set((parts.get("hide") || "").split(",")), hide: parts.get("hide") };
+    return { sides: [side("a", 0), side("b", 1)], hidden: new Set((parts.get("hide") || "").split(",").map(plain)), hide: parts.get("hide") };
   }
 
   class Side {
@@ -53,6 +61,7 @@
 
     choose(name, value) {
       this.settings[name] = value;
+      this.isEdited = false;
       this.showSettings();
       writeAddress();
       clearTimeout(this.soon);
@@ -162,18 +171,29 @@
       at("reasons").append(element("h3", { class: "s" + side.number }, "AB"[side.number]), ...side.made.result.sentences.map((text) => element("p", {}, text)));
   }
 
+  // A text that somebody has changed stays until it is run, or the sliders of its side move.
   function drawScenarios() {
-    at("scenarios").replaceChildren(...sides.filter((side) => side.made || side.scenario).map((side) => {
-      const text = element("textarea", { spellcheck: "false", "aria-label": `scenario of ${"AB"[side.number]}` });
-      text.value = side.made ? side.made.scenario : side.scenario;
-      if (!source.isLive) text.readOnly = true;
-      const copy = element("button", { type: "button" }, "copy as scenario");
-      copy.addEventListener("click", () => copied(text.value, text));
-      const run = element("button", { type: "button" }, "run this text");
-      run.addEventListener("click", () => side.go({ scenario: text.value }));
-      return element("details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${"AB"[side.number]}`), text,
-        element("p", { class: "controls" }, copy, ...(source.isLive ? [run] : [])));
-    }));
+    for (const side of sides) {
+      if (!side.text) at("scenarios").append(scenarioOf(side));
+      const text = side.made ? side.made.scenario : side.scenario;
+      if (text && !side.isEdited) side.text.value = text;
+    }
+  }
+
+  function scenarioOf(side) {
+    const name = "AB"[side.number];
+    const text = side.text = element("textarea", { spellcheck: "false", "aria-label": `scenario of ${name}` });
+    text.readOnly = !source.isLive;
+    text.addEventListener("input", () => { side.isEdited = true; });
+    const copy = element("button", { type: "button" }, "copy as scenario");
+    copy.addEventListener("click", () => copied(text.value, text));
+    const run = element("button", { type: "button" }, "run this text");
+    run.addEventListener("click", () => {
+      side.isEdited = true;  // it stays, whatever comes of it
+      side.go({ scenario: text.value });
+    });
+    return element("details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${name}`), text,
+      element("p", { class: "controls" }, copy, ...(source.isLive ? [run] : [])));
   }
 
   async function copied(text, field) {
@@ -197,7 +217,7 @@
   const first = readAddress();
   const sides = first.sides.map((settings, number) => new Side(number, settings, first.hidden));
   at("curves-choice").append(choice("measure", "curve", [["accuracy", "accuracy"], ["loss", "loss"]], measure, (value) => { measure = value; drawCurves(); }));
-  at("copy-link").addEventListener("click", () => copied(location.href.replace(/\?token=[^#]*/, ""), null));
+  at("copy-link").addEventListener("click", () => copied(source.isLive ? location.hash : location.href, null));
   addEventListener("hashchange", () => {
     readAddress().sides.forEach((settings, i) => {
       sides[i].settings = settings;

@@ -13,7 +13,7 @@ class LiveSource {
     const response = await fetch("run", {
       method: "POST", signal, headers: { "Content-Type": "application/json", "X-Psim-Token": this.token }, body: JSON.stringify(request),
     });
-    if (!response.ok) throw new Error(response.status === 503 ? "The server is busy. Try again in a moment." : await response.text());
+    if (!response.ok) throw new Error(response.status === 503 ? "The server is busy. Try again in a moment." : (await response.text()) || (response.status === 413 ? "A scenario has at most 64 kB." : `The server refused (${response.status}).`));
     const made = {};
     for await (const line of linesOf(response.body)) {
       const said = JSON.parse(line);
@@ -48,7 +48,7 @@ class GridSource {
   }
 
   async run(request) {
-    const key = this.controls.map((control) => request.settings[control.name]).join(" | ");
+    const key = JSON.stringify(this.controls.map((control) => request.settings[control.name]));
     const result = this.results[key];
     if (!result) throw new Error("The study has no run with these settings.");
     return { scenario: result.command, result };

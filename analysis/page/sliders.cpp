@@ -101,7 +101,7 @@ std::string sliders_page(const Study& study, const std::map<std::string, CellEve
   for (const Cell& cell : study.cells) {
     if (cell.runs.empty()) continue;
     const auto known = events.find(cell.runs.front().run);
-    results[fmt::format("{}", fmt::join(places_of(study, cell), " | "))] =
+    results[Json(places_of(study, cell)).dump()] =
         result_of(study, cell, known == events.end() ? CellEvents() : known->second);
   }
   Json controls = controls_of(study);

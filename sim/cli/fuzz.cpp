@@ -132,6 +132,7 @@ class Fuzzer {
 
   std::pair<fuzz::Draft, Verdict> draw_and_judge(std::int64_t run, const Judge& judge,
                                                  std::int64_t& refused) const {
+    std::string why;
     for (std::uint64_t attempt = 0; attempt < most_attempts; ++attempt) {
       fuzz::Draft draft =
           fuzz::draw(static_cast<std::uint64_t>(command_.seed), static_cast<std::uint64_t>(run), attempt);
@@ -139,7 +140,12 @@ class Fuzzer {
       Verdict verdict = judge(to_toml(draft));
       if (verdict.outcome != "refused") return {std::move(draft), std::move(verdict)};
       ++refused;
+      why = verdict.detail;
     }
+    if (consistency_)
+      throw Refused(
+          fmt::format("the model of {} fits no drawn cluster; the last one said:\n{}", command_.base, why),
+          "drawn clusters have two to six workers");
     throw std::runtime_error(fmt::format("run {}: {} draws were refused", run, most_attempts));
   }
 

@@ -189,7 +189,8 @@ const Subcommand subcommands[] = {
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
        app->add_flag("--no-files", a.command.no_files,
-                     "Find no file that the scenario names: for scenarios of people you do not know.");
+                     "Find no file that the scenario names: for scenarios of people you do not know.")
+           ->excludes("--data-dir");
        app->add_option("--progress", a.command.progress,
                        "auto: a line on a terminal; json: a JSON document per line on stderr, for programs.")
            ->check(one_of({"auto", "json"}));

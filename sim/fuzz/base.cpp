@@ -1,6 +1,7 @@
 #include "sim/fuzz/base.hpp"
 
 #include <toml++/toml.h>
+#include <algorithm>
 #include <sstream>
 
 namespace psim::fuzz {
@@ -17,7 +18,7 @@ std::optional<Table> consistency_of(const std::filesystem::path& file) {
       else text << toml::toml_formatter(node);
     });
     std::string line = text.str();
-    std::erase(line, '\n');
+    std::ranges::replace(line, '\n', ' ');
     table.rows.push_back({std::string(key.str()), std::move(line), true});
   }
   return table;

@@ -126,6 +126,8 @@ class ReplicatedLog {
   // This copy follows `primary`'s log and passes entries on to `next`. `in_step`: it has the state with which
   // this log began; otherwise it takes no entries until that state arrives.
   void follow(bool in_step, bool was_owner, NodeId primary, std::optional<NodeId> next);
+  // This copy takes no more entries until the state arrives with which another log began.
+  void leave() { in_step_ = false; }
   NodeId primary() const { return primary_; }
   bool in_step() const { return in_step_; }
   // The node to which this copy passes an entry.

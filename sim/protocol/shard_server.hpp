@@ -92,6 +92,8 @@ class ShardServer {
   // Makes this server a copy of `primary`, which passes entries on to `next` if there is one. It keeps its
   // state of another epoch, but takes no entries until the primary's state arrives.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
+  // This copy is only a part of the shard that the log was about, so it takes no more entries of that log.
+  void leave_log() { log_.leave(); }
   // The extent of this server's state.
   Extent extent() const { return log_.extent(); }
   // The number of entries that this replica has of the log in epoch `epoch`; -1: it lacks even the state

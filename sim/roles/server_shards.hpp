@@ -67,8 +67,8 @@ class ServerShards final : public Outbox {
   void set_view(const SharedView& view) { view_ = view; }
   // The shards that there are, as far as is known here.
   const KeySpace& keys() const { return job_.plan.keys_in(view_ ? view_->layout.get() : nullptr); }
-  // Cuts what is here of shards that the view has cut; the parts are copies, in no epoch. Returns those of
-  // shards that were led from here.
+  // Cuts what is here of shards that the view has cut; the parts are copies, in step with no log. Returns
+  // those of shards that were led from here.
   std::set<std::uint32_t> cut();
   // What went through the shards that are led from here.
   std::vector<ShardLoad> loads() const;

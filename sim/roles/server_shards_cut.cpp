@@ -10,7 +10,9 @@ ShardServer ServerShards::part_of(const ShardServer& whole, std::uint32_t shard)
   ShardServer::Options options = options_of(shard);
   State state = whole.whole_state();
   state.shard = std::make_shared<const ShardState>(state.shard->piece(options.state));
-  return {std::move(options), state};
+  ShardServer part(std::move(options), state);
+  part.leave_log();
+  return part;
 }
 
 std::set<std::uint32_t> ServerShards::cut() {

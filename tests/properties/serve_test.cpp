@@ -221,6 +221,19 @@ TEST_CASE("what a run in the playground takes is bounded", "[serve]") {
   CHECK(folders_in(served.scratch()) == 0);
 }
 
+TEST_CASE("the playground goes on without room for runs, and repeats its page for nobody", "[serve]") {
+  const Served served;
+  for (const fs::directory_entry& one : fs::directory_iterator(served.scratch())) fs::remove_all(one);
+  CHECK(error_of(served, small).find("no room") != std::string::npos);
+  CHECK(error_of(served, small).find(served.scratch().string()) == std::string::npos);
+  std::string ranges = "Range: bytes=0-";
+  for (int i = 0; i < 900; ++i) ranges += ",0-";
+  const Answer page = asked(served, "GET", "/?token=" + served.token(), "", ranges + "\r\n");
+  CHECK(page.status == 200);
+  CHECK(page.body.size() < 1'000'000);
+  CHECK(most_memory(served) < 200);
+}
+
 TEST_CASE("slow clients and a thousand connections keep nobody else out for long", "[serve]") {
   const Served served;
   std::vector<int> idle;
@@ -257,7 +270,11 @@ TEST_CASE("a run ends when nobody waits for it any more", "[serve]") {
   received(gone, 0.5);
   CHECK(folders_in(served.scratch()) == 1);
   close(gone);
-  CHECK(still_answers(served));  // there is one place for a run
+  for (int i = 0; i < 100 && folders_in(served.scratch()) > 0; ++i)
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(50));  // the run alone would take a quarter of a minute
+  CHECK(folders_in(served.scratch()) == 0);
+  CHECK(still_answers(served));
   CHECK(folders_in(served.scratch()) == 0);
 }
 
@@ -280,6 +297,34 @@ TEST_CASE("a port that is taken is refused", "[serve]") {
   const Outcome second = psim::test::psim({"serve", "--port", std::to_string(served.port())});
   CHECK(second.code == 2);
   CHECK(second.err.find("cannot listen") != std::string::npos);
+}
+
+TEST_CASE("psim new leaves no scenario that does not run", "[new]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"new", "mine.toml"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Outcome outcome = psim::test::psim(words, folder.path());
+    INFO(options.back() << " " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK_FALSE(fs::exists(folder.path() / "mine.toml"));
+  };
+  refused({"--bandwidth", "1Gbps\"\n[data]\npath=\"x"});
+  for (const char* word : {"nan", "0.5", "1e999", "0x10", "four", ""}) refused({"--slowdown", word});
+  for (const char* word : {"nan", "0", "-1", "inf"}) refused({"--rate", word});
+  for (const char* word : {"0", "1e3", "99999999"}) refused({"--workers", word});
+  refused({"--servers", "1", "--copies", "1"});
+  refused({"--workers", "1", "--consistency", "all"});
+  refused({"--workers", "1", "--consistency", "backup-workers"});
+  for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
+           {"--slowdown", "1e3"}, {"--slowdown", "2.50"}, {"--rate", ".5"}, {"--workers", "007"}}) {
+    std::vector<std::string> words{"new", options[1]};
+    words.insert(words.end(), options.begin(), options.end());
+    INFO(options[1]);
+    CHECK(psim::test::psim(words, folder.path()).code == 0);
+    CHECK(psim::test::psim({"check", options[1] + ".toml"}, folder.path()).code == 0);
+  }
+  CHECK(content(folder.path() / "007.toml").find("workers = 7 ") != std::string::npos);
 }
 
 TEST_CASE("every value of every setting makes a valid scenario", "[new]") {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "sim/cli/progress.hpp"
@@ -82,12 +83,16 @@ class Crew final : public httplib::TaskQueue {
       if (!is_full) ++busy_;
     }
     if (is_full) return work();
-    std::thread([this, work = std::move(work)] {
+    try {
+      std::thread([this, work] {
+        work();
+        leave();
+      }).detach();
+    } catch (const std::system_error&) {  // the machine has no more threads
+      leave();
+      is_full = true;
       work();
-      const std::lock_guard lock(mutex_);
-      --busy_;
-      is_done_.notify_all();
-    }).detach();
+    }
   }
   void shutdown() override {
     std::unique_lock lock(mutex_);
@@ -95,6 +100,12 @@ class Crew final : public httplib::TaskQueue {
   }
 
  private:
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    --busy_;
+    is_done_.notify_all();
+  }
+
   std::size_t most_, busy_ = 0;
   std::mutex mutex_;
   std::condition_variable is_done_;
@@ -128,7 +139,8 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
   } else {
     BoundedStream stream(socket, bounds_);
     bool is_closed = false;
-    ok = process_request(stream, true, is_closed, nullptr);
+    // Ranges of a page that is made in memory would multiply it.
+    ok = process_request(stream, true, is_closed, [](httplib::Request& request) { request.ranges.clear(); });
   }
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);

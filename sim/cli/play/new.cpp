@@ -10,6 +10,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/play/commands.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/study/plan.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -68,6 +69,14 @@ void ask(const Question& question, Sketch& sketch) {
   }
 }
 
+// Throws Invalid with what is wrong in the scenario, or in a run of its [compare].
+void check_all(const fs::path& file, bool compares) {
+  Diagnostics diagnostics;
+  if (!load_scenario({.path = file.string(), .overrides = {}, .data_dirs = {}}, diagnostics))
+    throw Invalid{diagnostics.render()};
+  if (compares) plan_study({.scenario = file.string(), .trace = "none"}, false);
+}
+
 }  // namespace
 
 int make_new(const NewCommand& asked) {
@@ -75,19 +84,22 @@ int make_new(const NewCommand& asked) {
   if (fs::exists(fs::symlink_status(file)))
     throw Refused(fmt::format("{} is there already", file.string()),
                   "name another file; psim new replaces none");
+  if (const fs::path folder = file.parent_path(); !folder.empty() && !fs::is_directory(folder))
+    throw Refused(fmt::format("there is no folder {}", folder.string()),
+                  "make it first: mkdir -p " + file_word(folder));
   Sketch sketch = asked.sketch;
   if (sketch.empty()) {
     for (const Question& question : questions()) ask(question, sketch);
     say("\n");
   }
-  write_file(file, scenario_text(sketch));
-  Diagnostics diagnostics;
-  if (!load_scenario({.path = file.string(), .overrides = {}, .data_dirs = {}}, diagnostics)) {
-    say("{}", diagnostics.render());
-    fmt::print("wrote {}, which is no valid scenario yet\n", file.string());
-    return bad_input;
-  }
   const bool compares = setting_of(sketch, "consistency") == "all";
+  write_file(file, scenario_text(sketch));
+  try {
+    check_all(file, compares);
+  } catch (const Invalid&) {
+    fs::remove(file);  // another try may have its name
+    throw;
+  }
   const std::string word = file_word(file);
   fmt::print("wrote {}: {}\nnext: psim {} {}\n", file.string(), title_of(sketch),
              compares ? "compare" : "run", word);

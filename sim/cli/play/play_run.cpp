@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -19,6 +20,10 @@ namespace psim::cli {
 namespace {
 
 constexpr std::chrono::milliseconds slice{50};
+
+std::string line_of(const Json& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 // What a file has got since it was looked at last, in whole lines.
 class Tail {
@@ -52,7 +57,8 @@ std::optional<Json> progress_in(Tail& log) {
 std::string said_in(const fs::path& log) {
   std::ifstream file(log);
   std::string text;
-  for (std::string line; std::getline(file, line);) {
+  constexpr std::size_t most = 16 * 1024;  // bytes that anybody reads
+  for (std::string line; text.size() < most && std::getline(file, line);) {
     if (!line.starts_with('{')) text += line + "\n";
   }
   return text;
@@ -73,14 +79,21 @@ std::string complaint(int status, const Limits& limits, const fs::path& log) {
                      static_cast<double>(limits.address_space) / 1e9);
 }
 
+// An open file that goes with its owner.
+struct File {
+  explicit File(const fs::path& path) : number(open_for_writing(path)) {}
+  ~File() { close(number); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number;
+};
+
 // A process, which ends with its owner.
 class Child {
  public:
   Child(std::vector<std::string> words, const fs::path& out, const fs::path& log, const Limits& limits) {
-    const int out_file = open_for_writing(out), log_file = open_for_writing(log);
-    process_ = start_psim(std::move(words), out_file, log_file, limits);
-    close(out_file);
-    close(log_file);
+    const File out_file(out), log_file(log);
+    process_ = start_psim(std::move(words), out_file.number, log_file.number, limits);
     handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
   }
   ~Child() {
@@ -130,14 +143,15 @@ class Player::Slot {
   Slot(Player& player, const Tell& tell) : player_(player) {
     std::unique_lock lock(player_.mutex_);
     if (player_.in_line_ >= player_.waiting_ + player_.at_once_) {
-      tell({{"error", "too many runs wait already; try again in a moment\n"}});
+      lock.unlock();
+      tell(line_of({{"error", "too many runs wait already; try again in a moment\n"}}));
       return;
     }
     ++player_.in_line_;
     while (player_.running_ >= player_.at_once_ && !player_.stops_) {
       const unsigned before = player_.in_line_;
       lock.unlock();
-      const bool listens = tell({{"waiting", before - 1}});
+      const bool listens = tell(line_of({{"waiting", before - 1}}));
       lock.lock();
       if (!listens) break;
       player_.changed_.wait_for(lock, 4 * slice);
@@ -178,21 +192,24 @@ bool Player::runs(std::vector<std::string> words, const fs::path& folder, const 
   const fs::path log = folder / "log";
   Limits limits = limits_;
   limits.folder = folder.string();
+  constexpr std::uint64_t most_answer = std::uint64_t{32} << 20U;  // bytes; this process reads it whole
+  if (words.front() == "report") limits.file_bytes = std::min(limits.file_bytes, most_answer);
   Child child(std::move(words), folder / "out", log, limits);
   Tail tail(log);
   const double patience = host_seconds() + 20.0 * static_cast<double>(limits_.cpu_seconds);
   while (!child.ends_within(slice)) {
     const std::optional<Json> progress = progress_in(tail);
-    const bool listens = tell(progress ? Json{{"progress", *progress}} : Json{{"running", true}});
+    const bool listens = tell(line_of(progress ? Json{{"progress", *progress}} : Json{{"running", true}}));
     if ((!listens && !mutant("runs-outlive-their-page")) || stops_ || host_seconds() > patience) return false;
   }
-  error = complaint(child.wait(), limits_, log);
+  error = complaint(child.wait(), limits, log);
   return error.empty();
 }
 
-void Player::play(const std::string& scenario, const Tell& tell) {
+// The last line to tell; empty where nobody wants to know any more.
+std::string Player::answer_to(const std::string& scenario, const Tell& tell) {
   const Slot slot(*this, tell);
-  if (!slot.is_held()) return;
+  if (!slot.is_held()) return "";
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -205,10 +222,16 @@ void Player::play(const std::string& scenario, const Tell& tell) {
             "--out", "it"},
            folder.path, tell, error) &&
       runs({"report", "it", "--json"}, folder.path, tell, error)) {
-    tell({{"result", Json::parse(read_file(folder.path / "out"))}});
-  } else if (!error.empty()) {
-    tell({{"error", error}});
+    std::string document = read_file(folder.path / "out");  // one line, and perhaps a large one
+    if (document.ends_with('\n')) document.pop_back();
+    return "{\"result\":" + document + "}";
   }
+  return error.empty() ? "" : line_of({{"error", error}});
+}
+
+// Whoever reads slowly holds no place for a run.
+void Player::play(const std::string& scenario, const Tell& tell) {
+  if (const std::string answer = answer_to(scenario, tell); !answer.empty()) tell(answer);
 }
 
 }  // namespace psim::cli

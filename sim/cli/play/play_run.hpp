@@ -2,6 +2,7 @@
 // takes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -18,10 +19,11 @@ class Player {
   Player(fs::path scratch, const Limits& limits, unsigned at_once, unsigned waiting);
 
   // Takes a line of JSON to whoever has asked; false when nobody is there any more.
-  using Tell = std::function<bool(const Json& line)>;
+  using Tell = std::function<bool(const std::string& line)>;
 
   // Runs the scenario, telling how far it is: {"waiting": ...}, {"progress": ...}, and at last either
   // {"result": the document of `psim report --json`} or {"error": text}. Returns early when nobody listens.
+  // Throws std::exception where the machine has no room for it.
   void play(const std::string& scenario, const Tell& tell);
 
   // Ends all runs, and lets none begin.
@@ -31,6 +33,7 @@ class Player {
   class Slot;
 
   bool runs(std::vector<std::string> words, const fs::path& folder, const Tell& tell, std::string& error);
+  std::string answer_to(const std::string& scenario, const Tell& tell);
 
   fs::path scratch_;
   Limits limits_;
@@ -39,7 +42,7 @@ class Player {
   std::condition_variable changed_;
   unsigned running_ = 0, in_line_ = 0;
   std::uint64_t number_ = 0;
-  bool stops_ = false;
+  std::atomic<bool> stops_ = false;
 };
 
 }  // namespace psim::cli

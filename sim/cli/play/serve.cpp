@@ -129,6 +129,10 @@ class Playground {
     return port;
   }
 
+  ~Playground() { stop(); }
+  Playground(const Playground&) = delete;
+  Playground& operator=(const Playground&) = delete;
+
   void stop() {
     player_.stop();
     server_.stop();
@@ -169,11 +173,15 @@ class Playground {
     }
     response.set_chunked_content_provider(
         "application/x-ndjson", [this, scenario](std::size_t, httplib::DataSink& sink) {
-          const Player::Tell tell = [&sink](const Json& line) {
-            const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+          const Player::Tell tell = [&sink](const std::string& line) {
+            const std::string text = line + "\n";
             return sink.is_writable() && sink.write(text.data(), text.size());
           };
-          if (tell({{"scenario", scenario}})) player_.play(scenario, tell);
+          try {
+            if (tell(Json{{"scenario", scenario}}.dump())) player_.play(scenario, tell);
+          } catch (const std::exception&) {  // who asks must not see which folder it was
+            tell(R"({"error":"this machine has no room for a run now: see the disk of TMPDIR\n"})");
+          }
           sink.done();
           return true;
         });
@@ -198,7 +206,7 @@ int serve(const ServeCommand& asked) {
   const std::string name =
       asked.address == "0.0.0.0" ? "localhost" : asked.address;  // that is no address to open
   fmt::print("open http://{}:{}/?token={}\n", name, port, playground.token());
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) throw std::runtime_error("stdout does not take the address");
   say("Whoever has this address can run scenarios here; Ctrl-C ends it.\n");
   int signal = 0;
   while (signal == 0) {

@@ -48,7 +48,7 @@ std::string consistency_text(const Sketch& sketch) {
 
 std::string straggler_text(const std::string& slowdown) {
   if (slowdown == "1") return "";
-  const bool is_whole = slowdown.find('.') == std::string::npos;
+  const bool is_whole = slowdown.find_first_of(".e") == std::string::npos;
   return "[[straggler]]\nworkers = [0]\n" +
          line(fmt::format("slowdown = {}{}", slowdown, is_whole ? ".0" : ""),
               "a step takes so many times as long") +

@@ -1,12 +1,40 @@
 // The command line of `psim new` and `psim serve`.
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <regex>
+
 #include "sim/cli/play/commands.hpp"
 #include "sim/cli/subcommand.hpp"
 #include "sim/cli/validators.hpp"
 
 namespace psim::cli {
 namespace {
+
+// Rewritten as TOML has it: "007" is 7, ".5" is 0.5.
+CLI::Validator number_from(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string& text) -> std::string {
+        char* end = nullptr;
+        const double number = std::strtod(text.c_str(), &end);
+        const bool is_number =
+            !text.empty() && *end == '\0' && text.find_first_of("xXpP") == std::string::npos;
+        if (!is_number || !(number >= least && number <= most))
+          return fmt::format("{} is no number from {} to {}", text, least, most);
+        text = fmt::format("{}", number);
+        return "";
+      },
+      "NUMBER");
+}
+
+CLI::Validator bandwidth() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        static const std::regex form("[0-9]+(\\.[0-9]+)?[kMGT]?(bps|Bps)");
+        return std::regex_match(text, form) ? "" : text + " is no bandwidth such as 100Mbps";
+      },
+      "BANDWIDTH");
+}
 
 void add_settings(CLI::App* app, Sketch& sketch) {
   for (const Setting& one : settings()) {
@@ -17,9 +45,12 @@ void add_settings(CLI::App* app, Sketch& sketch) {
         "--" + name, [&sketch, name](const std::string& value) { sketch[name] = value; },
         fmt::format("{} {} if not given.", one.doc, one.usual));
     if (name == "consistency" || name == "crash") option->check(one_of(words));
-    else if (name == "slowdown" || name == "rate") option->check(CLI::Range(1e-9, 1e9));
-    else if (name != "bandwidth") option->check(whole(0, 1'000'000));
-    else option->check(not_empty("it is no bandwidth"));
+    else if (name == "bandwidth") option->check(bandwidth());
+    else if (name == "slowdown") option->transform(number_from(1, 1e6));
+    else if (name == "rate") option->transform(number_from(1e-9, 1e9));
+    else
+      option->check(whole(name == "workers" || name == "servers" ? 1 : 0, 10'000))
+          ->transform(number_from(0, 1e9));
   }
 }
 

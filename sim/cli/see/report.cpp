@@ -177,6 +177,9 @@ int sliders(const std::string& name, const std::string& out) {
   const StudyFolder folder(dir);
   const fs::path target = page_target(dir, out);
   const analysis::Study study = complete_results(folder);
+  if (study.cells.size() < 2)
+    throw Refused(fmt::format("{} has one cell, so there is nothing to slide", dir.string()),
+                  "compare several values, or make its page: psim report STUDY");
   const std::map<std::string, analysis::CellEvents> events = events_of(folder, study);
   if (std::ranges::none_of(events, [](const auto& one) { return one.second.timeline.has_value(); }))
     say("note: no run has its events, so the page has no time lines; psim compare --trace events records "

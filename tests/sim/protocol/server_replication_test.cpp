@@ -182,6 +182,24 @@ TEST_CASE("a replica confirms nothing of an epoch before its owner's state is he
   CHECK(numbers_of(cluster.at(second_replica).state().snapshot()) == numbers_of(next.state().snapshot()));
 }
 
+// Such an entry may be on its way when its shard is cut: it is about the whole.
+TEST_CASE("a part of a copy takes no entries of the log of the whole", "[protocol]") {
+  Cluster cluster({.model = "asp"}, {}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  const Message late = *cluster.mail.take(MessageKind::replicate, first_replica);
+  cluster.mail.sent.clear();
+  ShardServer& part = cluster.at(first_replica);
+  part.leave_log();
+  cluster.deliver(late);
+  CHECK(part.version() == 0);
+  CHECK(part.extent() == ShardServer::Extent{0, 0});
+  CHECK(cluster.mail.sent.empty());  // the owner must not hear that it is here
+
+  part.lead(first_replica, {.primary = first_replica, .epoch = 1}, 0, cluster.mail);
+  CHECK(part.version() == 0);
+}
+
 TEST_CASE("a replica counts a push that waits while a later one is dropped", "[protocol]") {
   Cluster cluster({.model = "bsp"}, {.when = ReplicateWhen::every_push}, 2);
   cluster.settle();
