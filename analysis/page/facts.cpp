@@ -37,7 +37,7 @@ constexpr std::array<Kind, 11> told_facts{{
     {"workers wait", "/time/wait_share", as_percent, "of all workers' time; for others"},
     {"network", "/time/network_share", as_percent, "of all workers' time: a message is on its way"},
     {"staleness", "/staleness/mean", {}, "updates that a gradient is old when it is applied, in the mean"},
-    {"ahead at most", "/clock_gap/max", {.unit = " clocks"}, "of the slowest worker"},
+    {"ahead at most", "/clock_gap/max", {.decimals = 0, .unit = " clocks"}, "of the slowest worker"},
     {"sent", "/bytes_sent", as_megabytes, "by all nodes"},
 }};
 

@@ -41,7 +41,7 @@
       this.how = element("div", { class: "how", role: "status" });
       this.inputs = new Map();
       this.host = element("div", { class: `side s${number}` },
-        element("h2", {}, "AB"[number]), ...data.controls.filter((c) => !hidden.has(c.name)).map((c) => this.control(c)), this.how);
+        element("h2", {}, "AB"[number]), ...data.controls.filter((c) => !hidden.has(c.name) && !hidden.has(c.name.split(".").at(-1))).map((c) => this.control(c)), this.how);
       at("sides").append(this.host);
       this.showSettings();
     }
@@ -92,7 +92,7 @@
         if (asked !== this.asked) return;
         this.made = made;
         this.how.className = "how";
-        this.how.replaceChildren(element("p", {}, made.result.name || ""), ...(made.result.stuck || []).map((text) => element("p", {}, "Stuck: " + text)));
+        this.how.replaceChildren(element("p", {}, "done: " + (made.result.name || "").replace("scenario under ", "")), ...(made.result.stuck || []).map((text) => element("p", {}, "Stuck: " + text)));
       } catch (error) {
         if (asked !== this.asked) return;
         this.made = null;

@@ -18,7 +18,7 @@ def read(root):
     """Every page, by its path in the repository."""
     names = [root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     names += sorted(root.glob("docs/*.md")) + sorted(root.glob("docs/concepts/*.md"))
-    names += sorted(root.glob("docs/course/**/*.md"))
+    names += sorted(root.glob("docs/course/*.md")) + sorted(root.glob("docs/course/[0-9]*/*.md"))  # slides are no pages
     texts = {str(name.relative_to(root)): name.read_text() for name in names}
     for name in WIDE:
         texts[name] = "---\nhide: [navigation, toc]\n---\n" + texts[name]

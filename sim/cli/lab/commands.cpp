@@ -34,7 +34,7 @@ int start_lab(const LabCommand& command) {
   if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc{})
     throw Refused(fmt::format("`{}` is no number of a lab", word), "`psim lab list` shows them");
   if (command.student.empty()) throw Refused("whose lab is it?", "psim lab start 1 --student YOUR-ID");
-  const Lab lab = lab_of(number, command.course);
+  const Lab lab = lab_of(number, command.course, command.student);
   const fs::path folder =
       command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
   LabSession::start(lab, command.student, folder);
@@ -114,7 +114,7 @@ class Checker {
   }
 
   static std::string unreadable(const LabQuestion& question) {
-    return question.choices.empty() ? "no number"
+    return question.choices.empty() ? "no number: write 3.625, without a unit"
                                     : fmt::format("not one of: {}", fmt::join(question.choices, ", "));
   }
 
@@ -205,7 +205,7 @@ int lab(const LabCommand& command) {
     throw Refused(fmt::format("`{}` is nothing that psim lab does", what),
                   "list, start, check, status or hand-in");
   LabSession session = LabSession::open(command.folder);
-  const Lab lab = lab_of(session.lab(), command.course);
+  const Lab lab = lab_of(session.lab(), command.course, session.student());
   if (what == "check") return Checker(lab, session).check();
   if (what == "status") return show_status(lab, session);
   return hand_in(lab, session, command.out);

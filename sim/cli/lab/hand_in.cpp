@@ -106,7 +106,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
               .lab = hand_in["lab"],
               .items = {},
               .findings = {}};
-  const Lab lab = lab_of(grade.lab, course);
+  const Lab lab = lab_of(grade.lab, course, grade.student);
   const Drawn drawn = draw(lab, grade.student);
   LabSolver solver(lab, drawn, scratch);
   if (hand_in["seal"] != seal_of(hand_in))

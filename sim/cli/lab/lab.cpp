@@ -146,13 +146,17 @@ std::vector<Lab> labs(const fs::path& folder) {
   return all;
 }
 
-Lab lab_of(std::int64_t number, const fs::path& folder) {
+namespace {
+
+Lab as_written(std::int64_t number, const fs::path& folder) {
   std::vector<Lab> all = labs(folder);
   const auto found = std::ranges::find(all, number, &Lab::number);
   if (found == all.end())
     throw Refused(fmt::format("there is no lab {}", number), "`psim lab list` shows those that there are");
   return std::move(*found);
 }
+
+}  // namespace
 
 Drawn draw(const Lab& lab, std::string_view student) {
   Drawn drawn{{"student", std::string(student)}};
@@ -172,6 +176,15 @@ std::string filled(std::string text, const Drawn& drawn) {
       text.replace(at, place.size(), value);
   }
   return text;
+}
+
+Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student) {
+  Lab lab = as_written(number, folder);
+  const Drawn drawn = draw(lab, student);
+  for (LabQuestion& question : lab.questions) {
+    for (std::string& choice : question.choices) choice = filled(choice, drawn);
+  }
+  return lab;
 }
 
 }  // namespace psim::cli

@@ -62,7 +62,8 @@ struct Lab {
 // lab.toml.
 std::vector<Lab> labs(const fs::path& folder = {});
 // Throws Refused when there is none of this number.
-Lab lab_of(std::int64_t number, const fs::path& folder = {});
+// Its choices are those of this student.
+Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student);
 
 // The values of a student's parameters; the same ID has the same ones for ever.
 using Drawn = std::map<std::string, std::string, std::less<>>;

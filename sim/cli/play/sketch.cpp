@@ -90,10 +90,14 @@ std::string compare_text(const std::string& staleness) {
 }
 
 std::string training_text(const Sketch& sketch) {
+  const bool compares = setting_of(sketch, "consistency") == "all";
+  const std::string length =
+      compares ? line("epochs = 100", "at most; how often all samples are used") +
+                     line("target = { accuracy = 0.93 }", "a run ends when so many test samples are right")
+               : line("epochs = 20", "how often all samples are used");
   return line("seed = " + setting_of(sketch, "seed"), "another seed: other weights, samples and times") +
          "\n[model]\n" + line("layers = [64, 32, 10]", "64 pixels of a digit, 32 hidden units, 10 classes") +
-         "\n[training]\n" + line("batch_size = 16", "samples of a gradient, at each worker") +
-         line("epochs = 20", "how often all samples are used") +
+         "\n[training]\n" + line("batch_size = 16", "samples of a gradient, at each worker") + length +
          line("learning_rate = " + setting_of(sketch, "rate"), "length of a step") +
          line("evaluate_every = \"50ms\"", "between two points of the curve; simulated time") + "\n";
 }

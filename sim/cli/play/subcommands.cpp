@@ -1,8 +1,9 @@
 // The command line of `psim new` and `psim serve`.
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <regex>
+#include <system_error>
 
 #include "sim/cli/play/commands.hpp"
 #include "sim/cli/subcommand.hpp"
@@ -15,10 +16,10 @@ namespace {
 CLI::Validator number_from(double least, double most) {
   return CLI::Validator(
       [least, most](std::string& text) -> std::string {
-        char* end = nullptr;
-        const double number = std::strtod(text.c_str(), &end);
-        const bool is_number =
-            !text.empty() && *end == '\0' && text.find_first_of("xXpP") == std::string::npos;
+        double number = 0;
+        const char* const last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, number);
+        const bool is_number = error == std::errc{} && end == last;
         if (!is_number || !(number >= least && number <= most))
           return fmt::format("{} is no number from {} to {}", text, least, most);
         text = fmt::format("{}", number);

@@ -187,8 +187,7 @@ TEST_CASE("when no worker has a copy any more all that wait for one go on with f
                       .checked = true},
                      std::nullopt, 4);
   Log log;
-  for (const std::uint32_t w : {0U, 1U})
-    server.on(from_worker(w, Push{.worker = first_worker + w}), 0, log);
+  for (const std::uint32_t w : {0U, 1U}) server.on(from_worker(w, Push{.worker = first_worker + w}), 0, log);
   REQUIRE(server.version() == 1);
   log.lines.clear();
   // Both come back from a crash. The second is asked for its copy, and asks for one before it has answered.
