@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "sim/cli/progress.hpp"
 
@@ -25,24 +26,28 @@ int milliseconds_until(double deadline) {  // by host_seconds
   return static_cast<int>(std::ceil(1e3 * std::max(0.0, deadline - host_seconds())));
 }
 
-// A connection whose request must have come by a date, however slowly its bytes drop in.
+// A connection whose request must have come by a date, however slowly its bytes drop in. Debian 12 and 13
+// have versions of the library that ask for the same by other names, so nothing here says what it overrides.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(socket_t socket, const Bounds& bounds)
       : socket_(socket), writing_(bounds.writing), read_by_(host_seconds() + bounds.reading) {}
 
-  bool is_readable() const override { return waits_for(POLLIN, read_by_); }
+  bool is_readable() const { return waits_for(POLLIN, read_by_); }
   // Whether the other side is still there.
-  bool is_writable() const override {
+  bool is_writable() const {
     char byte = 0;
     const ssize_t got = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     const bool is_gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
     return !is_gone;
   }
-  ssize_t read(char* bytes, std::size_t size) override {
+  bool wait_readable() const { return is_readable(); }
+  bool wait_writable() const { return is_writable(); }
+  time_t duration() const { return 0; }
+  ssize_t read(char* bytes, std::size_t size) {
     return waits_for(POLLIN, read_by_) ? recv(socket_, bytes, size, 0) : -1;
   }
-  ssize_t write(const char* bytes, std::size_t size) override {
+  ssize_t write(const char* bytes, std::size_t size) {
     const double by = host_seconds() + writing_;
     std::size_t sent = 0;
     while (sent < size) {
@@ -53,9 +58,9 @@ class BoundedStream final : public httplib::Stream {
     }
     return static_cast<ssize_t>(size);
   }
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return socket_; }
+  void get_remote_ip_and_port(std::string&, int&) const {}
+  void get_local_ip_and_port(std::string&, int&) const {}
+  socket_t socket() const { return socket_; }
 
  private:
   bool waits_for(short what, double deadline) const {
@@ -76,7 +81,19 @@ class Crew final : public httplib::TaskQueue {
  public:
   explicit Crew(std::size_t most) : most_(most) {}
 
-  void enqueue(std::function<void()> work) override {
+  // Later versions of the library want to hear that it is taken.
+  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+  Taken enqueue(std::function<void()> work) override {
+    begin(work);
+    return static_cast<Taken>(true);
+  }
+  void shutdown() override {
+    std::unique_lock lock(mutex_);
+    is_done_.wait(lock, [this] { return busy_ == 0; });
+  }
+
+ private:
+  void begin(const std::function<void()>& work) {
     {
       const std::lock_guard lock(mutex_);
       is_full = busy_ == most_;
@@ -94,12 +111,6 @@ class Crew final : public httplib::TaskQueue {
       work();
     }
   }
-  void shutdown() override {
-    std::unique_lock lock(mutex_);
-    is_done_.wait(lock, [this] { return busy_ == 0; });
-  }
-
- private:
   void leave() {
     const std::lock_guard lock(mutex_);
     --busy_;
@@ -112,6 +123,17 @@ class Crew final : public httplib::TaskQueue {
 };
 
 }  // namespace
+
+// Later versions of the library want to be told who is at either end.
+template <class Self>
+bool BoundedServer::answer(Self& self, httplib::Stream& stream) {
+  // Ranges of a page that is made in memory would multiply it.
+  const auto set_up = [](httplib::Request& request) { request.ranges.clear(); };
+  bool is_closed = false;
+  if constexpr (requires { self.process_request(stream, true, is_closed, set_up); })
+    return self.process_request(stream, true, is_closed, set_up);
+  else return self.process_request(stream, std::string(), 0, std::string(), 0, true, is_closed, set_up);
+}
 
 BoundedServer::BoundedServer(const Bounds& bounds) : bounds_(bounds) {
   set_payload_max_length(bounds.body);
@@ -138,9 +160,7 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
     ok = send(socket, busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
   } else {
     BoundedStream stream(socket, bounds_);
-    bool is_closed = false;
-    // Ranges of a page that is made in memory would multiply it.
-    ok = process_request(stream, true, is_closed, [](httplib::Request& request) { request.ranges.clear(); });
+    ok = answer(*this, stream);
   }
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);

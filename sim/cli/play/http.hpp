@@ -27,6 +27,8 @@ class BoundedServer : public httplib::Server {
 
  private:
   bool process_and_close_socket(socket_t socket) override;
+  template <class Self>
+  static bool answer(Self& self, httplib::Stream& stream);
 
   Bounds bounds_;
 };
