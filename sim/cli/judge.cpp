@@ -1,14 +1,12 @@
 #include "sim/cli/judge.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <optional>
@@ -24,23 +22,16 @@ namespace {
 // many more by the clock (a busy machine is no reason), or an interrupt.
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
                             double limit, const std::atomic<int>& stopped_by) {
-  const int out_file = open_for_writing(out), log_file = open_for_writing(log);
-  const pid_t child =
-      start_psim(std::move(words), out_file, log_file, {.cpu_seconds = static_cast<std::uint64_t>(limit)});
-  close(out_file);
-  close(log_file);
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  pollfd ends{.fd = handle, .events = POLLIN, .revents = 0};
-  constexpr int slice = 50;        // milliseconds
+  Child child(std::move(words), out, log, {.cpu_seconds = static_cast<std::uint64_t>(limit)});
+  constexpr std::chrono::milliseconds slice{50};
   constexpr double patience = 30;  // times the limit
   bool in_time = false;
-  for (double waited = 0; !in_time && waited < patience * limit * 1e3 && stopped_by == 0; waited += slice)
-    in_time = poll(&ends, 1, slice) == 1;
-  close(handle);
-  if (!in_time) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) return std::nullopt;
+  for (double waited = 0; !in_time && waited < patience * limit * 1e3 && stopped_by == 0;
+       waited += static_cast<double>(slice.count()))
+    in_time = child.ends_within(slice);
+  if (!in_time) return std::nullopt;  // and it is killed
+  const int status = child.wait();
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) return std::nullopt;
   return status;
 }
 

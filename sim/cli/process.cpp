@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +64,46 @@ pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits&
   dup2(err, STDERR_FILENO);
   execv("/proc/self/exe", argv.data());
   _exit(127);
+}
+
+namespace {
+
+// An open file that goes with its owner.
+struct File {
+  explicit File(const std::filesystem::path& path) : number(open_for_writing(path)) {}
+  ~File() { close(number); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number;
+};
+
+}  // namespace
+
+Child::Child(std::vector<std::string> words, const std::filesystem::path& out,
+             const std::filesystem::path& err, const Limits& limits) {
+  const File out_file(out), err_file(err);
+  process_ = start_psim(std::move(words), out_file.number, err_file.number, limits);
+  handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
+}
+
+Child::~Child() {
+  if (!status_) kill(process_, SIGKILL);
+  wait();
+  close(handle_);
+}
+
+bool Child::ends_within(std::chrono::milliseconds time) const {
+  pollfd end{.fd = handle_, .events = POLLIN, .revents = 0};
+  return poll(&end, 1, static_cast<int>(time.count())) == 1;
+}
+
+int Child::wait() {
+  int status = 0;
+  if (!status_) {
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
+    status_ = status;
+  }
+  return *status_;
 }
 
 std::string process_name() {

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,26 @@ struct Limits {
 // Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. It ends when the thread ends that
 // started it, even if that is killed.
 pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits& limits = {});
+
+// A psim of its own, which ends with its owner.
+class Child {
+ public:
+  // stdout and stderr go to files, made anew. Throws std::filesystem::filesystem_error where they cannot be
+  // written, and as start_psim does.
+  Child(std::vector<std::string> words, const std::filesystem::path& out, const std::filesystem::path& err,
+        const Limits& limits = {});
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  bool ends_within(std::chrono::milliseconds time) const;
+  int wait();  // its status, as of waitpid
+
+ private:
+  pid_t process_ = 0;
+  int handle_ = -1;
+  std::optional<int> status_;
+};
 
 // The machine and this process' number in it: no other process that sees the same files has this name now.
 std::string process_name();

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <regex>
@@ -24,12 +22,7 @@ namespace {
 
 // `psim WORDS...`, with what it prints in these files. Returns its exit code; 3 after a signal.
 int run_child(std::vector<std::string> words, const fs::path& out, const fs::path& err) {
-  const int out_file = open_for_writing(out), err_file = open_for_writing(err);
-  const pid_t child = start_psim(std::move(words), out_file, err_file);
-  close(out_file);
-  close(err_file);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  const int status = Child(std::move(words), out, err).wait();
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(our_fault);
 }
 

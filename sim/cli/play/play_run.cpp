@@ -1,13 +1,9 @@
 #include "sim/cli/play/play_run.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -78,50 +74,6 @@ std::string complaint(int status, const Limits& limits, const fs::path& log) {
   return fmt::format("{}the run ended with {}; it may use {:.2g} GB of memory\n", text, how_it_ended(status),
                      static_cast<double>(limits.address_space) / 1e9);
 }
-
-// An open file that goes with its owner.
-struct File {
-  explicit File(const fs::path& path) : number(open_for_writing(path)) {}
-  ~File() { close(number); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int number;
-};
-
-// A process, which ends with its owner.
-class Child {
- public:
-  Child(std::vector<std::string> words, const fs::path& out, const fs::path& log, const Limits& limits) {
-    const File out_file(out), log_file(log);
-    process_ = start_psim(std::move(words), out_file.number, log_file.number, limits);
-    handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
-  }
-  ~Child() {
-    if (!status_) kill(process_, SIGKILL);
-    wait();
-    close(handle_);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  bool ends_within(std::chrono::milliseconds time) {
-    pollfd end{.fd = handle_, .events = POLLIN, .revents = 0};
-    return poll(&end, 1, static_cast<int>(time.count())) == 1;
-  }
-  int wait() {
-    int status = 0;
-    if (!status_) {
-      while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
-      status_ = status;
-    }
-    return *status_;
-  }
-
- private:
-  pid_t process_ = 0;
-  int handle_ = -1;
-  std::optional<int> status_;
-};
 
 // A folder that goes with its owner.
 struct Folder {

@@ -52,6 +52,12 @@ std::string in_folder(const std::string& command, const std::string& file) {
   return command.substr(0, begins) + command.substr(at + 1);
 }
 
+// Where a run of the study is, if it was recorded with it.
+fs::path recorded_run(const StudyFolder& folder, const std::string& hash) {
+  return fs::path("runs") /
+         fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8));
+}
+
 // By hash: the command of each run, and its own page where it was recorded with the study and has one.
 std::map<std::string, analysis::RunPlace> places_of(const StudyFolder& folder) {
   std::map<std::string, analysis::RunPlace> places;
@@ -59,10 +65,7 @@ std::map<std::string, analysis::RunPlace> places_of(const StudyFolder& folder) {
     const std::string hash = run["run"];
     analysis::RunPlace& place = places[hash];
     place.command = in_folder(run["command"], folder.manifest["name"].get<std::string>() + ".toml");
-    const fs::path page =
-        fs::path("runs") /
-        fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8)) /
-        analysis::page_name;
+    const fs::path page = recorded_run(folder, hash) / analysis::page_name;
     if (analysis::is_page(folder.dir / page)) place.report = page.string();
   }
   return places;
@@ -103,7 +106,7 @@ std::map<std::string, analysis::CellEvents> events_of(const StudyFolder& folder,
     const std::string& hash = cell.runs.front().run;
     analysis::CellEvents& one = events[hash];
     one.command = places.at(hash).command;
-    const fs::path run = folder.dir / "runs" / fmt::format("{}-{}", study.name, hash.substr(0, 8));
+    const fs::path run = folder.dir / recorded_run(folder, hash);
     if (!fs::exists(run / "run.db") || recorded_meta(run / "run.db")["trace"] != "events") continue;
     const analysis::RunRecord record(run);
     one.timeline = analysis::timeline_of(record);
