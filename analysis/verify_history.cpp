@@ -126,6 +126,8 @@ void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
   Ownership& owner = ownership(row.shard, row.node);
   Count& count = owner.workers[worker];
+  const bool was_awaited = count.member && !count.behind;
+  const std::int64_t awaited_from = was_awaited ? count.awaited_from : row.number;
   count.member = row.takes_part != 0;
   if (!count.member) away_[row.peer] = true;
   count.behind = count.member && row.is_awaited == 0;
@@ -140,6 +142,7 @@ void History::on_member(const Row& row) {
   }
   if (owner.fresh && numbers_anew(row)) count = {.member = count.member, .arrived = row.arrived};
   if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
+  count.awaited_from = awaited_from;
   if (std::ranges::find(facts_.last_workers, worker) != facts_.last_workers.end()) owner.fresh = false;
 }
 
@@ -275,7 +278,7 @@ void History::on_promote(const Row& row) {
                  .promoted = row.number,
                  .fresh = true};
   holds(next, row.node);
-  next.workers.resize(facts_.workers);
+  next.workers.resize(facts_.workers, Count{.awaited_from = row.number});
   const auto before = shard.ownerships.find(row.updated_in);
   if (row.version > 0 && before != shard.ownerships.end() && row.updated_in < row.epoch) {
     next.before = &before->second;

@@ -26,11 +26,15 @@ struct Count {
   std::int64_t base = 0;     // pushes that count as applied without having been
   std::int64_t arrived = 0;  // pushes that counted as arrived when the server took over
   std::int64_t mark = 0;     // highest number applied, and one
+  // The event since which others wait for it, if they do; -1: from the beginning.
+  std::int64_t awaited_from = -1;
   Numbers applied;
   bool has(std::int64_t number) const { return analysis::has(applied, number); }
   void add(std::int64_t number);
   std::int64_t counted() const { return std::max(base, mark); }
   std::int64_t clock() const { return counted() + ahead; }
+  // Whether others wait for it, and have done so all the time since that event.
+  bool is_awaited_since(std::int64_t event) const { return member && !behind && awaited_from <= event; }
 };
 
 struct Application {

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "analysis/clock_progress.hpp"
+#include "analysis/decisions.hpp"
 #include "analysis/verify_checks.hpp"
 #include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
 
-// What a worker has asked a shard for, since it last came up.
+// What a worker has asked a shard for, and pushed to it, since it last came up.
 struct Asked {
   struct Pull {
     std::int64_t above = -1, pushes = 0;
@@ -25,6 +26,7 @@ struct Asked {
   };
   std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
   std::int64_t answered = 0;                // the last one whose answer is here
+  std::int64_t next = 0;                    // the clock after the last one that it has pushed
 };
 
 // The requests of all workers.
@@ -36,6 +38,10 @@ class Requests {
     if (row.is("received", "weights")) return receives(row);
     if (row.is("sent", "join"))
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
+    if (row.is("sent", "push")) {
+      std::int64_t& next = asked_[{row.shard, row.node}].next;
+      next = std::max(next, row.clock + 1);
+    }
     if (!row.is("sent", "pull")) return;
     Asked& asked = asked_[{row.shard, row.node}];
     // A repetition may wait to be sent until the answer to the first one has come.
@@ -54,6 +60,17 @@ class Requests {
     if (!pull->second.epochs.contains(weights.epoch)) return std::nullopt;
     pulls.erase(pulls.begin(), pull);
     return pull->second;
+  }
+  // The clock that the worker may start with the weights: the one that it asked for; or the next, if it has
+  // pushed that one to the shard, or to one that the shard was cut from. A new owner is asked also by workers
+  // that have weights already, which may compute with them before it answers.
+  std::int64_t next_clock(const Row& weights, const History& history) const {
+    std::int64_t next = weights.clock;
+    for (std::optional<std::uint32_t> shard = weights.shard; shard; shard = history.cut_from(*shard)) {
+      const auto asked = asked_.find({*shard, weights.peer});
+      if (asked != asked_.end()) next = std::max(next, asked->second.next);
+    }
+    return next;
   }
 
  private:
@@ -120,6 +137,7 @@ class Reads final : public Check {
   void on(const Row& row) override {
     requests_.on(row, facts_);
     waiting_.on(row, facts_);
+    decisions_.on(row);
     const Ownership* owner = answering(row, history_);
     if (owner == nullptr) return;
     examined();
@@ -132,9 +150,10 @@ class Reads final : public Check {
       return;
     }
     const std::int64_t least = row.clock - facts_.bound_at(row.clock, row.shard).value_or(row.clock);
+    const std::int64_t decided = decisions_.earliest(row);
     for (std::uint32_t w = 0; w < owner->workers.size(); ++w) {
       const Count& count = owner->workers[w];
-      if (count.member && !count.behind && count.clock() < least)
+      if (count.is_awaited_since(decided) && count.clock() < least)
         violated(row,
                  "{} lets {} start clock {} with shard {}, which has worker {}'s pushes up to "
                  "clock {}, not {}",
@@ -157,8 +176,9 @@ class Reads final : public Check {
     const bool all_wait = !exact_ && waiting_.all(row, owner, facts_);
     const bool lossy = history_.shard(row.shard).set_back || all_wait;
     const bool old = row.version <= pull->above && !lossy;
-    const bool other =
-        exact_ && row.version != row.clock && !history_.any_set_back() && !history_.was_away(row.peer);
+    // Who is past the clock that it asked for does not start it with the version that it has used already.
+    const bool fits = row.version == row.clock || row.version == requests_.next_clock(row, history_);
+    const bool other = exact_ && !fits && !history_.any_set_back() && !history_.was_away(row.peer);
     if (old || other)
       violated(row, "{} lets {} start clock {} with version {} of shard {}", name(row.node), name(row.peer),
                row.clock, row.version, row.shard);
@@ -168,6 +188,7 @@ class Reads final : public Check {
   const bool exact_ = model_ == "bsp", newer_ = exact_ || model_ == "k-sync", own_ = model_ == "k-async";
   Requests requests_;
   Waiting waiting_;
+  Decisions decisions_;
 };
 
 class ReadMyWrites final : public Check {

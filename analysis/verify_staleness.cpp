@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/decisions.hpp"
 #include "analysis/verify_checks.hpp"
 #include "model/mutant.hpp"
 
@@ -148,7 +149,7 @@ class Closings final : public Check {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
 };
 
-// Copies that a worker keeps. Answers are judged by `reads` as they are sent.
+// Copies that a worker keeps. Answers are judged by `reads`.
 class Copies final : public Check {
  public:
   explicit Copies(const Evidence& evidence)
@@ -158,6 +159,7 @@ class Copies final : public Check {
   }
 
   void on(const Row& row) override {
+    decisions_.on(row);
     if (row.is("sent", "weights") && facts_.is_worker(row.peer)) {
       sent_[{row.shard, row.peer}][row.pull] = slowest(row);
     } else if (row.is("received", "weights") && facts_.is_worker(row.node)) {
@@ -174,13 +176,14 @@ class Copies final : public Check {
   }
 
  private:
-  // The clock before which the owner has every worker's pushes.
+  // The clock before which the owner has the pushes of every worker that counts for this answer.
   std::int64_t slowest(const Row& row) const {
     std::optional<std::int64_t> least;
     const Ownership* owner = history_.find(row.shard, row.node);
     if (owner == nullptr) return 0;
+    const std::int64_t decided = decisions_.earliest(row);
     for (const Count& count : owner->workers) {
-      if (count.member && !count.behind) least = std::min(least.value_or(count.clock()), count.clock());
+      if (count.is_awaited_since(decided)) least = std::min(least.value_or(count.clock()), count.clock());
     }
     return least.value_or(row.clock);
   }
@@ -194,6 +197,7 @@ class Copies final : public Check {
     }
   }
 
+  Decisions decisions_;
   // By shard and worker: of each answer that is on its way.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::int64_t, std::int64_t>> sent_;
   std::map<std::uint32_t, std::map<std::uint32_t, std::int64_t>> copies_;  // by worker and shard

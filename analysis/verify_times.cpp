@@ -110,7 +110,11 @@ class EndDate final : public Check {
       finish_ = row.at;
       finished_.insert(row.node);
     }
-    if (row.is("suspicion") || row.is("view_change")) verdict_ = row.at;
+    if (row.is("sent", "join")) finished_.erase(row.node);
+    if (starts_anew(row)) finished_.erase(row.peer);  // it will join once it is up
+    // A run whose workers are all through is over, whatever the scheduler finds then.
+    const bool is_verdict = row.is("suspicion") || row.is("view_change");
+    if (is_verdict && finished_.size() < facts_.workers) verdict_ = row.at;
     const bool is_work = row.is("finish") || row.is("applied") || row.is("model_update") ||
                          (row.is_step() && (row.is("begun") || row.is("ended")));
     if (is_work) last_work_ = row;
@@ -149,10 +153,16 @@ class EndDate final : public Check {
   }
 
  private:
+  // A fault is over, or brings a node: its peer is started.
+  static bool starts_anew(const Row& row) {
+    if (row.is("fault", "crash")) return row.begins == 0;
+    return row.is("fault", "join") || (row.is("fault") && row.kind == "restart");
+  }
+
   double last_ = 0;
   std::optional<double> finish_;
-  std::set<std::uint32_t> finished_;  // workers
-  std::optional<double> verdict_;     // the scheduler's, on who is there
+  std::set<std::uint32_t> finished_;  // workers that are through, and have not come again
+  std::optional<double> verdict_;     // the scheduler's, on who is there, while somebody was not through
   std::optional<Row> last_work_;
 };
 

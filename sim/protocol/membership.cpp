@@ -282,6 +282,7 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
     if (!is_server(node)) view_.workers[node - 1 - options_.servers] = true;
   }
   settle();
+  std::erase_if(lost, [this](NodeId node) { return nodes_[node].left; });
   return lost;
 }
 
@@ -362,9 +363,11 @@ void Manager::down(NodeId node) {
   settle();
 }
 
-// A node that was only silent still has its state; a node that was down has lost it.
+// A node that was only silent still has its state; a node that was down has lost it. A server that leaves is
+// back only to serve what nobody else can have.
 void Manager::back(NodeId node, bool is_new) {
-  nodes_[node].up = true;
+  Node& known = nodes_[node];
+  (known.left ? known.serving : known.up) = true;
   ++view_.number;
   if (!is_server(node)) {
     view_.workers[node - 1 - options_.servers] = true;
@@ -374,7 +377,7 @@ void Manager::back(NodeId node, bool is_new) {
     std::erase(owner.from, node);
     if (owner.primary == node && is_new) move(owner, node, false);
   }
-  if (options_.rebalance == Rebalance::load && started_) share_load_with(node);
+  if (options_.rebalance == Rebalance::load && started_ && !known.left) share_load_with(node);
   settle();
 }
 

@@ -132,9 +132,9 @@ class Manager {
   // A message from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
   // Takes over a running cluster after a crash of the last scheduler. `view` is the newest view that any node
-  // knows; `strangers` are up but know none. All other nodes that were not heard count as down. Numbers and
+  // knows; `strangers` live but know none. All other nodes that were not heard count as down. Numbers and
   // epochs continue above those of any scheduler of fewer `lives`, even if it told them only to nodes that
-  // are gone. Returns the nodes that are down and were not in `view`.
+  // are gone. Returns the nodes that are down and were not in `view`, without those that have left.
   std::vector<NodeId> take_up(const View& view, const std::vector<NodeId>& strangers, std::uint32_t lives);
   // Likewise, if no node knows a view: everything starts again.
   void begin_anew(std::uint32_t lives);

@@ -65,8 +65,10 @@ void FailureAwareScheduler::run() {
     if (!looks_until_ && manager_.view().number > before) announce();
     if (!looks_until_ && manager_.view().number > before) share_out();
     for (JobContext* job : jobs_) {
-      // The last one that the others waited for is gone for good: that is known only now.
-      if (!message && is_over(*job) && !job->state.over) job->state.last_finish = Agenda::now();
+      // The last one that the others waited for is gone for good: that is known only now. Where all were
+      // through, only the scheduler has not known it until now.
+      const bool may_give_up = !message && !job->state.over && !job->state.all_through();
+      if (may_give_up && is_over(*job)) job->state.last_finish = Agenda::now();
     }
     end_jobs();
   }
@@ -192,7 +194,9 @@ void FailureAwareScheduler::take_up() {
   }
   std::vector<NodeId> strangers;
   for (NodeId node = 1; node < here_.size(); ++node) {
-    if (here_[node].joined && !here_[node].left && here_[node].view < 0) strangers.push_back(node);
+    // A server that leaves may still have to serve, and has lost its state like one that stays.
+    const bool may_serve = !here_[node].left || job_.plan.is_server(node);
+    if (here_[node].joined && may_serve && here_[node].view < 0) strangers.push_back(node);
   }
   for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
     job_.record(scheduler_node, Suspicion{node, manager_.view().number});

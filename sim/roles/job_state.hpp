@@ -77,6 +77,13 @@ struct JobState {
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
   bool some_completed() const { return std::ranges::find(completed, true) != completed.end(); }
+  // Whether each worker has done its steps, has left, or has not joined.
+  bool all_through() const {
+    for (std::size_t w = 0; w < completed.size(); ++w) {
+      if (!completed[w] && !left_early[w]) return false;
+    }
+    return true;
+  }
 };
 
 }  // namespace psim

@@ -214,6 +214,24 @@ TEST_CASE("a server that a new scheduler did not hear in time has nothing of wha
   CHECK(owner_of(after, 0).epoch > epoch);
 }
 
+// It was down together with the scheduler. Nobody waits for its help; if nobody else is there it begins anew.
+TEST_CASE("a server that leaves and knows no view has nothing of what it had", "[protocol]") {
+  const bool is_alone = GENERATE(true, false);
+  Manager after({.servers = 2}, placed_on({0, 1}));
+  const View view = after.view();
+  after.heard(1, 1, 1);
+  after.leaves(1);
+  if (!is_alone) after.heard(2, 0, 1);
+  after.take_up(view, {1}, 1);
+  CHECK(owner_of(after, 0).primary == (is_alone ? 1 : 2));
+  CHECK(owner_of(after, 0).epoch > 0);
+  CHECK(owner_of(after, 0).from.empty());
+  CHECK(owner_of(after, 0).next == 0);
+  CHECK_FALSE(after.is_up(1));
+  after.heard(2, 0, 2);
+  CHECK(owner_of(after, 0).next == (is_alone ? 2 : 0));
+}
+
 // A job has ended: its workers and its shard are nobody's any more, whatever is heard of them.
 TEST_CASE("what a job had is gone with it", "[protocol]") {
   Manager manager = three();
