@@ -156,6 +156,9 @@ inline constexpr ColumnDoc column_docs[] = {
     {"step", "[ms]",
      "Mean time from the start of one of the worker's steps to the start of its next, in simulated "
      "milliseconds."},
+    {"cancelled", "",
+     "Computations of the worker that were stopped, because their push would have come too late for its\n"
+     "update. Not shown where it is 0 for all."},
     // psim run: the table of groups
     {"group", "", "The name of a group of workers ([[group]])."},
     {"namespace", "", "The number of the model, from 0, that the group trains."},

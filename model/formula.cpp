@@ -16,14 +16,6 @@ constexpr std::size_t longest = 500;
 
 double negation(double x) { return x == 0 ? 1 : 0; }
 
-// Which of its arguments is the least, or the largest, from 0.
-double argmin(const double* values, int count) {
-  return static_cast<double>(std::min_element(values, values + count) - values);
-}
-double argmax(const double* values, int count) {
-  return static_cast<double>(std::max_element(values, values + count) - values);
-}
-
 // Of names; a dot leads into a document: `run.final.loss`.
 constexpr const char* name_letters = "0123456789_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -89,8 +81,6 @@ Formula::Formula(std::string text, std::vector<std::string> names) {
     parsed->parser.DefineNameChars(name_letters);
     for (std::size_t i = 0; i < parsed->names.size(); ++i)
       parsed->parser.DefineVar(parsed->names[i], &parsed->values[i]);
-    parsed->parser.DefineFun("argmin", argmin);
-    parsed->parser.DefineFun("argmax", argmax);
     parsed->parser.DefineConst("true", 1);
     parsed->parser.DefineConst("false", 0);
     parsed->parser.DefineFun("not", negation);

@@ -165,15 +165,15 @@ const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
   return most == nodes.end() ? nullptr : &most->second;
 }
 
-// "for worker 3", "for messages to and from servers", ...
+// "for worker 3", "by the network: messages to and from servers", ...
 std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Awaited& most) {
   const std::string name = facts.name_of(most.nodes.front());
   const bool is_one = most.seconds > 0.6 * all.seconds;
   switch (kind) {
     case Kind::compute: return is_one ? "for " + name : fmt::format("for each other, most for {}", name);
     case Kind::network:
-      return most.seconds > 0.9 * all.seconds ? fmt::format("for messages to and from {}", name)
-                                              : fmt::format("for messages, most to and from {}", name);
+      return fmt::format("by the network: messages{} to and from {}",
+                         most.seconds > 0.9 * all.seconds ? "" : ", most", name);
     case Kind::service: return fmt::format("for {} to work on messages", is_one ? name : "servers");
     case Kind::timeout: return "until a silence was noticed";
     case Kind::down: return fmt::format("for {} to be back", is_one ? name : "nodes");
@@ -210,9 +210,13 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const bool is_equal = told.count % waiters == 0;
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
-  std::string sentence = fmt::format("{}{} waited {}{} time{} {}, {} in all", are_all ? "each worker" : names,
-                                     waiters > 1 && !are_all ? " each" : "", is_equal ? "" : "about ",
-                                     (told.count + waiters / 2) / waiters,
+  // In the books of a run the network's time is no waiting.
+  const bool are_many = waiters > 1 && !are_all;
+  const char* verb = kind == Kind::network ? are_many ? "were each held up" : "was held up"
+                     : are_many            ? "each waited"
+                                           : "waited";
+  std::string sentence = fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
+                                     is_equal ? "" : "about ", (told.count + waiters / 2) / waiters,
                                      told.count < 2 * waiters ? "" : "s", what_for(facts, kind, all, most),
                                      seconds_text(told.seconds / static_cast<double>(waiters)));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);

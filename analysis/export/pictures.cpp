@@ -49,17 +49,19 @@ std::string time_line(const Recording& window, double width) {
   body += svg_text((left + width - right) / 2, bottom + 7.5, "simulated time [s]", "middle");
   if (left_out > 0)
     body += svg_text(width - right, top - 1, fmt::format("{} nodes left out", left_out), "end");
-  constexpr double of_a_use = 14;
+  constexpr double box = 2.6, gap = 4;
   double place = left, legend = bottom + 9;
   for (const auto& [use, colour] : colours) {
-    if (place + of_a_use > width) {
+    const std::string name(name_of(use));
+    const double of_this = box + text_width(name);
+    if (place > left && place + of_this > width) {
       place = left;
       legend += row;
     }
     body += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"2\" height=\"2\" fill=\"{}\"/>\n", place,
                         legend, colour);
-    body += svg_text(place + 2.6, legend + 1.9, std::string(name_of(use)));
-    place += of_a_use;
+    body += svg_text(place + box, legend + 1.9, name);
+    place += of_this + gap;
   }
   return svg_document(width, legend + 3, body);
 }

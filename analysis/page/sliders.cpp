@@ -23,6 +23,15 @@ std::vector<std::string> places_of(const Study& study, const Cell& cell) {
   return places;
 }
 
+// A field's last name in words; the whole field where two have the same one.
+std::string label_of(const std::string& field, const std::vector<std::string>& fields) {
+  const auto last = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+  const auto alike = std::ranges::count(fields, last(field), last);
+  std::string label = alike > 1 ? field : last(field);
+  std::ranges::replace(label, '_', ' ');
+  return label;
+}
+
 Json controls_of(const Study& study) {
   std::vector<std::string> names;
   if (!study.arm_axis.empty()) names.push_back(study.arm_axis);
@@ -35,8 +44,8 @@ Json controls_of(const Study& study) {
       if (std::ranges::find(values, value) == values.end()) values.push_back(value);
     }
     controls.push_back({{"name", names[i]},
-                        {"label", names[i]},
-                        {"doc", ""},
+                        {"label", label_of(names[i], names)},
+                        {"doc", names[i]},
                         {"values", values},
                         {"usual", values.front()}});
   }

@@ -217,12 +217,15 @@ std::string text_of(const Timeline& line, const TimelineText& options) {
 
 double end_of_clocks(const Timeline& line, std::int64_t clocks) {
   double end = 0;
+  bool go_on = false;
   for (const Lane& lane : line.lanes) {
     for (const Span& span : lane.spans) {
-      if (span.use == Use::compute && span.clock < clocks) end = std::max(end, span.end);
+      if (span.use != Use::compute) continue;
+      if (span.clock < clocks) end = std::max(end, span.end);
+      else go_on = true;
     }
   }
-  return end > 0 ? std::min(end, line.end) : line.end;
+  return go_on ? std::min(end, line.end) : line.end;
 }
 
 }  // namespace psim::analysis

@@ -20,8 +20,8 @@ struct TimelineText {
 
 std::string text_of(const Timeline& line, const TimelineText& options);
 
-// When every worker has computed its first `clocks` clocks, is through, or has left; the end of the run at
-// the latest.
+// When every worker has computed its first `clocks` clocks, or has left; the end of the run where nobody
+// computes a later one.
 double end_of_clocks(const Timeline& line, std::int64_t clocks);
 
 }  // namespace psim::analysis

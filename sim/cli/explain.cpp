@@ -14,6 +14,7 @@
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/explain_tasks.hpp"
+#include "sim/cli/glossary.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
@@ -235,7 +236,8 @@ std::string explain(std::vector<std::string> words) {
            explain_file_field(analysis::summary_field_docs, name),
            explain_field(name),
            explain_choice(name),
-           explain_list_of(name)};
+           explain_list_of(name),
+           explain_word(name)};
   std::erase(found, "");
   if (!found.empty()) return with_needs(fmt::format("{}", fmt::join(found, "\n")), name);
   for (const fs::path& file : scenarios()) {
@@ -243,6 +245,7 @@ std::string explain(std::vector<std::string> words) {
     names.push_back(file.stem().string());
   }
   std::ranges::move(field_names(), std::back_inserter(names));
+  std::ranges::move(glossary_words(), std::back_inserter(names));
   for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
   for (const analysis::FieldDoc& known : analysis::study_field_docs) names.emplace_back(known.name);
   for (const analysis::FieldDoc& known : analysis::summary_field_docs) names.emplace_back(known.name);
@@ -275,6 +278,7 @@ std::string list() {
   add("\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
   add("\nNames in a study's files: psim explain NAME, for example trustworthy, pareto, budget_s\n");
   add("\nNames in a run's summary.json: psim explain NAME, for example unused_at_end, catch_up_s\n");
+  add("\nWords of the field, also in German, Chinese and Thai: psim explain NAME, for example incast\n");
   add("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");
   return out;

@@ -225,7 +225,8 @@ std::string staleness_text(const Json& s) {
   std::string text = line("staleness", s, "mean {staleness/mean:.2f}, max {staleness/max} updates");
   const Json histogram = s["staleness"].value("histogram", Json::array());  // runs of before have none
   if (histogram.size() > 1) text += shares_text(histogram, s["pushes"]["applied"]);
-  return text + fill(s, "; at most {clock_gap/max} clocks ahead of the slowest");
+  return text + fill(s, "; at most {clock_gap/max} ") + (s["clock_gap"]["max"] == 1 ? "clock" : "clocks") +
+         " ahead of the slowest";
 }
 
 // How far the training got, and what came out.
@@ -258,12 +259,15 @@ std::string workers_text(const Json& workers, bool any_absent) {
   std::string out =
       fmt::format("\n\n  {:>6}   {:>6}   {:>9}   {:>7}   {:>7}   {:>7}", name("worker"), name("clocks"),
                   ColumnName("step").heading(), name("compute"), name("wait"), name("network"));
+  const bool any_cancelled = std::ranges::any_of(workers, [](const Json& w) { return w["cancelled"] > 0; });
   if (any_absent) out += fmt::format("   {:>7}", name("absent"));
+  if (any_cancelled) out += fmt::format("   {:>9}", name("cancelled"));
   for (const Json& w : workers) {
     out += fill(w, "\n  {worker:>6}   {clocks:>6}   ") +
            fmt::format("{:>9.4g}", 1e3 * w["mean_step_s"].get<double>()) +
            fill(w, "   {compute_share:>5.1f %}   {wait_share:>5.1f %}   {network_share:>5.1f %}");
     if (any_absent) out += fill(w, "   {absent_share:>5.1f %}");
+    if (any_cancelled) out += fill(w, "   {cancelled:>9}");
   }
   return out + "\n";
 }

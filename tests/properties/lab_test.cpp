@@ -255,7 +255,7 @@ TEST_CASE("labs: predictions come first, and stay", "[lab]") {
   student.answer("how_long_fast_ones_wait", "0 %");
   CHECK(student.check().out.find("you predicted 1; it is ") != std::string::npos);
   student.answer("how_much_slower", "3.5");
-  CHECK(student.check().out.find("(it stays 1, as you predicted)") != std::string::npos);
+  CHECK(student.check().out.find("(your first prediction counts: 1)") != std::string::npos);
   const Json grade = graded(student.hand_in());
   CHECK(grade["items"][0]["points"] == 0.5);  // made, and wrong
 }
@@ -287,7 +287,9 @@ TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab]") {
   Json edited = Json::parse(content(file));
   edited["answers"]["ring_bytes"] = "1";
   write(file, edited.dump());
-  CHECK(graded(file)["findings"][0].get<std::string>().find("it was edited") != std::string::npos);
+  const Json grade = graded(file);
+  CHECK(grade["findings"][0].get<std::string>().find("it was edited") != std::string::npos);
+  CHECK(grade["points"] == 0);
   Json stolen = Json::parse(content(two.hand_in()));
   stolen["student"] = "three";
   const fs::path copy = one.folder() / "copy.json";
@@ -347,5 +349,25 @@ TEST_CASE("labs: nonsense is refused", "[lab]") {
     const Outcome outcome = psim::test::psim({"grade", "hand.json"}, folder.path());
     CHECK(outcome.code == 1);
     CHECK(outcome.out.find("is no hand-in") != std::string::npos);
+    CHECK(outcome.out.find("-          -        -  hand.json") != std::string::npos);  // nobody's
   }
+  says({"grade", "hand.json", "a.json", "b.json"}, "there is no file a.json, b.json");
+}
+
+TEST_CASE("labs: answers may have units, and are never misread", "[lab]") {
+  Student student(1, "a1");
+  solve_1(student);
+  const std::string step = content(student.folder() / "answers.toml");
+  const auto says = [&](const char* question, const std::string& text) {
+    student.answer(question, text);
+    const std::string out = student.check().out, line = "\n" + out;
+    const std::size_t at = line.find("\n" + std::string(question) + " ");
+    return line.substr(at + 1, line.find('\n', at + 1) - at - 1);
+  };
+  CHECK(says("step_ms", "about 3 ms").find("no number: write 1893 or 3.625, in ms") != std::string::npos);
+  CHECK(says("step_ms", "1,893").find("no number") != std::string::npos);  // one thousand, or nearly two?
+  CHECK(says("step_ms", "3 s").find("no number") != std::string::npos);
+  CHECK(says("step_ms", "3,5 ms").find("locked") == std::string::npos);  // and all are compared
+  CHECK(says("messages", "1.234,5").find("no number") != std::string::npos);
+  CHECK(says("messages", "6 messages").find("no number") != std::string::npos);
 }

@@ -37,7 +37,7 @@ int start_lab(const LabCommand& command) {
   const Lab lab = lab_of(number, command.course, command.student);
   const fs::path folder =
       command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
-  LabSession::start(lab, command.student, folder);
+  LabSession::start(lab, command.student, folder, command.course);
   fmt::print(
       "lab {}: {} ({} minutes), for {}\n\n  {}  what to do\n  {}  where your answers go\n\n"
       "next: read README.md, write your predictions, then `cd {} && psim lab check`\n",
@@ -90,7 +90,7 @@ class Checker {
     for (const LabQuestion& question : lab_.questions) {
       if (!question.predict || session_.locked(question.name)) continue;
       const auto answer = session_.answer(question);
-      if (answer && mark_of(question, *answer, 0) != Mark::unreadable) session_.lock(question.name, *answer);
+      if (answer && is_readable(question, *answer)) session_.lock(question.name, *answer);
       else open_.push_back(question.name);
     }
   }
@@ -102,7 +102,7 @@ class Checker {
       return {question.predict ? "locked; it is compared when all predictions are made"
                                : fmt::format("first predict {}", fmt::join(open_, ", ")),
               {}};
-    const double right = solver_.value(question.answer);
+    const RightAnswer right = solver_.right(question);
     const Mark mark = mark_of(question, *answer, right);
     if (mark == Mark::unreadable) return {unreadable(question), {}};
     if (question.predict) return settle(question, *answer, right, mark);
@@ -114,17 +114,20 @@ class Checker {
   }
 
   static std::string unreadable(const LabQuestion& question) {
-    return question.choices.empty() ? "no number: write 3.625, without a unit"
-                                    : fmt::format("not one of: {}", fmt::join(question.choices, ", "));
+    if (!question.choices.empty()) return fmt::format("not one of: {}", fmt::join(question.choices, ", "));
+    return fmt::format("no number: write 1893 or 3.625{}",
+                       question.unit.empty() ? "" : fmt::format(", in {}", question.unit));
   }
 
   // A prediction is over once it is compared, right or not.
-  Said settle(const LabQuestion& question, const std::string& answer, double right, Mark mark) {
+  Said settle(const LabQuestion& question, const std::string& answer, const RightAnswer& right, Mark mark) {
     session_.solve(question.name);
     const auto now = session_.answer(question);
     const std::string stays =
-        now && *now != answer ? fmt::format(" (it stays {}, as you predicted)", answer) : "";
-    if (mark == Mark::right) return {"as you predicted" + stays, filled(question.because, drawn_)};
+        now && *now != answer ? fmt::format(" (your first prediction counts: {})", answer) : "";
+    if (mark == Mark::right)
+      return {fmt::format("as you predicted: it is {}{}", answer_text(question, right), stays),
+              filled(question.because, drawn_)};
     return {fmt::format("you predicted {}; it is {}{}", answer, answer_text(question, right), stays),
             filled(question.because, drawn_) + "\n" + why(question)};
   }
@@ -205,7 +208,8 @@ int lab(const LabCommand& command) {
     throw Refused(fmt::format("`{}` is nothing that psim lab does", what),
                   "list, start, check, status or hand-in");
   LabSession session = LabSession::open(command.folder);
-  const Lab lab = lab_of(session.lab(), command.course, session.student());
+  const Lab lab =
+      lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());
   if (what == "check") return Checker(lab, session).check();
   if (what == "status") return show_status(lab, session);
   return hand_in(lab, session, command.out);

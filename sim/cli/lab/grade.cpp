@@ -20,9 +20,20 @@
 namespace psim::cli {
 namespace {
 
-// Of a file that cannot be graded: no points, and why.
+// Of a file that cannot be graded: nobody's, no points, and why.
 Grade ungraded(const std::string& file, const std::string& why) {
-  return {.file = file, .student = fs::path(file).stem().string(), .items = {}, .findings = {why}};
+  return {.file = file, .student = {}, .items = {}, .findings = {why}};
+}
+
+void refuse_missing(const std::vector<std::string>& files) {
+  std::vector<std::string> missing;
+  std::ranges::copy_if(files, std::back_inserter(missing), [](const std::string& file) {
+    std::error_code error;
+    return !fs::exists(file, error);
+  });
+  if (!missing.empty())
+    throw Refused(fmt::format("there is no file {}", fmt::join(missing, ", ")),
+                  "`psim lab hand-in` writes a hand-in");
 }
 
 std::vector<Grade> grades_of(const GradeCommand& command) {
@@ -136,7 +147,8 @@ std::string junit_of(const std::vector<Grade>& grades) {
   for (const Grade& one : grades) {
     const auto failed =
         std::ranges::count_if(one.items, [](const Grade::Item& item) { return item.points < item.possible; });
-    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", xml_word(one.student),
+    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n",
+                       xml_word(one.student.empty() ? one.file : one.student),
                        one.items.size() + one.findings.size(), failed + std::ssize(one.findings));
     for (const Grade::Item& item : one.items) {
       const bool right = item.points >= item.possible;
@@ -159,7 +171,9 @@ void print_table(const std::vector<Grade>& grades) {
   fmt::print("{:<{}}{:>4}{:>9}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
   for (const Grade& one : grades) {
     const std::string points = one.possible > 0 ? fmt::format("{:g}/{:g}", one.points, one.possible) : "-";
-    fmt::print("{:<{}}{:>4}{:>9}  {}\n", one.student, width, one.lab, points, fmt::join(one.findings, "; "));
+    const bool is_known = one.possible > 0;
+    fmt::print("{:<{}}{:>4}{:>9}  {}\n", is_known ? one.student : "-", width,
+               is_known ? fmt::to_string(one.lab) : "-", points, fmt::join(one.findings, "; "));
   }
   if (grades.size() > 1) return;
   for (const Grade::Item& item : grades.front().items)
@@ -172,6 +186,7 @@ void print_table(const std::vector<Grade>& grades) {
 int grade(const GradeCommand& command) {
   if (!command.gradescope.empty() && command.files.size() != 1)
     throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
+  refuse_missing(command.files);
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));

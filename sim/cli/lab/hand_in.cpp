@@ -62,6 +62,34 @@ Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const
   return item;
 }
 
+// What does not fit this student's numbers.
+void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSolver& solver,
+                  std::vector<std::string>& findings) {
+  for (const auto& [name, digest] : solver.digests()) {
+    if (text_at(hand_in["digests"], name) != digest)
+      findings.push_back(fmt::format(
+          "run `{}` has another digest: it is not this student's, or psim is another build", name));
+  }
+  for (const LabRun& run : lab.runs) {
+    if (text_at(hand_in["files"], run.scenario) != filled(read_file(lab.folder / run.scenario), drawn))
+      findings.push_back(fmt::format("{} is not as it was given out", run.scenario));
+  }
+}
+
+Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
+  Grade::Item item{.name = question.name, .points = 0, .possible = question.points, .note = {}};
+  const std::string counts = text_at(hand_in[question.predict ? "locked" : "answers"], question.name);
+  const RightAnswer right = solver.right(question);
+  const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
+  // A prediction is worth half of its points for being made.
+  if (mark == Mark::right) item.points = item.possible;
+  else if (question.predict && mark == Mark::wrong) item.points = item.possible / 2;
+  item.note = counts.empty()        ? "no answer"
+              : mark == Mark::right ? "right"
+                                    : fmt::format("{}; right is {}", counts, answer_text(question, right));
+  return item;
+}
+
 }  // namespace
 
 std::string seal_of(const Json& hand_in) {
@@ -109,35 +137,15 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
   const Lab lab = lab_of(grade.lab, course, grade.student);
   const Drawn drawn = draw(lab, grade.student);
   LabSolver solver(lab, drawn, scratch);
-  if (hand_in["seal"] != seal_of(hand_in))
-    grade.findings.emplace_back("it was edited after it was written: the seal does not fit");
-  for (const auto& [name, digest] : solver.digests()) {
-    if (text_at(hand_in["digests"], name) != digest)
-      grade.findings.push_back(fmt::format(
-          "run `{}` has another digest: it is not this student's, or psim is another build", name));
-  }
-  for (const LabRun& run : lab.runs) {
-    if (text_at(hand_in["files"], run.scenario) != filled(read_file(lab.folder / run.scenario), drawn))
-      grade.findings.push_back(fmt::format("{} is not as it was given out", run.scenario));
-  }
-  for (const LabQuestion& question : lab.questions) {
-    const std::string answer = text_at(hand_in["answers"], question.name),
-                      locked = text_at(hand_in["locked"], question.name);
-    Grade::Item item{.name = question.name, .points = 0, .possible = question.points, .note = {}};
-    const std::string& counts = question.predict ? locked : answer;
-    const double right = solver.value(question.answer);
-    const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
-    // A prediction is worth half of its points for being made.
-    if (mark == Mark::right) item.points = item.possible;
-    else if (question.predict && mark == Mark::wrong) item.points = item.possible / 2;
-    item.note = counts.empty()        ? "no answer"
-                : mark == Mark::right ? "right"
-                                      : fmt::format("{}; right is {}", counts, answer_text(question, right));
-    grade.items.push_back(std::move(item));
-  }
+  const bool is_sealed = hand_in["seal"] == seal_of(hand_in);
+  if (!is_sealed)
+    grade.findings.emplace_back(
+        "it was edited after it was written, so it counts nothing: the seal does not fit");
+  add_findings(lab, drawn, hand_in, solver, grade.findings);
+  for (const LabQuestion& question : lab.questions) grade.items.push_back(marked(question, hand_in, solver));
   if (lab.design) grade.items.push_back(judged(lab, hand_in, solver, secret));
   for (const Grade::Item& item : grade.items) {
-    grade.points += item.points;
+    grade.points += is_sealed ? item.points : 0;
     grade.possible += item.possible;
   }
   return grade;

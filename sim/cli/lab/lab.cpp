@@ -1,16 +1,19 @@
 #include "sim/cli/lab/lab.hpp"
 
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
-#include "model/formula.hpp"
 #include "model/random.hpp"
+#include "sim/cli/lab/check_lab.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
 namespace {
+
+constexpr const char* teaching = "docs/course/teaching.md says what a lab.toml has";
 
 // Reads one lab.toml; what does not fit is said with its line.
 class LabFile {
@@ -29,7 +32,15 @@ class LabFile {
  private:
   [[noreturn]] void refuse(const toml::source_region& where, const std::string& what) const {
     throw Refused(fmt::format("{}:{}:{}: {}", path_.string(), where.begin.line, where.begin.column, what),
-                  "docs/course/teaching.md says what a lab.toml has");
+                  teaching);
+  }
+
+  // All else is a slip of the pen.
+  void allow(const toml::table& table, const std::vector<std::string>& keys) const {
+    for (const auto& [key, node] : table) {
+      if (std::ranges::count(keys, key.str()) == 0)
+        refuse(key.source(), fmt::format("`{}` is nothing here: {}", key.str(), fmt::join(keys, ", ")));
+    }
   }
 
   template <class T>
@@ -65,6 +76,7 @@ class LabFile {
   }
 
   Lab lab(const toml::table& root) const {
+    allow(root, {"lab", "title", "minutes", "parameters", "run", "question", "design"});
     Lab result{.folder = path_.parent_path(),
                .number = value<std::int64_t>(root, "lab"),
                .minutes = value<std::int64_t>(root, "minutes"),
@@ -80,13 +92,13 @@ class LabFile {
         if (one.values.empty()) refuse(table->source(), fmt::format("`{}` has no values", one.name));
     }
     each(root, "run", [&](const toml::table& t) {
+      allow(t, {"name", "scenario", "set"});
       result.runs.push_back(
           {value<std::string>(t, "name"), value<std::string>(t, "scenario"), texts(t, "set")});
-      if (!fs::exists(result.folder / result.runs.back().scenario))
-        refuse(t.source(), fmt::format("there is no file {}", result.runs.back().scenario));
     });
     each(root, "question", [&](const toml::table& t) { result.questions.push_back(question(t)); });
-    if (const toml::table* t = root["design"].as_table())
+    if (const toml::table* t = root["design"].as_table()) {
+      allow(*t, {"file", "base", "may", "score", "within", "seeds", "points"});
       result.design = {.file = value<std::string>(*t, "file"),
                        .base = value<std::string>(*t, "base"),
                        .may = texts(*t, "may"),
@@ -94,15 +106,21 @@ class LabFile {
                        .within = value<std::string>(*t, "within", "true"),
                        .seeds = value<std::int64_t>(*t, "seeds", 3),
                        .points = value<double>(*t, "points", 10.0)};
+    }
+    if (const std::vector<std::string> mistakes = mistakes_in(result); !mistakes.empty())
+      throw Refused(fmt::format("{}: {}", path_.string(), fmt::join(mistakes, "\n  ")), teaching);
     return result;
   }
 
   LabQuestion question(const toml::table& t) const {
+    allow(t, {"name", "asks", "predict", "answer", "tolerance", "unit", "choices", "hints", "because", "look",
+              "points"});
     LabQuestion one{.name = value<std::string>(t, "name"),
                     .asks = value<std::string>(t, "asks"),
                     .predict = value<bool>(t, "predict", false),
-                    .answer = value<std::string>(t, "answer"),
+                    .answer = {},
                     .tolerance = value<double>(t, "tolerance", 0.0),
+                    .unit = value<std::string>(t, "unit", std::string()),
                     .choices = texts(t, "choices"),
                     .hints = texts(t, "hints"),
                     .because = value<std::string>(t, "because"),
@@ -110,6 +128,13 @@ class LabFile {
                     .points = value<double>(t, "points", 1.0)};
     if (one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
       refuse(t.source(), fmt::format("`{}` is no name of letters, digits and _", one.name));
+    const toml::node* answer = t.get("answer");
+    one.answer = answer != nullptr && answer->is_array()
+                     ? texts(t, "answer")
+                     : std::vector<std::string>{value<std::string>(t, "answer")};
+    if (one.answer.size() != 1 && one.answer.size() != one.choices.size())
+      refuse(answer->source(), fmt::format("`answer` has {} expressions for {} choices", one.answer.size(),
+                                           one.choices.size()));
     return one;
   }
 
@@ -152,7 +177,8 @@ Lab as_written(std::int64_t number, const fs::path& folder) {
   std::vector<Lab> all = labs(folder);
   const auto found = std::ranges::find(all, number, &Lab::number);
   if (found == all.end())
-    throw Refused(fmt::format("there is no lab {}", number), "`psim lab list` shows those that there are");
+    throw Refused(fmt::format("there is no lab {}", number),
+                  "`psim lab list` shows those that there are; --course names the folder of others");
   return std::move(*found);
 }
 

@@ -26,14 +26,23 @@ struct LabRun {
 
 struct LabQuestion {
   std::string name, asks;
-  bool predict = false;                   // it is answered before anything is run, and stays
-  std::string answer;                     // an expression (model/formula.hpp) over parameters and runs
-  double tolerance = 0;                   // as a share of the answer
-  std::vector<std::string> choices = {};  // the answer is the number of one of them, from 0
-  std::vector<std::string> hints = {};    // one after the other
-  std::string because;                    // once it is settled
-  std::string look;                       // the run that shows why
+  bool predict = false;  // it is answered before anything is run, and stays
+  // Expressions (model/formula.hpp) over parameters and runs. One: the number, or the number of the right
+  // choice, from 0. One for each choice: those with the least value are right.
+  std::vector<std::string> answer;
+  double tolerance = 0;  // as a share of the answer
+  std::string unit;      // of the answer, such as ms; may be empty
+  std::vector<std::string> choices = {};
+  std::vector<std::string> hints = {};  // one after the other
+  std::string because;                  // once it is settled
+  std::string look;                     // the run that shows why
   double points = 1;
+};
+
+// What is right: a number, or any of these choices, from 0.
+struct RightAnswer {
+  double number = 0;
+  std::vector<std::size_t> choices = {};
 };
 
 // The student's own scenario: a file that may set some fields over another one, judged by an expression.

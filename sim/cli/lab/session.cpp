@@ -38,15 +38,24 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
             one.predict ? "Prediction, before you run anything: it is locked when you check it. " : "",
             filled(one.asks, drawn))));
     if (!one.choices.empty()) sheet += comment(fmt::format("One of: {}", fmt::join(one.choices, ", ")));
+    if (!one.unit.empty()) sheet += comment(fmt::format("In {}.", one.unit));
     sheet += fmt::format("{} = \"\"\n", one.name);
   }
   return sheet;
 }
 
-// "3 %" and "0.03" are the same; so are "12,5" and "12.5".
-std::optional<double> number_in(std::string text) {
-  std::ranges::replace(text, ',', '.');
+// "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6" and "3.6 ms" where ms are asked for.
+// "1,893" is none: some read it as a thousand and more.
+std::optional<double> number_in(std::string text, const std::string& unit) {
   std::erase(text, ' ');
+  if (!unit.empty() && text.ends_with(unit)) text.resize(text.size() - unit.size());
+  const std::size_t comma = text.find(',');
+  if (comma != std::string::npos) {
+    constexpr std::size_t thousands = 4;  // a comma and three digits
+    if (text.size() - comma == thousands || text.find_first_of(",.", comma + 1) != std::string::npos)
+      return {};
+    text[comma] = '.';
+  }
   double scale = 1;
   if (text.ends_with('%')) {
     text.pop_back();
@@ -63,6 +72,14 @@ std::string plain(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
+}
+
+// The number of the choice that an answer names.
+std::optional<std::size_t> chosen_in(const LabQuestion& question, const std::string& answer) {
+  const auto chosen = std::ranges::find_if(
+      question.choices, [&](const std::string& one) { return plain(one) == plain(answer); });
+  if (chosen == question.choices.end()) return std::nullopt;
+  return static_cast<std::size_t>(chosen - question.choices.begin());
 }
 
 bool fits_an_id(const std::string& student) {
@@ -95,7 +112,8 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
 
 }  // namespace
 
-void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder) {
+void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
+                       const fs::path& course) {
   if (!fits_an_id(student))
     throw Refused(fmt::format("`{}` is no ID of a student", student),
                   "letters, digits and . _ - @, at most 64 of them");
@@ -110,8 +128,11 @@ void LabSession::start(const Lab& lab, const std::string& student, const fs::pat
     write_file(folder / name, filled(read_file(entry.path()), drawn));
   }
   write_file(folder / answers_file, answers_sheet(lab, drawn));
-  const Json state{{"format", session_format}, {"lab", lab.number},        {"student", student},
-                   {"locked", Json::object()}, {"misses", Json::object()}, {"solved", Json::object()}};
+  const Json state{
+      {"format", session_format}, {"lab", lab.number},
+      {"student", student},       {"course", course.empty() ? "" : fs::absolute(course).string()},
+      {"locked", Json::object()}, {"misses", Json::object()},
+      {"solved", Json::object()}};
   LabSession(folder, state, {}).save();
 }
 
@@ -123,9 +144,9 @@ LabSession LabSession::open(const fs::path& folder) {
   Json state = Json::parse(read_file(folder / state_file), nullptr, false);
   const bool fits = state.is_object() && state.contains("format") && state["format"] == session_format &&
                     state.contains("lab") && state["lab"].is_number_integer() && state.contains("student") &&
-                    state["student"].is_string() && state.contains("locked") && state["locked"].is_object() &&
-                    state.contains("misses") && state["misses"].is_object() && state.contains("solved") &&
-                    state["solved"].is_object();
+                    state["student"].is_string() && state.contains("course") && state["course"].is_string() &&
+                    state.contains("locked") && state["locked"].is_object() && state.contains("misses") &&
+                    state["misses"].is_object() && state.contains("solved") && state["solved"].is_object();
   if (!fits)
     throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
                   "start the lab again in another folder, with the same ID");
@@ -176,24 +197,31 @@ bool LabSession::is_solved(const std::string& question) const {
   return state_["solved"].value(question, false);
 }
 
-Mark mark_of(const LabQuestion& question, const std::string& answer, double right) {
+Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right) {
   if (!question.choices.empty()) {
-    const auto chosen = std::ranges::find_if(
-        question.choices, [&](const std::string& one) { return plain(one) == plain(answer); });
-    if (chosen == question.choices.end()) return Mark::unreadable;
-    return static_cast<double>(chosen - question.choices.begin()) == right ? Mark::right : Mark::wrong;
+    const auto chosen = chosen_in(question, answer);
+    if (!chosen) return Mark::unreadable;
+    return std::ranges::count(right.choices, *chosen) > 0 ? Mark::right : Mark::wrong;
   }
-  const std::optional<double> number = number_in(answer);
+  const std::optional<double> number = number_in(answer, question.unit);
   if (!number) return Mark::unreadable;
   constexpr double rounding = 1e-9;
-  const double allowed = std::max(question.tolerance * std::abs(right), rounding * (1 + std::abs(right)));
-  return std::abs(*number - right) <= allowed ? Mark::right : Mark::wrong;
+  const double size = std::abs(right.number),
+               allowed = std::max(question.tolerance * size, rounding * (1 + size));
+  return std::abs(*number - right.number) <= allowed ? Mark::right : Mark::wrong;
 }
 
-std::string answer_text(const LabQuestion& question, double right) {
-  if (question.choices.empty()) return fmt::format("{:.4g}", right);
-  const auto index = static_cast<std::size_t>(right);
-  return index < question.choices.size() ? question.choices[index] : "?";
+bool is_readable(const LabQuestion& question, const std::string& answer) {
+  return question.choices.empty() ? number_in(answer, question.unit).has_value()
+                                  : chosen_in(question, answer).has_value();
+}
+
+std::string answer_text(const LabQuestion& question, const RightAnswer& right) {
+  if (question.choices.empty())
+    return fmt::format("{:.4g}{}{}", right.number, question.unit.empty() ? "" : " ", question.unit);
+  std::vector<std::string> names;
+  for (const std::size_t choice : right.choices) names.push_back(question.choices[choice]);
+  return fmt::format("{}", fmt::join(names, " or "));
 }
 
 }  // namespace psim::cli

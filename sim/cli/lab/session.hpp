@@ -13,13 +13,16 @@ class LabSession {
  public:
   // Writes the lab's text and files, with this student's numbers, into a new folder. Throws Refused where one
   // is.
-  static void start(const Lab& lab, const std::string& student, const fs::path& folder);
+  static void start(const Lab& lab, const std::string& student, const fs::path& folder,
+                    const fs::path& course);
   // Throws Refused where the folder is none of a lab, or its answers.toml is no TOML.
   static LabSession open(const fs::path& folder);
 
   const fs::path& folder() const { return folder_; }
   std::int64_t lab() const { return state_["lab"]; }
   std::string student() const { return state_["student"]; }
+  // The folder of its labs; empty: that of psim.
+  std::string course() const { return state_["course"]; }
   // The answer to a question in answers.toml; nothing: it is still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
   // The design's file, as it is; nothing where there is none.
@@ -48,8 +51,10 @@ class LabSession {
 
 // How an answer compares with the right one.
 enum class Mark { right, wrong, unreadable };
-Mark mark_of(const LabQuestion& question, const std::string& answer, double right);
+Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right);
+// Whether it is a number, or one of the choices.
+bool is_readable(const LabQuestion& question, const std::string& answer);
 // The right answer as a student would write it.
-std::string answer_text(const LabQuestion& question, double right);
+std::string answer_text(const LabQuestion& question, const RightAnswer& right);
 
 }  // namespace psim::cli

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <regex>
 #include <sstream>
 #include <utility>
@@ -26,7 +27,14 @@ int run_child(std::vector<std::string> words, const fs::path& out, const fs::pat
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(our_fault);
 }
 
-// The names in an expression that are no functions.
+std::optional<double> as_number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 std::vector<std::string> names_in(const std::string& expression) {
   static const std::regex name("[A-Za-z_][A-Za-z0-9_.]*");
   std::vector<std::string> names;
@@ -44,14 +52,6 @@ std::vector<std::string> names_in(const std::string& expression) {
   }
   return names;
 }
-
-std::optional<double> as_number(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
-}  // namespace
 
 LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::string trace)
     : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)), trace_(std::move(trace)) {}
@@ -123,6 +123,28 @@ double LabSolver::value(const std::string& text) {
   } catch (const FormulaMistake& mistake) {
     throw Refused(fmt::format("`{}`: {}", expression, mistake.message), mistake.help);
   }
+}
+
+RightAnswer LabSolver::right(const LabQuestion& question) {
+  if (question.choices.empty()) return {.number = value(question.answer.front())};
+  if (question.answer.size() == 1) {
+    const double choice = value(question.answer.front());
+    if (!(choice >= 0 && choice < static_cast<double>(question.choices.size())))
+      throw Refused(
+          fmt::format("`{}` of lab {} is {}, which is no choice", question.name, lab_.number, choice),
+          "`answer` gives the number of a choice, from 0");
+    return {.choices = {static_cast<std::size_t>(choice)}};
+  }
+  std::vector<double> values;
+  for (const std::string& one : question.answer) {
+    values.push_back(value(one));
+    if (std::isnan(values.back())) values.back() = std::numeric_limits<double>::infinity();  // never reached
+  }
+  RightAnswer right;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == std::ranges::min(values)) right.choices.push_back(i);
+  }
+  return right;
 }
 
 double LabSolver::judge(const std::string& design, const std::vector<std::int64_t>& seeds) {

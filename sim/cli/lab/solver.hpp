@@ -21,6 +21,8 @@ class LabSolver {
   std::map<std::string, std::string> digests();
   // An expression over parameters and runs, such as `bsp.sim_time_s / asp.sim_time_s`. Throws Refused.
   double value(const std::string& expression);
+  // Throws Refused.
+  RightAnswer right(const LabQuestion& question);
   // The mean score, from 0 to 1, of the design with this text over `seeds`; 0 where `within` does not hold.
   double judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 
@@ -34,6 +36,9 @@ class LabSolver {
   std::string trace_;
   std::map<std::string, Json> runs_;
 };
+
+// The names in an expression that are no functions.
+std::vector<std::string> names_in(const std::string& expression);
 
 // The sets with which a design is laid over its base: one for each of its fields. Throws Refused where it
 // sets something else than it may.

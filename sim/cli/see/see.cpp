@@ -73,7 +73,8 @@ const Subcommand subcommands[] = {
      [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
     {"timeline", "Draw what every node did when: who computed, waited (and for whom), or was down.",
      "  psim timeline latest                               the first four clocks\n"
-     "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n",
+     "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n"
+     "  psim timeline latest --clocks 1 --messages         who sent what to whom, and when\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.timeline.run);
        app->add_option("--clocks", a.timeline.clocks,
@@ -83,6 +84,7 @@ const Subcommand subcommands[] = {
        app->get_option("--until")->excludes("--clocks");
        app->add_option("--width", a.timeline.width, "Characters of a line; else the terminal's.")
            ->check(whole(40, 1000));
+       app->add_flag("--messages", a.timeline.messages, "A table of the messages instead, a line each.");
      },
      [](const Asked& a) {
        return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });

@@ -28,6 +28,7 @@ struct TimelineCommand {
   std::optional<std::int64_t> clocks;
   std::optional<double> from, until;  // simulated seconds
   std::optional<int> width;           // characters; else the terminal's
+  bool messages = false;              // a table of them instead
 };
 int timeline(const TimelineCommand& asked);
 

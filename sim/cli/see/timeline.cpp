@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/export/message_table.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/text.hpp"
 #include "sim/cli/command.hpp"
@@ -13,7 +14,8 @@ namespace psim::cli {
 
 int timeline(const TimelineCommand& asked) {
   const fs::path folder = run_named(asked.run);
-  const analysis::Timeline line = analysis::timeline_of(open_record(folder));
+  const analysis::RunRecord record = open_record(folder);
+  const analysis::Timeline line = analysis::timeline_of(record);
   constexpr std::int64_t few = 4;  // clocks, where neither they nor a date is given
   constexpr int unknown_width = 86;
   analysis::TimelineText options;
@@ -26,8 +28,14 @@ int timeline(const TimelineCommand& asked) {
   if (!(options.from < options.until))
     throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", options.from, options.until),
                   fmt::format("the run ends at {:.6g} s", line.end));
+  const std::string text = asked.messages
+                               ? analysis::message_table(analysis::recording_of(record, ""),
+                                                         {.from = options.from,
+                                                          .until = options.until,
+                                                          .width = static_cast<std::size_t>(options.width)})
+                               : analysis::text_of(line, options);
   fmt::print("{}: {:.4g} s to {:.4g} s of {:.4g} s\n\n{}", folder.string(), options.from, options.until,
-             line.end, analysis::text_of(line, options));
+             line.end, text);
   return done;
 }
 

@@ -238,7 +238,7 @@ std::vector<NodeMemory> memory_of(const Scenario& scenario) {
   return all;
 }
 
-std::string size_text(double bytes) {
+std::string exact_size_text(double bytes) {
   for (const auto& [unit, size] : {std::pair{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}) {
     if (bytes >= size) return fmt::format("{:.6g} {}", bytes / size, unit);
   }
@@ -248,7 +248,7 @@ std::string size_text(double bytes) {
 std::string parts_text(const NodeMemory& memory) {
   std::string text;
   for (const NodePart& part : memory.parts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part.name, size_text(part.bytes));
+    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part.name, exact_size_text(part.bytes));
   return text;
 }
 

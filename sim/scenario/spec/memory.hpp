@@ -60,7 +60,7 @@ NodeMemory server_memory(std::span<const Scenario* const> jobs);
 std::vector<NodeMemory> memory_of(const Scenario& scenario);
 
 // "24 MB"
-std::string size_text(double bytes);
+std::string exact_size_text(double bytes);
 // "weights 4 MB + gradients 4 MB + activations 16 MB"
 std::string parts_text(const NodeMemory& memory);
 

@@ -1,0 +1,110 @@
+#include "sim/cli/lab/check_lab.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "model/formula.hpp"
+#include "sim/cli/lab/solver.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+class LabCheck {
+ public:
+  explicit LabCheck(const Lab& lab) : lab_(lab) {
+    for (const LabParameter& one : lab.parameters) parameters_.insert(one.name);
+    for (const LabRun& one : lab.runs) add(runs_, one.name, "run");
+  }
+
+  std::vector<std::string> mistakes() {
+    std::set<std::string> questions;
+    for (const LabQuestion& one : lab_.questions) {
+      add(questions, one.name, "question");
+      check(one);
+    }
+    for (const LabRun& one : lab_.runs) {
+      for (const std::string& set : one.sets) check_text(set, fmt::format("run `{}`", one.name));
+      check_file(one.scenario);
+    }
+    if (lab_.design) check(*lab_.design);
+    check_file("README.md");
+    return std::move(mistakes_);
+  }
+
+ private:
+  template <class... Values>
+  void wrong(fmt::format_string<Values...> text, Values&&... values) {
+    mistakes_.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
+
+  void add(std::set<std::string>& names, const std::string& name, const char* what) {
+    if (!names.insert(name).second) wrong("{} `{}` is there twice", what, name);
+  }
+
+  void check(const LabQuestion& question) {
+    const std::string where = fmt::format("question `{}`", question.name);
+    for (const std::string& answer : question.answer) check_expression(answer, where);
+    if (!question.look.empty() && runs_.count(question.look) == 0)
+      wrong("{}: there is no run `{}` to look at", where, question.look);
+    check_text(question.asks, where);
+    check_text(question.because, where);
+    for (const std::string& choice : question.choices) check_text(choice, where);
+    for (const std::string& hint : question.hints) check_text(hint, where);
+  }
+
+  void check(const LabDesign& design) {
+    check_file(design.base);
+    runs_.insert("design");
+    check_expression(design.score, "`score` of [design]");
+    check_expression(design.within, "`within` of [design]");
+  }
+
+  // {names} that nothing is drawn for would stay as they are.
+  void check_text(const std::string& text, const std::string& where) {
+    static const std::regex place("\\{([a-z_][a-z_0-9]*)\\}");
+    for (std::sregex_iterator one(text.begin(), text.end(), place), end; one != end; ++one) {
+      const std::string name = one->str(1);
+      if (parameters_.count(name) == 0 && name != "student" && name != "seed")
+        wrong("{}: there is no parameter `{}`", where, name);
+    }
+  }
+
+  void check_file(const std::string& name) {
+    std::error_code error;
+    if (fs::is_regular_file(lab_.folder / name, error)) check_text(read_file(lab_.folder / name), name);
+    else wrong("there is no file {}", name);
+  }
+
+  void check_expression(const std::string& expression, const std::string& where) {
+    check_text(expression, where);
+    // What is drawn is a number or a part of a name; 1 stands for both.
+    static const std::regex place("\\{[a-z_][a-z_0-9]*\\}");
+    const std::string drawn = std::regex_replace(expression, place, "1");
+    const std::vector<std::string> names = names_in(drawn);
+    for (const std::string& name : names) {
+      const std::string first = name.substr(0, name.find('.'));
+      const bool is_known =
+          first == name ? parameters_.count(name) > 0 || name == "seed" : runs_.count(first) > 0;
+      if (!is_known) wrong("{}: `{}` is neither a parameter nor something of a run", where, name);
+    }
+    try {
+      const Formula parsed(drawn, names);
+    } catch (const FormulaMistake& mistake) {
+      wrong("{}: {}", where, mistake.message);
+    }
+  }
+
+  const Lab& lab_;
+  std::set<std::string> parameters_, runs_;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace
+
+std::vector<std::string> mistakes_in(const Lab& lab) { return LabCheck(lab).mistakes(); }
+
+}  // namespace psim::cli

@@ -1,0 +1,109 @@
+// A lab that a teacher writes: its folder, what it may ask, and what psim says of mistakes in it.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+constexpr const char* own_lab = R"(
+lab = 7
+title = "My own"
+minutes = 5
+
+[parameters]
+workers = [2, 3]
+
+[[run]]
+name = "one"
+scenario = "cluster.toml"
+
+[[run]]
+name = "same"
+scenario = "cluster.toml"
+
+[[run]]
+name = "longer"
+scenario = "cluster.toml"
+set = ["training.steps=2"]
+
+[[question]]
+name = "first"
+asks = "Which of {workers} is first?"
+choices = ["longer", "one", "same"]
+answer = ["longer.sim_time_s", "one.sim_time_s", "same.sim_time_s"]
+because = "It is."
+)";
+
+void write_own_lab(const fs::path& folder, const std::string& text) {
+  fs::create_directories(folder / "mine");
+  write(folder / "mine" / "lab.toml", text);
+  write(folder / "mine" / "README.md", "# {workers} workers\n");
+  write(folder / "mine" / "cluster.toml",
+        "[model]\nkind = \"phantom\"\nparameters = 10\n[training]\nsteps = 1\n"
+        "[cluster]\nworkers = {workers}\nservers = 1\n");
+}
+
+}  // namespace
+
+TEST_CASE("labs: of one's own, where two choices are equally right", "[lab]") {
+  const TemporaryFolder folder;
+  write_own_lab(folder.path(), own_lab);
+  const auto run = [&](const std::vector<std::string>& words) {
+    return psim::test::psim(words, folder.path());
+  };
+  REQUIRE(run({"lab", "start", "7", "--student", "a1", "--course", "."}).code == 0);
+  CHECK(content(folder.path() / "lab7" / "README.md") != "# {workers} workers\n");
+  for (const auto& [answer, code] : {std::pair("one", 0), std::pair("same", 0), std::pair("longer", 1)}) {
+    write(folder.path() / "lab7" / "answers.toml", fmt::format("first = \"{}\"\n", answer));
+    const Outcome check = run({"lab", "check", "--in", "lab7"});  // the folder knows its course
+    INFO(check.out << check.err);
+    CHECK(check.out.find(code == 0 ? "right" : "not right") != std::string::npos);
+    REQUIRE(run({"lab", "hand-in", "--in", "lab7", "--out", "h.json"}).code == 0);
+    const Outcome grade = run({"grade", "h.json", "--course", "."});
+    INFO(grade.out << grade.err);
+    CHECK(grade.code == code);
+    CHECK((grade.out.find("longer; right is one or same") != std::string::npos) == (code == 1));
+  }
+}
+
+TEST_CASE("labs: what a lab.toml names and does not have is said at once", "[lab]") {
+  const TemporaryFolder folder;
+  std::string text(own_lab);
+  const auto replace = [&text](const std::string& old, const std::string& now) {
+    REQUIRE(text.find(old) != std::string::npos);
+    text.replace(text.find(old), old.size(), now);
+  };
+  replace("{workers} is first", "{worker} is first");
+  replace("\"longer.sim_time_s\"", "\"long.sim_time_s +\"");
+  replace("name = \"same\"", "name = \"one\"");
+  replace("because", "look = \"nowhere\"\nbecause");
+  write_own_lab(folder.path(), text);
+  const auto said = [&] {
+    const Outcome outcome = psim::test::psim({"lab", "list", "--course", "."}, folder.path());
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  const std::string all = said();
+  INFO(all);
+  for (const char* part :
+       {"there is no parameter `worker`", "`long.sim_time_s` is neither a parameter nor something of a run",
+        "something is missing at the end", "run `one` is there twice", "there is no run `nowhere` to look at",
+        "`same.sim_time_s` is neither"})
+    CHECK(all.find(part) != std::string::npos);
+  write_own_lab(folder.path(), std::string(own_lab) + "hint = [\"x\"]\n");
+  CHECK(said().find("`hint` is nothing here") != std::string::npos);
+  write_own_lab(folder.path(), std::string(own_lab) + "unit = 3\n");
+  CHECK(said().find("`unit` has the wrong type") != std::string::npos);
+}
