@@ -67,7 +67,8 @@ void FailureAwareScheduler::run() {
     for (JobContext* job : jobs_) {
       // The last one that the others waited for is gone for good: that is known only now. Where all were
       // through, only the scheduler has not known it until now.
-      const bool may_give_up = !message && !job->state.over && !job->state.all_through();
+      const bool all_through = job->state.all_through() && !mutant("late-news-ends-runs");
+      const bool may_give_up = !message && !job->state.over && !all_through;
       if (may_give_up && is_over(*job)) job->state.last_finish = Agenda::now();
     }
     end_jobs();
@@ -195,7 +196,8 @@ void FailureAwareScheduler::take_up() {
   std::vector<NodeId> strangers;
   for (NodeId node = 1; node < here_.size(); ++node) {
     // A server that leaves may still have to serve, and has lost its state like one that stays.
-    const bool may_serve = !here_[node].left || job_.plan.is_server(node);
+    const bool may_serve =
+        !here_[node].left || (job_.plan.is_server(node) && !mutant("leavers-keep-what-they-lost"));
     if (here_[node].joined && may_serve && here_[node].view < 0) strangers.push_back(node);
   }
   for (const NodeId node : manager_.take_up(*view_, strangers, lives_))

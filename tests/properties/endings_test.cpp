@@ -125,6 +125,28 @@ TEST_CASE("a run ends when the last worker is known to be gone for good", "[endi
   CHECK(run["sim_time_s"].get<double>() > 5.2);
 }
 
+// The scheduler does not hear of it, until it suspects the worker or looks around after a crash of its own.
+TEST_CASE("a run ends with its last worker, whenever the scheduler hears of it", "[endings]") {
+  const std::string lost =
+      "[[fault]]\nkind = \"partition\"\nbetween = [[\"worker 1\"], [\"scheduler\"]]\n"
+      "at = \"5.05s\"\n";
+  const std::string down = fault("crash", "scheduler", "at = \"4.6s\"\nrestart_after = \"100ms\"");
+  const double undisturbed = run_toml(two_workers("", "enabled = true"))["sim_time_s"];
+  for (const std::string& faults : {lost, down}) {
+    const Json run = run_toml(two_workers(faults));
+    CHECK(run["stuck"].empty());
+    CHECK(run["sim_time_s"].get<double>() == undisturbed);
+  }
+}
+
+// It was down together with the scheduler. Its shard begins anew, and so does the count of pushes.
+TEST_CASE("a server that leaves before it is told a view has nothing of what it had", "[endings]") {
+  const TemporaryFolder folder;
+  const std::string scenario = (source_folder() / "tests/fuzz/stranger_that_leaves.toml").string();
+  REQUIRE(psim::test::psim({"run", scenario, "--trace", "events", "--out", "run"}, folder.path()).code == 0);
+  CHECK(psim::test::psim({"verify", "run"}, folder.path()).code == 0);
+}
+
 TEST_CASE("a note says which faults found nodes as they wanted them", "[endings]") {
   const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"1s\"\nrestart_after = \"1s\"") +
                                         fault("crash", "worker 1", "at = \"1.5s\"") +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -145,7 +146,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
   for (const LabQuestion& question : lab.questions) grade.items.push_back(marked(question, hand_in, solver));
   if (lab.design) grade.items.push_back(judged(lab, hand_in, solver, secret));
   for (const Grade::Item& item : grade.items) {
-    grade.points += is_sealed ? item.points : 0;
+    grade.points += is_sealed || mutant("edited-hand-ins-count") ? item.points : 0;
     grade.possible += item.possible;
   }
   return grade;

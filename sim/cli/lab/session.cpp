@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/mutant.hpp"
 #include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -52,7 +53,8 @@ std::optional<double> number_in(std::string text, const std::string& unit) {
   const std::size_t comma = text.find(',');
   if (comma != std::string::npos) {
     constexpr std::size_t thousands = 4;  // a comma and three digits
-    if (text.size() - comma == thousands || text.find_first_of(",.", comma + 1) != std::string::npos)
+    if ((text.size() - comma == thousands && !mutant("thousands-are-fractions")) ||
+        text.find_first_of(",.", comma + 1) != std::string::npos)
       return {};
     text[comma] = '.';
   }

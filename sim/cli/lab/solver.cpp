@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "model/formula.hpp"
+#include "model/mutant.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -142,6 +143,7 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
   }
   RightAnswer right;
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (mutant("one-least-is-right") && !right.choices.empty()) break;
     if (values[i] == std::ranges::min(values)) right.choices.push_back(i);
   }
   return right;
