@@ -50,7 +50,9 @@ void add_promises(const Evidence& evidence, Checks& checks) {
 
 std::deque<Inspection> inspections(const RunRecord& record) {
   std::deque<Inspection> all;  // which leaves the histories where they are
-  Inspection& whole = all.emplace_back(Inspection{.history = History(record.facts)});
+  // Where something may be lost requests are repeated, whether or not a heartbeat has been sent yet.
+  const bool watched = record.summary.at("acknowledgement") == "repeats";
+  Inspection& whole = all.emplace_back(Inspection{.history = History(record.facts, watched)});
   const Evidence evidence{record.facts, record.summary, whole.history};
   add_conservation_check(evidence, whole.checks);
   add_time_checks(evidence, whole.checks);
@@ -64,7 +66,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   if (record.jobs.empty()) add_promises(evidence, whole.checks);
   for (std::size_t n = 0; n < record.jobs.size(); ++n) {
     const Job& job = record.jobs[n];
-    Inspection& one = all.emplace_back(Inspection{.job = &job, .history = History(job.facts)});
+    Inspection& one = all.emplace_back(Inspection{.job = &job, .history = History(job.facts, watched)});
     add_promises({job.facts, job.summary, one.history}, one.checks);
     for (const std::unique_ptr<Check>& check : one.checks) check->set_job(n);
   }

@@ -28,7 +28,7 @@ std::optional<Ownership::Hashes> Ownership::hashes_at(std::int64_t at) const {
   return index < ownership->hashes.size() ? std::optional(ownership->hashes[index]) : std::nullopt;
 }
 
-History::History(const Facts& facts) : facts_(facts) {
+History::History(const Facts& facts, bool watched) : facts_(facts), watched_(watched) {
   const std::size_t nodes = 1 + facts.servers + facts.workers;
   away_.resize(nodes);
   leaving_.resize(nodes);
@@ -71,7 +71,6 @@ void History::on(const Row& row) {
   if (is_told_view_ && !is_of_view) let_go();
   if (is_of_view) return on_view(row);
   if (row.is("cut")) cuts_[row.new_shard] = {.shard = row.shard, .epoch = row.epoch};
-  if (row.is("sent", "heartbeat")) watched_ = true;
   if (row.is("applied")) {
     Ownership& owner = ownership(row.shard, row.node);
     const std::uint32_t worker = facts_.worker(row.peer);

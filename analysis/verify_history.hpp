@@ -77,7 +77,7 @@ struct ShardHistory {
 
 class History {
  public:
-  explicit History(const Facts& facts);
+  History(const Facts& facts, bool watched);
 
   // What the event changes, before checks look at it.
   void on(const Row& row);
@@ -116,7 +116,7 @@ class History {
   bool any_set_back() const { return set_back_; }
   // The scheduler takes it for down, or all owners do, as they were told: nobody waits for this worker.
   bool is_given_up(std::uint32_t worker_node) const;
-  bool watched() const { return watched_; }  // nodes may fail: there are heartbeats
+  bool watched() const { return watched_; }  // nodes may fail, also before the first heartbeat
 
  private:
   void on_promote(const Row& row);
@@ -153,7 +153,8 @@ class History {
   };
   std::optional<View> view_;
   bool is_told_view_ = false;  // its rows are still coming
-  bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false, watched_ = false;
+  bool repeated_ = false, epoch_taken_ = false, copy_was_there_ = false, set_back_ = false;
+  bool watched_ = false;
   std::int64_t last_version_ = 0;
   const Ownership* replaced_ = nullptr;
 };

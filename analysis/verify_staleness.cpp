@@ -84,7 +84,8 @@ class Closings final : public Check {
     if (asks && facts_.is_server(row.node) && facts_.is_worker(row.peer))
       open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
     if (row.is("received", "push")) arrives(row);
-    if (row.is("received", "start")) started_[row.node] = row.at;
+    // Where nothing fails a server waits for no start. One that has asked twice is told again, and goes on.
+    if (row.is("received", "start") && history_.watched()) started_.try_emplace(row.node, row.at);
     if (row.is("applied")) {
       Open& update = open_[{row.shard, row.node}];
       // A push after a warm-up may be there before its server may begin.
@@ -144,7 +145,7 @@ class Closings final : public Check {
   const bool first_decides_ =
       facts_.model == "k-sync" || facts_.model == "k-async" || facts_.model == "custom";
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
-  std::map<std::uint32_t, double> started_;                       // servers, when they were told to begin
+  std::map<std::uint32_t, double> started_;                       // servers, when first told to begin
   // Pushes, by shard, server and worker: when each counts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
 };
