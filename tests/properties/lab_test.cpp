@@ -275,6 +275,10 @@ TEST_CASE("labs: wrong answers get one hint after the other", "[lab]") {
   CHECK(hints() == std::pair(true, false));  // the same answer again
   student.answer("messages", "5");
   CHECK(hints() == std::pair(true, true));
+  solve_1(student);
+  CHECK(student.check().code == 0);
+  student.answer("messages", "5");  // what was right once is not any more
+  CHECK(student.check().code == 1);
 }
 
 TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab]") {

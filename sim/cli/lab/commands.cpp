@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -49,6 +50,7 @@ int start_lab(const LabCommand& command) {
 // What is done with a question: its line, and more below it.
 struct Said {
   std::string line, more;
+  bool is_settled = false;
 };
 
 // Checks answers one after the other, predictions before what a run would show.
@@ -68,7 +70,7 @@ class Checker {
       const Said said = check(question);
       fmt::print("{:<24}{}\n", question.name, said.line);
       if (!said.more.empty()) fmt::print("{}", indented(said.more));
-      right += session_.is_solved(question.name) ? 1 : 0;
+      right += said.is_settled ? 1 : 0;
     }
     if (lab_.design) check_design();
     const bool all = right == lab_.questions.size();
@@ -108,7 +110,7 @@ class Checker {
     if (question.predict) return settle(question, *answer, right, mark);
     if (mark == Mark::right) {
       session_.solve(question.name);
-      return {"right", filled(question.because, drawn_)};
+      return {"right", filled(question.because, drawn_), true};
     }
     return miss(question, *answer);
   }
@@ -127,9 +129,9 @@ class Checker {
         now && *now != answer ? fmt::format(" (your first prediction counts: {})", answer) : "";
     if (mark == Mark::right)
       return {fmt::format("as you predicted: it is {}{}", answer_text(question, right), stays),
-              filled(question.because, drawn_)};
+              filled(question.because, drawn_), true};
     return {fmt::format("you predicted {}; it is {}{}", answer, answer_text(question, right), stays),
-            filled(question.because, drawn_) + "\n" + why(question)};
+            filled(question.because, drawn_) + "\n" + why(question), true};
   }
 
   // Each wrong answer shows a hint more.
@@ -195,6 +197,11 @@ int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
   for (const LabQuestion& one : lab.questions) open += session.answer(one) ? 0 : 1;
   fmt::print("wrote {}{}\n", path.string(),
              open > 0 ? fmt::format(" ({} of {} questions are open)", open, lab.questions.size()) : "");
+  const auto is_unchecked = [&](const LabQuestion& one) {
+    return one.predict && session.answer(one) && !session.locked(one.name);
+  };
+  if (const auto unchecked = std::ranges::count_if(lab.questions, is_unchecked); unchecked > 0)
+    fmt::print("{} of your predictions were never checked, and count nothing: psim lab check\n", unchecked);
   return done;
 }
 
