@@ -8,6 +8,7 @@
 #include <fstream>
 #include <regex>
 
+#include "model/data/text.hpp"
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
@@ -16,11 +17,6 @@ namespace {
 constexpr std::array languages{"English", "German", "Chinese", "Thai"};
 
 using Row = std::array<std::string, languages.size() + 1>;  // and what it means
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
 
 // Beside the scenarios: in docs/ of a checkout, or where psim is installed.
 fs::path glossary_file() {
@@ -37,7 +33,7 @@ std::vector<Row> rows() {
     Row row;
     std::size_t cells = 0, at = 1;
     for (std::size_t end; (end = line.find('|', at)) != std::string::npos; at = end + 1) {
-      if (cells < row.size()) row[cells] = trimmed(line.substr(at, end - at));
+      if (cells < row.size()) row[cells] = trim(std::string_view(line).substr(at, end - at));
       ++cells;
     }
     if (cells == row.size() && row[0] != languages[0] && !row[0].starts_with("---")) all.push_back(row);
@@ -50,7 +46,7 @@ std::vector<std::string> names_of(const std::string& cell) {
   static const std::regex name("[^,()]+");
   std::vector<std::string> names;
   for (std::sregex_iterator one(cell.begin(), cell.end(), name), end; one != end; ++one)
-    names.push_back(trimmed(one->str()));
+    names.emplace_back(trim(one->str()));
   std::erase(names, "");
   return names;
 }

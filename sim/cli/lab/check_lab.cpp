@@ -13,6 +13,12 @@
 namespace psim::cli {
 namespace {
 
+// Where the value of a parameter goes into a text.
+const std::regex& parameter_place() {
+  static const std::regex form("\\{([a-z_][a-z_0-9]*)\\}");
+  return form;
+}
+
 class LabCheck {
  public:
   explicit LabCheck(const Lab& lab) : lab_(lab) {
@@ -65,8 +71,7 @@ class LabCheck {
 
   // {names} that nothing is drawn for would stay as they are.
   void check_text(const std::string& text, const std::string& where) {
-    static const std::regex place("\\{([a-z_][a-z_0-9]*)\\}");
-    for (std::sregex_iterator one(text.begin(), text.end(), place), end; one != end; ++one) {
+    for (std::sregex_iterator one(text.begin(), text.end(), parameter_place()), end; one != end; ++one) {
       const std::string name = one->str(1);
       if (parameters_.count(name) == 0 && name != "student" && name != "seed")
         wrong("{}: there is no parameter `{}`", where, name);
@@ -82,8 +87,7 @@ class LabCheck {
   void check_expression(const std::string& expression, const std::string& where) {
     check_text(expression, where);
     // What is drawn is a number or a part of a name; 1 stands for both.
-    static const std::regex place("\\{[a-z_][a-z_0-9]*\\}");
-    const std::string drawn = std::regex_replace(expression, place, "1");
+    const std::string drawn = std::regex_replace(expression, parameter_place(), "1");
     const std::vector<std::string> names = names_in(drawn);
     for (const std::string& name : names) {
       const std::string first = name.substr(0, name.find('.'));

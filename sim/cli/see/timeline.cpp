@@ -15,7 +15,9 @@ namespace psim::cli {
 int timeline(const TimelineCommand& asked) {
   const fs::path folder = run_named(asked.run);
   const analysis::RunRecord record = open_record(folder);
-  const analysis::Timeline line = analysis::timeline_of(record);
+  const analysis::Recording all = asked.messages ? analysis::recording_of(record, "")
+                                                 : analysis::Recording{.line = analysis::timeline_of(record)};
+  const analysis::Timeline& line = all.line;
   constexpr std::int64_t few = 4;  // clocks, where neither they nor a date is given
   constexpr int unknown_width = 86;
   analysis::TimelineText options;
@@ -28,12 +30,11 @@ int timeline(const TimelineCommand& asked) {
   if (!(options.from < options.until))
     throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", options.from, options.until),
                   fmt::format("the run ends at {:.6g} s", line.end));
-  const std::string text = asked.messages
-                               ? analysis::message_table(analysis::recording_of(record, ""),
-                                                         {.from = options.from,
-                                                          .until = options.until,
-                                                          .width = static_cast<std::size_t>(options.width)})
-                               : analysis::text_of(line, options);
+  const std::string text =
+      asked.messages ? analysis::message_table(all, {.from = options.from,
+                                                     .until = options.until,
+                                                     .width = static_cast<std::size_t>(options.width)})
+                     : analysis::text_of(line, options);
   fmt::print("{}: {:.4g} s to {:.4g} s of {:.4g} s\n\n{}", folder.string(), options.from, options.until,
              line.end, text);
   return done;
