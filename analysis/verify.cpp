@@ -37,6 +37,13 @@ struct Inspection {
   }
 };
 
+// As the placement made them.
+std::size_t shards_at_first(const Json& summary) {
+  std::size_t shards = 0;
+  for (const Json& server : summary.at("servers")) shards += server.at("shards_at_first").get<std::size_t>();
+  return shards;
+}
+
 void add_promises(const Evidence& evidence, Checks& checks) {
   add_end_check(evidence, checks);
   if (!evidence.facts.has_servers) return;
@@ -53,7 +60,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   // Where something may be lost requests are repeated, whether or not a heartbeat has been sent yet.
   const bool watched = record.summary.at("acknowledgement") == "repeats";
   Inspection& whole = all.emplace_back(Inspection{.history = History(record.facts, watched)});
-  const Evidence evidence{record.facts, record.summary, whole.history};
+  const Evidence evidence{record.facts, record.summary, whole.history, shards_at_first(record.summary)};
   add_conservation_check(evidence, whole.checks);
   add_time_checks(evidence, whole.checks);
   add_failure_checks(evidence, whole.checks);
@@ -67,7 +74,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   for (std::size_t n = 0; n < record.jobs.size(); ++n) {
     const Job& job = record.jobs[n];
     Inspection& one = all.emplace_back(Inspection{.job = &job, .history = History(job.facts, watched)});
-    add_promises({job.facts, job.summary, one.history}, one.checks);
+    add_promises({job.facts, job.summary, one.history, job.shards}, one.checks);
     for (const std::unique_ptr<Check>& check : one.checks) check->set_job(n);
   }
   return all;

@@ -126,7 +126,7 @@ class End final : public Check {
               "all workers finished, or a target, a duration or a stated reason ended the run") {}
   void on(const Row& row) override {
     if (row.is("finish")) finished_.insert(row.node);
-    if (row.is("sent")) came_.insert(row.node);
+    if (row.is("sent", "start")) told_.insert(row.peer);
   }
   void at_end(std::int64_t) override {
     examined();
@@ -137,7 +137,9 @@ class End final : public Check {
     std::string missing;
     for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
       if (finished_.contains(node)) continue;
-      const bool never_came = !came_.contains(node);
+      // Whoever has not been told to start takes no part. Nobody waits for one that asks to join when the
+      // scheduler knows that the last one is through.
+      const bool never_came = !told_.contains(node);
       if (!history_.was_away(node) && !never_came)
         violated("{} was there and did not finish; nothing says why", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);
@@ -146,7 +148,7 @@ class End final : public Check {
   }
 
  private:
-  std::set<std::uint32_t> finished_, came_;
+  std::set<std::uint32_t> finished_, told_;  // told: to start
 };
 
 }  // namespace

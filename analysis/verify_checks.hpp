@@ -19,6 +19,7 @@ struct Evidence {
   const Facts& facts;
   const Json& summary;
   const History& history;  // as far as the events have told
+  std::size_t shards = 0;  // before any was cut
 };
 
 class Check {

@@ -14,18 +14,13 @@ class Served final : public Check {
  public:
   explicit Served(const Evidence& evidence)
       : Check(evidence, "served",
-              "an answer uses weights that servers have sent to its node, and tells how stale they are") {}
+              "an answer uses weights that servers have sent to its node, and tells how stale they are"),
+        shards_(evidence.shards) {}
 
   void on(const Row& row) override {
-    // Workers pull every shard, or push to it after a warm-up, before the first one changes.
-    if ((row.is("sent", "pull") || row.is("sent", "push")) && facts_.is_worker(row.node))
-      versions_.try_emplace(row.shard, 0);
     history_.follow_cuts(row, versions_);
-    if (row.is("model_update") && facts_.is_server(row.node)) {
-      versions_[row.shard] = row.version;
-      const auto least = std::ranges::min_element(versions_, {}, [](const auto& one) { return one.second; });
-      most_ = std::max(most_, least->second);
-    }
+    if (row.is("cut")) ++shards_;
+    if (row.is("model_update") && facts_.is_server(row.node)) updated(row);
     if (row.is("received", "weights")) received_[row.node].insert(row.version);
     if (!row.is("prediction")) return;
     examined();
@@ -38,7 +33,16 @@ class Served final : public Check {
   }
 
  private:
-  std::map<std::uint32_t, std::int64_t> versions_;            // by shard
+  void updated(const Row& row) {
+    versions_[row.shard] = row.version;
+    // All others have version 0. Perhaps no message has been about them yet: one may wait for its turn.
+    if (versions_.size() < shards_) return;
+    const auto least = std::ranges::min_element(versions_, {}, [](const auto& one) { return one.second; });
+    most_ = std::max(most_, least->second);
+  }
+
+  std::size_t shards_;                                        // that there are
+  std::map<std::uint32_t, std::int64_t> versions_;            // by shard, of those that were updated or cut
   std::int64_t most_ = 0;                                     // that all shards have had
   std::map<std::uint32_t, std::set<std::int64_t>> received_;  // versions, by node
 };

@@ -306,7 +306,8 @@ struct Standing {
   std::int64_t round = 0;    // of those in which this group agrees
 };
 // The first worker's answer: the group goes on with version `version`, which `holder` has and sends to
-// `behind`. -1: with that of the last snapshot.
+// `behind`. -1: with that of the last snapshot. In later rounds -1: with what each has; 0: with the first
+// weights.
 struct Regroup {
   std::int64_t version = 0;
   std::int64_t made_in = 0;  // as in Standing

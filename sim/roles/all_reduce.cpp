@@ -70,16 +70,17 @@ bool AllReduceWorker::train(const SharedView& view) {
     ++clock_;
     take_snapshot();
   }
-  if (regroups(view)) meet_at_end();
+  // Whoever leaves makes the others a new group. They must have done the last step by then, or they would do
+  // it again without it.
+  if (regroups(view)) meet(Round::at_end);
   return true;
 }
 
-// Whoever leaves makes the others a new group. They must have done the last step by then, or they would do it
-// again without it.
-void AllReduceWorker::meet_at_end() {
+bool AllReduceWorker::meet(Round number) {
   std::vector<NodeId> nodes;
   for (std::uint32_t rank = 0; rank < group_.size(); ++rank) nodes.push_back(node_of(rank));
-  meet(mailbox_, nodes, replica_.version(), 1);
+  return psim::meet(mailbox_, nodes, replica_.version(), static_cast<std::int64_t>(number),
+                    number == Round::after_reading);
 }
 
 // Without views, and where whoever is lost is waited for, there is one group.
@@ -163,6 +164,7 @@ void AllReduceWorker::read_snapshot() {
   }
   mailbox_.send(job_.plan.snapshot_node(), Restore{});
   adopt(*mailbox_.take_any(MessageKind::state, job_.plan.snapshot_node()).as<State>());
+  if (!meet(Round::after_reading)) adopt({});
 }
 
 void AllReduceWorker::adopt(const State& state) {

@@ -18,7 +18,8 @@
 //   new group too, and so does one that leaves after its step in hand. With lost_data = "reassign" a group
 //   shares out all samples.
 // - restart: nobody works until all are there. If one has lost its copy all read the last snapshot, or begin
-//   anew without one, as a job does that is started again.
+//   anew without one, as a job does that is started again. The disk may be lost when only some have read
+//   it, so they meet after that, and begin anew if they have not read the same.
 #pragma once
 
 #include <deque>
@@ -49,7 +50,8 @@ class AllReduceWorker {
  private:
   bool train(const SharedView& view);
   void begin_anew();
-  void meet_at_end();
+  enum class Round : std::uint8_t { agreeing, at_end, after_reading };
+  bool meet(Round number);
   bool regroups(const SharedView& view) const;
   void make_sums();
   void update();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/protocol/filter.hpp"
@@ -62,6 +63,12 @@ struct JobState {
   std::map<std::uint32_t, Snapshot> snapshots;
   // Without servers, by part of the model and version: those that a restart may still need.
   std::map<std::uint32_t, std::map<std::int64_t, Snapshot>> copies;
+  // ... and the version that the newest group to ask goes back to, also if the storage crashes meanwhile.
+  struct GoingBack {
+    std::uint32_t group = 0;
+    std::optional<std::int64_t> version = {};  // none: nobody has asked
+  };
+  GoingBack going_back;
 
   // Of each task of the program: how often it was done, how long it took in all from being given out to being
   // done, which workers did it, and what it told last.

@@ -58,15 +58,22 @@ void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, b
   leave(job, node);
 }
 
-void meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round) {
+bool meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round,
+          bool must_agree) {
   const NodeId first = nodes.front();
   if (mailbox.node() != first) {
     mailbox.send(first, Standing{.version = version, .round = round});
-    mailbox.take(MessageKind::regroup, first, 0, round);
-    return;
+    const Message answer = mailbox.take(MessageKind::regroup, first, 0, round);
+    return answer.as<Regroup>()->version < 0;
   }
-  for (const NodeId node : nodes.subspan(1)) mailbox.take(MessageKind::standing, node, 0, round);
-  for (const NodeId node : nodes.subspan(1)) mailbox.send(node, Regroup{.version = -1, .round = round});
+  bool goes_on = true;
+  for (const NodeId node : nodes.subspan(1)) {
+    const Message message = mailbox.take(MessageKind::standing, node, 0, round);
+    if (must_agree && message.as<Standing>()->version != version) goes_on = false;
+  }
+  for (const NodeId node : nodes.subspan(1))
+    mailbox.send(node, Regroup{.version = goes_on ? -1 : 0, .round = round});
+  return goes_on;
 }
 
 bool is_whole(const JobContext& job, const SharedView& view) {

@@ -84,8 +84,9 @@ class Replica {
 Start enter(JobContext& job, NodeId node, Mailbox& mailbox);
 void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, bool completes = true);
 // Workers of a group wait for each other: the first of `nodes` hears from all, and answers. `round`: which of
-// the group's meetings.
-void meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round);
+// the group's meetings. False, for all of them, if they must have the same version and do not.
+bool meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round,
+          bool must_agree = false);
 // Whether all workers are there, or through with their steps.
 bool is_whole(const JobContext& job, const SharedView& view);
 // "at 2 s worker 2 waits for worker 1 to send its chunk of step 12"; empty: it does not wait, or is down.

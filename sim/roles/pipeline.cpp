@@ -80,7 +80,10 @@ void StageWorker::go_back() {
   }
   replica_.adopt(kept);
   clock_ = replica_.version();
-  meet(clock_, Round::after_restoring);
+  if (meet(clock_, Round::after_restoring)) return;
+  replica_.adopt({});
+  clock_ = 0;
+  meet(clock_, Round::beginning_anew);
 }
 
 // Who leaves takes its layers along, so nobody does before all are through.
@@ -92,10 +95,11 @@ void StageWorker::await_others() {
 }
 
 // No stage goes on before all are here. The first one's gradient is of all stages' weights.
-void StageWorker::meet(std::int64_t version, Round number) {
+bool StageWorker::meet(std::int64_t version, Round number) {
   std::vector<NodeId> nodes(job_.plan.workers());
   std::iota(nodes.begin(), nodes.end(), job_.plan.first_worker());
-  psim::meet(mailbox_, nodes, version, static_cast<std::int64_t>(number));
+  return psim::meet(mailbox_, nodes, version, static_cast<std::int64_t>(number),
+                    number == Round::after_restoring);
 }
 
 void StageWorker::step() {

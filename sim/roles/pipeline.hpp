@@ -8,7 +8,8 @@
 // has
 //   sent its part to the storage, or to the first weights; what was on its way is dropped. The first stage
 //   decides whether a step ends with a snapshot, and the step's activations tell the others: so snapshots of
-//   all stages are of the same versions. A stage that has done its steps leaves when all have.
+//   all stages are of the same versions. The disk may be lost when only some stages have read it: then all
+//   go back to the first weights. A stage that has done its steps leaves when all have.
 // - Fewer stages are no way on: no other worker has the layers of the lost one.
 #pragma once
 
@@ -40,8 +41,8 @@ class StageWorker {
   void form_group(const SharedView& view, bool goes_on);
   void go_back();
   void await_others();
-  enum class Round : std::uint8_t { before_restoring, after_restoring, at_end };
-  void meet(std::int64_t version, Round number);
+  enum class Round : std::uint8_t { before_restoring, after_restoring, at_end, beginning_anew };
+  bool meet(std::int64_t version, Round number);
   bool ends_with_snapshot();
   void step();
   void forward(std::int64_t micro_batch, std::size_t part);

@@ -82,10 +82,8 @@ class CopyStorage {
   }
 
   void read(const Message& message, const Restore&) {
-    if (!version_ || group_ != message.epoch) {
-      group_ = message.epoch;
-      version_ = newest();
-    }
+    JobState::GoingBack& last = job_.state.going_back;
+    if (!last.version || message.epoch > last.group) last = {message.epoch, newest()};
     Message answer{.from = job_.plan.snapshot_node(), .to = message.from, .shard = message.shard};
     State state{.entries = 0};
     if (const JobState::Snapshot* kept = find(message.shard)) {
@@ -104,10 +102,9 @@ class CopyStorage {
   void keep(const Message& message, const State& state) {
     auto& copies = job_.state.copies;
     copies[message.shard].insert_or_assign(state.version, JobState::Snapshot{message.epoch, state});
-    const std::int64_t whole = newest();
+    const std::int64_t whole = newest(), used = job_.state.going_back.version.value_or(-1);
     for (auto& [part, versions] : copies)
-      std::erase_if(versions,
-                    [&](const auto& one) { return one.first < whole && one.first != version_.value_or(-1); });
+      std::erase_if(versions, [&](const auto& one) { return one.first < whole && one.first != used; });
   }
 
  private:
@@ -126,14 +123,12 @@ class CopyStorage {
   const JobState::Snapshot* find(std::uint32_t part) const {
     const auto versions = job_.state.copies.find(part);
     if (versions == job_.state.copies.end()) return nullptr;
-    const auto one = versions->second.find(*version_);
+    const auto one = versions->second.find(*job_.state.going_back.version);
     return one == versions->second.end() ? nullptr : &one->second;
   }
 
   JobContext& job_;
   std::size_t parts_;
-  std::uint32_t group_ = 0;              // that asked last
-  std::optional<std::int64_t> version_;  // that it goes back to
 };
 
 template <class Kept>
