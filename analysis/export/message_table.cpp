@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 #include "analysis/study/text_table.hpp"
@@ -18,9 +19,13 @@ std::string message_table(const Recording& recording, const MessageTable& option
   enum { sent, arrives, from, to, what, clock, bytes };
   std::vector<TextColumn> columns{{"sent [ms]"},  {"arrives [ms]"}, {"from", true}, {"to", true},
                                   {"what", true}, {"clock"},        {"bytes"}};
-  std::size_t shown = 0, left_out = 0;
+  std::size_t shown = 0, left_out = 0, heartbeats = 0;
   for (const Message& one : recording.messages) {
     if (one.sent < options.from || one.sent > options.until) continue;
+    if (one.kind == std::string_view("heartbeat")) {
+      ++heartbeats;
+      continue;
+    }
     if (shown == options.most) {
       ++left_out;
       continue;
@@ -36,6 +41,7 @@ std::string message_table(const Recording& recording, const MessageTable& option
   }
   std::string text = render(columns, options.width);
   if (left_out > 0) text += fmt::format("... and {} more; --from and --until choose others\n", left_out);
+  if (heartbeats > 0) text += fmt::format("{} heartbeats are left out\n", heartbeats);
   return text;
 }
 

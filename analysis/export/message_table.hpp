@@ -14,6 +14,7 @@ struct MessageTable {
   std::size_t width = 86;      // characters of a line
 };
 
+// Without heartbeats, which say nothing of a step: their number stands below.
 std::string message_table(const Recording& recording, const MessageTable& options);
 
 }  // namespace psim::analysis

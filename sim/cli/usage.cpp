@@ -74,6 +74,7 @@ constexpr Need needs[] = {
     {"report", "a run or a study", "latest"},
     {"merge", "a study's folder", "studies/latest"},
     {"archive", "a study's folder", "studies/latest"},
+    {"grade", "hand-ins", "hand-ins/*.json"},
     {"", "a scenario file", "scenarios/quickstart.toml"},
 };
 

@@ -37,6 +37,17 @@ CLI::Validator duration() {
   return {check, ""};
 }
 
+CLI::Validator date() {
+  const auto check = [](std::string& text) -> std::string {
+    const bool has_unit = text.find_first_not_of("0123456789.") != std::string::npos;
+    const auto seconds = parse_quantity(has_unit ? text : text + "s", Unit<Seconds>::names);
+    if (!seconds || *seconds < 0) return fmt::format("`{}` is not a date such as 1.2s", text);
+    text = shortest(*seconds);
+    return "";
+  };
+  return {check, ""};
+}
+
 CLI::Validator percentage() {
   const auto check = [](std::string& text) -> std::string {
     const std::string number = text.substr(0, text.find('%'));

@@ -12,6 +12,7 @@ namespace psim::cli {
 CLI::Validator whole(std::int64_t least, std::int64_t most);
 
 CLI::Validator duration();    // "10min" becomes its seconds
+CLI::Validator date();        // "300ms" and "0.3" become 0.3
 CLI::Validator percentage();  // "5%" becomes its share
 CLI::Validator seed_list();   // "1-3,7" becomes "1,2,3,7"
 // `otherwise`: what an empty text is.

@@ -137,7 +137,7 @@ Texts little_computing(const Scenario& scenario, const RunResult& run) {
     all += total;
     most = std::max(most, worker.time.compute / total);
   }
-  if (!(compute > 0) || most >= little) return {};
+  if (!(compute > 0) || most >= little || !run.stuck.empty()) return {};
   const double speed = scenario.cluster.worker.speed.of(0).value;
   const std::string help = scenario.compute.time ? "give a longer compute.time"
                                                  : fmt::format(

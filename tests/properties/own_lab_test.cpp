@@ -2,20 +2,17 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/student.hpp"
 
 using namespace psim::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
 constexpr const char* own_lab = R"(
 lab = 7
@@ -106,4 +103,69 @@ TEST_CASE("labs: what a lab.toml names and does not have is said at once", "[lab
   CHECK(said().find("`hint` is nothing here") != std::string::npos);
   write_own_lab(folder.path(), std::string(own_lab) + "unit = 3\n");
   CHECK(said().find("`unit` has the wrong type") != std::string::npos);
+}
+
+TEST_CASE("labs: an answer that is no number is the author's mistake, and costs nobody anything", "[lab]") {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::vector<std::string>& words) {
+    return psim::test::psim(words, folder.path());
+  };
+  const std::string number = std::string(own_lab) +
+                             "[[question]]\nname = \"gain\"\nasks = \"How much?\"\nbecause = \"So.\"\nanswer "
+                             "= \"one.sim_time_s / 0\"\n";
+  write_own_lab(folder.path(), number);
+  const Outcome tried = run({"lab", "try", "7", "--course", "."});
+  INFO(tried.out << tried.err);
+  CHECK(tried.code == 1);
+  CHECK(tried.out.find("trial-1  seed = ") != std::string::npos);
+  CHECK(tried.out.find("workers = 2") != std::string::npos);  // each value is tried
+  CHECK(tried.out.find("workers = 3") != std::string::npos);
+  CHECK(tried.out.find("question `gain` of lab 7 has no right answer") != std::string::npos);
+  REQUIRE(run({"lab", "start", "7", "--student", "a1", "--course", "."}).code == 0);
+  write(folder.path() / "lab7" / "answers.toml", "first = \"one\"\ngain = 5\n");
+  REQUIRE(run({"lab", "hand-in", "--in", "lab7", "--out", "h.json"}).code == 0);
+  const Json grade = Json::parse(run({"grade", "h.json", "--course", ".", "--json"}).out)["grades"][0];
+  CHECK(grade["student"] == "a1");
+  CHECK(grade["points"] == 1);
+  CHECK(grade["possible"] == 1);
+  CHECK(grade["findings"][0].get<std::string>().find("has no right answer") != std::string::npos);
+}
+
+TEST_CASE("labs: a run that is stuck has no end", "[lab]") {
+  const TemporaryFolder folder;
+  std::string text(own_lab);
+  text.replace(text.find("set = [\"training.steps=2\"]"), 26,
+               "set = ['fault=[{kind=\"crash\", nodes=[\"worker 0\"], at=\"0ms\"}]']");
+  write_own_lab(folder.path(), text);
+  const Outcome tried = psim::test::psim({"lab", "try", "7", "--course", "."}, folder.path());
+  INFO(tried.out << tried.err);
+  CHECK(tried.code == 0);
+  CHECK(tried.out.find("one or same") != std::string::npos);
+}
+
+TEST_CASE("labs: what cannot be graded is refused in lab.toml", "[lab]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& more, const char* what) {
+    write_own_lab(folder.path(), std::string(own_lab) + more);
+    const Outcome outcome = psim::test::psim({"lab", "list", "--course", "."}, folder.path());
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.find(what) != std::string::npos);
+  };
+  refused("points = -1\n", "`points` is -1; it must be from 0");
+  refused("tolerance = -0.5\n", "`tolerance` is -0.5; it must be from 0 to 1");
+  refused("points = nan\n", "`points` is nan");
+  refused("[[question]]\nname = \"q\"\nasks = \"?\"\nbecause = \".\"\nanswer = [\"1\"]\n",
+          "1 expressions for 0 choices");
+  refused("[design]\nfile = \"d.toml\"\nbase = \"cluster.toml\"\nscore = \"1\"\nseeds = 0\n", "`seeds` is 0");
+  refused(
+      "[design]\nfile = \"d.toml\"\nbase = \"cluster.toml\"\nscore = \"1\"\nshows = [{name = \"x\", value = "
+      "\"y.z\"}]\n",
+      "`shows` of [design]: `y.z` is neither");
+  std::string text(own_lab);
+  const std::size_t at = text.find("answer = ");
+  text.replace(at, text.find('\n', at) - at, "answer = [\"one.sim_time_s\"]");
+  write_own_lab(folder.path(), text);
+  const Outcome outcome = psim::test::psim({"lab", "list", "--course", "."}, folder.path());
+  CHECK(outcome.err.find("1 expressions for 3 choices") != std::string::npos);
 }

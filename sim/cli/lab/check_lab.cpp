@@ -34,8 +34,8 @@ class LabCheck {
     }
     for (const LabRun& one : lab_.runs) {
       for (const std::string& set : one.sets) check_text(set, fmt::format("run `{}`", one.name));
-      check_file(one.scenario);
     }
+    for (const std::string& file : scenario_files(lab_)) check_file(file);
     if (lab_.design) check(*lab_.design);
     check_file("README.md");
     return std::move(mistakes_);
@@ -67,6 +67,7 @@ class LabCheck {
     runs_.insert("design");
     check_expression(design.score, "`score` of [design]");
     check_expression(design.within, "`within` of [design]");
+    for (const auto& [name, expression] : design.shows) check_expression(expression, "`shows` of [design]");
   }
 
   // {names} that nothing is drawn for would stay as they are.

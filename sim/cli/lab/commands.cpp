@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
+#include <optional>
+#include <set>
 
+#include "sim/cli/lab/answer.hpp"
+#include "sim/cli/lab/checker.hpp"
 #include "sim/cli/lab/hand_in.hpp"
 #include "sim/cli/lab/session.hpp"
 #include "sim/cli/lab/solver.hpp"
@@ -17,172 +20,90 @@
 namespace psim::cli {
 namespace {
 
-constexpr std::int64_t design_seeds_shown = 3;
-
 int list_labs(const fs::path& course) {
-  for (const Lab& one : labs(course)) {
-    fmt::print("{}  {:<46}{:>3} min  {} questions, {} points{}\n", one.number, one.title, one.minutes,
+  const std::vector<Lab> all = labs(course);
+  for (const Lab& one : all) {
+    fmt::print("{}  {:<52}{:>3} min  {} questions, {} points{}\n", one.number, one.title, one.minutes,
                one.questions.size(), one.points(), one.design ? ", and a design" : "");
   }
-  fmt::print("\nnext: psim lab start 1 --student YOUR-ID\n");
+  fmt::print("\nnext: psim lab start {} --student YOUR-ID{}\n", all.front().number,
+             course.empty() ? "" : fmt::format(" --course {}", file_word(course.string())));
   return done;
 }
 
-int start_lab(const LabCommand& command) {
-  if (command.words.size() != 2) throw Refused("which lab?", "psim lab start 1 --student YOUR-ID");
+std::int64_t number_of_lab(const LabCommand& command, const char* example) {
+  if (command.words.size() != 2) throw Refused("which lab?", example);
   std::int64_t number = 0;
   const std::string& word = command.words[1];
-  if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc{})
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc{} || end != word.data() + word.size())
     throw Refused(fmt::format("`{}` is no number of a lab", word), "`psim lab list` shows them");
+  return number;
+}
+
+int start_lab(const LabCommand& command) {
+  const std::int64_t number = number_of_lab(command, "psim lab start 1 --student YOUR-ID");
   if (command.student.empty()) throw Refused("whose lab is it?", "psim lab start 1 --student YOUR-ID");
-  const Lab lab = lab_of(number, command.course, command.student);
+  const std::optional<std::string> student = id_in(command.student);
+  if (!student)
+    throw Refused(fmt::format("`{}` is no ID of a student", command.student),
+                  "letters, digits and . _ - @, at most 64 of them");
+  const Lab lab = lab_of(number, command.course, *student);
   const fs::path folder =
       command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
-  LabSession::start(lab, command.student, folder, command.course);
+  LabSession::start(lab, *student, folder, command.course);
   fmt::print(
       "lab {}: {} ({} minutes), for {}\n\n  {}  what to do\n  {}  where your answers go\n\n"
       "next: read README.md, write your predictions, then `cd {} && psim lab check`\n",
-      lab.number, lab.title, lab.minutes, command.student, (folder / "README.md").string(),
+      lab.number, lab.title, lab.minutes, *student, (folder / "README.md").string(),
       (folder / "answers.toml").string(), shell_word(folder.string()));
   return done;
 }
 
-// What is done with a question: its line, and more below it.
-struct Said {
-  std::string line, more;
-  bool is_settled = false;
-};
-
-// Checks answers one after the other, predictions before what a run would show.
-class Checker {
- public:
-  Checker(const Lab& lab, LabSession& session)
-      : lab_(lab),
-        session_(session),
-        drawn_(draw(lab, session.student())),
-        runs_(session.folder() / "runs"),
-        solver_(lab, drawn_, (fs::create_directories(runs_), runs_), "events") {}
-
-  int check() {
-    lock_predictions();
-    std::size_t right = 0;
-    for (const LabQuestion& question : lab_.questions) {
-      const Said said = check(question);
-      fmt::print("{:<24}{}\n", question.name, said.line);
-      if (!said.more.empty()) fmt::print("{}", indented(said.more));
-      right += said.is_settled ? 1 : 0;
-    }
-    if (lab_.design) check_design();
-    const bool all = right == lab_.questions.size();
-    fmt::print("\n{} of {} are settled; next: {}\n", right, lab_.questions.size(),
-               all ? "psim lab hand-in" : "answer the others in answers.toml, then psim lab check");
-    return all ? done : answer_is_no;
-  }
-
- private:
-  static std::string indented(const std::string& text) {
-    std::istringstream lines(text);
-    std::string out;
-    for (std::string line; std::getline(lines, line);) out += fmt::format("    {}\n", line);
-    return out;
-  }
-
-  // Before any run that would show what is right.
-  void lock_predictions() {
-    for (const LabQuestion& question : lab_.questions) {
-      if (!question.predict || session_.locked(question.name)) continue;
-      const auto answer = session_.answer(question);
-      if (answer && is_readable(question, *answer)) session_.lock(question.name, *answer);
-      else open_.push_back(question.name);
-    }
-  }
-
-  Said check(const LabQuestion& question) {
-    const auto answer = question.predict ? session_.locked(question.name) : session_.answer(question);
-    if (!answer) return {question.predict && session_.answer(question) ? unreadable(question) : "open", {}};
-    if (!open_.empty())
-      return {question.predict ? "locked; it is compared when all predictions are made"
-                               : fmt::format("first predict {}", fmt::join(open_, ", ")),
-              {}};
-    const RightAnswer right = solver_.right(question);
-    const Mark mark = mark_of(question, *answer, right);
-    if (mark == Mark::unreadable) return {unreadable(question), {}};
-    if (question.predict) return settle(question, *answer, right, mark);
-    if (mark == Mark::right) {
-      session_.solve(question.name);
-      return {"right", filled(question.because, drawn_), true};
-    }
-    return miss(question, *answer);
-  }
-
-  static std::string unreadable(const LabQuestion& question) {
-    if (!question.choices.empty()) return fmt::format("not one of: {}", fmt::join(question.choices, ", "));
-    return fmt::format("no number: write 1893 or 3.625{}",
-                       question.unit.empty() ? "" : fmt::format(", in {}", question.unit));
-  }
-
-  // A prediction is over once it is compared, right or not.
-  Said settle(const LabQuestion& question, const std::string& answer, const RightAnswer& right, Mark mark) {
-    session_.solve(question.name);
-    const auto now = session_.answer(question);
-    const std::string stays =
-        now && *now != answer ? fmt::format(" (your first prediction counts: {})", answer) : "";
-    if (mark == Mark::right)
-      return {fmt::format("as you predicted: it is {}{}", answer_text(question, right), stays),
-              filled(question.because, drawn_), true};
-    return {fmt::format("you predicted {}; it is {}{}", answer, answer_text(question, right), stays),
-            filled(question.because, drawn_) + "\n" + why(question), true};
-  }
-
-  // Each wrong answer shows a hint more.
-  Said miss(const LabQuestion& question, const std::string& answer) {
-    session_.miss(question.name, answer);
-    const auto misses = static_cast<std::size_t>(session_.misses(question.name));
-    std::string more;
-    for (std::size_t i = 0; i < std::min(misses, question.hints.size()); ++i)
-      more += fmt::format("hint {}: {}\n", i + 1, filled(question.hints[i], drawn_));
-    return {"not right", more + why(question)};
-  }
-
-  // What the run says of itself.
-  std::string why(const LabQuestion& question) {
-    if (question.look.empty()) return {};
-    solver_.run(question.look);
-    const fs::path run = session_.folder() / "runs" / question.look;
-    return fmt::format("to see why: psim why {}\n", file_word(fs::relative(run, session_.folder())));
-  }
-
-  void check_design() {
-    const auto design = session_.design(*lab_.design);
-    if (!design) {
-      fmt::print("{:<24}open\n", lab_.design->file);
-      return;
-    }
-    std::vector<std::int64_t> seeds;
-    for (std::int64_t seed = 1; seed <= design_seeds_shown; ++seed) seeds.push_back(seed);
-    fmt::print("{:<24}{:.0f} % of the way, over seeds 1 to {} (it is judged on others)\n", lab_.design->file,
-               100 * solver_.judge(*design, seeds), design_seeds_shown);
-  }
-
-  const Lab& lab_;
-  LabSession& session_;
-  Drawn drawn_;
-  fs::path runs_;
-  LabSolver solver_;
-  std::vector<std::string> open_;  // predictions
-};
-
 int show_status(const Lab& lab, const LabSession& session) {
   fmt::print("lab {}: {}, for {}\n\n", lab.number, lab.title, session.student());
   for (const LabQuestion& one : lab.questions) {
-    const std::int64_t misses = session.misses(one.name);
-    const char* state = session.is_solved(one.name) ? one.predict ? "compared" : "right"
-                        : session.locked(one.name)  ? "locked"
-                        : session.answer(one)       ? "answered, not checked"
-                                                    : "open";
-    fmt::print("{:<24}{}{}\n", one.name, state, misses > 0 ? fmt::format(", {} wrong before", misses) : "");
+    const std::vector<std::string> misses = session.misses(one.name);
+    const auto answer = session.answer(one);
+    const char* state = session.locked(one.name)                             ? "locked"
+                        : !answer                                            ? "open"
+                        : std::ranges::find(misses, *answer) != misses.end() ? "not right"
+                                                                             : "answered";
+    fmt::print(
+        "{:<24}{}{}\n", one.name, state,
+        misses.empty() ? "" : fmt::format(" ({} wrong so far: {})", misses.size(), fmt::join(misses, ", ")));
   }
+  fmt::print("\nnext: psim lab check\n");
   return done;
+}
+
+// What of a hand-in will count nothing, although it looks like an answer.
+void warn(const Lab& lab, const LabSession& session) {
+  std::vector<std::string> open, unchecked, unreadable;
+  for (const LabQuestion& one : lab.questions) {
+    const auto answer = session.answer(one);
+    if (one.predict && session.locked(one.name)) continue;
+    if (!answer) open.push_back(one.name);
+    else if (!is_readable(one, *answer)) unreadable.push_back(one.name);
+    else if (one.predict) unchecked.push_back(one.name);
+  }
+  const auto say_of = [](const std::vector<std::string>& names, const char* what) {
+    if (!names.empty()) fmt::print("{}: {}\n", what, fmt::join(names, ", "));
+  };
+  say_of(open, "open");
+  say_of(unreadable, "cannot be read, and count nothing (`psim lab check` says why)");
+  say_of(unchecked, "predictions that were never checked, and count nothing (`psim lab check` locks them)");
+  say_of(session.answered_nowhere(lab), "names in answers.toml that this lab does not have");
+  say_of(changed_files(lab, session),
+         "not as given out, which is reported (`psim lab start` with another --out writes it anew)");
+  if (!lab.design) return;
+  try {
+    const auto design = session.design(*lab.design);
+    if (!design) fmt::print("no design: {}\n", lab.design->file);
+    else fields_of(*lab.design, *design);
+  } catch (const Refused& refusal) {
+    fmt::print("the design counts nothing: {}\n", refusal.what());
+  }
 }
 
 int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
@@ -193,16 +114,60 @@ int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
                             ? session.folder() / fmt::format("lab{}-{}.json", lab.number, session.student())
                             : fs::path(out);
   put_file(path, file.dump(2) + "\n");
-  std::size_t open = 0;
-  for (const LabQuestion& one : lab.questions) open += session.answer(one) ? 0 : 1;
-  fmt::print("wrote {}{}\n", path.string(),
-             open > 0 ? fmt::format(" ({} of {} questions are open)", open, lab.questions.size()) : "");
-  const auto is_unchecked = [&](const LabQuestion& one) {
-    return one.predict && session.answer(one) && !session.locked(one.name);
-  };
-  if (const auto unchecked = std::ranges::count_if(lab.questions, is_unchecked); unchecked > 0)
-    fmt::print("{} of your predictions were never checked, and count nothing: psim lab check\n", unchecked);
+  fmt::print("wrote {}\n", path.string());
+  warn(lab, session);
   return done;
+}
+
+// IDs for a trial, until each value of each parameter has been drawn, or there are enough of them.
+std::vector<std::string> trial_ids(const Lab& lab) {
+  constexpr std::size_t most = 20;
+  std::set<std::string> left;
+  for (const LabParameter& one : lab.parameters) {
+    for (const std::string& value : one.values) left.insert(one.name + "=" + value);
+  }
+  std::vector<std::string> ids;
+  do {
+    ids.push_back(fmt::format("trial-{}", ids.size() + 1));
+    for (const auto& [name, value] : draw(lab, ids.back())) left.erase(name + "=" + value);
+  } while (!left.empty() && ids.size() < most);
+  return ids;
+}
+
+// The right answers for some IDs: a teacher tries a lab before students see it.
+int try_lab(const LabCommand& command) {
+  const std::int64_t number = number_of_lab(command, "psim lab try 7 --course FOLDER");
+  const ScratchFolder scratch("psim-lab");
+  std::vector<std::string> mistakes;
+  for (const std::string& id : trial_ids(lab_of(number, command.course, "trial-1"))) {
+    const Lab lab = lab_of(number, command.course, id);
+    const Drawn drawn = draw(lab, id);
+    fmt::print("{}", id);
+    for (const auto& [name, value] : drawn) {
+      if (name != "student") fmt::print("  {} = {}", name, value);
+    }
+    fmt::print("\n");
+    LabSolver solver(lab, drawn, scratch.path());
+    const auto show = [&](const std::string& name, const auto& worth) {
+      try {
+        fmt::print("  {:<24}{}\n", name, worth());
+      } catch (const Refused& refusal) {
+        fmt::print("  {:<24}wrong: {}\n", name, refusal.what());
+        mistakes.push_back(fmt::format("{} of {}", name, id));
+      }
+    };
+    for (const LabQuestion& question : lab.questions)
+      show(question.name, [&] { return answer_text(question, solver.right(question)); });
+    if (!lab.design) continue;
+    show(lab.design->file, [&] {
+      const fs::path file = lab.folder / lab.design->file;
+      const auto trials = solver.judge(fs::exists(file) ? read_file(file) : "", {1});
+      return fmt::format("{:.0f} % of the way as it is given out", 100 * mean_score(trials));
+    });
+  }
+  if (mistakes.empty()) return done;
+  fmt::print("\n{} wrong: {}\n", mistakes.size(), fmt::join(mistakes, ", "));
+  return answer_is_no;
 }
 
 }  // namespace
@@ -211,13 +176,14 @@ int lab(const LabCommand& command) {
   const std::string what = command.words.empty() ? "list" : command.words[0];
   if (what == "list") return list_labs(command.course);
   if (what == "start") return start_lab(command);
+  if (what == "try") return try_lab(command);
   if (what != "check" && what != "status" && what != "hand-in")
     throw Refused(fmt::format("`{}` is nothing that psim lab does", what),
-                  "list, start, check, status or hand-in");
+                  "list, start, check, status, hand-in or try");
   LabSession session = LabSession::open(command.folder);
   const Lab lab =
       lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());
-  if (what == "check") return Checker(lab, session).check();
+  if (what == "check") return check_answers(lab, session);
   if (what == "status") return show_status(lab, session);
   return hand_in(lab, session, command.out);
 }

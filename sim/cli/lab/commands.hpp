@@ -8,7 +8,7 @@
 
 namespace psim::cli {
 
-// The options of `lab`. words: list | start NUMBER | check | status | hand-in.
+// The options of `lab`. words: list | start NUMBER | check | status | hand-in | try NUMBER.
 struct LabCommand {
   std::vector<std::string> words;
   std::string student, out, folder = ".", course;

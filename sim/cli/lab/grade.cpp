@@ -21,18 +21,21 @@ namespace psim::cli {
 namespace {
 
 // Of a file that cannot be graded: nobody's, no points, and why.
-Grade ungraded(const std::string& file, const std::string& why) {
-  return {.file = file, .student = {}, .items = {}, .findings = {why}};
+Grade ungraded(const std::string& file, const Refused& refusal) {
+  const std::string why = refusal.what();
+  return {.file = file,
+          .student = {},
+          .items = {},
+          .findings = {why.find(file) == std::string::npos ? fmt::format("{}: {}", file, why) : why}};
 }
 
-void refuse_missing(const std::vector<std::string>& files) {
-  std::vector<std::string> missing;
-  std::ranges::copy_if(files, std::back_inserter(missing), [](const std::string& file) {
+void refuse_nothing(const std::vector<std::string>& files) {
+  const auto is_missing = [](const std::string& file) {
     std::error_code error;
     return !fs::exists(file, error);
-  });
-  if (!missing.empty())
-    throw Refused(fmt::format("there is no file {}", fmt::join(missing, ", ")),
+  };
+  if (std::ranges::all_of(files, is_missing))
+    throw Refused(fmt::format("there is no file {}", fmt::join(files, ", ")),
                   "`psim lab hand-in` writes a hand-in");
 }
 
@@ -49,7 +52,7 @@ std::vector<Grade> grades_of(const GradeCommand& command) {
       try {
         grades[i] = grade_of(command.files[i], command.course, folder, command.secret);
       } catch (const Refused& refusal) {
-        grades[i] = ungraded(command.files[i], refusal.what());
+        grades[i] = ungraded(command.files[i], refusal);
       } catch (...) {
         const std::lock_guard lock(talks);
         failure = std::current_exception();
@@ -66,11 +69,12 @@ std::vector<Grade> grades_of(const GradeCommand& command) {
   return grades;
 }
 
-// Whether something is right in `other` that is not in `one`, of the same lab.
+// Whether something is right in `other` that is not in `one`, of the same lab. One that was edited has nothing
+// that is right.
 bool knows_less(const Grade& one, const Grade& other) {
-  for (std::size_t i = 0; i < std::min(one.items.size(), other.items.size()); ++i) {
-    if (one.items[i].points < one.items[i].possible && other.items[i].points >= other.items[i].possible)
-      return true;
+  for (std::size_t i = 0; i < other.items.size(); ++i) {
+    const bool knows = i < one.items.size() && one.items[i].points >= one.items[i].possible;
+    if (!knows && other.items[i].points >= other.items[i].possible) return true;
   }
   return false;
 }
@@ -92,18 +96,29 @@ void find_copies(std::vector<Grade>& grades) {
     }
     alike.push_back(i);
     const auto [other, is_new] = by_student.try_emplace(of + grades[i].student, i);
-    if (!is_new)
-      grades[i].findings.push_back(
-          fmt::format("{} has handed in {}, too", grades[i].student, grades[other->second].file));
+    if (is_new) continue;
+    for (const auto& [one, twin] : {std::pair(i, other->second), std::pair(other->second, i)})
+      grades[one].findings.push_back(
+          fmt::format("{} has handed in {}, too", grades[one].student, grades[twin].file));
   }
 }
 
+// In one line.
+std::string findings_of(const Grade& grade) {
+  std::string all = fmt::format("{}", fmt::join(grade.findings, "; "));
+  std::ranges::replace(all, '\n', ' ');
+  return all;
+}
+
+// A file that cannot be graded has neither student nor lab nor points.
 std::string csv_of(const std::vector<Grade>& grades) {
   std::string out = "student,lab,points,possible,file,findings\n";
-  for (const Grade& one : grades)
-    out += fmt::format("{},{},{:g},{:g},{},{}\n", analysis::csv_field(one.student), one.lab, one.points,
-                       one.possible, analysis::csv_field(one.file),
-                       analysis::csv_field(fmt::format("{}", fmt::join(one.findings, "; "))));
+  for (const Grade& one : grades) {
+    const std::string numbers =
+        one.possible > 0 ? fmt::format("{},{:g},{:g}", one.lab, one.points, one.possible) : ",,";
+    out += fmt::format("{},{},{},{}\n", analysis::csv_field(one.student), numbers,
+                       analysis::csv_field(one.file), analysis::csv_field(findings_of(one)));
+  }
   return out;
 }
 
@@ -173,7 +188,7 @@ void print_table(const std::vector<Grade>& grades) {
     const std::string points = one.possible > 0 ? fmt::format("{:g}/{:g}", one.points, one.possible) : "-";
     const bool is_known = one.possible > 0;
     fmt::print("{:<{}}{:>4}{:>9}  {}\n", is_known ? one.student : "-", width,
-               is_known ? fmt::to_string(one.lab) : "-", points, fmt::join(one.findings, "; "));
+               is_known ? fmt::to_string(one.lab) : "-", points, findings_of(one));
   }
   if (grades.size() > 1) return;
   for (const Grade::Item& item : grades.front().items)
@@ -186,7 +201,7 @@ void print_table(const std::vector<Grade>& grades) {
 int grade(const GradeCommand& command) {
   if (!command.gradescope.empty() && command.files.size() != 1)
     throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
-  refuse_missing(command.files);
+  refuse_nothing(command.files);
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));

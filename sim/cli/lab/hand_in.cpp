@@ -1,12 +1,13 @@
 #include "sim/cli/lab/hand_in.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "model/mutant.hpp"
 #include "model/random.hpp"
+#include "sim/cli/lab/answer.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -18,7 +19,11 @@ constexpr std::uintmax_t most_bytes = 1'000'000;
 
 Json files_of(const Lab& lab, const LabSession& session) {
   Json files = Json::object();
-  for (const LabRun& run : lab.runs) files[run.scenario] = read_file(session.folder() / run.scenario);
+  std::error_code error;
+  for (const std::string& name : scenario_files(lab)) {
+    const fs::path file = session.folder() / name;
+    files[name] = fs::is_regular_file(file, error) ? read_file(file) : "";
+  }
   return files;
 }
 
@@ -28,8 +33,9 @@ bool is_hand_in(const Json& json) {
          json.contains("lab") && json["lab"].is_number_integer() && json.contains("student") &&
          json["student"].is_string() && json.contains("answers") && json["answers"].is_object() &&
          json.contains("locked") && json["locked"].is_object() && json.contains("digests") &&
-         json["digests"].is_object() && json.contains("files") && json["files"].is_object() &&
-         json.contains("seal") && json["seal"].is_string();
+         json.contains("misses") && json["misses"].is_object() && json["digests"].is_object() &&
+         json.contains("files") && json["files"].is_object() && json.contains("seal") &&
+         json["seal"].is_string();
 }
 
 std::string text_at(const Json& object, const std::string& key) {
@@ -46,6 +52,16 @@ std::vector<std::int64_t> hidden_seeds(const LabDesign& design, const std::strin
   return seeds;
 }
 
+// "66 % of the way, over 3 hidden seeds; 1 costs too much": what a design was worth.
+std::string verdict_of(const LabDesign& design, const std::vector<Trial>& trials) {
+  const auto stuck = std::ranges::count_if(trials, &Trial::is_stuck);
+  const auto above =
+      std::ranges::count_if(trials, [](const Trial& one) { return !one.is_stuck && !one.keeps_limit; });
+  return fmt::format("{:.0f} % of the way, over {} hidden seeds{}{}", 100 * mean_score(trials), trials.size(),
+                     above > 0 ? fmt::format("; `{}` does not hold on {}", design.within, above) : "",
+                     stuck > 0 ? fmt::format("; stuck on {}", stuck) : "");
+}
+
 Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const std::string& secret) {
   Grade::Item item{.name = lab.design->file, .points = 0, .possible = lab.design->points, .note = {}};
   const std::string design = text_at(hand_in, "design");
@@ -54,9 +70,9 @@ Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const
     return item;
   }
   try {
-    const double score = solver.judge(design, hidden_seeds(*lab.design, secret));
-    item.points = score * item.possible;
-    item.note = fmt::format("{:.0f} % of the way, over {} hidden seeds", 100 * score, lab.design->seeds);
+    const std::vector<Trial> trials = solver.judge(design, hidden_seeds(*lab.design, secret));
+    item.points = mean_score(trials) * item.possible;
+    item.note = verdict_of(*lab.design, trials);
   } catch (const Refused& refusal) {
     item.note = refusal.what();
   }
@@ -66,14 +82,21 @@ Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const
 // What does not fit this student's numbers.
 void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSolver& solver,
                   std::vector<std::string>& findings) {
-  for (const auto& [name, digest] : solver.digests()) {
-    if (text_at(hand_in["digests"], name) != digest)
-      findings.push_back(fmt::format(
-          "run `{}` has another digest: it is not this student's, or psim is another build", name));
-  }
+  std::vector<std::string> others;
   for (const LabRun& run : lab.runs) {
-    if (text_at(hand_in["files"], run.scenario) != filled(read_file(lab.folder / run.scenario), drawn))
-      findings.push_back(fmt::format("{} is not as it was given out", run.scenario));
+    try {
+      const std::string digest = solver.run(run.name)["digest"];
+      if (text_at(hand_in["digests"], run.name) != digest) others.push_back(run.name);
+    } catch (const Refused& refusal) {
+      findings.emplace_back(refusal.what());
+    }
+  }
+  if (!others.empty())
+    findings.push_back(fmt::format("another digest of {}: {} not this student's, or psim is another build",
+                                   fmt::join(others, ", "), others.size() > 1 ? "they are" : "it is"));
+  for (const std::string& file : scenario_files(lab)) {
+    if (text_at(hand_in["files"], file) != filled(read_file(lab.folder / file), drawn))
+      findings.push_back(fmt::format("{} is not as it was given out", file));
   }
 }
 
@@ -88,18 +111,26 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
   item.note = counts.empty()        ? "no answer"
               : mark == Mark::right ? "right"
                                     : fmt::format("{}; right is {}", counts, answer_text(question, right));
+  const auto misses = hand_in["misses"].find(question.name);
+  if (misses != hand_in["misses"].end() && misses->is_array() && !misses->empty())
+    item.note += fmt::format(" ({} wrong before)", misses->size());
   return item;
 }
 
-}  // namespace
-
-std::string seal_of(const Json& hand_in) {
-  Json rest = hand_in;
-  rest.erase("seal");
-  const std::string text = rest.dump();
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+// All that counts of a hand-in whose seal fits.
+void add_items(const Lab& lab, const Json& hand_in, LabSolver& solver, const std::string& secret,
+               Grade& grade) {
+  for (const LabQuestion& question : lab.questions) {
+    try {
+      grade.items.push_back(marked(question, hand_in, solver));
+    } catch (const Refused& refusal) {  // of the lab, and not of the student: it counts for nobody
+      grade.findings.emplace_back(refusal.what());
+    }
+  }
+  if (lab.design) grade.items.push_back(judged(lab, hand_in, solver, secret));
 }
+
+}  // namespace
 
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
   Json answers = Json::object();
@@ -130,23 +161,26 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
     throw Refused(fmt::format("{} is no hand-in", file.string()), "`psim lab hand-in` writes one");
 
   Grade grade{.file = file.string(),
-              .student = hand_in["student"],
+              .student = id_in(hand_in["student"]).value_or(""),
               .answers = hand_in["answers"].dump() + hand_in["locked"].dump(),
               .lab = hand_in["lab"],
               .items = {},
               .findings = {}};
+  if (grade.student.empty())
+    throw Refused(fmt::format("{} has no ID of a student", file.string()), "`psim lab hand-in` writes one");
   const Lab lab = lab_of(grade.lab, course, grade.student);
-  const Drawn drawn = draw(lab, grade.student);
-  LabSolver solver(lab, drawn, scratch);
-  const bool is_sealed = hand_in["seal"] == seal_of(hand_in);
-  if (!is_sealed)
+  if (hand_in["seal"] != seal_of(hand_in) && !mutant("edited-hand-ins-count")) {
+    grade.possible = lab.points();
     grade.findings.emplace_back(
         "it was edited after it was written, so it counts nothing: the seal does not fit");
+    return grade;
+  }
+  const Drawn drawn = draw(lab, grade.student);
+  LabSolver solver(lab, drawn, scratch);
   add_findings(lab, drawn, hand_in, solver, grade.findings);
-  for (const LabQuestion& question : lab.questions) grade.items.push_back(marked(question, hand_in, solver));
-  if (lab.design) grade.items.push_back(judged(lab, hand_in, solver, secret));
+  add_items(lab, hand_in, solver, secret, grade);
   for (const Grade::Item& item : grade.items) {
-    grade.points += is_sealed || mutant("edited-hand-ins-count") ? item.points : 0;
+    grade.points += item.points;
     grade.possible += item.possible;
   }
   return grade;

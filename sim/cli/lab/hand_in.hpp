@@ -10,8 +10,6 @@
 namespace psim::cli {
 
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver);
-// Of all else in it.
-std::string seal_of(const Json& hand_in);
 
 // What a hand-in is worth.
 struct Grade {
@@ -28,8 +26,8 @@ struct Grade {
   std::vector<std::string> findings;  // what is wrong with the file
 };
 
-// Computes its lab afresh. The hidden seeds of designs are drawn from `secret`. Throws Refused where the file
-// is no hand-in.
+// Computes its lab afresh; nothing is run for one that was edited. The hidden seeds of designs are drawn from
+// `secret`. Throws Refused where the file is no hand-in.
 Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scratch,
                const std::string& secret);
 

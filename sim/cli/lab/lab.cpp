@@ -13,6 +13,7 @@
 namespace psim::cli {
 namespace {
 
+constexpr double most_points = 1'000'000;
 constexpr const char* teaching = "docs/course/teaching.md says what a lab.toml has";
 
 // Reads one lab.toml; what does not fit is said with its line.
@@ -52,6 +53,16 @@ class LabFile {
     if (!found) refuse(node->source(), fmt::format("`{}` has the wrong type", key));
     return *found;
   }
+  // A number that is in this range.
+  template <class T>
+  T within(const toml::table& table, std::string_view key, T least, T most,
+           std::optional<T> otherwise = {}) const {
+    const T number = value<T>(table, key, otherwise);
+    if (!(number >= least && number <= most))
+      refuse(table.get(key)->source(),
+             fmt::format("`{}` is {}; it must be from {} to {}", key, number, least, most));
+    return number;
+  }
   std::vector<std::string> texts(const toml::table& table, std::string_view key) const {
     std::vector<std::string> all;
     const toml::node* node = table.get(key);
@@ -78,8 +89,8 @@ class LabFile {
   Lab lab(const toml::table& root) const {
     allow(root, {"lab", "title", "minutes", "parameters", "run", "question", "design"});
     Lab result{.folder = path_.parent_path(),
-               .number = value<std::int64_t>(root, "lab"),
-               .minutes = value<std::int64_t>(root, "minutes"),
+               .number = within<std::int64_t>(root, "lab", 1, 999),
+               .minutes = within<std::int64_t>(root, "minutes", 1, 10'000),
                .title = value<std::string>(root, "title"),
                .parameters = {},
                .runs = {},
@@ -98,17 +109,20 @@ class LabFile {
     });
     each(root, "question", [&](const toml::table& t) { result.questions.push_back(question(t)); });
     if (const toml::table* t = root["design"].as_table()) {
-      allow(*t, {"file", "base", "may", "score", "within", "seeds", "points"});
+      allow(*t, {"file", "base", "may", "score", "within", "seeds", "points", "shows"});
       result.design = {.file = value<std::string>(*t, "file"),
                        .base = value<std::string>(*t, "base"),
                        .may = texts(*t, "may"),
                        .score = value<std::string>(*t, "score"),
                        .within = value<std::string>(*t, "within", "true"),
-                       .seeds = value<std::int64_t>(*t, "seeds", 3),
-                       .points = value<double>(*t, "points", 10.0)};
+                       .seeds = within<std::int64_t>(*t, "seeds", 1, 100, 3),
+                       .shows = {},
+                       .points = within<double>(*t, "points", 0, most_points, 10.0)};
+      each(*t, "shows", [&](const toml::table& one) {
+        allow(one, {"name", "value"});
+        result.design->shows.emplace_back(value<std::string>(one, "name"), value<std::string>(one, "value"));
+      });
     }
-    if (const std::vector<std::string> mistakes = mistakes_in(result); !mistakes.empty())
-      throw Refused(fmt::format("{}: {}", path_.string(), fmt::join(mistakes, "\n  ")), teaching);
     return result;
   }
 
@@ -119,20 +133,19 @@ class LabFile {
                     .asks = value<std::string>(t, "asks"),
                     .predict = value<bool>(t, "predict", false),
                     .answer = {},
-                    .tolerance = value<double>(t, "tolerance", 0.0),
+                    .tolerance = within<double>(t, "tolerance", 0, 1, 0.0),
                     .unit = value<std::string>(t, "unit", std::string()),
                     .choices = texts(t, "choices"),
                     .hints = texts(t, "hints"),
                     .because = value<std::string>(t, "because"),
                     .look = value<std::string>(t, "look", std::string()),
-                    .points = value<double>(t, "points", 1.0)};
+                    .points = within<double>(t, "points", 0, most_points, 1.0)};
     if (one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
       refuse(t.source(), fmt::format("`{}` is no name of letters, digits and _", one.name));
     const toml::node* answer = t.get("answer");
-    one.answer = answer != nullptr && answer->is_array()
-                     ? texts(t, "answer")
-                     : std::vector<std::string>{value<std::string>(t, "answer")};
-    if (one.answer.size() != 1 && one.answer.size() != one.choices.size())
+    const bool is_list = answer != nullptr && answer->is_array();
+    one.answer = is_list ? texts(t, "answer") : std::vector<std::string>{value<std::string>(t, "answer")};
+    if (is_list && (one.answer.empty() || one.answer.size() != one.choices.size()))
       refuse(answer->source(), fmt::format("`answer` has {} expressions for {} choices", one.answer.size(),
                                            one.choices.size()));
     return one;
@@ -158,7 +171,9 @@ double Lab::points() const {
   return all;
 }
 
-std::vector<Lab> labs(const fs::path& folder) {
+namespace {
+
+std::vector<Lab> all_labs(const fs::path& folder) {
   std::vector<Lab> all;
   const fs::path course = folder.empty() ? course_folder() : folder;
   std::error_code error;
@@ -171,18 +186,29 @@ std::vector<Lab> labs(const fs::path& folder) {
   return all;
 }
 
-namespace {
+void refuse_mistakes(const Lab& lab) {
+  if (const std::vector<std::string> mistakes = mistakes_in(lab); !mistakes.empty())
+    throw Refused(fmt::format("{}: {}", (lab.folder / "lab.toml").string(), fmt::join(mistakes, "\n  ")),
+                  teaching);
+}
 
 Lab as_written(std::int64_t number, const fs::path& folder) {
-  std::vector<Lab> all = labs(folder);
+  std::vector<Lab> all = all_labs(folder);
   const auto found = std::ranges::find(all, number, &Lab::number);
   if (found == all.end())
     throw Refused(fmt::format("there is no lab {}", number),
                   "`psim lab list` shows those that there are; --course names the folder of others");
+  refuse_mistakes(*found);
   return std::move(*found);
 }
 
 }  // namespace
+
+std::vector<Lab> labs(const fs::path& folder) {
+  std::vector<Lab> all = all_labs(folder);
+  for (const Lab& one : all) refuse_mistakes(one);
+  return all;
+}
 
 Drawn draw(const Lab& lab, std::string_view student) {
   Drawn drawn{{"student", std::string(student)}};
@@ -193,6 +219,14 @@ Drawn draw(const Lab& lab, std::string_view student) {
   Stream stream(static_cast<std::uint64_t>(lab.number), fmt::format("lab seed of {}", student));
   drawn["seed"] = fmt::format("{}", 1 + stream.below(999'999));
   return drawn;
+}
+
+std::vector<std::string> scenario_files(const Lab& lab) {
+  std::vector<std::string> files;
+  for (const LabRun& run : lab.runs) {
+    if (std::ranges::count(files, run.scenario) == 0) files.push_back(run.scenario);
+  }
+  return files;
 }
 
 std::string filled(std::string text, const Drawn& drawn) {

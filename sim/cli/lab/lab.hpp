@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/command.hpp"
@@ -28,10 +29,10 @@ struct LabQuestion {
   std::string name, asks;
   bool predict = false;  // it is answered before anything is run, and stays
   // Expressions (model/formula.hpp) over parameters and runs. One: the number, or the number of the right
-  // choice, from 0. One for each choice: those with the least value are right.
+  // choice, from 0. One for each choice: those are right whose value is the least, up to the tolerance.
   std::vector<std::string> answer;
   double tolerance = 0;  // as a share of the answer
-  std::string unit;      // of the answer, such as ms; may be empty
+  std::string unit;      // of the answer, such as ms; "%": the answer is a share, from 0 to 1; may be empty
   std::vector<std::string> choices = {};
   std::vector<std::string> hints = {};  // one after the other
   std::string because;                  // once it is settled
@@ -52,6 +53,8 @@ struct LabDesign {
   std::string score;             // 0 to 1, over parameters and the run `design`
   std::string within;            // what must hold, over the same
   std::int64_t seeds = 3;        // hidden ones
+  // What `psim lab check` shows beside the score of each seed: a name and an expression over the same.
+  std::vector<std::pair<std::string, std::string>> shows;
   double points = 10;
 };
 
@@ -77,6 +80,9 @@ Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student
 // The values of a student's parameters; the same ID has the same ones for ever.
 using Drawn = std::map<std::string, std::string, std::less<>>;
 Drawn draw(const Lab& lab, std::string_view student);
+
+// The scenario files of its runs, each once.
+std::vector<std::string> scenario_files(const Lab& lab);
 
 // `text` with the value of each {name} in its place.
 std::string filled(std::string text, const Drawn& drawn);

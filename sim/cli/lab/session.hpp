@@ -4,10 +4,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/cli/lab/lab.hpp"
 
 namespace psim::cli {
+
+// The ID of a student, in small letters: A1234567 and a1234567 are one student. Nothing where it is none.
+std::optional<std::string> id_in(std::string student);
+// A hash of all in it but "seal". It shows an edit; whoever knows how it is made can make another.
+std::string seal_of(const Json& sealed);
 
 class LabSession {
  public:
@@ -25,36 +31,28 @@ class LabSession {
   std::string course() const { return state_["course"]; }
   // The answer to a question in answers.toml; nothing: it is still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
+  // Names in answers.toml that no question of this lab has.
+  std::vector<std::string> answered_nowhere(const Lab& lab) const;
   // The design's file, as it is; nothing where there is none.
   std::optional<std::string> design(const LabDesign& design) const;
 
   // A prediction: the first answer that was checked.
   std::optional<std::string> locked(const std::string& question) const;
   void lock(const std::string& question, const std::string& answer);
-  // The wrong answers to a question that were checked.
-  std::int64_t misses(const std::string& question) const;
+  // The wrong answers to a question that were checked, one after the other.
+  std::vector<std::string> misses(const std::string& question) const;
   void miss(const std::string& question, const std::string& answer);
-  void solve(const std::string& question);
-  bool is_solved(const std::string& question) const;
 
   const Json& state() const { return state_; }
 
  private:
   LabSession(fs::path folder, Json state, std::map<std::string, std::string> answers)
       : folder_(std::move(folder)), state_(std::move(state)), answers_(std::move(answers)) {}
-  void save() const;
+  void save();
 
   fs::path folder_;
   Json state_;
   std::map<std::string, std::string> answers_;  // by question
 };
-
-// How an answer compares with the right one.
-enum class Mark { right, wrong, unreadable };
-Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right);
-// Whether it is a number, or one of the choices.
-bool is_readable(const LabQuestion& question, const std::string& answer);
-// The right answer as a student would write it.
-std::string answer_text(const LabQuestion& question, const RightAnswer& right);
 
 }  // namespace psim::cli

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <regex>
 #include <sstream>
@@ -22,16 +23,32 @@
 namespace psim::cli {
 namespace {
 
-// `psim WORDS...`, with what it prints in these files. Returns its exit code; 3 after a signal.
-int run_child(std::vector<std::string> words, const fs::path& out, const fs::path& err) {
-  const int status = Child(std::move(words), out, err).wait();
-  return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(our_fault);
-}
+// A run of a lab takes seconds. One that takes all of this would hold up a class.
+constexpr Limits run_limits{.cpu_seconds = 60, .address_space = 4'000'000'000};
+
+bool is_stuck(const Json& run) { return !run["stuck"].empty(); }
 
 std::optional<double> as_number(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+// What psim says of `--set FIELD=VALUE`, with the line of the file in which the field stands.
+std::string with_lines(const std::string& said, const std::string& file,
+                       const std::vector<DesignField>& fields) {
+  static const std::regex place("--> --set:1:[0-9]+\n[ |]*\n1 \\| ([^\n]*)");
+  std::string out;
+  auto rest = said.cbegin();
+  for (std::sregex_iterator one(said.begin(), said.end(), place), end; one != end; ++one) {
+    const auto field = std::ranges::find(fields, one->str(1), &DesignField::set);
+    out.append(rest, (*one)[0].first);
+    out += field == fields.end() ? one->str()
+                                 : std::regex_replace(one->str(), std::regex("--set:1:[0-9]+"),
+                                                      fmt::format("{}:{}", file, field->line));
+    rest = (*one)[0].second;
+  }
+  return out.append(rest, said.cend());
 }
 
 }  // namespace
@@ -57,6 +74,7 @@ std::vector<std::string> names_in(const std::string& expression) {
 LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::string trace)
     : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)), trace_(std::move(trace)) {}
 
+// Throws Refused, with what psim says of the run.
 Json LabSolver::made(const std::string& name, const std::string& scenario,
                      const std::vector<std::string>& sets) {
   const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
@@ -64,12 +82,17 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   write_file(file, filled(read_file(lab_.folder / scenario), drawn_));
   std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
-  if (trace_ != "none")
-    words.insert(words.end(), {"--trace", trace_, "--force", "--out", (folder_ / name).string()});
+  if (trace_ != "none") {
+    fs::remove_all(folder_ / name);
+    words.insert(words.end(), {"--trace", trace_, "--out", (folder_ / name).string()});
+  }
   for (const std::string& set : sets) words.insert(words.end(), {"--set", filled(set, drawn_)});
-  const int code = run_child(std::move(words), out, err);
-  if (code != done && code != answer_is_no)
-    throw Refused(fmt::format("run `{}` of lab {} does not work: {}", name, lab_.number, read_file(err)),
+  const int status = Child(std::move(words), out, err, run_limits).wait();
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    throw Refused(fmt::format("it takes more than {} s of a processor", run_limits.cpu_seconds),
+                  "take fewer nodes or epochs");
+  if (!WIFEXITED(status) || (WEXITSTATUS(status) != done && WEXITSTATUS(status) != answer_is_no))
+    throw Refused(fmt::format("{}({})", read_file(err), how_it_ended(status)),
                   "`psim check` says more of its scenario");
   return Json::parse(read_file(out));
 }
@@ -80,7 +103,12 @@ const Json& LabSolver::run(const std::string& name) {
   if (one == lab_.runs.end())
     throw Refused(fmt::format("lab {} has no run `{}`", lab_.number, name),
                   "lab.toml names its runs in [[run]]");
-  return runs_.emplace(name, made(name, one->scenario, one->sets)).first->second;
+  try {
+    return runs_.emplace(name, made(name, one->scenario, one->sets)).first->second;
+  } catch (const Refused& refusal) {
+    throw Refused(fmt::format("run `{}` of lab {} does not work: {}", name, lab_.number, refusal.what()),
+                  refusal.help);
+  }
 }
 
 std::map<std::string, std::string> LabSolver::digests() {
@@ -89,13 +117,17 @@ std::map<std::string, std::string> LabSolver::digests() {
   return all;
 }
 
-// A parameter, or a path into a run's summary: `bsp.workers.3.clocks`.
+// A parameter, or a path into a run's summary: `bsp.workers.3.clocks`. What a run never got to is no number:
+// its target, or its end where it is stuck.
 double LabSolver::number(const std::string& path) {
   if (const auto parameter = drawn_.find(path); parameter != drawn_.end()) {
     if (const auto found = as_number(parameter->second)) return *found;
     throw Refused(fmt::format("`{}` is {}, which is no number", path, parameter->second),
                   "use it in texts only");
   }
+  if (path.ends_with(".sim_time_s") && path.find('.') == path.rfind('.') && !mutant("stuck-runs-end") &&
+      is_stuck(run(path.substr(0, path.find('.')))))
+    return std::nan("");
   const Json* at = nullptr;
   std::istringstream parts(path);
   for (std::string part; std::getline(parts, part, '.');) {
@@ -103,6 +135,7 @@ double LabSolver::number(const std::string& path) {
       at = &run(part);
       continue;
     }
+    if (at->is_null()) return std::nan("");
     const auto index = as_number(part);
     if (at->is_array() && index && *index < static_cast<double>(at->size()))
       at = &(*at)[static_cast<std::size_t>(*index)];
@@ -127,52 +160,79 @@ double LabSolver::value(const std::string& text) {
 }
 
 RightAnswer LabSolver::right(const LabQuestion& question) {
-  if (question.choices.empty()) return {.number = value(question.answer.front())};
-  if (question.answer.size() == 1) {
-    const double choice = value(question.answer.front());
-    if (!(choice >= 0 && choice < static_cast<double>(question.choices.size())))
-      throw Refused(
-          fmt::format("`{}` of lab {} is {}, which is no choice", question.name, lab_.number, choice),
-          "`answer` gives the number of a choice, from 0");
-    return {.choices = {static_cast<std::size_t>(choice)}};
+  const auto has_none = [&](const std::string& what) {
+    return Refused(
+        fmt::format("question `{}` of lab {} has no right answer: {}", question.name, lab_.number, what),
+        "`psim lab try` shows the answers of a lab before students see it");
+  };
+  if (question.answer.size() == 1 && question.choices.size() != 1) {
+    const double number = value(question.answer.front());
+    if (!std::isfinite(number)) throw has_none(fmt::format("`{}` is {}", question.answer.front(), number));
+    if (question.choices.empty()) return {.number = number};
+    if (!(number >= 0 && number < static_cast<double>(question.choices.size())))
+      throw has_none(fmt::format("there is no choice {} (they count from 0)", number));
+    return {.choices = {static_cast<std::size_t>(number)}};
   }
   std::vector<double> values;
   for (const std::string& one : question.answer) {
     values.push_back(value(one));
     if (std::isnan(values.back())) values.back() = std::numeric_limits<double>::infinity();  // never reached
   }
+  const double least = std::ranges::min(values);
+  if (std::isinf(least)) throw has_none("no choice has a number");
   RightAnswer right;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (mutant("one-least-is-right") && !right.choices.empty()) break;
-    if (values[i] == std::ranges::min(values)) right.choices.push_back(i);
+    if (values[i] <= least + question.tolerance * std::abs(least)) right.choices.push_back(i);
   }
   return right;
 }
 
-double LabSolver::judge(const std::string& design, const std::vector<std::int64_t>& seeds) {
-  const std::vector<std::string> fields = design_sets(*lab_.design, design);
-  const std::string own = drawn_.at("seed");
+double mean_score(const std::vector<Trial>& trials) {
   double sum = 0;
+  for (const Trial& one : trials) sum += one.score;
+  return sum / static_cast<double>(trials.size());
+}
+
+std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector<std::int64_t>& seeds) {
+  const std::vector<DesignField> fields = fields_of(*lab_.design, design);
+  const std::string own = drawn_.at("seed");
+  std::vector<Trial> trials;
   for (const std::int64_t seed : seeds) {
     drawn_["seed"] = fmt::format("{}", seed);
     runs_.clear();  // what a design is compared with has this seed, too
-    runs_.emplace("design", made("design", lab_.design->base, fields));
-    const double score = value(lab_.design->within) != 0 ? value(lab_.design->score) : 0;
-    sum += std::isnan(score) ? 0 : std::clamp(score, 0.0, 1.0);
+    trials.push_back(trial(seed, fields));
   }
   runs_.clear();
   drawn_["seed"] = own;
-  return sum / static_cast<double>(seeds.size());
+  return trials;
+}
+
+Trial LabSolver::trial(std::int64_t seed, const std::vector<DesignField>& fields) {
+  const LabDesign& design = *lab_.design;
+  std::vector<std::string> sets;
+  for (const DesignField& one : fields) sets.push_back(one.set);
+  try {
+    runs_.emplace("design", made("design", design.base, sets));
+  } catch (const Refused& refusal) {
+    throw Refused(with_lines(refusal.what(), design.file, fields), refusal.help);
+  }
+  Trial trial{.seed = seed, .is_stuck = is_stuck(runs_.at("design")), .shown = {}};
+  for (const auto& [name, expression] : design.shows) trial.shown.push_back(value(expression));
+  trial.keeps_limit = value(design.within) != 0;
+  const double score = trial.is_stuck || !trial.keeps_limit ? 0 : value(design.score);
+  trial.score = std::isnan(score) ? 0 : std::clamp(score, 0.0, 1.0);
+  return trial;
 }
 
 namespace {
 
-void add_sets(const LabDesign& design, const toml::table& table, const std::string& path,
-              std::vector<std::string>& sets) {
+void add_fields(const LabDesign& design, const toml::table& table, const std::string& path,
+                std::vector<DesignField>& fields) {
   for (const auto& [key, node] : table) {
     const std::string field = path + std::string(key.str());
     if (node.is_table()) {
-      add_sets(design, *node.as_table(), field + ".", sets);
+      add_fields(design, *node.as_table(), field + ".", fields);
       continue;
     }
     const auto allows = [&field](const std::string& one) {
@@ -184,17 +244,17 @@ void add_sets(const LabDesign& design, const toml::table& table, const std::stri
           fmt::format("a design may set {}", fmt::join(design.may, ", ")));
     std::ostringstream text;
     node.visit([&text](const auto& value) { text << toml::toml_formatter(value); });
-    sets.push_back(field + "=" + text.str());
+    fields.push_back({field + "=" + text.str(), key.source().begin.line});
   }
 }
 
 }  // namespace
 
-std::vector<std::string> design_sets(const LabDesign& design, const std::string& text) {
+std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text) {
   try {
-    std::vector<std::string> sets;
-    add_sets(design, toml::parse(text, design.file), "", sets);
-    return sets;
+    std::vector<DesignField> fields;
+    add_fields(design, toml::parse(text, design.file), "", fields);
+    return fields;
   } catch (const toml::parse_error& error) {
     throw Refused(fmt::format("{}:{}: {}", design.file, error.source().begin.line, error.description()),
                   "it is TOML");

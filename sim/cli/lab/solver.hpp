@@ -10,6 +10,24 @@
 
 namespace psim::cli {
 
+// A field of a design, as --set has it, with its line in the design's file.
+struct DesignField {
+  std::string set;
+  std::uint32_t line = 0;
+};
+// Throws Refused where it is no TOML, or sets something else than it may.
+std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text);
+
+// A design on one seed.
+struct Trial {
+  std::int64_t seed = 0;
+  bool is_stuck = false;      // it never ended
+  bool keeps_limit = false;   // `within` holds
+  double score = 0;           // 0 to 1; 0 where one of these is not so
+  std::vector<double> shown;  // of LabDesign::shows; no number where it has none
+};
+double mean_score(const std::vector<Trial>& trials);
+
 class LabSolver {
  public:
   // `folder`: where its files are written, one run after the other.
@@ -23,11 +41,12 @@ class LabSolver {
   double value(const std::string& expression);
   // Throws Refused.
   RightAnswer right(const LabQuestion& question);
-  // The mean score, from 0 to 1, of the design with this text over `seeds`; 0 where `within` does not hold.
-  double judge(const std::string& design, const std::vector<std::int64_t>& seeds);
+  // The design with this text, on each of `seeds`. Throws Refused, with what is wrong in the design.
+  std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 
  private:
   Json made(const std::string& name, const std::string& scenario, const std::vector<std::string>& sets);
+  Trial trial(std::int64_t seed, const std::vector<DesignField>& fields);
   double number(const std::string& path);
 
   const Lab& lab_;
@@ -39,9 +58,5 @@ class LabSolver {
 
 // The names in an expression that are no functions.
 std::vector<std::string> names_in(const std::string& expression);
-
-// The sets with which a design is laid over its base: one for each of its fields. Throws Refused where it
-// sets something else than it may.
-std::vector<std::string> design_sets(const LabDesign& design, const std::string& text);
 
 }  // namespace psim::cli

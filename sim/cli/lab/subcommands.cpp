@@ -11,11 +11,12 @@ constexpr Subcommand subcommands[] = {
      "  psim lab start 2 --student a1234567                writes lab2/, with numbers of your own\n"
      "  cd lab2 && psim lab check                          locks predictions, compares answers\n"
      "  psim lab status\n"
-     "  psim lab hand-in                                   one file\n",
+     "  psim lab hand-in                                   one file\n"
+     "  psim lab try 7 --course FOLDER                     for teachers: right answers for some made-up IDs\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("words", a.lab.words, "What to do.")
-           ->type_name("list | start NUMBER | check | status | hand-in");
-       app->add_option("--student", a.lab.student, "Your ID: numbers are drawn from it.")->check(not_empty());
+           ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER");
+       app->add_option("--student", a.lab.student, "Your ID: numbers are drawn from it.")->check(not_empty("whose lab is it?"));
        app->add_option("--in", a.lab.folder, "The lab's folder, if it is not this one.")->check(not_empty());
        app->add_option("-o,--out", a.lab.out, "start: the new folder; hand-in: the file.")
            ->check(not_empty());
@@ -37,7 +38,7 @@ constexpr Subcommand subcommands[] = {
        app->add_option("--pass", a.grade.pass, "Per cent of the points for exit code 0.")
            ->check(CLI::Range(0.0, 100.0));
        app->add_option("--secret", a.grade.secret, "What the hidden seeds of designs are drawn from.")
-           ->check(not_empty());
+           ->check(not_empty("a secret has letters"));
        app->add_option("--course", a.grade.course, "A folder of labs, instead of those of psim.")
            ->check(not_empty());
        app->add_option("-j,--jobs", a.grade.jobs, "Hand-ins at once; 0 means one per core.")

@@ -88,6 +88,9 @@ int make_new(const NewCommand& asked) {
     throw Refused(fmt::format("there is no folder {}", folder.string()),
                   "make it first: mkdir -p " + file_word(folder));
   Sketch sketch = asked.sketch;
+  const std::string model = setting_of(sketch, "consistency");
+  if (sketch.contains("staleness") && model != "ssp" && model != "all")
+    throw Refused(fmt::format("--staleness is a bound of ssp, and this is {}", model), "add --consistency ssp");
   if (sketch.empty()) {
     for (const Question& question : questions()) ask(question, sketch);
     say("\n");

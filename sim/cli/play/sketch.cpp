@@ -16,7 +16,7 @@ std::string counted(const std::string& number, const char* one) {
 
 // A field and what it is, in two columns.
 std::string line(const std::string& field, std::string_view what) {
-  return fmt::format("{:<26}# {}\n", field, what);
+  return fmt::format("{:<25} # {}\n", field, what);
 }
 
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }

@@ -18,8 +18,9 @@ void add_run(CLI::App* app, std::string& run) {
 
 void add_window(CLI::App* app, std::optional<double>& from, std::optional<double>& until) {
   app->add_option("--from", from, "The first date, for example 1s; else the run's begin.")
-      ->transform(duration());
-  app->add_option("--until", until, "The last date, for example 2s.")->transform(duration());
+      ->transform(date())
+      ->type_name("DATE");
+  app->add_option("--until", until, "The last date, for example 2s.")->transform(date())->type_name("DATE");
 }
 
 void add_export_options(CLI::App* app, ExportCommand& e) {

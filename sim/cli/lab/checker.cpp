@@ -1,0 +1,191 @@
+#include "sim/cli/lab/checker.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "sim/cli/lab/answer.hpp"
+#include "sim/cli/lab/solver.hpp"
+#include "sim/cli/scratch.hpp"
+#include "sim/cli/see/target.hpp"
+#include "sim/cli/talk.hpp"
+
+namespace psim::cli {
+namespace {
+
+std::string indented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) out += fmt::format("    {}\n", line);
+  return out;
+}
+
+// The score of each seed, with what the lab shows beside it.
+std::string table_of(const LabDesign& design, const std::vector<Trial>& trials) {
+  std::string table = "seed   score";
+  for (const auto& [name, expression] : design.shows) table += "   " + name;
+  for (const Trial& one : trials) {
+    table += fmt::format("\n{:>4}{:>6.0f} %", one.seed, 100 * one.score);
+    for (std::size_t i = 0; i < one.shown.size(); ++i)
+      table +=
+          fmt::format("   {:>{}}", std::isnan(one.shown[i]) ? "never" : fmt::format("{:.4g}", one.shown[i]),
+                      design.shows[i].first.size());
+    if (one.is_stuck) table += "   stuck";
+    else if (!one.keeps_limit) table += fmt::format("   `{}` does not hold", design.within);
+  }
+  return table;
+}
+
+// What is done with a question: its line, and more below it.
+struct Said {
+  std::string line, more;
+  bool is_settled = false;
+};
+
+// Checks answers one after the other, predictions before what a run would show.
+class Checker {
+ public:
+  Checker(const Lab& lab, LabSession& session)
+      : lab_(lab),
+        session_(session),
+        drawn_(draw(lab, session.student())),
+        runs_(session.folder() / "runs"),
+        solver_(lab, drawn_, (fs::create_directories(runs_), runs_), "events") {}
+
+  int check() {
+    lock_predictions();
+    std::size_t right = 0;
+    for (const LabQuestion& question : lab_.questions) {
+      const Said said = check(question);
+      fmt::print("{:<24}{}\n{}", question.name, said.line, indented(said.more));
+      right += said.is_settled ? 1 : 0;
+    }
+    if (lab_.design) check_design();
+    warn();
+    const bool all = right == lab_.questions.size();
+    fmt::print("\n{} of {} are settled; next: {}\n", right, lab_.questions.size(),
+               all ? "psim lab hand-in" : "answer the others in answers.toml, then psim lab check");
+    return all ? done : answer_is_no;
+  }
+
+ private:
+  // Before any run that would show what is right.
+  void lock_predictions() {
+    for (const LabQuestion& question : lab_.questions) {
+      if (!question.predict || session_.locked(question.name)) continue;
+      const auto answer = session_.answer(question);
+      if (answer && is_readable(question, *answer)) session_.lock(question.name, *answer);
+      else open_.push_back(question.name);
+    }
+  }
+
+  Said check(const LabQuestion& question) {
+    const auto answer = question.predict ? session_.locked(question.name) : session_.answer(question);
+    if (!answer) return {question.predict && session_.answer(question) ? unreadable(question) : "open", {}};
+    if (!open_.empty())
+      return {question.predict ? fmt::format("locked: {}; it is compared when all predictions are made",
+                                             as_read(question, *answer))
+                               : fmt::format("first predict {}", fmt::join(open_, ", ")),
+              {}};
+    const RightAnswer right = solver_.right(question);
+    const Mark mark = mark_of(question, *answer, right);
+    if (mark == Mark::unreadable) return {unreadable(question), {}};
+    if (question.predict) return settle(question, *answer, right, mark);
+    if (mark == Mark::right) return {"right", filled(question.because, drawn_), true};
+    return miss(question, *answer);
+  }
+
+  static std::string unreadable(const LabQuestion& question) {
+    return fmt::format("cannot be read: write {}", form_of(question));
+  }
+
+  // A prediction is over once it is compared, right or not.
+  Said settle(const LabQuestion& question, const std::string& answer, const RightAnswer& right, Mark mark) {
+    const auto now = session_.answer(question);
+    const std::string counts = as_read(question, answer),
+                      stays = now && *now != answer
+                                  ? fmt::format(" (your first prediction counts: {})", counts)
+                                  : "";
+    if (mark == Mark::right)
+      return {fmt::format("as you predicted: it is {}{}", answer_text(question, right), stays),
+              filled(question.because, drawn_), true};
+    return {fmt::format("you predicted {}; it is {}{}", counts, answer_text(question, right), stays),
+            filled(question.because, drawn_) + "\n" + why(question), true};
+  }
+
+  // Each wrong answer shows a hint more.
+  Said miss(const LabQuestion& question, const std::string& answer) {
+    session_.miss(question.name, answer);
+    const std::size_t misses = session_.misses(question.name).size();
+    std::string more;
+    for (std::size_t i = 0; i < std::min(misses, question.hints.size()); ++i)
+      more += fmt::format("hint {}: {}\n", i + 1, filled(question.hints[i], drawn_));
+    return {fmt::format("not right: {}", as_read(question, answer)), more + why(question)};
+  }
+
+  // What the run says of itself.
+  std::string why(const LabQuestion& question) {
+    if (question.look.empty()) return {};
+    solver_.run(question.look);
+    const fs::path run = session_.folder() / "runs" / question.look;
+    return fmt::format("to see why: psim why {}\n", file_word(fs::relative(run, session_.folder())));
+  }
+
+  // Its runs are nowhere to be seen: one of them is the design that it is compared with.
+  void check_design() {
+    const LabDesign& design = *lab_.design;
+    const auto text = session_.design(design);
+    if (!text || text->empty()) {
+      fmt::print("{:<24}open\n", design.file);
+      return;
+    }
+    const ScratchFolder scratch("psim-lab");
+    LabSolver solver(lab_, drawn_, scratch.path());
+    std::vector<std::int64_t> seeds(static_cast<std::size_t>(design.seeds));
+    std::iota(seeds.begin(), seeds.end(), 1);
+    try {
+      const std::vector<Trial> trials = solver.judge(*text, seeds);
+      fmt::print("{:<24}{:.0f} % of the way, over seeds 1 to {} (it is judged on others)\n{}", design.file,
+                 100 * mean_score(trials), design.seeds, indented(table_of(design, trials)));
+    } catch (const Refused& refusal) {
+      fmt::print("{:<24}counts nothing as it is\n{}", design.file, indented(refusal.what()));
+    }
+  }
+
+  // Slips that no answer shows.
+  void warn() const {
+    if (const auto names = session_.answered_nowhere(lab_); !names.empty())
+      fmt::print("\nanswers.toml has {}, which this lab does not ask\n", fmt::join(names, ", "));
+    for (const std::string& file : changed_files(lab_, session_))
+      fmt::print("\n{} is not as it was given out: try changes with --set, or in a copy\n", file);
+  }
+
+  const Lab& lab_;
+  LabSession& session_;
+  Drawn drawn_;
+  fs::path runs_;
+  LabSolver solver_;
+  std::vector<std::string> open_;  // predictions
+};
+
+}  // namespace
+
+int check_answers(const Lab& lab, LabSession& session) { return Checker(lab, session).check(); }
+
+std::vector<std::string> changed_files(const Lab& lab, const LabSession& session) {
+  const Drawn drawn = draw(lab, session.student());
+  std::vector<std::string> changed;
+  std::error_code error;
+  for (const std::string& name : scenario_files(lab)) {
+    const fs::path file = session.folder() / name;
+    if (!fs::is_regular_file(file, error) || read_file(file) != filled(read_file(lab.folder / name), drawn))
+      changed.push_back(name);
+  }
+  return changed;
+}
+
+}  // namespace psim::cli
