@@ -151,6 +151,8 @@ class Closings final : public Check {
 };
 
 // Copies that a worker keeps. Answers are judged by `reads`.
+// A worker takes the first answer to its last pull, in the epoch in which it last sent that pull, and no
+// other. A replaced owner may answer an old pull much later.
 class Copies final : public Check {
  public:
   explicit Copies(const Evidence& evidence)
@@ -161,14 +163,13 @@ class Copies final : public Check {
 
   void on(const Row& row) override {
     decisions_.on(row);
-    if (row.is("sent", "weights") && facts_.is_worker(row.peer)) {
-      sent_[{row.shard, row.peer}][row.pull] = slowest(row);
+    if (row.is("sent", "pull") && facts_.is_worker(row.node)) {
+      Request& asked = copies_[row.node][row.shard].asked;
+      asked = std::max(asked, Request{row.pull, row.epoch});
+    } else if (row.is("sent", "weights") && facts_.is_worker(row.peer)) {
+      sent_[row.number] = slowest(row);
     } else if (row.is("received", "weights") && facts_.is_worker(row.node)) {
-      auto& answers = sent_[{row.shard, row.node}];
-      const auto answer = answers.find(row.pull);
-      if (answer == answers.end()) return;
-      copies_[row.node][row.shard] = answer->second;
-      answers.erase(answers.begin(), answer);
+      receives(row);
     } else if (row.is("sent", "join")) {
       copies_.erase(row.node);
     } else if (row.is_step() && row.is("ended") && !history_.any_set_back()) {
@@ -188,20 +189,34 @@ class Copies final : public Check {
     }
     return least.value_or(row.clock);
   }
+  void receives(const Row& row) {
+    const auto answer = sent_.extract(row.sent);
+    Copy& copy = copies_[row.node][row.shard];
+    const Request answered{row.pull, row.epoch};
+    if (!answer || answered != copy.asked || answered == copy.taken) return;
+    copy.taken = answered;
+    copy.clock = answer.mapped();
+  }
   void computed(const Row& row) {
-    for (const auto& [shard, clock] : copies_[row.node]) {
+    for (const auto& [shard, copy] : copies_[row.node]) {
+      if (!copy.clock) continue;
       examined();
       const std::int64_t needed = row.clock - facts_.bound_at(row.clock, shard).value_or(row.clock);
-      if (clock < needed)
+      if (*copy.clock < needed)
         violated(row, "{} computes clock {} on a copy of shard {} with pushes up to clock {}, not {}",
-                 name(row.node), row.clock, shard, clock, needed);
+                 name(row.node), row.clock, shard, *copy.clock, needed);
     }
   }
 
+  using Request = std::pair<std::int64_t, std::int64_t>;  // a pull's number, and the epoch that it is sent in
+  struct Copy {
+    Request asked = {-1, -1}, taken = {-1, -1};  // the last one; the one whose answer this is
+    std::optional<std::int64_t> clock = {};      // none: no copy
+  };
+
   Decisions decisions_;
-  // By shard and worker: of each answer that is on its way.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::int64_t, std::int64_t>> sent_;
-  std::map<std::uint32_t, std::map<std::uint32_t, std::int64_t>> copies_;  // by worker and shard
+  std::map<std::int64_t, std::int64_t> sent_;                      // clocks, by answer that is on its way
+  std::map<std::uint32_t, std::map<std::uint32_t, Copy>> copies_;  // by worker and shard
 };
 
 class LocalTime final : public Check {

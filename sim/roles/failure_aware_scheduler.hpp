@@ -79,7 +79,8 @@ class FailureAwareScheduler {
   std::optional<SlowNodes> slow_;
   std::size_t spares_used_ = 0;
   std::set<NodeId> unwanted_;  // slow workers that are to leave
-  std::vector<NodeId> goals_;  // by shard: where the last view that was recorded has it, or sends it
+  // By shard: where the last view that was recorded has it, or sends it, whichever scheduler's it was.
+  std::vector<NodeId>& goals_ = job_.state.goals;
 };
 
 }  // namespace psim

@@ -45,6 +45,9 @@ struct JobState {
   std::shared_ptr<const Layout> layout;
   std::vector<std::shared_ptr<const Layout>> layouts_before;
   void hear(const View& view);
+  // By shard of all jobs, in the first job: where the last view that was recorded has it, or sends it. A
+  // scheduler that comes back may not know that view, and its first view differs from it all the same.
+  std::vector<NodeId> goals;
 
   // By shard: what its last owner had when it went down, or gave the shard up.
   struct Last {

@@ -30,9 +30,7 @@ void StepContext::wait_for_batches() {
 
 void StepContext::prepare() {
   if (const std::optional<Seconds>& time = job.plan.scenario.training.local_time)
-    source.fit(steps_that_fit(
-        time->value - update_flops() * job.slowness.of_step(index, number) / Processor::speed(),
-        seconds_of_local_step()));
+    source.fit(steps_that_fit(time->value - seconds_beside_local_steps(), seconds_of_local_step()));
   wait_for_batches();
   batch_size = source.batch_size();
   processor.start_timer();
@@ -85,10 +83,16 @@ double StepContext::update_flops() const {
   return times * scenario.cluster.worker.flops_per_value * static_cast<double>(job.plan.keys.parameters);
 }
 
+// Devices that keep the weights copy them from the host and back only once.
+double StepContext::seconds_beside_local_steps() const {
+  return update_flops() * job.slowness.of_step(index, number) / Processor::speed() +
+         all_copies(job, job.plan.keys.parameters, 0);
+}
+
 double StepContext::seconds_of_local_step() const {
   const double flops = flops_of_samples() / static_cast<double>(source.local_steps_of(number));
   return flops * job.slowness.of_step(index, number) / Processor::speed() +
-         all_copies(job, job.plan.keys.parameters, 1);
+         all_copies(job, job.plan.keys.parameters, 1) - all_copies(job, job.plan.keys.parameters, 0);
 }
 
 double StepContext::copy_seconds() const {

@@ -48,7 +48,9 @@ struct StepContext {
   double flops_of_step() const;
   // Of an update on the worker, without slowness.
   double update_flops() const;
-  // Of one local step of the step in hand, on the machine as it is now.
+  // On the machine as it is now: of what the step in hand does once, however many local steps it has, and of
+  // each of these.
+  double seconds_beside_local_steps() const;
   double seconds_of_local_step() const;
   // Of all copies between host and devices, both ways: of the step in hand, and of these shards in one local
   // step.
