@@ -175,8 +175,9 @@ class Fuzzer {
     if (!verdict.detail.empty())
       text += fmt::format("# {}\n", verdict.detail.substr(0, verdict.detail.find('\n')));
     const std::string base = command_.base.empty() ? "" : " --base " + file_word(command_.base);
-    text += fmt::format("# psim run {}; drawn by psim fuzz --seed {} --first {} --runs 1{}\n{}",
-                        file.string(), command_.seed, run, base, to_toml(least));
+    text +=
+        fmt::format("# PSIM_INVARIANTS=1 psim run {}; drawn by psim fuzz --seed {} --first {} --runs 1{}\n{}",
+                    file.string(), command_.seed, run, base, to_toml(least));
     const std::scoped_lock lock(mutex_);
     fs::create_directories(command_.out);
     write_file(file, text);

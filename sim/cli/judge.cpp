@@ -64,6 +64,12 @@ bool disk_is_full(const std::string& text, const fs::path& folder) {
          text.find(std::strerror(ENOSPC)) != std::string::npos || fs::space(folder).available < too_little;
 }
 
+// What a process said from its error on. Notes on the scenario come before that, and are no reason to end.
+std::string from_error(const std::string& text) {
+  const std::size_t before = text.starts_with("error") ? std::string::npos : text.find("\nerror");
+  return before == std::string::npos ? text : text.substr(before + 1);
+}
+
 // Of a process that should have ended with 0 or 1. Throws std::filesystem::filesystem_error when the disk is
 // full.
 std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, double limit) {
@@ -76,7 +82,8 @@ std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, d
   const std::string text = read_file(log);
   if (disk_is_full(text, log.parent_path()))
     throw fs::filesystem_error("write", log.parent_path(), std::error_code(ENOSPC, std::generic_category()));
-  return failed(fmt::format("exit code {}: {}", WEXITSTATUS(*status), without_numbers(text)), text);
+  const std::string error = from_error(text);
+  return failed(fmt::format("exit code {}: {}", WEXITSTATUS(*status), without_numbers(error)), error);
 }
 
 // The first check that `psim verify` found violated.

@@ -89,15 +89,12 @@ ReplicatedLog::Deliveries ReplicatedLog::append_push(bool updates) {
   return out;
 }
 
-// This update may leave the last push behind; then that is logged only as left.
+// The last push may be in this update, be left by it, or be dropped. It is logged in any case: a replica
+// counts what has arrived as its owner does.
 ReplicatedLog::Deliveries ReplicatedLog::append_update(const std::vector<Push>& pushes,
                                                        const std::vector<Push>& waiting,
                                                        const std::function<LogEntry::Sum()>& sum) {
   if (has_pushes()) {
-    const auto has_last = [this](const std::vector<Push>& all) {
-      return std::ranges::find(all, next_.push->id(), &Push::id) != all.end();
-    };
-    if (next_.push && !has_last(pushes) && !has_last(waiting)) next_.push.reset();
     for (const Push& push : waiting) next_.left.push_back(push.id());
     return append_push(true);
   }

@@ -91,6 +91,20 @@ TEST_CASE("a push is committed when every replica has its entry", "[log]") {
   CHECK(log.committed(1) == 1);
 }
 
+TEST_CASE("a push that is dropped as it makes an update is in the log", "[log]") {
+  ReplicatedLog log = owner({a}, {.copies = 1, .when = ReplicateWhen::every_push});
+  const Push chosen{.worker = first_worker}, late{.worker = first_worker + 1};
+  log.next().push = late;
+  log.next().drops_push = true;
+  const ReplicatedLog::Deliveries sent = log.append_update({chosen}, {}, {});
+  const SharedEntry logged = std::get<Replicate>(sent.at(0).what).entry;
+  CHECK(logged->updates);
+  CHECK(logged->drops_push);
+  CHECK((logged->push && logged->push->id() == late.id()));
+  log.confirm(a, 1, 0);
+  CHECK(log.committed(1) == 1);
+}
+
 TEST_CASE("a worker's answer waits for its own last entry, or the last update, less the window", "[log]") {
   for (const bool shows_updates : {false, true}) {
     for (const std::int64_t window : {0, 1}) {

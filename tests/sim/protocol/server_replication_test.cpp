@@ -216,6 +216,24 @@ TEST_CASE("a replica counts a push that waits while a later one is dropped", "[p
   }
 }
 
+TEST_CASE("a replica counts a push that has waited and is dropped after a later one", "[protocol]") {
+  Cluster cluster({.model = "bsp"}, {.when = ReplicateWhen::every_push}, 2);
+  cluster.settle();
+  cluster.push(0, 1.0);
+  cluster.versions[0] = 5;
+  cluster.push(0, 1.0);  // of no version that this shard has
+  cluster.versions[0] = 0;
+  cluster.push(0, 2.0);  // takes the place of the first one
+  cluster.push(1, 1.0);
+  cluster.settle();
+  for (const NodeId node : {owner, first_replica}) {
+    const WorkerClocks::Worker& worker = cluster.at(node).state().workers[0];
+    CHECK(cluster.at(node).version() == 1);
+    CHECK(worker.arrived == 3);
+    CHECK(worker.applied == 3);
+  }
+}
+
 TEST_CASE("an answer does not wait for a copy that has lost its state", "[protocol]") {
   Cluster cluster({.model = "bsp"}, {}, 1);
   cluster.settle();
