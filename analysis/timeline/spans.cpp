@@ -41,6 +41,32 @@ class Released {
   std::map<std::int64_t, std::uint32_t> behind_;  // by message
 };
 
+// The server that a pull was sent to first, where that is down when another one answers.
+class Replaced {
+ public:
+  void on(const Row& row, const std::vector<std::optional<double>>& down_since) {
+    if (row.is("sent", "pull")) first_.try_emplace({row.node, row.shard, row.pull}, row.peer);
+    if (row.is("sent", "join"))  // a worker that comes again counts its pulls afresh
+      std::erase_if(first_, [&](const auto& one) { return std::get<0>(one.first) == row.node; });
+    if (!row.is("sent", "weights")) return;
+    const auto first = first_.find({row.peer, row.shard, row.pull});
+    if (first == first_.end()) return;
+    if (first->second != row.node && down_since[first->second] && !mutant("waits-for-no-crashed-server"))
+      lost_[row.number] = first->second;
+    first_.erase(first);
+  }
+  // Nothing: `message` came from the server that was asked.
+  std::optional<std::uint32_t> before(std::int64_t message) const {
+    const auto found = lost_.find(message);
+    return found == lost_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::uint32_t>
+      first_;                                   // by worker, shard and pull
+  std::map<std::int64_t, std::uint32_t> lost_;  // by message that another server sent
+};
+
 class Builder {
  public:
   explicit Builder(const RunRecord& run)
@@ -71,6 +97,7 @@ class Builder {
     days_.on(row);
     service_.on(row);
     released_.on(row);
+    replaced_.on(row, down_since_);
     if (row.is("begun") && row.is_step()) clock_[row.node] = row.clock;
     if (row.is("wait")) on_wait(row);
     if (row.is("sent")) on_sent(row);
@@ -98,7 +125,7 @@ class Builder {
     if (!run_.facts.is_worker(row.node)) return;
     days_.mark(run_.facts.worker(row.node), row.at);
     std::vector<Span>& spans = line_.lanes[row.node].spans;
-    const std::uint32_t whom = released_.behind(row.sent, row.peer);
+    const std::uint32_t whom = replaced_.before(row.sent).value_or(released_.behind(row.sent, row.peer));
     std::size_t first = spans.size();
     while (first > 0 && spans[first - 1].end > row.since) --first;
     if (first < spans.size() && spans[first].begin < row.since) {
@@ -166,6 +193,7 @@ class Builder {
   Days days_;
   Service service_;
   Released released_;
+  Replaced replaced_;
   std::vector<std::int64_t> clock_;                // by node: that a worker has begun last
   std::vector<std::optional<double>> down_since_;  // by node; of workers Days knows it
   std::vector<bool> seen_;                         // by node: it has sent something

@@ -27,8 +27,9 @@ struct Span {
   double begin = 0, end = 0;
   Use use = Use::wait;
   // Of a wait, and of the network in it: the worker whose push (or other message) made a server answer, if
-  // the server had made it wait; else the sender of the message that ended it. Of a service: the sender.
-  // Else the node itself.
+  // the server had made it wait; else the sender of the message that ended it. Where a server is down, and
+  // another one answers a pull in its place: the one that is down. Of a service: the sender. Else the node
+  // itself.
   std::uint32_t for_node = 0;
   std::int64_t clock = 0;     // that the worker is in, or waits to start; of a service: of the message
   std::int64_t message = -1;  // that ended the wait, or is worked on: its number in `sent`; none: -1

@@ -69,8 +69,8 @@ std::vector<Grade> grades_of(const GradeCommand& command) {
   return grades;
 }
 
-// Whether something is right in `other` that is not in `one`, of the same lab. One that was edited has nothing
-// that is right.
+// Whether something is right in `other` that is not in `one`, of the same lab. One that was edited has
+// nothing that is right.
 bool knows_less(const Grade& one, const Grade& other) {
   for (std::size_t i = 0; i < other.items.size(); ++i) {
     const bool knows = i < one.items.size() && one.items[i].points >= one.items[i].possible;

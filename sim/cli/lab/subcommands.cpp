@@ -12,11 +12,13 @@ constexpr Subcommand subcommands[] = {
      "  cd lab2 && psim lab check                          locks predictions, compares answers\n"
      "  psim lab status\n"
      "  psim lab hand-in                                   one file\n"
-     "  psim lab try 7 --course FOLDER                     for teachers: right answers for some made-up IDs\n",
+     "  psim lab try 7 --course FOLDER                     for teachers: right answers for some made-up "
+     "IDs\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("words", a.lab.words, "What to do.")
            ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER");
-       app->add_option("--student", a.lab.student, "Your ID: numbers are drawn from it.")->check(not_empty("whose lab is it?"));
+       app->add_option("--student", a.lab.student, "Your ID: numbers are drawn from it.")
+           ->check(not_empty("whose lab is it?"));
        app->add_option("--in", a.lab.folder, "The lab's folder, if it is not this one.")->check(not_empty());
        app->add_option("-o,--out", a.lab.out, "start: the new folder; hand-in: the file.")
            ->check(not_empty());

@@ -90,7 +90,8 @@ int make_new(const NewCommand& asked) {
   Sketch sketch = asked.sketch;
   const std::string model = setting_of(sketch, "consistency");
   if (sketch.contains("staleness") && model != "ssp" && model != "all")
-    throw Refused(fmt::format("--staleness is a bound of ssp, and this is {}", model), "add --consistency ssp");
+    throw Refused(fmt::format("--staleness is a bound of ssp, and this is {}", model),
+                  "add --consistency ssp");
   if (sketch.empty()) {
     for (const Question& question : questions()) ask(question, sketch);
     say("\n");

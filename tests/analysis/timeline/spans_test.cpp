@@ -79,6 +79,26 @@ TEST_CASE("a fast worker waits for the slow one", "[timeline]") {
   CHECK(line.shades[0].text == "straggler: 3 times slower");
 }
 
+TEST_CASE("while a server is down, workers wait for it, and not for each other", "[timeline]") {
+  const Timeline line = timeline_of_toml(R"(model = {kind = "phantom", parameters = 10}
+training = {batch_size = 1, steps = 20}
+cluster = {workers = 2, servers = 2}
+compute = {time = "10ms"}
+recovery = {heartbeat = "10ms", timeout = "40ms"}
+replication = {copies = 1}
+fault = [{kind = "crash", nodes = ["server 1"], at = "55ms"}]
+)");
+  for (const std::size_t worker : {3, 4}) {
+    double server = 0, others = 0;
+    for (const Span& span : line.lanes[worker].spans) {
+      if (span.use == Use::wait) (span.for_node == 2 ? server : others) += span.end - span.begin;
+    }
+    CAPTURE(line.lanes[worker].name, server, others);
+    CHECK(server > 0.02);
+    CHECK(others < 0.01);
+  }
+}
+
 TEST_CASE("of a wait, messages on their way are network", "[timeline]") {
   // 40 bytes at 10 B/s take 4 s each way; a pull and a push of one worker.
   const Timeline line = timeline_of_toml(R"(model = {kind = "phantom", parameters = 10}
