@@ -105,12 +105,21 @@ class Closings final : public Check {
 
   void begins(const Row& row) { open_[{row.shard, row.node}] = {.since = row.at, .promoted = row.at}; }
 
-  // A push that overtakes the one before it counts from when that is here.
+  // A push that overtakes the one before it counts from when that is here. A push that came with the shard
+  // holds up no other when it comes again.
   void arrives(const Row& row) {
     auto& of_worker = arrivals_[{row.shard, row.node, row.peer}];
-    if (!of_worker.try_emplace(row.push, row.at).second) return;
+    if (!of_worker.try_emplace(row.push, row.at).second || row.push < pushes_here(row)) return;
     for (auto later = of_worker.upper_bound(row.push); later != of_worker.end(); ++later)
       later->second = std::max(later->second, row.at);
+  }
+
+  // So many of the worker's first pushes count as arrived, also those that came with the shard.
+  std::int64_t pushes_here(const Row& row) const {
+    const Ownership* owner = history_.find(row.shard, row.node);
+    if (owner == nullptr) return 0;
+    const Count& count = owner->workers[worker(row.peer)];
+    return std::max(count.counted(), count.arrived);
   }
 
   void closes(const Row& row) {

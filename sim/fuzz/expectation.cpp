@@ -1,7 +1,9 @@
 #include "sim/fuzz/expectation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string_view>
 
 namespace psim::fuzz {
 namespace {
@@ -10,6 +12,7 @@ using Nodes = std::vector<std::uint32_t>;
 
 constexpr double seldom = 0.3;        // a message that is lost so often comes through soon ...
 constexpr double many_attempts = 30;  // ... and one of so many does
+constexpr double rarely = 1e-4;       // of silences, one that is long enough for a suspicion
 
 // Whether a later fault, at a date, takes back what `fault` does to all its nodes.
 bool is_undone(const Scenario& scenario, const FaultSpec& fault) {
@@ -34,22 +37,45 @@ bool passes_by(const Scenario& scenario, const FaultSpec& fault) {
   return !kind.cuts || is_undone(scenario, fault);
 }
 
-// What is lost for ever can be lived with if patience has room for many repetitions.
-bool comes_through(const Scenario& scenario) {
+// The part of all messages, or of those of one kind, that is not lost for ever.
+double arriving(const Scenario& scenario, std::string_view message = {}) {
   double arrives = 1;
   for (const FaultSpec& fault : scenario.faults) {
-    if (fault.kind->drops && !fault.until && !fault.lasts) arrives *= 1 - fault.probability;
+    const std::vector<std::string>& kinds = fault.messages;
+    const bool is_meant =
+        message.empty() || kinds.empty() || std::ranges::find(kinds, message) != kinds.end();
+    if (fault.kind->drops && is_meant && !fault.until && !fault.lasts) arrives *= 1 - fault.probability;
   }
+  return arrives;
+}
+
+// What is lost for ever can be lived with if patience has room for many repetitions.
+bool comes_through(const Scenario& scenario) {
+  const double arrives = arriving(scenario);
   const RecoverySpec& recovery = scenario.recovery;
   return arrives == 1 ||
          (arrives >= 1 - seldom && recovery.patience.value >= many_attempts * recovery.longest_retry.value);
+}
+
+// A server whose heartbeats are lost for ever is suspected again and again, though it is alive. Its shards
+// begin anew if nobody else has them, and luck decides whether a training comes to its end in between.
+bool begins_anew(const Scenario& scenario) {
+  const RecoverySpec& recovery = scenario.recovery;
+  const bool moves = scenario.architecture.has_servers() && scenario.cluster.servers > 1 &&
+                     recovery.servers == LostServers::neighbour;
+  const bool is_kept = scenario.replication.copies > 0 || scenario.snapshot.every;
+  const double lost = 1 - arriving(scenario, "heartbeat");
+  if (!moves || is_kept || lost <= 0) return false;
+  // By how many lost ones phi-accrual suspects a server depends on the gaps before.
+  if (recovery.detector != DetectorKind::timeout) return true;
+  return std::pow(lost, std::floor(recovery.timeout.value / recovery.heartbeat.value)) > rarely;
 }
 
 }  // namespace
 
 bool must_end(const Scenario& scenario) {
   if (!scenario.may_fail()) return true;
-  if (scenario.recovery.retry_limit > 0 || !comes_through(scenario)) return false;
+  if (scenario.recovery.retry_limit > 0 || !comes_through(scenario) || begins_anew(scenario)) return false;
   std::set<std::uint32_t> gone;
   for (const FaultSpec& fault : scenario.faults) {
     if (!passes_by(scenario, fault)) return false;

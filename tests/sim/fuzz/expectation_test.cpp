@@ -13,6 +13,7 @@ Scenario with(std::vector<FaultSpec> faults) {
   scenario.cluster.workers = 2;
   scenario.cluster.servers = 2;
   scenario.recovery.enabled = true;
+  scenario.recovery.timeout.value = 10 * scenario.recovery.heartbeat.value;
   scenario.recovery.patience.value = 10;
   scenario.recovery.longest_retry.value = 0.3;
   scenario.faults = std::move(faults);
@@ -56,6 +57,27 @@ TEST_CASE("messages that are lost for ever need patience for many repetitions", 
   CHECK_FALSE(fuzz::must_end(with({passing})));
   passing.until = at(1);
   CHECK(fuzz::must_end(with({passing})));
+}
+
+TEST_CASE("a server that is suspected again and again needs a copy of its shards", "[fuzz]") {
+  Scenario scenario = with({{.kind = "drop", .probability = 0.3}});
+  scenario.recovery.timeout.value = 6 * scenario.recovery.heartbeat.value;
+  CHECK_FALSE(fuzz::must_end(scenario));
+  const auto ends = [&](const auto& change) {
+    Scenario other = scenario;
+    change(other);
+    return fuzz::must_end(other);
+  };
+  CHECK(ends([](Scenario& one) { one.replication.copies = 1; }));
+  CHECK(ends([](Scenario& one) { one.cluster.servers = 1; }));
+  CHECK(ends([](Scenario& one) { one.recovery.servers = LostServers::wait; }));
+  CHECK(ends([](Scenario& one) { one.faults[0].messages = {"push"}; }));
+  CHECK(ends([](Scenario& one) { one.faults[0].probability = 0.05; }));
+  CHECK_FALSE(ends([](Scenario& one) { one.faults[0].messages = {"push", "heartbeat"}; }));
+  CHECK_FALSE(ends([](Scenario& one) {
+    one.recovery.timeout.value = 10;
+    one.recovery.detector = DetectorKind::phi_accrual;
+  }));
 }
 
 TEST_CASE("what a condition brings may never come", "[fuzz]") {
