@@ -96,6 +96,10 @@ TEST_CASE("labs: wrong answers are counted, and shown", "[lab]") {
 
 TEST_CASE("labs: a design is judged seed by seed, within bounds", "[lab]") {
   Student student(6, "a1");
+  write(student.folder() / "design.toml", "[cluster]\nservers = 2\n");
+  CHECK(student.check().out.find("design.toml             first predict what_helps_most") !=
+        std::string::npos);
+  student.answer("what_helps_most", "asp");
   const auto says = [&](const std::string& design, const std::vector<std::string>& parts) {
     write(student.folder() / "design.toml", design);
     const Outcome check = student.check();
@@ -105,10 +109,14 @@ TEST_CASE("labs: a design is judged seed by seed, within bounds", "[lab]") {
   const std::string good =
       "[consistency]\nmodel = \"asp\"\n[training]\nlearning_rate = 0.5\n[cluster]\nservers = 3\n";
   says(good, {"100 % of the way, over seeds 1 to 3", "seed   score   seconds   cents   cents at most"});
-  says("[training]\nlearning_rate = 0.0001\n", {"0 % of the way", "never", "does not hold"});
+  says("[training]\nlearning_rate = 0.0001\n",
+       {"design.toml             0 % of the way", "never", "does not hold"});
   says("[training]\nbatch_size = -1\n", {"counts nothing as it is", "design.toml:2"});
   says("[training]\nsteps = 3\n", {"design.toml:2: `training.steps` is not yours to set"});
   says("[cluster]\nservers = 4096\n", {"counts nothing as it is"});
+  says("[consistency]\nmodel = \"asp\"\n[training]\nlearning_rate = 0.5\n[cluster]\nservers = 6\n",
+       {"design.toml             0 % of the way", "does not hold"});                     // fast, and too dear
+  says("[training]\noptimizer = \"{seed}\"\n", {"`training.optimizer` is \"{seed}\""});  // and shows none
   CHECK_FALSE(fs::exists(student.folder() / "runs" / "reference"));  // our design is nobody's to copy
   const Json grade = graded(student.hand_in());
   CHECK(grade["items"].back()["points"] == 0);

@@ -200,6 +200,10 @@ TEST_CASE("labs: predictions come first, and stay", "[lab]") {
   CHECK(student.check().out.find("(your first prediction counts: 1)") != std::string::npos);
   const Json grade = graded(student.hand_in());
   CHECK(grade["items"][0]["points"] == 0.5);  // made, and wrong
+  const std::string told = student.check().out, is = "you predicted 1; it is ";
+  student.answer("how_much_slower", std::stod(told.substr(told.find(is) + is.size())));
+  student.check();  // what is right now was not predicted
+  CHECK(graded(student.hand_in())["items"][0]["points"] == 0.5);
 }
 
 TEST_CASE("labs: wrong answers get one hint after the other", "[lab]") {
@@ -244,7 +248,12 @@ TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab]") {
   const Outcome both = psim::test::psim({"grade", two.hand_in().string(), copy.string()});
   CHECK(both.code == 1);
   CHECK(both.out.find("its answers are those of two") != std::string::npos);
-  // Nobody is reported for knowing as little as another one.
+  const std::string again = two.hand_in().string();
+  CHECK(psim::test::psim({"grade", again, again}).out.find("has handed in") != std::string::npos);
+  Student first(1, "two");
+  const Outcome labs = psim::test::psim({"grade", again, first.hand_in().string()});
+  CHECK(labs.out.find("has handed in") == std::string::npos);
+  // Nobody is reported for knowing as little as another one, nor for a good guess.
   Student x(2, "x"), y(2, "y");
   const Outcome unanswered = psim::test::psim({"grade", x.hand_in().string(), y.hand_in().string()});
   CHECK(unanswered.out.find("its answers") == std::string::npos);
@@ -295,7 +304,7 @@ TEST_CASE("labs: nonsense is refused", "[lab]") {
     const Outcome outcome = psim::test::psim({"grade", "hand.json"}, folder.path());
     CHECK(outcome.code == 1);
     CHECK(outcome.out.find("is no hand-in") != std::string::npos);
-    CHECK(outcome.out.find("-          -        -  hand.json") != std::string::npos);  // nobody's
+    CHECK(outcome.out.find("-          -          -  hand.json") != std::string::npos);  // nobody's
   }
   says({"grade", "a.json", "b.json"}, "there is no file a.json, b.json");
   says({"grade"}, "psim grade needs hand-ins");

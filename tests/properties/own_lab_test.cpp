@@ -169,3 +169,67 @@ TEST_CASE("labs: what cannot be graded is refused in lab.toml", "[lab]") {
   const Outcome outcome = psim::test::psim({"lab", "list", "--course", "."}, folder.path());
   CHECK(outcome.err.find("1 expressions for 3 choices") != std::string::npos);
 }
+
+TEST_CASE("labs: a design's hidden seeds come from the secret, and its score is a number", "[lab]") {
+  const TemporaryFolder folder;
+  const auto design = [&](const std::string& score) {
+    write_own_lab(folder.path(), std::string(own_lab) +
+                                     "[design]\nfile = \"design.toml\"\nbase = \"cluster.toml\"\n"
+                                     "may = [\"cluster.servers\"]\npoints = 100\nscore = \"" +
+                                     score + "\"\n");
+    write(folder.path() / "mine" / "design.toml", "[cluster]\nservers = 2\n");
+  };
+  const auto run = [&](const std::vector<std::string>& words) {
+    return psim::test::psim(words, folder.path());
+  };
+  design("seed / 1000000000");
+  REQUIRE(run({"lab", "start", "7", "--student", "a1", "--course", "mine"}).code == 0);
+  REQUIRE(run({"lab", "hand-in", "--in", "lab7", "--out", "h.json"}).code == 0);
+  const auto points = [&](const std::string& secret) -> double {
+    const Outcome grade = run({"grade", "h.json", "--course", ".", "--json", "--secret", secret});
+    return Json::parse(grade.out)["grades"][0]["items"].back()["points"];
+  };
+  CHECK(points("one") == points("one"));
+  CHECK(points("one") != points("two"));
+  design("1 / (one.sim_time_s - one.sim_time_s)");
+  const Outcome tried = run({"lab", "try", "7", "--course", "."});
+  CHECK(tried.code == 1);
+  CHECK(tried.out.find("`score` of lab 7 is inf") != std::string::npos);
+}
+
+TEST_CASE("labs: a hand-in of other runs is reported, and a pile may have labs of both courses", "[lab]") {
+  const TemporaryFolder folder;
+  write_own_lab(folder.path(), own_lab);
+  const auto run = [&](const std::vector<std::string>& words) {
+    return psim::test::psim(words, folder.path());
+  };
+  REQUIRE(run({"lab", "start", "7", "--student", "a1", "--course", "."}).code == 0);
+  REQUIRE(run({"lab", "hand-in", "--in", "lab7", "--out", "h.json"}).code == 0);
+  std::string changed(own_lab);
+  changed.replace(changed.find("training.steps=2"), 16, "training.steps=3");
+  write_own_lab(folder.path(), changed);
+  const Outcome grade = run({"grade", "h.json", "--course", ".", "--csv", "g.csv"});
+  CHECK(grade.out.find("another digest of longer: it is not this student's") != std::string::npos);
+  CHECK(content(folder.path() / "g.csv").find("file,findings,first\n") != std::string::npos);
+  Student student(1, "b2");
+  const Outcome both = run({"grade", "h.json", student.hand_in().string(), "--course", "."});
+  CHECK(both.out.find("b2         1") != std::string::npos);
+}
+
+TEST_CASE("labs: names that would touch other files are refused", "[lab]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& old, const std::string& now, const char* what) {
+    std::string text(own_lab);
+    text.replace(text.find(old), old.size(), now);
+    write_own_lab(folder.path(), text);
+    const Outcome outcome = psim::test::psim({"lab", "list", "--course", "."}, folder.path());
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.find(what) != std::string::npos);
+  };
+  refused("name = \"longer\"", "name = \"..\"", "run `..`: its name is not of letters");
+  refused("scenario = \"cluster.toml\"", "scenario = \"a/cluster.toml\"",
+          "is in another folder than lab.toml");
+  refused("[\"longer\", \"one\"", "[\"one\", \"-one\"", "`one` and `-one` read alike");
+  refused("workers = [2, 3]", "workers = [2, 3]\nseed = [1]", "parameter `seed` is psim's own");
+}

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ Served::Served(const std::vector<std::string>& options) {
   if (pipe(out.data()) != 0) throw std::runtime_error("no pipe");
   process_ = fork();
   if (process_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it outlives no test that breaks off
     dup2(out[1], STDOUT_FILENO);
     close(out[0]);
     close(out[1]);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <regex>
 #include <set>
 
 #include "model/formula.hpp"
+#include "sim/cli/lab/answer.hpp"
 #include "sim/cli/lab/solver.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -22,8 +24,14 @@ const std::regex& parameter_place() {
 class LabCheck {
  public:
   explicit LabCheck(const Lab& lab) : lab_(lab) {
-    for (const LabParameter& one : lab.parameters) parameters_.insert(one.name);
-    for (const LabRun& one : lab.runs) add(runs_, one.name, "run");
+    for (const LabParameter& one : lab.parameters) {
+      parameters_.insert(one.name);
+      if (one.name == "seed" || one.name == "student") wrong("parameter `{}` is psim's own", one.name);
+    }
+    for (const LabRun& one : lab.runs) {
+      add(runs_, one.name, "run");
+      if (!is_name(one.name)) wrong("run `{}`: its name is not of letters, digits and _", one.name);
+    }
   }
 
   std::vector<std::string> mistakes() {
@@ -58,12 +66,17 @@ class LabCheck {
       wrong("{}: there is no run `{}` to look at", where, question.look);
     check_text(question.asks, where);
     check_text(question.because, where);
-    for (const std::string& choice : question.choices) check_text(choice, where);
+    for (const std::string& choice : question.choices) {
+      check_text(choice, where);
+      if (as_read(question, choice) != choice)
+        wrong("{}: `{}` and `{}` read alike", where, as_read(question, choice), choice);
+    }
     for (const std::string& hint : question.hints) check_text(hint, where);
   }
 
   void check(const LabDesign& design) {
     check_file(design.base);
+    check_file(design.file);
     runs_.insert("design");
     check_expression(design.score, "`score` of [design]");
     check_expression(design.within, "`within` of [design]");
@@ -79,8 +92,15 @@ class LabCheck {
     }
   }
 
+  // Files of this name are written, and removed.
+  static bool is_name(const std::string& text) {
+    return !text.empty() &&
+           std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  }
+
   void check_file(const std::string& name) {
     std::error_code error;
+    if (fs::path(name).filename() != name) return wrong("{} is in another folder than lab.toml", name);
     if (fs::is_regular_file(lab_.folder / name, error)) check_text(read_file(lab_.folder / name), name);
     else wrong("there is no file {}", name);
   }
@@ -99,7 +119,7 @@ class LabCheck {
     try {
       const Formula parsed(drawn, names);
     } catch (const FormulaMistake& mistake) {
-      wrong("{}: {}", where, mistake.message);
+      wrong("{}: `{}`: {}", where, expression, mistake.message);
     }
   }
 

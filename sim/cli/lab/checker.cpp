@@ -76,7 +76,10 @@ class Checker {
   // Before any run that would show what is right.
   void lock_predictions() {
     for (const LabQuestion& question : lab_.questions) {
-      if (!question.predict || session_.locked(question.name)) continue;
+      if (!question.predict) continue;
+      // One that the lab's author made unreadable since, by other choices, is made anew.
+      const auto locked = session_.locked(question.name);
+      if (locked && is_readable(question, *locked)) continue;
       const auto answer = session_.answer(question);
       if (answer && is_readable(question, *answer)) session_.lock(question.name, *answer);
       else open_.push_back(question.name);
@@ -86,6 +89,7 @@ class Checker {
   Said check(const LabQuestion& question) {
     const auto answer = question.predict ? session_.locked(question.name) : session_.answer(question);
     if (!answer) return {question.predict && session_.answer(question) ? unreadable(question) : "open", {}};
+    if (question.predict && !is_readable(question, *answer)) return {unreadable(question), {}};
     if (!open_.empty())
       return {question.predict ? fmt::format("locked: {}; it is compared when all predictions are made",
                                              as_read(question, *answer))
@@ -141,6 +145,10 @@ class Checker {
     const auto text = session_.design(design);
     if (!text || text->empty()) {
       fmt::print("{:<24}open\n", design.file);
+      return;
+    }
+    if (!open_.empty()) {
+      fmt::print("{:<24}first predict {}\n", design.file, fmt::join(open_, ", "));
       return;
     }
     const ScratchFolder scratch("psim-lab");

@@ -73,12 +73,12 @@ int show_status(const Lab& lab, const LabSession& session) {
         "{:<24}{}{}\n", one.name, state,
         misses.empty() ? "" : fmt::format(" ({} wrong so far: {})", misses.size(), fmt::join(misses, ", ")));
   }
-  fmt::print("\nnext: psim lab check\n");
+  fmt::print("\nnext: psim lab check, and when all is right psim lab hand-in\n");
   return done;
 }
 
 // What of a hand-in will count nothing, although it looks like an answer.
-void warn(const Lab& lab, const LabSession& session) {
+void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
   std::vector<std::string> open, unchecked, unreadable;
   for (const LabQuestion& one : lab.questions) {
     const auto answer = session.answer(one);
@@ -100,7 +100,7 @@ void warn(const Lab& lab, const LabSession& session) {
   try {
     const auto design = session.design(*lab.design);
     if (!design) fmt::print("no design: {}\n", lab.design->file);
-    else fields_of(*lab.design, *design);
+    else solver.judge(*design, {1});
   } catch (const Refused& refusal) {
     fmt::print("the design counts nothing: {}\n", refusal.what());
   }
@@ -115,7 +115,7 @@ int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
                             : fs::path(out);
   put_file(path, file.dump(2) + "\n");
   fmt::print("wrote {}\n", path.string());
-  warn(lab, session);
+  warn(lab, session, solver);
   return done;
 }
 
@@ -161,7 +161,7 @@ int try_lab(const LabCommand& command) {
     if (!lab.design) continue;
     show(lab.design->file, [&] {
       const fs::path file = lab.folder / lab.design->file;
-      const auto trials = solver.judge(fs::exists(file) ? read_file(file) : "", {1});
+      const auto trials = solver.judge(fs::exists(file) ? filled(read_file(file), drawn) : "", {1});
       return fmt::format("{:.0f} % of the way as it is given out", 100 * mean_score(trials));
     });
   }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -26,7 +28,8 @@ Grade ungraded(const std::string& file, const Refused& refusal) {
   return {.file = file,
           .student = {},
           .items = {},
-          .findings = {why.find(file) == std::string::npos ? fmt::format("{}: {}", file, why) : why}};
+          .findings = {fmt::format("{}{} ({})", why.find(file) == std::string::npos ? file + ": " : "", why,
+                                   refusal.help)}};
 }
 
 void refuse_nothing(const std::vector<std::string>& files) {
@@ -69,12 +72,20 @@ std::vector<Grade> grades_of(const GradeCommand& command) {
   return grades;
 }
 
-// Whether something is right in `other` that is not in `one`, of the same lab. One that was edited has
+// Whether `text` is a number that nobody guesses: it has at least so many digits.
+bool is_exact(const std::string& text) {
+  constexpr int guessed = 3;
+  return std::ranges::count_if(text, [](unsigned char c) { return std::isdigit(c) != 0; }) >= guessed &&
+         (std::isdigit(static_cast<unsigned char>(text.front())) != 0 || text.front() == '-');
+}
+
+// Whether an exact number is right in `other` and not in `one`, of the same lab. One that was edited has
 // nothing that is right.
 bool knows_less(const Grade& one, const Grade& other) {
   for (std::size_t i = 0; i < other.items.size(); ++i) {
     const bool knows = i < one.items.size() && one.items[i].points >= one.items[i].possible;
-    if (!knows && other.items[i].points >= other.items[i].possible) return true;
+    const bool is_right = other.items[i].points >= other.items[i].possible;
+    if (!knows && is_right && is_exact(other.items[i].given)) return true;
   }
   return false;
 }
@@ -110,14 +121,35 @@ std::string findings_of(const Grade& grade) {
   return all;
 }
 
+// The names of the items, where all are of one lab.
+std::vector<std::string> items_of(const std::vector<Grade>& grades) {
+  const Grade* first = nullptr;
+  for (const Grade& one : grades) {
+    if (one.items.empty()) continue;
+    if (first != nullptr && first->lab != one.lab) return {};
+    if (first == nullptr || one.items.size() > first->items.size()) first = &one;
+  }
+  std::vector<std::string> names;
+  if (first != nullptr) std::ranges::transform(first->items, std::back_inserter(names), &Grade::Item::name);
+  return names;
+}
+
 // A file that cannot be graded has neither student nor lab nor points.
 std::string csv_of(const std::vector<Grade>& grades) {
-  std::string out = "student,lab,points,possible,file,findings\n";
+  const std::vector<std::string> items = items_of(grades);
+  std::string out = "student,lab,points,possible,file,findings";
+  for (const std::string& name : items) out += "," + analysis::csv_field(name);
+  out += "\n";
   for (const Grade& one : grades) {
     const std::string numbers =
         one.possible > 0 ? fmt::format("{},{:g},{:g}", one.lab, one.points, one.possible) : ",,";
-    out += fmt::format("{},{},{},{}\n", analysis::csv_field(one.student), numbers,
+    out += fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
                        analysis::csv_field(one.file), analysis::csv_field(findings_of(one)));
+    for (const std::string& name : items) {
+      const auto item = std::ranges::find(one.items, name, &Grade::Item::name);
+      out += item == one.items.end() ? "," : fmt::format(",{:g}", item->points);
+    }
+    out += "\n";
   }
   return out;
 }
@@ -149,6 +181,11 @@ Json gradescope_of(const Grade& grade) {
   return {{"score", grade.points},
           {"output", fmt::format("{}", fmt::join(grade.findings, "\n"))},
           {"tests", std::move(tests)}};
+}
+
+// The name of a file may be no UTF-8.
+std::string json_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string xml_word(std::string text) {
@@ -183,16 +220,16 @@ std::string junit_of(const std::vector<Grade>& grades) {
 void print_table(const std::vector<Grade>& grades) {
   std::size_t width = 8;
   for (const Grade& one : grades) width = std::max(width, one.student.size() + 1);
-  fmt::print("{:<{}}{:>4}{:>9}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
+  fmt::print("{:<{}}{:>4}{:>11}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
   for (const Grade& one : grades) {
     const std::string points = one.possible > 0 ? fmt::format("{:g}/{:g}", one.points, one.possible) : "-";
     const bool is_known = one.possible > 0;
-    fmt::print("{:<{}}{:>4}{:>9}  {}\n", is_known ? one.student : "-", width,
+    fmt::print("{:<{}}{:>4}{:>11}  {}\n", is_known ? one.student : "-", width,
                is_known ? fmt::to_string(one.lab) : "-", points, findings_of(one));
   }
   if (grades.size() > 1) return;
   for (const Grade::Item& item : grades.front().items)
-    fmt::print("  {:<24}{:>7}  {}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
+    fmt::print("  {:<24}{:>8}  {}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
                item.note);
 }
 
@@ -205,9 +242,9 @@ int grade(const GradeCommand& command) {
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
-  if (!command.gradescope.empty()) put_file(command.gradescope, gradescope_of(grades.front()).dump(2) + "\n");
+  if (!command.gradescope.empty()) put_file(command.gradescope, json_text(gradescope_of(grades.front())));
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
-  if (command.json) fmt::print("{}\n", document_of(grades).dump(2));
+  if (command.json) fmt::print("{}", json_text(document_of(grades)));
   else print_table(grades);
   const auto passes = [&](const Grade& one) {
     return one.findings.empty() && one.possible > 0 && 100 * one.points >= command.pass * one.possible - 1e-9;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 
 #include "model/mutant.hpp"
 #include "model/random.hpp"
@@ -22,7 +24,7 @@ Json files_of(const Lab& lab, const LabSession& session) {
   std::error_code error;
   for (const std::string& name : scenario_files(lab)) {
     const fs::path file = session.folder() / name;
-    files[name] = fs::is_regular_file(file, error) ? read_file(file) : "";
+    files[name] = fs::is_regular_file(file, error) ? as_utf8(read_file(file)) : "";
   }
   return files;
 }
@@ -52,14 +54,19 @@ std::vector<std::int64_t> hidden_seeds(const LabDesign& design, const std::strin
   return seeds;
 }
 
-// "66 % of the way, over 3 hidden seeds; 1 costs too much": what a design was worth.
+// "66 % of the way, over 3 hidden seeds; on one of them it is stuck": what a design was worth. Which seeds
+// these are stays hidden.
 std::string verdict_of(const LabDesign& design, const std::vector<Trial>& trials) {
-  const auto stuck = std::ranges::count_if(trials, &Trial::is_stuck);
-  const auto above =
-      std::ranges::count_if(trials, [](const Trial& one) { return !one.is_stuck && !one.keeps_limit; });
-  return fmt::format("{:.0f} % of the way, over {} hidden seeds{}{}", 100 * mean_score(trials), trials.size(),
-                     above > 0 ? fmt::format("; `{}` does not hold on {}", design.within, above) : "",
-                     stuck > 0 ? fmt::format("; stuck on {}", stuck) : "");
+  std::string text =
+      fmt::format("{:.0f} % of the way, over {} hidden seeds", 100 * mean_score(trials), trials.size());
+  for (const Trial& one : trials) {
+    if (one.is_stuck) text += "; on one of them it is stuck";
+    if (one.is_stuck || one.keeps_limit) continue;
+    text += fmt::format("; on one of them `{}` does not hold", design.within);
+    for (std::size_t i = 0; i < one.shown.size(); ++i)
+      text += fmt::format(", {} {:.4g}", design.shows[i].first, one.shown[i]);
+  }
+  return text;
 }
 
 Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const std::string& secret) {
@@ -71,7 +78,7 @@ Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const
   }
   try {
     const std::vector<Trial> trials = solver.judge(design, hidden_seeds(*lab.design, secret));
-    item.points = mean_score(trials) * item.possible;
+    item.points = std::round(100 * mean_score(trials) * item.possible) / 100;
     item.note = verdict_of(*lab.design, trials);
   } catch (const Refused& refusal) {
     item.note = refusal.what();
@@ -101,8 +108,9 @@ void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSo
 }
 
 Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
-  Grade::Item item{.name = question.name, .points = 0, .possible = question.points, .note = {}};
   const std::string counts = text_at(hand_in[question.predict ? "locked" : "answers"], question.name);
+  Grade::Item item{
+      .name = question.name, .points = 0, .possible = question.points, .note = {}, .given = counts};
   const RightAnswer right = solver.right(question);
   const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
   // A prediction is worth half of its points for being made.
@@ -115,6 +123,15 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
   if (misses != hand_in["misses"].end() && misses->is_array() && !misses->empty())
     item.note += fmt::format(" ({} wrong before)", misses->size());
   return item;
+}
+
+// One that cannot be read is its own trouble, and not that of the others.
+std::string content_of(const fs::path& file) {
+  try {
+    return read_file(file);
+  } catch (const std::runtime_error& error) {
+    throw Refused(error.what(), "a hand-in is a file that may be read");
+  }
 }
 
 // All that counts of a hand-in whose seal fits.
@@ -156,7 +173,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
   if (error) throw Refused(fmt::format("{}: {}", file.string(), error.message()), "a hand-in is a file");
   if (size > most_bytes)
     throw Refused(fmt::format("{} is too large", file.string()), "a hand-in has less than a megabyte");
-  const Json hand_in = Json::parse(read_file(file), nullptr, false);
+  const Json hand_in = json_in(content_of(file));
   if (!is_hand_in(hand_in))
     throw Refused(fmt::format("{} is no hand-in", file.string()), "`psim lab hand-in` writes one");
 

@@ -21,6 +21,7 @@ struct Grade {
     std::string name;
     double points = 0, possible = 0;
     std::string note;
+    std::string given = {};  // the answer
   };
   std::vector<Item> items;
   std::vector<std::string> findings;  // what is wrong with the file

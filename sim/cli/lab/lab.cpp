@@ -177,6 +177,7 @@ std::vector<Lab> all_labs(const fs::path& folder) {
   std::vector<Lab> all;
   const fs::path course = folder.empty() ? course_folder() : folder;
   std::error_code error;
+  if (fs::exists(course / "lab.toml", error)) all.push_back(LabFile(course / "lab.toml").read());
   for (const fs::directory_entry& entry : fs::directory_iterator(course, error)) {
     if (fs::exists(entry.path() / "lab.toml")) all.push_back(LabFile(entry.path() / "lab.toml").read());
   }
@@ -194,10 +195,13 @@ void refuse_mistakes(const Lab& lab) {
 
 Lab as_written(std::int64_t number, const fs::path& folder) {
   std::vector<Lab> all = all_labs(folder);
+  if (!folder.empty() && std::ranges::find(all, number, &Lab::number) == all.end())
+    all = all_labs({});  // a class does labs of both
   const auto found = std::ranges::find(all, number, &Lab::number);
   if (found == all.end())
-    throw Refused(fmt::format("there is no lab {}", number),
-                  "`psim lab list` shows those that there are; --course names the folder of others");
+    throw Refused(
+        fmt::format("there is no lab {} in {}", number, (folder.empty() ? course_folder() : folder).string()),
+        "`psim lab list` shows those that there are; --course names the folder of others");
   refuse_mistakes(*found);
   return std::move(*found);
 }

@@ -80,10 +80,13 @@ bool is_state(const Json& state) {
   const auto has = [&state](const char* key, bool (Json::*is)() const noexcept) {
     return state.contains(key) && (state[key].*is)();
   };
+  const auto is_text = [](const Json& one) { return one.is_string(); };
+  const auto are_texts = [&](const Json& one) { return one.is_array() && std::ranges::all_of(one, is_text); };
   return state.is_object() && state.contains("format") && state["format"] == session_format &&
          has("lab", &Json::is_number_integer) && has("student", &Json::is_string) &&
          has("course", &Json::is_string) && has("locked", &Json::is_object) &&
-         has("misses", &Json::is_object) && has("seal", &Json::is_string);
+         has("misses", &Json::is_object) && has("seal", &Json::is_string) &&
+         std::ranges::all_of(state["locked"], is_text) && std::ranges::all_of(state["misses"], are_texts);
 }
 
 }  // namespace
@@ -106,6 +109,16 @@ std::string seal_of(const Json& sealed) {
   const std::string text = rest.dump();
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Json json_in(const std::string& text) {
+  constexpr int most_levels = 16;
+  const auto is_shallow = [](int depth, Json::parse_event_t, Json&) { return depth < most_levels; };
+  return Json::parse(text, is_shallow, false);
+}
+
+std::string as_utf8(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
 void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
@@ -133,7 +146,7 @@ LabSession LabSession::open(const fs::path& folder) {
   if (!fs::exists(folder / state_file, error))
     throw Refused(fmt::format("{} is no folder of a lab", folder.string()),
                   "psim lab start NUMBER --student ID makes one");
-  Json state = Json::parse(read_file(folder / state_file), nullptr, false);
+  Json state = json_in(read_file(folder / state_file));
   if (!is_state(state) || state["seal"] != seal_of(state))
     throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
                   "start the lab again in another folder, with the same ID");
@@ -162,7 +175,7 @@ std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
 std::optional<std::string> LabSession::design(const LabDesign& design) const {
   std::error_code error;
   if (!fs::exists(folder_ / design.file, error)) return std::nullopt;
-  return read_file(folder_ / design.file);
+  return as_utf8(read_file(folder_ / design.file));
 }
 
 std::optional<std::string> LabSession::locked(const std::string& question) const {

@@ -14,6 +14,11 @@ namespace psim::cli {
 std::optional<std::string> id_in(std::string student);
 // A hash of all in it but "seal". It shows an edit; whoever knows how it is made can make another.
 std::string seal_of(const Json& sealed);
+// What psim wrote, or somebody else: without what is nested deeper than anything that psim writes, which
+// would take all of the stack; discarded where it is no JSON.
+Json json_in(const std::string& text);
+// `text`, with a sign for each byte that is no UTF-8: a JSON document has no such bytes.
+std::string as_utf8(const std::string& text);
 
 class LabSession {
  public:

@@ -86,11 +86,14 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
     fs::remove_all(folder_ / name);
     words.insert(words.end(), {"--trace", trace_, "--out", (folder_ / name).string()});
   }
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", filled(set, drawn_)});
+  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   const int status = Child(std::move(words), out, err, run_limits).wait();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
     throw Refused(fmt::format("it takes more than {} s of a processor", run_limits.cpu_seconds),
                   "take fewer nodes or epochs");
+  if (const std::string said = read_file(err); said.find("of address space; the limit") != std::string::npos)
+    throw Refused(fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
+                  "take fewer nodes, or smaller ones");
   if (!WIFEXITED(status) || (WEXITSTATUS(status) != done && WEXITSTATUS(status) != answer_is_no))
     throw Refused(fmt::format("{}({})", read_file(err), how_it_ended(status)),
                   "`psim check` says more of its scenario");
@@ -103,8 +106,10 @@ const Json& LabSolver::run(const std::string& name) {
   if (one == lab_.runs.end())
     throw Refused(fmt::format("lab {} has no run `{}`", lab_.number, name),
                   "lab.toml names its runs in [[run]]");
+  std::vector<std::string> sets;  // a design's are not filled: they could show a hidden {seed}
+  for (const std::string& set : one->sets) sets.push_back(filled(set, drawn_));
   try {
-    return runs_.emplace(name, made(name, one->scenario, one->sets)).first->second;
+    return runs_.emplace(name, made(name, one->scenario, sets)).first->second;
   } catch (const Refused& refusal) {
     throw Refused(fmt::format("run `{}` of lab {} does not work: {}", name, lab_.number, refusal.what()),
                   refusal.help);
@@ -168,8 +173,11 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
   if (question.answer.size() == 1 && question.choices.size() != 1) {
     const double number = value(question.answer.front());
     if (!std::isfinite(number)) throw has_none(fmt::format("`{}` is {}", question.answer.front(), number));
+    if (question.unit == "%" && std::abs(number) > 1)
+      throw has_none(fmt::format("`{}` is {}, and a share is from 0 to 1", question.answer.front(), number));
     if (question.choices.empty()) return {.number = number};
-    if (!(number >= 0 && number < static_cast<double>(question.choices.size())))
+    if (number != std::floor(number) ||
+        !(number >= 0 && number < static_cast<double>(question.choices.size())))
       throw has_none(fmt::format("there is no choice {} (they count from 0)", number));
     return {.choices = {static_cast<std::size_t>(number)}};
   }
@@ -197,14 +205,22 @@ double mean_score(const std::vector<Trial>& trials) {
 std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector<std::int64_t>& seeds) {
   const std::vector<DesignField> fields = fields_of(*lab_.design, design);
   const std::string own = drawn_.at("seed");
+  const auto restore = [&] {
+    runs_.clear();
+    drawn_["seed"] = own;
+  };
   std::vector<Trial> trials;
-  for (const std::int64_t seed : seeds) {
-    drawn_["seed"] = fmt::format("{}", seed);
-    runs_.clear();  // what a design is compared with has this seed, too
-    trials.push_back(trial(seed, fields));
+  try {
+    for (const std::int64_t seed : seeds) {
+      drawn_["seed"] = fmt::format("{}", seed);
+      runs_.clear();  // what a design is compared with has this seed, too
+      trials.push_back(trial(seed, fields));
+    }
+  } catch (...) {
+    restore();
+    throw;
   }
-  runs_.clear();
-  drawn_["seed"] = own;
+  restore();
   return trials;
 }
 
@@ -221,6 +237,9 @@ Trial LabSolver::trial(std::int64_t seed, const std::vector<DesignField>& fields
   for (const auto& [name, expression] : design.shows) trial.shown.push_back(value(expression));
   trial.keeps_limit = value(design.within) != 0;
   const double score = trial.is_stuck || !trial.keeps_limit ? 0 : value(design.score);
+  if (std::isinf(score) && !mutant("infinite-scores-count"))
+    throw Refused(fmt::format("`score` of lab {} is {}: `{}`", lab_.number, score, design.score),
+                  "it divides by zero");
   trial.score = std::isnan(score) ? 0 : std::clamp(score, 0.0, 1.0);
   return trial;
 }
@@ -251,6 +270,9 @@ void add_fields(const LabDesign& design, const toml::table& table, const std::st
 }  // namespace
 
 std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text) {
+  constexpr std::ptrdiff_t most_dots = 1000;  // each dot of a key is a table in a table, and takes stack
+  if (std::ranges::count(text, '.') > most_dots)
+    throw Refused(fmt::format("{} has more than {} dots", design.file, most_dots), "write a smaller design");
   try {
     std::vector<DesignField> fields;
     add_fields(design, toml::parse(text, design.file), "", fields);
