@@ -100,6 +100,7 @@ class Waiting {
     if (row.is("received", "push") || row.is("received", "pull"))
       answered_[{row.shard, row.node, row.peer}] = HUGE_VAL;
     if (!row.is("received", "push")) return;
+    add(arrived_[{row.shard, row.node, row.peer, row.epoch}], row.push);
     const auto sent = under_way_.find({row.shard, row.peer});
     if (sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
   }
@@ -109,16 +110,27 @@ class Waiting {
       const std::uint32_t node = 1 + facts.servers + w;
       const auto last = answered_.find({answer.shard, answer.node, node});
       const bool waits = last != answered_.end() && last->second >= answer.at && !computing_.contains(node) &&
-                         !under_way_.contains({answer.shard, node});
+                         !lacks_push(answer, node, owner.workers[w]);
       if (owner.workers[w].member && !waits) return false;
     }
     return true;
   }
 
  private:
+  // Whether a push of the worker is under way that the server does not have. One that it has comes again if
+  // its acknowledgement is late, or if a new owner has it from the last one.
+  bool lacks_push(const Row& answer, std::uint32_t node, const Count& count) const {
+    const auto sent = under_way_.find({answer.shard, node});
+    if (sent == under_way_.end() || sent->second < std::max(count.counted(), count.arrived)) return false;
+    const auto here = arrived_.find({answer.shard, answer.node, node, answer.epoch});
+    return here == arrived_.end() || !has(here->second, sent->second);
+  }
+
   // By shard, server and worker: when it was last answered; or for ever, if it has sent something since.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> answered_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> under_way_;  // pushes, by shard and worker
+  // By shard, server, worker and epoch: the pushes that have come, where the server listens to that epoch.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
   std::set<std::uint32_t> computing_;
 };
 
