@@ -147,7 +147,8 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
     rule.gate = custom->gate();
     rule.drops_stale = custom->drops_stale();
     rule.group = custom->group();
-    in_groups = rule.group > 1 || custom->varies();
+    // With a group of one, too, the servers may disagree about whose push came first, as in k-sync.
+    in_groups = rule.group > 1 || custom->varies() || rule.gate == Gate::version;
   }
   if (row.has_closing() && spec.window) rule.window = spec.window->value;
   if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;

@@ -135,11 +135,13 @@ TEST_CASE("labs: a run that is stuck has no end", "[lab]") {
   const TemporaryFolder folder;
   std::string text(own_lab);
   text.replace(text.find("set = [\"training.steps=2\"]"), 26,
-               "set = ['fault=[{kind=\"crash\", nodes=[\"worker 0\"], at=\"0ms\"}]']");
+               "set = ['fault=[{kind=\"crash\", nodes=[\"server 0\"], at=\"0ms\"}]']");
+  text += "[[question]]\nname = \"end\"\nasks = \"When?\"\nbecause = \".\"\nanswer = \"longer.sim_time_s\"\n";
   write_own_lab(folder.path(), text);
   const Outcome tried = psim::test::psim({"lab", "try", "7", "--course", "."}, folder.path());
   INFO(tried.out << tried.err);
-  CHECK(tried.code == 0);
+  CHECK(tried.code == 1);
+  CHECK(tried.out.find("question `end` of lab 7 has no right answer") != std::string::npos);
   CHECK(tried.out.find("one or same") != std::string::npos);
 }
 
