@@ -1,5 +1,6 @@
 #include "sim/protocol/replicated_log.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "model/mutant.hpp"
@@ -112,7 +113,11 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   // It had lost its place meanwhile, and has not received yet what it missed.
   if (!copy->here && entries && *entries < copy->entries) return {};
   copy->asked = now;
-  if (entries.value_or(-1) > copy->entries || !copy->here) copy->wait = options_.resend.timeout;
+  // Only what was sent once tells that a short wait will do. What confirms a repeated entry may come of its
+  // first sending: the way takes longer than the wait then, and repetitions would fill it up for good.
+  const std::int64_t once = mutant("repetitions-start-anew") ? 0 : copy->resent;
+  if (entries.value_or(-1) > std::max(copy->entries, once) || !copy->here)
+    copy->wait = options_.resend.timeout;
   if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
     copy->is_full = false;
     if (std::exchange(copy->here, false)) copy->entries = entries_;
@@ -202,6 +207,7 @@ ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
       out.push_back({.to = copy.node, .what = WholeState{}, .again = true});
       continue;
     }
+    copy.resent = entries_;
     for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
       out.push_back({.to = copy.node, .what = Replicate{entry->second}, .again = true});
   }

@@ -147,6 +147,7 @@ class ReplicatedLog {
     bool here = false;         // it has received its first state
     double asked = 0;          // when it was last sent something that it has not confirmed
     double wait = 0;           // seconds from then until the repetition
+    std::int64_t resent = 0;   // entries before this one may have been sent to it more than once
     bool is_replica = true;    // else it is only the next owner, and no answer waits for it
     bool is_full = false;      // it has confirmed, as a replica, everything that was safe
     bool is_next = false;      // the next owner: it is ready when it has ...

@@ -133,11 +133,15 @@ TEST_CASE("what is not confirmed is sent again, less and less often", "[log]") {
     CHECK(log.resend(date - 0.01).empty());
     CHECK(told(log.resend(date)) == Lines{"a #0?", "a #1?"});
   }
-  log.confirm(a, 1, 20);  // it gets on: the first wait again
-  CHECK(log.next_resend() == 21.0);
-  CHECK(told(log.resend(21)) == Lines{"a #1?"});
-  log.confirm(a, 2, 22);
+  log.confirm(a, 1, 20);  // perhaps of its first sending: the way takes longer than the first wait
+  CHECK(log.next_resend() == 23.0);
+  CHECK(told(log.resend(23)) == Lines{"a #1?"});
+  log.confirm(a, 2, 24);
   CHECK(!log.next_resend());
+  append(log, 0, 2);
+  append(log, 0, 3);
+  log.confirm(a, 3, 30);  // of an entry that was sent once: the first wait again
+  CHECK(log.next_resend() == 31.0);
 }
 
 TEST_CASE("a replica that has lost everything gets the state again, and is no copy until then", "[log]") {
