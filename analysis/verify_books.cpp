@@ -105,7 +105,7 @@ class Conservation final : public Check {
       if (owner == nullptr || owner->over || !owner->workers[worker(node)].member) continue;
       examined();
       const Count& count = owner->workers[worker(node)];
-      const std::int64_t next = std::max(count.counted(), count.arrived);
+      const std::int64_t next = count.here();
       if (!owner->fresh && numbers.contains(next))
         violated("push {} of {} to shard {} arrived at {} and was neither applied nor dropped", next,
                  name(node), shard, name(owner->node));

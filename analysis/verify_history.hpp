@@ -33,6 +33,8 @@ struct Count {
   void add(std::int64_t number);
   std::int64_t counted() const { return std::max(base, mark); }
   std::int64_t clock() const { return counted() + ahead; }
+  // So many of the worker's first pushes are here, also those that came with the shard.
+  std::int64_t here() const { return std::max(counted(), arrived); }
   // Whether others wait for it, and have done so all the time since that event.
   bool is_awaited_since(std::int64_t event) const { return member && !behind && awaited_from <= event; }
 };

@@ -121,7 +121,7 @@ class Waiting {
   // its acknowledgement is late, or if a new owner has it from the last one.
   bool lacks_push(const Row& answer, std::uint32_t node, const Count& count) const {
     const auto sent = under_way_.find({answer.shard, node});
-    if (sent == under_way_.end() || sent->second < std::max(count.counted(), count.arrived)) return false;
+    if (sent == under_way_.end() || sent->second < count.here()) return false;
     const auto here = arrived_.find({answer.shard, answer.node, node, answer.epoch});
     return here == arrived_.end() || !has(here->second, sent->second);
   }
@@ -217,7 +217,7 @@ class ReadMyWrites final : public Check {
     examined();
     const Numbers& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
     const Count& count = owner->workers[worker(row.peer)];
-    for (std::int64_t number = std::max(count.counted(), count.arrived); number < pull->pushes; ++number) {
+    for (std::int64_t number = count.here(); number < pull->pushes; ++number) {
       if (has(here, number)) continue;
       violated(row, "{} answers pull {} of {} for shard {}, though its push {} has not arrived",
                name(row.node), row.pull, name(row.peer), row.shard, number);

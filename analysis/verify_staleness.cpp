@@ -114,12 +114,9 @@ class Closings final : public Check {
       later->second = std::max(later->second, row.at);
   }
 
-  // So many of the worker's first pushes count as arrived, also those that came with the shard.
   std::int64_t pushes_here(const Row& row) const {
     const Ownership* owner = history_.find(row.shard, row.node);
-    if (owner == nullptr) return 0;
-    const Count& count = owner->workers[worker(row.peer)];
-    return std::max(count.counted(), count.arrived);
+    return owner == nullptr ? 0 : owner->workers[worker(row.peer)].here();
   }
 
   void closes(const Row& row) {

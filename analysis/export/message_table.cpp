@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <vector>
 
 #include "analysis/study/text_table.hpp"
@@ -22,7 +21,7 @@ std::string message_table(const Recording& recording, const MessageTable& option
   std::size_t shown = 0, left_out = 0, heartbeats = 0;
   for (const Message& one : recording.messages) {
     if (one.sent < options.from || one.sent > options.until) continue;
-    if (one.kind == std::string_view("heartbeat")) {
+    if (one.kind == "heartbeat") {
       ++heartbeats;
       continue;
     }

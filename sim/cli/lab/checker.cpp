@@ -190,7 +190,7 @@ std::vector<std::string> changed_files(const Lab& lab, const LabSession& session
   std::error_code error;
   for (const std::string& name : scenario_files(lab)) {
     const fs::path file = session.folder() / name;
-    if (!fs::is_regular_file(file, error) || read_file(file) != filled(read_file(lab.folder / name), drawn))
+    if (!fs::is_regular_file(file, error) || read_file(file) != given_out(lab, name, drawn))
       changed.push_back(name);
   }
   return changed;

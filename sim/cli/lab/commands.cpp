@@ -160,8 +160,7 @@ int try_lab(const LabCommand& command) {
       show(question.name, [&] { return answer_text(question, solver.right(question)); });
     if (!lab.design) continue;
     show(lab.design->file, [&] {
-      const fs::path file = lab.folder / lab.design->file;
-      const auto trials = solver.judge(fs::exists(file) ? filled(read_file(file), drawn) : "", {1});
+      const auto trials = solver.judge(given_out(lab, lab.design->file, drawn), {1});
       return fmt::format("{:.0f} % of the way as it is given out", 100 * mean_score(trials));
     });
   }

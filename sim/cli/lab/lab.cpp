@@ -242,6 +242,10 @@ std::string filled(std::string text, const Drawn& drawn) {
   return text;
 }
 
+std::string given_out(const Lab& lab, const fs::path& file, const Drawn& drawn) {
+  return filled(read_file(lab.folder / file), drawn);
+}
+
 Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student) {
   Lab lab = as_written(number, folder);
   const Drawn drawn = draw(lab, student);

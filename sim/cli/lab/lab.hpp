@@ -86,5 +86,7 @@ std::vector<std::string> scenario_files(const Lab& lab);
 
 // `text` with the value of each {name} in its place.
 std::string filled(std::string text, const Drawn& drawn);
+// A file of the lab's folder as it is given out.
+std::string given_out(const Lab& lab, const fs::path& file, const Drawn& drawn);
 
 }  // namespace psim::cli

@@ -131,7 +131,7 @@ void LabSession::start(const Lab& lab, const std::string& student, const fs::pat
   for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_regular_file() || name == "lab.toml" || name.ends_with("~")) continue;
-    write_file(folder / name, filled(read_file(entry.path()), drawn));
+    write_file(folder / name, given_out(lab, name, drawn));
   }
   write_file(folder / answers_file, answers_sheet(lab, drawn));
   const Json state{

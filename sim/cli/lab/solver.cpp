@@ -79,7 +79,7 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
                      const std::vector<std::string>& sets) {
   const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
                  err = folder_ / (name + ".err");
-  write_file(file, filled(read_file(lab_.folder / scenario), drawn_));
+  write_file(file, given_out(lab_, scenario, drawn_));
   std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
   if (trace_ != "none") {
