@@ -56,7 +56,7 @@ GradientsReport measure_gradients(const fs::path& path) {
   GradientProbe probe;
   const RunResult result =
       simulate_with_progress(loaded, {.threads = thread_count(0), .context = "", .gradients = &probe}, {});
-  if (result.digest != run.summary.at("digest"))
+  if (run.summary.at("digest") != result.digest)
     throw Refused("the run comes out differently now, so its gradients cannot be looked at",
                   fmt::format("psim replay {} says how", file_word(path)));
   if (probe.gradients().empty())

@@ -246,7 +246,7 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     std::vector<std::string> condition;
     for (const auto& [axis, label] : run["condition"].items()) condition.push_back(label);
     const auto same = [&](const analysis::Cell& cell) {
-      return cell.arm == run["arm"] && cell.condition == condition;
+      return run["arm"] == cell.arm && cell.condition == condition;
     };
     auto cell = std::ranges::find_if(study.cells, same);
     if (cell == study.cells.end())

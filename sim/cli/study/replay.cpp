@@ -31,7 +31,7 @@ Plan plan_again(const StudyFolder& folder, const Command& asked) {
   const Json& runs = folder.manifest["runs"];
   const bool is_same = plan.runs.size() == runs.size() &&
                        std::ranges::equal(plan.runs, runs, [](const PlannedRun& now, const Json& then) {
-                         return now.arm == then["arm"] && now.seed == then["seed"];
+                         return then["arm"] == now.arm && then["seed"] == now.seed;
                        });
   if (!is_same)
     throw Refused(fmt::format("{} is not the study of the manifest beside it", command.scenario),
