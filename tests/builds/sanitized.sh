@@ -1,15 +1,21 @@
 #!/bin/sh
-# sanitized.sh CMAKE ARCH PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
-#   asan   AddressSanitizer and UBSan: all that `./psim test` runs; with PSIM_TEST_STRIDE=N every N-th test of it
+# sanitized.sh CMAKE ARCH PRESET RELEASE: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
+#   asan   AddressSanitizer and UBSan: all that `./psim test` runs; with PSIM_TEST_STRIDE=N every N-th test of it.
+#          System tests drive the sanitized program from RELEASE, the release build: their own code needs no sanitizer.
 #   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
 set -eu
 cd "$(dirname "$0")/../.."
-cmake=$1 arch=$2 preset=$3
+cmake=$1 arch=$2 preset=$3 release=$4
 build=build/$preset
 "$cmake" --preset "$preset" -DPSIM_ARCH="$arch" -DPSIM_UNITY=ON
 if [ "$preset" = asan ]; then
-  "$cmake" --build "$build"
-  exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE long ${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}
+  "$cmake" --build "$build" --target psim psim_unit psim_joules psim_texts psim_pairs
+  stride=${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}
+  ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE 'long|bench|study_files' \
+    -E '^system: |^additions: |^install: |NOT_BUILT' $stride
+  mkdir -p "$build/system"
+  printf 'include("%s")\n' "$release"/tests/psim_system_include-*.cmake >"$build/system/CTestTestfile.cmake"
+  PSIM_BINARY=$PWD/$build/psim exec ctest --test-dir "$build/system" --output-on-failure -j "$(nproc)" $stride
 fi
 
 "$cmake" --build "$build" --target psim psim_unit

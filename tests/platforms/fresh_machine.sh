@@ -1,9 +1,11 @@
 #!/bin/sh
-# fresh_machine.sh RELEASE RESULTS: the README's two commands on a bare Debian RELEASE (bookworm, trixie).
-# Makes the smallest root that debootstrap can, clones this repository into it, runs the commands there, and writes
-# to RESULTS the final weights' hash and the simulated time of some bulk-synchronous runs, a line each.
+# fresh_machine.sh RELEASE RESULTS [--test]: the README's first command and a dozen scenarios on a bare Debian RELEASE
+# (bookworm, trixie), with --test its tests, too. Builds a clone of this repository with that release's compiler and
+# libraries, and writes to RESULTS the final weights' hash and the simulated time of the bulk-synchronous runs, a line
+# each.
+# The root has only what debootstrap's smallest variant and ./psim install. It stays in the system's temporary folder
+# until packages.txt changes; PSIM_FRESH_ROOT=FOLDER keeps it somewhere else.
 # Needs root, debootstrap and a mirror: PSIM_MIRROR, else that of this machine's apt. Exit code 77: cannot run here.
-# PSIM_FRESH_ROOT=FOLDER keeps the root there, for a second look; by default it goes.
 set -eu
 export LC_ALL=C
 
@@ -11,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 skip() { echo "skipped: $*"; exit 77; }
 
 if [ "${1:-}" != --inside ]; then
-  [ $# -eq 2 ] || { echo "usage: fresh_machine.sh RELEASE RESULTS" >&2; exit 2; }
+  [ $# -ge 2 ] || { echo "usage: fresh_machine.sh RELEASE RESULTS [--test]" >&2; exit 2; }
   [ "$(id -u)" = 0 ] || skip "a new root needs root"
   command -v debootstrap >/dev/null || skip "debootstrap is not installed"
   command -v git >/dev/null || skip "git is not installed"
@@ -20,47 +22,41 @@ if [ "${1:-}" != --inside ]; then
   mirror=${PSIM_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep '/debian/*$' | head -n 1)}
   [ -n "$mirror" ] || skip "apt names no Debian mirror; set PSIM_MIRROR"
   # A mount namespace of its own: whatever is mounted below goes with it, however this ends.
-  exec unshare --mount --propagation private sh "$0" --inside "$1" "$2" "$mirror"
+  exec unshare --mount --propagation private sh "$0" --inside "$mirror" "$@"
 fi
-release=$2 results=$3 mirror=$4
+mirror=$2 release=$3 results=$4 test=${5:-}
 
-if [ -n "${PSIM_FRESH_ROOT:-}" ]; then
-  root=$PSIM_FRESH_ROOT
-  mkdir -p "$root"
-else
-  root=$(mktemp -d "${TMPDIR:-/var/tmp}/psim-fresh.XXXXXX")
-  trap 'umount -R "$root/proc" "$root/dev" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
-  trap 'exit 130' INT TERM
-fi
+packages=$(sha256sum "$source/packages.txt" | cut -c 1-12)
+root=${PSIM_FRESH_ROOT:-${TMPDIR:-/tmp}/psim-$release-$packages}
+mkdir -p "${root%/*}"
+exec 9>"$root.lock"
+flock 9  # one at a time
 
+# Made under another name, so that a root that was cut short is never used.
 if [ ! -x "$root/bin/sh" ]; then
   echo "a bare $release in $root"
-  log=$(mktemp)
-  debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" >"$log" 2>&1 || {
-    tail -n 20 "$log"
-    rm -f "$log"
-    exit 1
+  rm -rf --one-file-system "$root" "$root.new"
+  debootstrap --variant=minbase --include=ca-certificates "$release" "$root.new" "$mirror" >"$root.log" 2>&1 || {
+    tail -n 20 "$root.log"
+    skip "debootstrap cannot make a root of $release"
   }
-  rm -f "$log"
+  mv "$root.new" "$root"
+  rm -f "$root.log"
 fi
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 apt-config dump | grep '^Acquire::.*\(Proxy\|Check-\)' >"$root/etc/apt/apt.conf.d/90this-machine" || true
 
-rm -rf "$root/psim"
+rm -rf --one-file-system "$root/psim"
 git clone -q "$source" "$root/psim"
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
-  PSIM_CMAKE_ARGS="-DPSIM_WERROR=ON -DPSIM_ARCH=${PSIM_ARCH:-x86-64-v2}" sh -c "cd /psim && $*"; }
+  PSIM_CMAKE_ARGS="-DPSIM_WERROR=ON ${PSIM_ARCH:+-DPSIM_ARCH=$PSIM_ARCH}" sh -c "cd /psim && $*"; }
 begin=$(date +%s)
 inside ./psim compare scenarios/stragglers.toml
 echo "$release: the first table after $(($(date +%s) - begin)) s"
-inside ./psim test
+if [ "$test" = --test ]; then inside ./psim test; fi
 
-: >"$results"
-for scenario in worked_example quickstart stragglers clicks bandwidth topologies two_jobs; do
-  inside ./psim run scenarios/$scenario.toml --set consistency.model=bsp --json >"$root/psim/summary.json"
-  weights=$(sed -n 's/^ *"weights": "\([0-9a-f]*\)".*/\1/p' "$root/psim/summary.json" | tail -n 1)
-  seconds=$(sed -n 's/^  "sim_time_s": \([^,]*\),*/\1/p' "$root/psim/summary.json" | head -n 1)
-  echo "$scenario ${weights:-none} $seconds" | tee -a "$results"
-done
+inside sh tests/platforms/results.sh ./psim >"$results.new"
+mv "$results.new" "$results"
+cat "$results"

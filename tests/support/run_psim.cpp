@@ -80,7 +80,10 @@ Json run_file(const std::string& file, const std::vector<std::string>& sets, int
 }
 
 fs::path source_folder() { return PSIM_SOURCE; }
-fs::path binary() { return PSIM_BINARY; }
+fs::path binary() {
+  const char* other = std::getenv("PSIM_BINARY");
+  return other != nullptr ? other : PSIM_BINARY;
+}
 
 TemporaryFolder::TemporaryFolder() {
   std::string name = (fs::temp_directory_path() / "psim-test-XXXXXX").string();
