@@ -6,7 +6,7 @@ namespace psim::cli {
 namespace {
 
 constexpr Subcommand subcommands[] = {
-    {"lab", "The labs of the course: start one, check answers, hand it in.",
+    {"lab", groups::learn, "The labs of the course: start one, check answers, hand it in.",
      "  psim lab                                           all labs\n"
      "  psim lab start 2 --student a1234567                writes lab2/, with numbers of your own\n"
      "  cd lab2 && psim lab check                          locks predictions, compares answers\n"
@@ -26,7 +26,7 @@ constexpr Subcommand subcommands[] = {
            ->check(not_empty());
      },
      [](const Asked& a) { return lab(a.lab); }},
-    {"grade", "Grade hand-ins of labs: computes the right answers afresh from each ID.",
+    {"grade", groups::learn, "Grade hand-ins of labs: computes the right answers afresh from each ID.",
      "  psim grade hand-ins/*.json --csv grades.csv\n"
      "  psim grade lab2-a1234567.json --gradescope results.json\n"
      "  psim grade lab2-a1234567.json --pass 60            exit code 0 from 60 % on\n",

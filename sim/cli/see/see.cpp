@@ -51,7 +51,7 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
 }
 
 const Subcommand subcommands[] = {
-    {"why", "Say why a run took as long as it did: its critical path, and who waited for whom.",
+    {"why", groups::understand, "Say why a run took as long as it did: its critical path, and who waited for whom.",
      "  psim why latest                                    of the last run\n"
      "  psim why latest --until target                     until the target was reached\n"
      "  psim why runs/a runs/b                             where two runs part, and what made the "
@@ -72,7 +72,7 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
-    {"timeline", "Draw what every node did when: who computed, waited (and for whom), or was down.",
+    {"timeline", groups::understand, "Draw what every node did when: who computed, waited (and for whom), or was down.",
      "  psim timeline latest                               the first four clocks\n"
      "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n"
      "  psim timeline latest --clocks 1 --messages         who sent what to whom, and when\n",
@@ -90,14 +90,14 @@ const Subcommand subcommands[] = {
      [](const Asked& a) {
        return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });
      }},
-    {"export", "Write a run in the formats of other programs, and runs and studies as charts.",
+    {"export", groups::understand, "Write a run in the formats of other programs, and runs and studies as charts.",
      "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
      "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
      "  psim export stragglers-1a2b3c4d --svg charts       those of a study, a file for each condition\n"
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
      [](const Asked& a) { return export_one(a.exported); }},
-    {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
+    {"report", groups::understand, "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "
      "line\n"
@@ -120,7 +120,7 @@ const Subcommand subcommands[] = {
        return a.sliders ? sliders(a.directory, a.command.out)
                         : report(a.directory, a.command.out, a.command.json);
      }},
-    {"what-if", "Say what a run would have been with something changed: predicted, and run again.",
+    {"what-if", groups::understand, "Say what a run would have been with something changed: predicted, and run again.",
      "  psim what-if latest                                what would help most\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two\n"
      "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"
