@@ -36,7 +36,7 @@ struct Asked {
   bool reference = false;
 };
 
-// What commands are for; `psim` alone and `psim --help` list them so.
+// What commands are for; `psim --help` lists them so.
 namespace groups {
 constexpr const char* simulate = "Simulate";
 constexpr const char* understand = "Understand a run";

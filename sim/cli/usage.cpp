@@ -103,33 +103,9 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return {error.what(), fmt::format("`psim {} --help` lists the options", name)};
 }
 
-// What psim is for, and its commands by group.
-std::string overview(const CLI::App& app) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const auto same = [&](const auto& group) { return group.first == sub->get_group(); };
-    auto group = std::ranges::find_if(groups, same);
-    if (group == groups.end()) group = groups.insert(group, {sub->get_group(), {}});
-    group->second.push_back(sub->get_name());
-  }
-  std::string text = app.get_description() + "\n\n";
-  for (const auto& [name, commands] : groups)
-    text += fmt::format("  {:<26}{}\n", name, fmt::join(commands, ", "));
-  return text +
-         "\nBegin with one of these:\n"
-         "  psim compare stragglers     one slow worker of eight: who waits, who learns fastest?\n"
-         "  psim run quickstart         one run, and why it took as long as it did\n"
-         "  psim help run               the options of a command, with examples\n"
-         "  psim --help                 what each command does\n";
-}
-
 }  // namespace
 
 void parse(CLI::App& app, std::vector<std::string> words) {
-  if (words.empty()) {
-    fmt::print("{}", overview(app));
-    return;
-  }
   const std::vector<std::string> commands = command_names(app);
   if (!words.empty() && words[0] == "help") {  // psim help run = psim run --help
     words.erase(words.begin());
