@@ -4,9 +4,11 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -29,7 +31,15 @@ const char* const schema =
 #include "sim/record/schema.sql.inc"
     ;
 
+// A disk that is full or broken is said to be so, with its file.
 [[noreturn]] void fail(sqlite3* db, const std::string& what) {
+  const int code = db == nullptr ? SQLITE_NOMEM : sqlite3_errcode(db) & 0xff;
+  const char* file = db == nullptr ? nullptr : sqlite3_db_filename(db, "main");
+  if ((code == SQLITE_FULL || code == SQLITE_IOERR) && file != nullptr) {
+    const int error = sqlite3_system_errno(db), usual = code == SQLITE_FULL ? ENOSPC : EIO;
+    throw std::filesystem::filesystem_error(
+        "write", file, std::error_code(error == 0 ? usual : error, std::generic_category()));
+  }
   throw std::runtime_error(fmt::format("{}: {}", what, db == nullptr ? "out of memory" : sqlite3_errmsg(db)));
 }
 

@@ -174,6 +174,7 @@ void write_charts(const ExportCommand& asked, const std::vector<analysis::Pictur
   const fs::path folder = folder_named(asked.svg);
   std::error_code error;
   fs::create_directories(folder, error);
+  if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
     throw Refused(fmt::format("{} cannot be made: {}", asked.svg, error.message()), help_of(error, folder));
   for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
