@@ -15,8 +15,10 @@
 #include <system_error>
 
 #include "analysis/run_record.hpp"
+#include "model/input.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/cite.hpp"
 #include "sim/cli/study/recipe.hpp"
 #include "sim/cli/subcommand.hpp"
@@ -151,9 +153,16 @@ int guarded(const std::function<int()>& action) {
     return refused(nothing.what(), nothing.help);
   } catch (const DamagedRun& damage) {
     return refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
+  } catch (const psim::InputError& error) {
+    return refused(error.what(), error.help);
+  } catch (const analysis::Json::exception& error) {
+    return refused(fmt::format("a file of a run or a study does not have what psim writes: {}", error.what()),
+                   "it is damaged, or not from this program: make the run or the study again");
   } catch (const std::filesystem::filesystem_error& error) {
-    return refused(fmt::format("{}: {}", error.path1().string(), error.code().message()),
-                   "--out names another folder to write to");
+    const std::string what = fmt::format("{}: {}", error.path1().string(), error.code().message());
+    const std::string help = help_of(error.code(), error.path1());
+    if (!is_machines(error.code())) return refused(what, help);
+    say("error: {}\n  = help: {}\n", what, help);
   } catch (const std::system_error& error) {
     const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
     say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
@@ -175,7 +184,17 @@ constexpr const char* general =
     "  psim explain ssp\n"
     "  psim help run                              a command's options and more examples\n\n"
     "Exit codes: 0 done, 1 the answer is no (target missed, digest differs), 2 bad input or usage,\n"
-    "3 psim's fault or the machine's, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+    "3 psim's fault or the machine's (a full disk), 130 stopped by Ctrl-C, 143 by SIGTERM.";
+
+// What `psim` alone prints.
+constexpr const char* first_words =
+    "psim simulates parameter-server training. Begin with one of these:\n\n"
+    "  run      psim run quickstart         one scenario, and why it took as long as it did\n"
+    "  compare  psim compare stragglers     four ways to live with a slow worker\n"
+    "  see      psim report runs/latest     a page with the time line of every node\n"
+    "  learn    psim lab                    six labs that check your answers\n"
+    "  look up  psim explain ssp            a model, a field, a column, a word or an error\n\n"
+    "psim --help lists all commands, psim help run explains one.\n";
 
 const Subcommand subcommands[] = {
     {"run", groups::simulate, "Run a scenario.",
@@ -372,6 +391,7 @@ int main(int argc, char** argv) {
   std::ranges::for_each(lab_subcommands(), add);
   std::ranges::for_each(all.last(2), add);
   return guarded([&] {
+    if (argc == 1) return print(first_words);
     parse(app, {argv + 1, argv + argc});
     return code;
   });

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "model/data/text.hpp"
+#include "model/input.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -29,15 +29,24 @@ class ProfileFile {
   ProfileFile(ProfileSpec& profile, std::string path, const Check& check)
       : profile_(profile), path_(std::move(path)), check_(check) {}
 
-  bool read(std::istream& file) {
-    std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
-      for (char& c : line) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
-      std::istringstream split(line.substr(0, line.find('#')));
-      std::vector<std::string> words;
-      for (std::string word; split >> word;) words.push_back(word);
-      if (!words.empty() && !take(number, words)) return false;
+  bool read(const fs::path& file) {
+    constexpr std::uintmax_t most_bytes = 16'000'000;
+    int number = 0;
+    bool is_good = true;
+    try {
+      each_input_line(file, most_bytes, [&](std::string_view line) {
+        std::string row(line.substr(0, line.find('#')));
+        for (char& c : row) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
+        std::istringstream split(row);
+        std::vector<std::string> words;
+        for (std::string word; split >> word;) words.push_back(word);
+        ++number;
+        return is_good = words.empty() || take(number, words);
+      });
+    } catch (const InputError& error) {
+      return refuse(error.what(), "this file", error.help);
     }
+    if (!is_good) return false;
     if (profile_.rows.empty())
       return refuse(fmt::format("{} has no rows", profile_.file), "an empty file",
                     profile_.of == ProfileOf::speed
@@ -58,7 +67,7 @@ class ProfileFile {
                     "each line has a date in seconds and a value");
     const std::optional<double> date = number_of(words[0]), value = number_of(words[1]);
     if (!date || *date < 0 || *date > 1e9)
-      return refuse(at + fmt::format("`{}` is not a date", words[0]), "in this file",
+      return refuse(at + fmt::format("{} is not a date", in_backticks(words[0])), "in this file",
                     "dates are seconds from 0 to 1e9");
     if (!profile_.rows.empty() && *date <= profile_.rows.back().first)
       return refuse(at + fmt::format("{} s is not after {} s", words[0], profile_.rows.back().first),
@@ -68,7 +77,7 @@ class ProfileFile {
                                       : !(*value > 0 && *value < 1) && *value >= 0 && *value <= 1);
     if (!fits)
       return refuse(
-          at + fmt::format("`{}` is not {}", words[1], speed ? "a factor" : "0 or 1"), "in this file",
+          at + fmt::format("{} is not {}", in_backticks(words[1]), speed ? "a factor" : "0 or 1"), "in this file",
           speed ? "factors are numbers from 1e-6 to 1e6; a worker that stops has of = \"availability\""
                 : "1 is up, 0 is down");
     constexpr std::size_t most = 10'000;
@@ -137,13 +146,7 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
                      "looked for in --data-dir, PSIM_DATA and the scenario's folder");
       continue;
     }
-    std::ifstream file(*found);
-    if (!file) {
-      check.add_data({field}, fmt::format("{} cannot be read", found->string()), "this file",
-                     "check its permissions");
-      continue;
-    }
-    if (!ProfileFile(profile, path, check).read(file)) profile.rows.clear();
+    if (!ProfileFile(profile, path, check).read(*found)) profile.rows.clear();
     if (profile.of != ProfileOf::availability || profile.rows.empty()) continue;
     if (!are_known(scenario, profile)) continue;  // check_nodes says so
     for (FaultSpec& fault : faults_of(profile)) {

@@ -30,7 +30,7 @@ class LabCheck {
     }
     for (const LabRun& one : lab.runs) {
       add(runs_, one.name, "run");
-      if (!is_name(one.name)) wrong("run `{}`: its name is not of letters, digits and _", one.name);
+      if (!is_word(one.name)) wrong("run `{}`: its name is not of letters, digits and _", one.name);
     }
   }
 
@@ -92,15 +92,15 @@ class LabCheck {
     }
   }
 
-  // Files of this name are written, and removed.
-  static bool is_name(const std::string& text) {
+  // Files of this name are written, and expressions have it.
+  static bool is_word(const std::string& text) {
     return !text.empty() &&
            std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   }
 
   void check_file(const std::string& name) {
     std::error_code error;
-    if (fs::path(name).filename() != name) return wrong("{} is in another folder than lab.toml", name);
+    if (!is_name(name)) return wrong("{} is no name of a file beside lab.toml", name);
     if (fs::is_regular_file(lab_.folder / name, error)) check_text(read_file(lab_.folder / name), name);
     else wrong("there is no file {}", name);
   }

@@ -53,8 +53,8 @@ class Checker {
       : lab_(lab),
         session_(session),
         drawn_(draw(lab, session.student())),
-        runs_(session.folder() / "runs"),
-        solver_(lab, drawn_, (fs::create_directories(runs_), runs_), "events") {}
+        scratch_("psim-lab"),
+        solver_(lab, drawn_, scratch_.path(), runs_of(session)) {}
 
   int check() {
     lock_predictions();
@@ -131,6 +131,15 @@ class Checker {
     return {fmt::format("not right: {}", as_read(question, answer)), more + why(question)};
   }
 
+  // A link could lead to a folder of somebody else's.
+  static fs::path runs_of(const LabSession& session) {
+    fs::path runs = session.folder() / "runs";
+    if (fs::is_symlink(fs::symlink_status(runs)))
+      throw Refused(fmt::format("{} is a link, to {}", runs.string(), fs::read_symlink(runs).string()),
+                    "remove the link: psim writes this lab's runs there");
+    return runs;
+  }
+
   // What the run says of itself.
   std::string why(const LabQuestion& question) {
     if (question.look.empty()) return {};
@@ -151,8 +160,7 @@ class Checker {
       fmt::print("{:<24}first predict {}\n", design.file, fmt::join(open_, ", "));
       return;
     }
-    const ScratchFolder scratch("psim-lab");
-    LabSolver solver(lab_, drawn_, scratch.path());
+    LabSolver solver(lab_, drawn_, scratch_.path());
     std::vector<std::int64_t> seeds(static_cast<std::size_t>(design.seeds));
     std::iota(seeds.begin(), seeds.end(), 1);
     try {
@@ -175,7 +183,7 @@ class Checker {
   const Lab& lab_;
   LabSession& session_;
   Drawn drawn_;
-  fs::path runs_;
+  ScratchFolder scratch_;
   LabSolver solver_;
   std::vector<std::string> open_;  // predictions
 };

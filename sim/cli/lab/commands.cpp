@@ -113,7 +113,10 @@ int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
   const fs::path path = out.empty()
                             ? session.folder() / fmt::format("lab{}-{}.json", lab.number, session.student())
                             : fs::path(out);
-  put_file(path, file.dump(2) + "\n");
+  const std::string text = file.dump(2) + "\n";
+  hand_in_in(text, "this hand-in");
+  check_own(path, {"\"psim.hand-in/1\""}, "psim lab hand-in");
+  put_file(path, text);
   fmt::print("wrote {}\n", path.string());
   warn(lab, session, solver);
   return done;

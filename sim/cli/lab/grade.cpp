@@ -134,17 +134,20 @@ std::vector<std::string> items_of(const std::vector<Grade>& grades) {
   return names;
 }
 
+constexpr const char* csv_begins = "student,lab,points,possible,file,findings";
+
 // A file that cannot be graded has neither student nor lab nor points.
 std::string csv_of(const std::vector<Grade>& grades) {
   const std::vector<std::string> items = items_of(grades);
-  std::string out = "student,lab,points,possible,file,findings";
+  std::string out = csv_begins;
   for (const std::string& name : items) out += "," + analysis::csv_field(name);
   out += "\n";
   for (const Grade& one : grades) {
     const std::string numbers =
         one.possible > 0 ? fmt::format("{},{:g},{:g}", one.lab, one.points, one.possible) : ",,";
     out += fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
-                       analysis::csv_field(one.file), analysis::csv_field(findings_of(one)));
+                       analysis::csv_field(as_utf8(one.file)),
+                       analysis::csv_field(as_utf8(findings_of(one))));
     for (const std::string& name : items) {
       const auto item = std::ranges::find(one.items, name, &Grade::Item::name);
       out += item == one.items.end() ? "," : fmt::format(",{:g}", item->points);
@@ -188,7 +191,12 @@ std::string json_text(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string xml_word(std::string text) {
+// XML has no control characters, and two others that UTF-8 can write are none of its.
+std::string xml_word(const std::string& given) {
+  std::string text = as_utf8(given);
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = text.find(none, at)) != std::string::npos;) text.replace(at, none.size(), "?");
+  }
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' '; }, ' ');
   return analysis::escaped(text);
@@ -239,6 +247,10 @@ int grade(const GradeCommand& command) {
   if (!command.gradescope.empty() && command.files.size() != 1)
     throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
   refuse_nothing(command.files);
+  const char* by = "psim grade";
+  if (!command.csv.empty()) check_own(command.csv, {csv_begins}, by);
+  if (!command.gradescope.empty()) check_own(command.gradescope, {"\"score\""}, by);
+  if (!command.junit.empty()) check_own(command.junit, {"<testsuites>"}, by);
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));

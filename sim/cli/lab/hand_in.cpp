@@ -7,6 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "analysis/input.hpp"
+#include "model/input.hpp"
 #include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/cli/lab/answer.hpp"
@@ -17,14 +19,12 @@ namespace {
 
 constexpr const char* hand_in_format = "psim.hand-in/1";
 
-constexpr std::uintmax_t most_bytes = 1'000'000;
-
 Json files_of(const Lab& lab, const LabSession& session) {
   Json files = Json::object();
   std::error_code error;
   for (const std::string& name : scenario_files(lab)) {
     const fs::path file = session.folder() / name;
-    files[name] = fs::is_regular_file(file, error) ? as_utf8(read_file(file)) : "";
+    files[name] = fs::is_regular_file(file, error) ? as_utf8(read_input(file, most_hand_in)) : "";
   }
   return files;
 }
@@ -128,9 +128,9 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
 // One that cannot be read is its own trouble, and not that of the others.
 std::string content_of(const fs::path& file) {
   try {
-    return read_file(file);
-  } catch (const std::runtime_error& error) {
-    throw Refused(error.what(), "a hand-in is a file that may be read");
+    return read_input(file, most_hand_in);
+  } catch (const InputError& error) {
+    throw Refused(error.what(), "a hand-in is a file of less than a megabyte that may be read");
   }
 }
 
@@ -148,6 +148,15 @@ void add_items(const Lab& lab, const Json& hand_in, LabSolver& solver, const std
 }
 
 }  // namespace
+
+Json hand_in_in(const std::string& text, const std::string& name) {
+  if (text.size() > most_hand_in)
+    throw Refused(fmt::format("{} is too large", name), "a hand-in has less than a megabyte");
+  Json hand_in = analysis::json_in(text);
+  if (!is_hand_in(hand_in))
+    throw Refused(fmt::format("{} is no hand-in", name), "`psim lab hand-in` writes one");
+  return hand_in;
+}
 
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
   Json answers = Json::object();
@@ -168,15 +177,7 @@ Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
 
 Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scratch,
                const std::string& secret) {
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) throw Refused(fmt::format("{}: {}", file.string(), error.message()), "a hand-in is a file");
-  if (size > most_bytes)
-    throw Refused(fmt::format("{} is too large", file.string()), "a hand-in has less than a megabyte");
-  const Json hand_in = json_in(content_of(file));
-  if (!is_hand_in(hand_in))
-    throw Refused(fmt::format("{} is no hand-in", file.string()), "`psim lab hand-in` writes one");
-
+  const Json hand_in = hand_in_in(content_of(file), file.string());
   Grade grade{.file = file.string(),
               .student = id_in(hand_in["student"]).value_or(""),
               .answers = hand_in["answers"].dump() + hand_in["locked"].dump(),

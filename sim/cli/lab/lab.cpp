@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "model/nesting.hpp"
 #include "model/random.hpp"
 #include "sim/cli/lab/check_lab.hpp"
 #include "sim/cli/talk.hpp"
@@ -23,8 +24,9 @@ class LabFile {
 
   Lab read() {
     try {
-      const toml::table root = toml::parse(read_file(path_), path_.string());
-      return lab(root);
+      const std::string text = read_file(path_);
+      refuse_deep(text, path_);
+      return lab(toml::parse(text, path_.string()));
     } catch (const toml::parse_error& error) {
       refuse(error.source(), std::string(error.description()));
     }
@@ -207,6 +209,13 @@ Lab as_written(std::int64_t number, const fs::path& folder) {
 }
 
 }  // namespace
+
+void refuse_deep(const std::string& text, const fs::path& file) {
+  if (const auto deep = first_too_deep(text))
+    throw Refused(fmt::format("{}: {}", file.string(),
+                              deep->key ? "a key has too many parts" : "brackets are nested too deeply"),
+                  "write it with fewer of them");
+}
 
 std::vector<Lab> labs(const fs::path& folder) {
   std::vector<Lab> all = all_labs(folder);

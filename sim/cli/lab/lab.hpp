@@ -70,6 +70,9 @@ struct Lab {
   double points() const;
 };
 
+// Throws Refused where a text of TOML nests too deeply to be read.
+void refuse_deep(const std::string& text, const fs::path& file);
+
 // The labs that come with psim, or those of `folder`, by number. Throws Refused, with what is wrong in a
 // lab.toml.
 std::vector<Lab> labs(const fs::path& folder = {});

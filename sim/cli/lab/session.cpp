@@ -10,6 +10,8 @@
 #include <cctype>
 #include <utility>
 
+#include "analysis/input.hpp"
+#include "model/input.hpp"
 #include "sim/cli/lab/answer.hpp"
 #include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
@@ -56,13 +58,15 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
                   "`psim lab start` with the same ID and another --out writes an empty one");
   std::map<std::string, std::string> answers;
   try {
-    for (const auto& [name, node] : toml::parse(read_file(path), path.string())) {
+    const std::string text = read_input(path, most_hand_in);
+    refuse_deep(text, path);
+    for (const auto& [name, node] : toml::parse(text, path.string())) {
       const std::string question(name.str());
       if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
       else if (const auto whole = node.value_exact<std::int64_t>())
         answers[question] = fmt::format("{}", *whole);
-      else if (const auto text = node.value_exact<std::string>())
-        answers[question] = text->find_first_not_of(' ') == std::string::npos ? "" : *text;
+      else if (const auto word = node.value_exact<std::string>())
+        answers[question] = word->find_first_not_of(' ') == std::string::npos ? "" : *word;
       else
         throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
                                   name.source().begin.line, question),
@@ -111,12 +115,6 @@ std::string seal_of(const Json& sealed) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-Json json_in(const std::string& text) {
-  constexpr int most_levels = 16;
-  const auto is_shallow = [](int depth, Json::parse_event_t, Json&) { return depth < most_levels; };
-  return Json::parse(text, is_shallow, false);
-}
-
 std::string as_utf8(const std::string& text) {
   return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
@@ -146,7 +144,7 @@ LabSession LabSession::open(const fs::path& folder) {
   if (!fs::exists(folder / state_file, error))
     throw Refused(fmt::format("{} is no folder of a lab", folder.string()),
                   "psim lab start NUMBER --student ID makes one");
-  Json state = json_in(read_file(folder / state_file));
+  Json state = analysis::json_file(folder / state_file);
   if (!is_state(state) || state["seal"] != seal_of(state))
     throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
                   "start the lab again in another folder, with the same ID");
@@ -175,7 +173,7 @@ std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
 std::optional<std::string> LabSession::design(const LabDesign& design) const {
   std::error_code error;
   if (!fs::exists(folder_ / design.file, error)) return std::nullopt;
-  return as_utf8(read_file(folder_ / design.file));
+  return as_utf8(read_input(folder_ / design.file, most_hand_in));
 }
 
 std::optional<std::string> LabSession::locked(const std::string& question) const {

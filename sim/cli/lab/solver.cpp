@@ -71,21 +71,19 @@ std::vector<std::string> names_in(const std::string& expression) {
   return names;
 }
 
-LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::string trace)
-    : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)), trace_(std::move(trace)) {}
+LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path scratch, fs::path runs)
+    : lab_(lab), drawn_(std::move(drawn)), scratch_(std::move(scratch)), kept_(std::move(runs)) {}
 
 // Throws Refused, with what psim says of the run.
 Json LabSolver::made(const std::string& name, const std::string& scenario,
                      const std::vector<std::string>& sets) {
-  const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
-                 err = folder_ / (name + ".err");
+  const fs::path file = scratch_ / (name + ".toml"), out = scratch_ / (name + ".json"),
+                 err = scratch_ / (name + ".err");
   write_file(file, given_out(lab_, scenario, drawn_));
   std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
-  if (trace_ != "none") {
-    fs::remove_all(folder_ / name);
-    words.insert(words.end(), {"--trace", trace_, "--out", (folder_ / name).string()});
-  }
+  if (!kept_.empty())
+    words.insert(words.end(), {"--trace", "events", "--force", "--out", (kept_ / name).string()});
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   const int status = Child(std::move(words), out, err, run_limits).wait();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
@@ -270,9 +268,7 @@ void add_fields(const LabDesign& design, const toml::table& table, const std::st
 }  // namespace
 
 std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text) {
-  constexpr std::ptrdiff_t most_dots = 1000;  // each dot of a key is a table in a table, and takes stack
-  if (std::ranges::count(text, '.') > most_dots)
-    throw Refused(fmt::format("{} has more than {} dots", design.file, most_dots), "write a smaller design");
+  refuse_deep(text, design.file);
   try {
     std::vector<DesignField> fields;
     add_fields(design, toml::parse(text, design.file), "", fields);

@@ -30,8 +30,9 @@ double mean_score(const std::vector<Trial>& trials);
 
 class LabSolver {
  public:
-  // `folder`: where its files are written, one run after the other.
-  LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::string trace = "none");
+  // `scratch`: where it writes what it needs, one run after the other. `runs`: where runs are kept, with their
+  // events, as `psim run --out --force` would write them; empty: nowhere.
+  LabSolver(const Lab& lab, Drawn drawn, fs::path scratch, fs::path runs = {});
 
   // The summary of the run of this name; it is made when it is first asked for. Throws Refused.
   const Json& run(const std::string& name);
@@ -51,8 +52,7 @@ class LabSolver {
 
   const Lab& lab_;
   Drawn drawn_;
-  fs::path folder_;
-  std::string trace_;
+  fs::path scratch_, kept_;
   std::map<std::string, Json> runs_;
 };
 

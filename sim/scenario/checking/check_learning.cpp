@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "model/data/files.hpp"
 #include "model/promise.hpp"
 #include "sim/protocol/custom_model.hpp"
 #include "sim/scenario/checking/checks.hpp"
@@ -14,7 +15,7 @@
 namespace psim {
 namespace {
 
-constexpr double most_values = 250e6;  // of generated data, and of weights: 1 GB in single precision
+constexpr auto most_values = static_cast<double>(most_data_values);  // of generated data, and of weights
 
 bool needs_path(DataSource source) {
   return source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx;
