@@ -77,6 +77,12 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"epoch", "summary.json, curve", "How often the training set had been gone through."},
     {"cancelled", "summary.json, workers", "Computations of the worker that were stopped."},
     {"samples", "summary.json, workers", "Samples whose gradients the worker has computed to their end."},
+    {"samples_used", "summary.json, workers",
+     "Samples of those whose gradients the model has taken in; a gradient that is computed again counts "
+     "again."},
+    {"samples_per_s", "summary.json",
+     "Samples whose gradients the model has taken in (the sum of `samples_used`), divided by the simulated "
+     "seconds of\nthe run; of a group, by the second at which it ended."},
     {"mean_step_s", "summary.json, workers",
      "Mean seconds from the start of one of the worker's steps to the start of its next."},
     {"bus_bytes", "summary.json, workers",

@@ -39,6 +39,11 @@ std::vector<std::string> broken_invariants(const RunResult& r) {
       broken.push_back(fmt::format("worker {} has computed {} samples, and the record has {}", w,
                                    r.samples_told[w], s.workers[w].samples));
   }
+  for (std::size_t w = 0; w < s.workers.size(); ++w) {
+    if (s.workers[w].samples_used > s.workers[w].samples)
+      broken.push_back(fmt::format("worker {} has computed {} samples, and the model has taken in {}", w,
+                                   s.workers[w].samples, s.workers[w].samples_used));
+  }
   if (s.last_work > r.sim_time + tolerance(r.sim_time))
     broken.push_back(fmt::format("the run ends at {:.9g} s, and something is computed or applied at {:.9g} s",
                                  r.sim_time, s.last_work));

@@ -181,6 +181,7 @@ void Recorder::on(const Event& event, const PushOutcome& push) {
     stats_.staleness_sum += static_cast<double>(*push.staleness);
     stats_.staleness_max = std::max(stats_.staleness_max, *push.staleness);
     stats_.last_work = event.at;
+    books_[worker_index(push.worker)].on_applied(push.clock);
     return look_for_new(push);
   }
   ++stats_.pushes_dropped;
@@ -193,6 +194,7 @@ void Recorder::on(const Event& event, const ModelUpdate& update) {
   stats_.last_work = event.at;
   if (!update.shard) {
     stats_.workers[worker_index(event.node)].updates = update.version;
+    books_[worker_index(event.node)].on_own_update();
     if (update.version > furthest_copy_ && !mutant("copies-are-no-progress")) {
       furthest_copy_ = update.version;
       got_further(event.at);

@@ -117,6 +117,7 @@ Json workers(const Scenario& scenario, const RunResult& r) {
          {"clocks", worker.clocks},
          {"cancelled", worker.cancelled},
          {"samples", worker.samples},
+         {"samples_used", worker.samples_used},
          {"batch_size", worker.batch_size},
          {"mean_step_s", worker.mean_step()},
          {"compute_share", time["compute_share"]},
@@ -178,6 +179,13 @@ Json target(const TrainingSpec& training, const std::optional<CurvePoint>& reach
   return json;
 }
 
+// Samples whose gradients the model has taken in, in a second; none in no time.
+Json samples_per_second(std::span<const WorkerStats> workers, double seconds) {
+  std::int64_t used = 0;
+  for (const WorkerStats& worker : workers) used += worker.samples_used;
+  return seconds > 0 ? Json(static_cast<double>(used) / seconds) : Json(nullptr);
+}
+
 WorkerTime total_time(std::span<const WorkerStats> workers) {
   WorkerTime all;
   for (const WorkerStats& worker : workers) all += worker.time;
@@ -233,6 +241,7 @@ Json groups(const Scenario& scenario, const RunResult& r) {
                      {"workers", group.workers},
                      {"updates", r.stats.updates(n)},
                      {"finished_s", group.finished},
+                     {"samples_per_s", samples_per_second(workers, group.finished)},
                      {"messages", group.messages},
                      {"bytes_sent", group.bytes_sent},
                      {"pushes", {{"applied", group.pushes_applied}, {"dropped", group.pushes_dropped}}},
@@ -321,6 +330,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"sim_time_s", r.sim_time},
       {"updates", s.updates()},
       {"steps", s.clocks()},
+      {"samples_per_s", samples_per_second(s.workers, r.sim_time)},
       {"messages", s.messages},
       {"messages_received", s.delivered},
       {"messages_lost", s.lost},

@@ -87,6 +87,7 @@ constexpr Place summary_places[] = {
     {"/sim_time_s"},
     {"/updates"},
     {"/bytes_sent"},
+    {"/samples_per_s", Kind::number, if_there},
     {"/staleness", Kind::object},
     {"/staleness/mean", Kind::number, if_there},
     {"/staleness/max"},

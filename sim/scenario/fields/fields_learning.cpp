@@ -249,6 +249,11 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
            .min = 0,
            .max = 1e6,
            .above_min = true});
+  v.field("samples", &t.samples,
+          {.doc = "The run ends after this many samples, counted as `epochs` counts them: in batches of all "
+                  "workers. A phantom model may have it too.",
+           .min = 1,
+           .max = 1e15});
   v.field("duration", &t.duration,
           {.doc = "The run ends after this simulated time.", .min = 0, .max = 1e9, .above_min = true});
   v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});

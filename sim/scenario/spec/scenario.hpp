@@ -45,6 +45,7 @@ struct TrainingSpec {
   std::int64_t batch_size = 32;
   std::optional<std::int64_t> steps;
   std::optional<double> epochs;
+  std::optional<std::int64_t> samples;
   std::optional<Seconds> duration;
   OptimizerSpec optimizer;
   bool multi_precision = false;     // half precision: updates go to a copy in single precision
