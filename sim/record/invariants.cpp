@@ -50,6 +50,8 @@ std::vector<std::string> broken_invariants(const RunResult& r) {
   if (r.ended_early && !mutant("the-end-is-not-looked-at"))
     broken.push_back(fmt::format(
         "the run ends at {:.9g} s, and a worker that is not gone for good has steps to do", r.sim_time));
+  if (r.final_differs)
+    broken.emplace_back("the last point of the curve is of other weights than the run's last ones");
   if (r.copies_differ) broken.emplace_back("workers that have done all their steps have different models");
   if (s.least_clock < 0) broken.push_back(fmt::format("a step begins with clock {}", s.least_clock));
   const std::uint64_t bytes =

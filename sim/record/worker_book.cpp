@@ -129,16 +129,22 @@ void WorkerBook::hold(std::int64_t clock, std::int64_t samples) {
 }
 
 // A worker's pushes are applied in order, so those before this one never will be; those of tasks have none.
-void WorkerBook::on_applied(std::int64_t clock) {
-  for (const Held& one : held_) stats_->samples_used += one.clock == clock ? one.samples : 0;
+std::int64_t WorkerBook::on_applied(std::int64_t clock) {
+  std::int64_t samples = 0;
+  for (const Held& one : held_) samples += one.clock == clock ? one.samples : 0;
+  stats_->samples_used += samples;
   std::erase_if(held_, [this, clock](const Held& one) {
     return counts_steps_ ? one.clock == clock : one.clock <= clock;
   });
+  return samples;
 }
 
-void WorkerBook::on_own_update() {
-  for (const Held& one : held_) stats_->samples_used += one.samples;
+std::int64_t WorkerBook::on_own_update() {
+  std::int64_t samples = 0;
+  for (const Held& one : held_) samples += one.samples;
+  stats_->samples_used += samples;
   held_.clear();
+  return samples;
 }
 
 void WorkerBook::on_finish(double at, const Finish& what) {

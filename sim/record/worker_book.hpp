@@ -63,9 +63,10 @@ class WorkerBook {
   void on_computation(double at, const Computation& what);
   void on_finish(double at, const Finish& what);
   // A server applies its push of this clock to a shard; a gradient counts once, with the first one.
-  void on_applied(std::int64_t clock);
+  // Returns its samples.
+  std::int64_t on_applied(std::int64_t clock);
   // Without servers: its copy of the model, or its stage, has the gradients that it has computed.
-  void on_own_update();
+  std::int64_t on_own_update();
   // A server counts it in or out.
   void on_member(bool takes_part);
   // Its time ends here, unless it has ended before.

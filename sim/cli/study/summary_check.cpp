@@ -82,6 +82,8 @@ constexpr Place summary_places[] = {
     {"/target/reached", Kind::truth},
     {"/target/sim_time_s", Kind::number, if_there},
     {"/target/budget_s", Kind::number, if_there},
+    {"/target/last_miss_s", Kind::number, if_there},
+    {"/evaluate_every", Kind::text, if_there},
     {"/target/accuracy", Kind::number, if_there},
     {"/target/loss", Kind::number, if_there},
     {"/sim_time_s"},

@@ -154,20 +154,30 @@ bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantit
   return true;
 }
 
-void Reader::read_period(const toml::node& node, std::string_view key, Period& out) {
-  static constexpr UnitName updates[] = {{"updates", 1, 1}, {"update", 1, 1}};
+// Whether it is a text of a number of `what`, "10 updates"; if the number is wrong, that is reported.
+bool Reader::read_count(const toml::node& node, std::string_view key, std::string_view what,
+                        std::int64_t& out) {
+  const UnitName names[] = {{what, 1, 1}, {what.substr(0, what.size() - 1), 1, 1}};
   const auto text = node.value_exact<std::string>();
-  if (const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt) {
-    const bool good =
-        in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
-    if (good && *count != std::floor(*count))
-      refuse("out-of-range", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
-             "must be a whole number of updates");
-    else if (good) out.updates = static_cast<std::int64_t>(*count);
-  } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
-                           " or \"10 updates\"")) {
-    out.updates = 0;
-  }
+  const std::optional<double> count = text ? parse_quantity(*text, names) : std::nullopt;
+  if (!count) return false;
+  if (!in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12}))
+    return true;
+  if (*count != std::floor(*count))
+    refuse("out-of-range", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
+           fmt::format("must be a whole number of {}", what));
+  else out = static_cast<std::int64_t>(*count);
+  return true;
+}
+
+template <class AnyPeriod>
+void Reader::read_period(const toml::node& node, std::string_view key, AnyPeriod& out) {
+  constexpr bool counts_samples = std::is_same_v<AnyPeriod, EvaluationPeriod>;
+  if (read_count(node, key, "updates", out.updates)) return;
+  if constexpr (counts_samples)
+    if (read_count(node, key, "samples", out.samples)) return;
+  read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
+                counts_samples ? ", \"10 updates\" or \"5000 samples\"" : " or \"10 updates\"");
 }
 
 void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen) {
@@ -207,7 +217,7 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     const auto value = node.value_exact<std::string>();
     if (!value) return wrong_type(node, key, "a text in quotes");
     out = *value;
-  } else if constexpr (std::is_same_v<T, Period>) {
+  } else if constexpr (std::is_base_of_v<Period, T>) {
     read_period(node, key, out);
   } else if constexpr (std::is_same_v<T, Speeds>) {
     std::vector<FlopsPerSecond> values;

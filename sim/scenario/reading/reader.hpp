@@ -94,7 +94,9 @@ class Reader final : public FieldVisitor {
   template <class Quantity>
   bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info,
                      std::string_view also = {});
-  void read_period(const toml::node& node, std::string_view key, Period& out);
+  template <class AnyPeriod>
+  void read_period(const toml::node& node, std::string_view key, AnyPeriod& out);
+  bool read_count(const toml::node& node, std::string_view key, std::string_view what, std::int64_t& out);
   void read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen);
   bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown,
                 const FieldInfo& info, std::string_view unit = {});

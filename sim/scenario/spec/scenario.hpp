@@ -29,7 +29,8 @@ namespace psim {
 struct Target {
   std::optional<double> accuracy;
   std::optional<double> loss;
-  bool stop = true;  // end the run when reached
+  bool stop = true;                        // end the run when reached
+  std::optional<std::int64_t> hold = {};  // evaluations in a row that must be as good; none: 1
 
   bool given() const { return accuracy || loss; }
 };
@@ -82,7 +83,7 @@ struct TrainingSpec {
   }
   // Batches that the first clock has more than each other one.
   std::int64_t batches_more_at_first() const { return (local_steps_of(0) - local_steps) * accumulate; }
-  std::optional<Period> evaluate_every;
+  std::optional<EvaluationPeriod> evaluate_every;
 };
 
 // One value for all nodes, or one for each.
