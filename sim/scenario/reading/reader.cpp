@@ -106,7 +106,8 @@ Place Reader::place_of_key(std::string_view key, const toml::node& node) const {
 }
 
 // A field that belongs to another choice than the one made is a contradiction, unless the choice was
-// changed from outside (--set, an axis): then the file's field is just not used. Nor is a preset's, ever.
+// changed from outside (--set, an axis): then the file's field is not used, and of --set that is said. Nor is
+// a preset's, ever.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
   const std::string choice = path_of_choice(info.when_key);
@@ -115,7 +116,11 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   if (chosen.name.empty()) return true;
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
   const std::size_t source = place_of(node.source()).source;
-  if (reading_.preset_source == source || rank(chosen.source) > source) return false;
+  if (reading_.preset_source == source) return false;
+  if (const std::size_t by = rank(chosen.source); by > source) {
+    if (is_set(by)) undone_[by].push_back(path_of(key));
+    return false;
+  }
   const std::string by_preset =
       reading_.preset_source == chosen.source ? fmt::format(" by preset {}", reading_.preset) : "";
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
