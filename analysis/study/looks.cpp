@@ -18,8 +18,9 @@ constexpr double alike = 1.5;    // ratio of two arms' updates in a clock
 std::optional<double> updates_per_clock(const Cell& cell) {
   double updates = 0, clocks = 0;
   for (const StudyRun& run : cell.runs) {
-    updates += run.summary["updates"].get<double>() * static_cast<double>(run.summary["workers"].size());
-    clocks += run.summary["steps"].get<double>();
+    const Json workers = run.summary.value("workers", Json::array());  // runs of before have none
+    updates += run.summary["updates"].get<double>() * static_cast<double>(workers.size());
+    clocks += run.summary.value("steps", 0.0);
   }
   return updates > 0 && clocks > 0 ? std::optional(updates / clocks) : std::nullopt;
 }
