@@ -88,7 +88,7 @@ std::size_t leaked(const DataSplit& one, const DataSplit& other) {
 
 }  // namespace
 
-TEST_CASE("with [tune] no trial learns from a sample that a comparison is tested on", "[split]") {
+TEST_CASE("no trial learns from a sample that a comparison is tested on", "[split]") {
   const Folder folder;
   for (const Source& source : all_sources) {
     INFO(source.data);
