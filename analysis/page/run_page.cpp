@@ -123,6 +123,8 @@ std::string run_answer(const RunView& view) {
   if (s["time"]["absent_share"].get<double>() > 0)
     out += fmt::format("; {} they were absent", n("/time/absent_share", as_percent));
   out += ".";
+  if (n.at("/samples_per_s").is_number())
+    out += fmt::format(" The model took in {} samples a second.", n("/samples_per_s", {.decimals = 0}));
   if (s.contains("final") && s["final"].contains("loss") && s["final"]["loss"].is_number())
     out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"), n("/final/loss"));
   out += "</p>";

@@ -83,6 +83,11 @@ inline constexpr FieldDoc study_field_docs[] = {
      "No other arm of the condition is as good in mean time, bytes sent and final accuracy, and better in "
      "one."},
     {"s_per_update", "study.json, runs.csv", "Simulated seconds of the whole run, divided by its updates."},
+    {"target_bracket_s", "study.json, runs.csv",
+     "Simulated seconds between the evaluation that first showed the target and the one before it: the time to "
+     "the\ntarget is too long by at most this."},
+    {"samples_per_s", "study.json, runs.csv",
+     "Samples whose gradients the model has taken in, divided by the simulated seconds of the whole run."},
     {"staleness_max", "study.json", "The largest staleness of any push of the arm's runs, in updates."},
     {"compute_percent", "study.json, runs.csv",
      "Percentage of the workers' time in which a gradient is being computed."},

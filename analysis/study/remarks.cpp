@@ -181,6 +181,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "
         "adds some.");
   say_times(out, evaluation);
+  for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);
   say_where_judged(out, study);
   say_comparisons(out, study, evaluation);
   if (!study.until_ci.is_null()) say(out, width_line(study, evaluation));

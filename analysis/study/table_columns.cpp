@@ -138,6 +138,16 @@ std::string per_update_cell(const TableView& view, const Aggregate& row) {
   return s == nullptr ? "-" : mean_text(view, *s, decimals_for(1e3 * s->mean), 1e3);
 }
 
+std::string bracket_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure("target_bracket_s");
+  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(s->mean));
+}
+
+std::string throughput_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure("samples_per_s");
+  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(s->mean));
+}
+
 std::string staleness_cell(const TableView& view, const Aggregate& row) {
   const Statistic* s = row.measure("staleness");
   return s == nullptr ? "-" : fmt::format("{} ({:.0f})", mean_text(view, *s, 2), row.staleness_max);
@@ -192,6 +202,8 @@ constexpr TableColumn all_columns[] = {
     {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
     {.name = "updates", .key = "updates", .decimals = 0},
     {.name = "memory", .place = wide, .key = "memory_bytes", .cell = megabytes_cell<memory_key>},
+    {.name = "bracket", .place = wide, .key = "target_bracket_s", .cell = bracket_cell},
+    {.name = "throughput", .place = wide, .key = "samples_per_s", .cell = throughput_cell},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
     {.name = "compute", .place = wide, .key = "compute_percent", .decimals = 1, .if_zero = IfZero::named},

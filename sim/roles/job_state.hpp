@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -31,6 +32,7 @@ struct JobState {
   std::vector<bool> completed, left_early, taken_out;
   std::uint32_t left = 0;         // workers that have told the scheduler so
   double last_finish = 0;         // when a worker was through, or known to be gone for good
+  std::atomic<bool> scale_overflows = false;  // see RunResult; threads say so
   bool over = false;              // the job has ended, although others may go on
   std::int64_t most_updates = 0;  // versions that all shards have had, before any was set back
 

@@ -284,6 +284,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     scenario.recovery.workers = LostWorkers::wait;
 
   settle_warmup(scenario, reader.reading());
+  settle_split(scenario, *document);
   Reading reading = reader.reading();
   load_profiles(scenario, request, reading, diagnostics);
   const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};

@@ -175,4 +175,9 @@ void settle_warmup(Scenario& scenario, const Reading& reading) {
     training.warmup = Warmup::before_servers;
 }
 
+void settle_split(Scenario& scenario, const Document& document) {
+  const bool learns = scenario.model.kind != ModelKind::phantom;
+  if (document.root.contains("tune") && learns && !scenario.data.split_seed) scenario.data.split_seed = 1;
+}
+
 }  // namespace psim

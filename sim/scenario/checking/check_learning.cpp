@@ -184,20 +184,20 @@ void check_parameters(const Check& check) {
 
 void check_training(const Check& check) {
   const TrainingSpec& t = check.s.training;
-  const std::string steps = "training.steps", epochs = "training.epochs", duration = "training.duration",
-                    target = "training.target";
-  const bool ends = t.steps || t.epochs || t.duration;
+  const std::string steps = "training.steps", epochs = "training.epochs", samples = "training.samples",
+                    duration = "training.duration", target = "training.target";
+  const bool ends = t.steps || t.epochs || t.samples || t.duration;
   if (!ends && !t.target.given()) {
-    check.add({"training", steps, epochs, duration, target}, "the run has no end",
-              "one of steps, epochs, duration or a target is needed", "for example epochs = 5 in [training]");
+    check.add({"training", steps, epochs, samples, duration, target}, "the run has no end",
+              "one of steps, epochs, samples, duration or a target is needed", "for example epochs = 5 in [training]");
   }
   if (!ends && t.target.given() && !t.target.stop) {
-    check.add({target, steps, epochs, duration}, "the run has no end", "the target does not stop it",
-              "give steps, epochs or duration as well");
+    check.add({target, steps, epochs, samples, duration}, "the run has no end",
+              "the target does not stop it", "give steps, epochs, samples or duration as well");
   }
-  if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs) {
-    check.add({"training.schedule", steps, epochs}, "a cosine schedule needs to know its end",
-              "neither steps nor epochs is given", "give steps or epochs");
+  if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs && !t.samples) {
+    check.add({"training.schedule", steps, epochs, samples}, "a cosine schedule needs to know its end",
+              "none of steps, epochs and samples is given", "give one of them");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/optimizer_rules.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -203,4 +204,37 @@ TEST_CASE("an inference group that answered nothing is noted", "[notes]") {
   CHECK(says("silent-inference", {}, run, "none of 3 requests"));
   run.inference->answers = {{.latency = 0.1}};
   CHECK(notes({}, run).empty());
+}
+
+TEST_CASE("local steps beside an adaptive optimizer are noted", "[notes]") {
+  Scenario scenario;
+  scenario.training.local_steps = 4;
+  CHECK(notes(scenario, good_run()).empty());
+  for (const auto& row : all_rows<OptimizerRow>()) {
+    scenario.training.optimizer.kind = OptimizerKind(row.name);
+    INFO(row.name);
+    const bool adapts = row.name == "adam" || row.name == "rmsprop" || row.name == "adagrad";
+    CHECK(says("plain-local-steps", scenario, good_run(), "local steps are plain SGD") == adapts);
+  }
+  scenario.training.optimizer.kind = OptimizerKind("adam");
+  scenario.training.local_steps = 1;
+  CHECK(notes(scenario, good_run()).empty());
+  scenario.training.warmup_steps = 5;
+  CHECK(says("plain-local-steps", scenario, good_run(), "adam is applied to their sum only"));
+  RunResult phantom = good_run();
+  phantom.curve.clear();
+  CHECK(notes(scenario, phantom).empty());
+}
+
+TEST_CASE("an overflow by the loss scale is not blamed on the learning rate", "[notes]") {
+  Scenario scenario;
+  scenario.model.precision = Precision::float16;
+  scenario.training.loss_scale = 65536;
+  RunResult run = good_run();
+  run.curve.back().result.loss = std::nan("");
+  CHECK(says("diverged", scenario, run, "a smaller learning rate"));
+  run.scale_overflows = true;
+  CHECK(says("diverged", scenario, run, "--set training.loss_scale=4096"));
+  run.curve.back().result.loss = 3;
+  CHECK(says("diverged", scenario, run, "a smaller learning rate"));
 }
