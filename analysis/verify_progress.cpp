@@ -25,7 +25,7 @@ class Groups final : public Check {
   void on(const Row& row) override {
     if (row.is("participant")) members_[row.view].insert(row.peer);
     if (row.is("received") && (row.kind == "view" || row.kind == "start") && facts_.is_worker(row.node))
-      hears(row.node, row.view);
+      hears(row);
     if (row.is("finish")) through_.insert(row.node);
     if (row.takes_away()) leaves(row.peer);
     if (row.is_step() && row.is("begun") && row.part == 0) begins(row);
@@ -37,9 +37,9 @@ class Groups final : public Check {
     std::map<std::uint32_t, int> steps = {};  // that it has begun since, without this worker
   };
 
-  void hears(std::uint32_t node, std::int64_t view) {
-    through_.erase(node);  // it is told of views only while it takes part
-    if (view > heard_[node].view) heard_[node] = {.view = view};
+  void hears(const Row& row) {
+    if (row.kind == "start") through_.erase(row.node);  // it has come again
+    if (row.view > heard_[row.node].view) heard_[row.node] = {.view = row.view};
   }
   void leaves(std::uint32_t node) { heard_.erase(node); }
   void begins(const Row& row) {

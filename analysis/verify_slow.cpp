@@ -27,7 +27,7 @@ class Slow final : public Check {
   void on(const Row& row) override {
     if (row.is_computation()) on_computation(row);
     if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets whom it had found
-    if (row.takes_away() && facts_.is_worker(row.peer)) ends_life(worker(row.peer));
+    if (row.takes_away() && facts_.is_worker(row.peer)) ends_life(row);
     if (!row.is("slow_worker")) return;
     examined();
     const std::uint32_t slow = worker(row.peer);
@@ -53,9 +53,11 @@ class Slow final : public Check {
 
  private:
   static constexpr std::uint32_t scheduler = 0;
-  void ends_life(std::uint32_t who) {
-    known_.erase(who);
-    if (times_[who]) times_[who]->most = 0;
+  // Who leaves does the step in hand first, and may be found slow until then.
+  void ends_life(const Row& row) {
+    std::optional<Times>& times = times_[worker(row.peer)];
+    known_.erase(worker(row.peer));
+    if (row.is_crash() && times) times->most = 0;
   }
   struct Times {
     double least = HUGE_VAL, most = 0;  // seconds a sample
