@@ -27,7 +27,8 @@ class Slow final : public Check {
   void on(const Row& row) override {
     if (row.is_computation()) on_computation(row);
     if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets whom it had found
-    if (row.takes_away() && facts_.is_worker(row.peer)) ends_life(row);
+    const bool comes = row.is("fault") && row.kind == "join";
+    if ((row.takes_away() || comes) && facts_.is_worker(row.peer)) ends_life(row);
     if (!row.is("slow_worker")) return;
     examined();
     const std::uint32_t slow = worker(row.peer);
