@@ -90,6 +90,10 @@ void add_closing(const Fields& fields, Facts& f) {
   if (const toml::array* promises = fields.scenario.at_path("consistency.promises").as_array()) {
     for (const toml::node& one : *promises) f.promises.push_back(one.value_or(std::string{}));
   }
+  f.longest_retry = seconds("recovery.longest_retry").value_or(0);
+  f.start_rule = fields.word("consistency.start");
+  f.update_rule = fields.word("consistency.update");
+  f.steps = fields.number("training.steps", 0);
 }
 
 void add_speeds(const Fields& fields, Facts& f) {

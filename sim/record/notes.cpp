@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <span>
 
 #include "sim/scenario/fields/choices.hpp"
 
@@ -19,17 +21,34 @@ struct Training {
   const Scenario& scenario;
   const std::vector<CurvePoint>& curve;
   const std::optional<CurvePoint>& target;  // where it was reached
+  std::int64_t stalest = 0;                 // of its pushes that were applied, in updates
+  bool drops = false;                       // some of its pushes were too stale
 };
 
+// How stale the pushes of its workers were.
+void add_staleness(Training& one, std::span<const WorkerStats> workers) {
+  for (const WorkerStats& worker : workers) {
+    const StalenessCounts& counts = worker.staleness;
+    if (!counts.applied.empty()) one.stalest = std::max(one.stalest, counts.applied.rbegin()->first);
+    one.drops = one.drops || !counts.dropped.empty();
+  }
+}
+
 std::vector<Training> trainings(const Scenario& scenario, const RunResult& run) {
+  const std::span<const WorkerStats> workers = run.stats.workers;
   std::vector<Training> all;
-  for (const SpaceResult& space : run.spaces) {
+  for (std::size_t n = 0; n < run.spaces.size(); ++n) {
+    const SpaceResult& space = run.spaces[n];
     std::string names;
     for (const std::size_t group : space.groups)
       names += (names.empty() ? "" : ", ") + scenario.groups[group].name;
     all.push_back({names + ": ", space.scenario, space.curve, space.target});
+    const SpaceStats& its = run.stats.spaces[n];
+    add_staleness(all.back(), workers.subspan(its.first_worker, its.workers));
   }
-  if (all.empty()) all.push_back({"", scenario, run.curve, run.target});
+  if (!all.empty()) return all;
+  all.push_back({"", scenario, run.curve, run.target});
+  add_staleness(all.back(), workers);
   return all;
 }
 
@@ -208,15 +227,15 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
     const TrainingSpec& training = one.scenario.training;
-    if (training.delay_compensation > 0 && run.stats.staleness_max == 0)
+    if (training.delay_compensation > 0 && one.stalest == 0)
       texts.push_back(one.name + "no push was late, so training.delay_compensation changed nothing");
     const bool by_inverse = training.staleness_weight == Chosen<StalenessWeightRow>();
-    if (training.staleness_aware && run.stats.staleness_max <= (by_inverse ? 1 : 0))
+    if (training.staleness_aware && one.stalest <= (by_inverse ? 1 : 0))
       texts.push_back(
           fmt::format("{}no push was more than {} late, so training.staleness_aware changed nothing",
                       one.name, by_inverse ? "one update" : "zero updates"));
     const std::optional<std::int64_t>& limit = one.scenario.consistency.max_staleness;
-    if (limit && run.stats.staleness_max <= *limit && run.stats.staleness_counts.dropped.empty())
+    if (limit && one.stalest <= *limit && !one.drops)
       texts.push_back(
           fmt::format("{}no push was more than {} updates stale, so consistency.max_staleness changed "
                       "nothing",

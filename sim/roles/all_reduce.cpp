@@ -61,6 +61,7 @@ void AllReduceWorker::lose() {
 bool AllReduceWorker::train(const SharedView& view) {
   while (clock_ < job_.plan.steps) {
     if (peers_.is_leaving(index_)) return false;
+    if (group_.size() == 1) mailbox_.look();
     step_.begin(clock_, replica_);  // real numbers; takes simulated time
     for (std::size_t b = 0; b < sums_.size(); ++b) {
       step_.wait_for(b);

@@ -108,6 +108,7 @@ bool StageWorker::meet(std::int64_t version, Round number) {
 }
 
 void StageWorker::step() {
+  if (is_first() && is_last()) mailbox_.look();
   if (is_first()) {
     pipeline_.start_gradient(clock_);  // every stage has done its last update
     is_kept_ = ends_with_snapshot();

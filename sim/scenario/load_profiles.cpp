@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -96,8 +97,9 @@ class ProfileFile {
   const Check& check_;
 };
 
-// A crash for each time in which the workers are down, as somebody would write them by hand.
-std::vector<FaultSpec> faults_of(const ProfileSpec& profile) {
+// A crash for each time in which the workers are down, as somebody would write them by hand. A profile may go
+// on after the end of the run (`end`, in seconds): what it says of later times is nothing to this run.
+std::vector<FaultSpec> faults_of(const ProfileSpec& profile, double end) {
   std::vector<std::string> nodes;
   for (const std::int64_t worker : profile.workers) nodes.push_back(fmt::format("worker {}", worker));
   if (nodes.empty()) nodes.emplace_back("workers");
@@ -105,6 +107,7 @@ std::vector<FaultSpec> faults_of(const ProfileSpec& profile) {
   bool up = true;
   double since = 0;
   const auto add = [&](std::optional<double> until) {
+    if (since >= end) return;
     FaultSpec& fault = faults.emplace_back();
     fault.kind = "crash";
     fault.nodes = nodes;
@@ -149,7 +152,8 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
     if (!ProfileFile(profile, path, check).read(*found)) profile.rows.clear();
     if (profile.of != ProfileOf::availability || profile.rows.empty()) continue;
     if (!are_known(scenario, profile)) continue;  // check_nodes says so
-    for (FaultSpec& fault : faults_of(profile)) {
+    const std::optional<Seconds>& duration = scenario.training.duration;
+    for (FaultSpec& fault : faults_of(profile, duration ? duration->value : HUGE_VAL)) {
       faults.push_back(std::move(fault));
       places.push_back(reading.places.at(field));
     }

@@ -206,6 +206,16 @@ TEST_CASE("labs: predictions come first, and stay", "[lab]") {
   CHECK(graded(student.hand_in())["items"][0]["points"] == 0.5);
 }
 
+TEST_CASE("labs: what nobody answered earns nothing, a prediction that was never made neither", "[lab]") {
+  Student student(2, "nobody");
+  const Json grade = graded(student.hand_in());
+  REQUIRE(grade["items"].size() > 0);
+  for (const Json& item : grade["items"]) {
+    INFO(item.dump());
+    CHECK(item["points"] == 0);
+  }
+}
+
 TEST_CASE("labs: wrong answers get one hint after the other", "[lab]") {
   Student student(1, "a1");
   student.answer("weights", "12");  // neurons that are no inputs, and not weights

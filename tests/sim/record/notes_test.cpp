@@ -84,13 +84,32 @@ TEST_CASE("what acts on late pushes is noted where none was late enough", "[note
   RunResult run = good_run();
   scenario.training.delay_compensation = 0.04;
   CHECK(says("idle-correction", scenario, run, "no push was late, so training.delay_compensation changed"));
-  run.stats.staleness_max = 1;
+  run.stats.workers[1].staleness.applied = {{0, 7}, {1, 1}};
   CHECK(notes(scenario, run).empty());
   scenario.training.delay_compensation = 0;
   scenario.training.staleness_aware = true;
   CHECK(says("idle-correction", scenario, run,
              "no push was more than one update late, so training.staleness_aware changed"));
-  run.stats.staleness_max = 2;
+  run.stats.workers[1].staleness.applied[2] = 1;
+  CHECK(notes(scenario, run).empty());
+}
+
+TEST_CASE("of each group its own pushes say whether any was late", "[notes]") {
+  Scenario scenario;
+  scenario.groups.resize(2);
+  scenario.groups[0].name = "vision";
+  scenario.groups[1].name = "text";
+  RunResult run = good_run();
+  run.stats.spaces = {{.first_worker = 0, .workers = 1}, {.first_worker = 1, .workers = 1}};
+  run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
+                {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  for (SpaceResult& space : run.spaces) space.scenario.consistency.max_staleness = 2;
+  run.stats.staleness_max = 5;  // of all workers
+  run.stats.workers[0].staleness.applied = {{5, 1}};
+  run.stats.workers[1].staleness.applied = {{2, 1}};
+  CHECK(says("idle-correction", scenario, run, "text: no push was more than 2 updates stale"));
+  CHECK(notes(scenario, run).size() == 1);
+  run.stats.workers[1].staleness.dropped = {{3, 1}};
   CHECK(notes(scenario, run).empty());
 }
 
@@ -182,6 +201,7 @@ TEST_CASE("of several namespaces each is noted by the name of its groups", "[not
   RunResult run = good_run();
   run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
                 {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  run.stats.spaces = {{.first_worker = 0, .workers = 1}, {.first_worker = 1, .workers = 1}};
   run.spaces[1].curve.back().result.loss = 3;
   CHECK(says("diverged", scenario, run, "text: diverged"));
   CHECK(notes(scenario, run).size() == 1);
