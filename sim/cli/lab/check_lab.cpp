@@ -61,7 +61,14 @@ class LabCheck {
 
   void check(const LabQuestion& question) {
     const std::string where = fmt::format("question `{}`", question.name);
+    if (question.name == "observed") wrong("question `observed` is psim's own");
     for (const std::string& answer : question.answer) check_expression(answer, where);
+    if (question.predict) {
+      check_text(question.observe.asks, where);
+      check_expression(question.observe.value, "`observe` of " + where);
+    }
+    for (const std::string& told : computed_in(with_ones(question.because)))
+      check_expression(told, "`because` of " + where);
     if (!question.look.empty() && runs_.count(question.look) == 0)
       wrong("{}: there is no run `{}` to look at", where, question.look);
     check_text(question.asks, where);
@@ -105,10 +112,14 @@ class LabCheck {
     else wrong("there is no file {}", name);
   }
 
+  // What is drawn is a number or a part of a name; 1 stands for both.
+  static std::string with_ones(const std::string& text) {
+    return std::regex_replace(text, parameter_place(), "1");
+  }
+
   void check_expression(const std::string& expression, const std::string& where) {
     check_text(expression, where);
-    // What is drawn is a number or a part of a name; 1 stands for both.
-    const std::string drawn = std::regex_replace(expression, parameter_place(), "1");
+    const std::string drawn = with_ones(expression);
     const std::vector<std::string> names = names_in(drawn);
     for (const std::string& name : names) {
       const std::string first = name.substr(0, name.find('.'));

@@ -157,13 +157,16 @@ std::string csv_of(const std::vector<Grade>& grades) {
   return out;
 }
 
-Json document_of(const std::vector<Grade>& grades) {
+// With the right answers where `answers`: for teachers.
+Json document_of(const std::vector<Grade>& grades, bool answers) {
   Json all = Json::array();
   for (const Grade& one : grades) {
     Json items = Json::array();
-    for (const Grade::Item& item : one.items)
+    for (const Grade::Item& item : one.items) {
       items.push_back(
           {{"name", item.name}, {"points", item.points}, {"possible", item.possible}, {"note", item.note}});
+      if (answers) items.back()["right"] = item.right;
+    }
     all.push_back({{"file", one.file},
                    {"student", one.student},
                    {"lab", one.lab},
@@ -225,7 +228,7 @@ std::string junit_of(const std::vector<Grade>& grades) {
   return out + "</testsuites>\n";
 }
 
-void print_table(const std::vector<Grade>& grades) {
+void print_table(const std::vector<Grade>& grades, bool answers) {
   std::size_t width = 8;
   for (const Grade& one : grades) width = std::max(width, one.student.size() + 1);
   fmt::print("{:<{}}{:>4}{:>11}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
@@ -237,8 +240,8 @@ void print_table(const std::vector<Grade>& grades) {
   }
   if (grades.size() > 1) return;
   for (const Grade::Item& item : grades.front().items)
-    fmt::print("  {:<24}{:>8}  {}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
-               item.note);
+    fmt::print("  {:<24}{:>8}  {}{}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
+               item.note, answers && !item.right.empty() ? "; right is " + item.right : "");
 }
 
 }  // namespace
@@ -256,8 +259,8 @@ int grade(const GradeCommand& command) {
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
   if (!command.gradescope.empty()) put_file(command.gradescope, json_text(gradescope_of(grades.front())));
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
-  if (command.json) fmt::print("{}", json_text(document_of(grades)));
-  else print_table(grades);
+  if (command.json) fmt::print("{}", json_text(document_of(grades, command.answers)));
+  else print_table(grades, command.answers);
   const auto passes = [&](const Grade& one) {
     return one.findings.empty() && one.possible > 0 && 100 * one.points >= command.pass * one.possible - 1e-9;
   };

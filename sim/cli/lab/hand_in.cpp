@@ -17,7 +17,7 @@
 namespace psim::cli {
 namespace {
 
-constexpr const char* hand_in_format = "psim.hand-in/1";
+constexpr const char* hand_in_format = "psim.hand-in/2";
 
 Json files_of(const Lab& lab, const LabSession& session) {
   Json files = Json::object();
@@ -35,9 +35,9 @@ bool is_hand_in(const Json& json) {
          json.contains("lab") && json["lab"].is_number_integer() && json.contains("student") &&
          json["student"].is_string() && json.contains("answers") && json["answers"].is_object() &&
          json.contains("locked") && json["locked"].is_object() && json.contains("digests") &&
-         json.contains("misses") && json["misses"].is_object() && json["digests"].is_object() &&
-         json.contains("files") && json["files"].is_object() && json.contains("seal") &&
-         json["seal"].is_string();
+         json.contains("observed") && json["observed"].is_object() && json.contains("misses") &&
+         json["misses"].is_object() && json["digests"].is_object() && json.contains("files") &&
+         json["files"].is_object() && json.contains("seal") && json["seal"].is_string();
 }
 
 std::string text_at(const Json& object, const std::string& key) {
@@ -107,18 +107,32 @@ void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSo
   }
 }
 
+// Whether a hand-in has what the student's own run showed of a prediction.
+bool observes(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
+  const LabQuestion observation = observation_of(question);
+  const std::string given = text_at(hand_in["observed"], question.name);
+  return !given.empty() && mark_of(observation, given, solver.right(observation)) == Mark::right;
+}
+
 Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
   const std::string counts = text_at(hand_in[question.predict ? "locked" : "answers"], question.name);
   Grade::Item item{
       .name = question.name, .points = 0, .possible = question.points, .note = {}, .given = counts};
   const RightAnswer right = solver.right(question);
   const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
-  // A prediction is worth half of its points for being made.
-  if (mark == Mark::right) item.points = item.possible;
-  else if (question.predict && mark == Mark::wrong) item.points = item.possible / 2;
-  item.note = counts.empty()        ? "no answer"
-              : mark == Mark::right ? "right"
-                                    : fmt::format("{}; right is {}", counts, answer_text(question, right));
+  item.right = answer_text(question, right);
+  item.note = counts.empty()             ? "no answer"
+              : mark == Mark::right      ? "right"
+              : mark == Mark::unreadable ? fmt::format("cannot be read: {}", counts)
+                                         : fmt::format("not right: {}", counts);
+  const double each = question.predict ? item.possible / 2 : item.possible;
+  if (mark == Mark::right) item.points = each;
+  // Half of a prediction's points is for what the student's own run showed after it.
+  if (question.predict && mark != Mark::unreadable) {
+    const bool is_observed = observes(question, hand_in, solver);
+    if (is_observed) item.points += each;
+    item.note += is_observed ? ", observed" : ", not observed";
+  }
   const auto misses = hand_in["misses"].find(question.name);
   if (misses != hand_in["misses"].end() && misses->is_array() && !misses->empty())
     item.note += fmt::format(" ({} wrong before)", misses->size());
@@ -159,13 +173,16 @@ Json hand_in_in(const std::string& text, const std::string& name) {
 }
 
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
-  Json answers = Json::object();
-  for (const LabQuestion& question : lab.questions)
+  Json answers = Json::object(), observed = Json::object();
+  for (const LabQuestion& question : lab.questions) {
     answers[question.name] = session.answer(question).value_or("");
+    if (question.predict) observed[question.name] = session.answer(observation_of(question)).value_or("");
+  }
   Json hand_in{{"format", hand_in_format},
                {"lab", lab.number},
                {"student", session.student()},
                {"answers", std::move(answers)},
+               {"observed", std::move(observed)},
                {"locked", session.state()["locked"]},
                {"misses", session.state()["misses"]},
                {"digests", solver.digests()},

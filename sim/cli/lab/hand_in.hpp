@@ -25,6 +25,7 @@ struct Grade {
     double points = 0, possible = 0;
     std::string note;
     std::string given = {};  // the answer
+    std::string right = {};  // what is right: for teachers
   };
   std::vector<Item> items;
   std::vector<std::string> findings;  // what is wrong with the file

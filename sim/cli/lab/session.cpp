@@ -19,7 +19,8 @@
 namespace psim::cli {
 namespace {
 
-constexpr const char *state_file = "lab.json", *answers_file = "answers.toml", *session_format = "psim.lab/1";
+constexpr const char *state_file = "lab.json", *answers_file = "answers.toml", *session_format = "psim.lab/1",
+                     *answer_form = "an answer is a number, or a text in quotes";
 
 std::string comment(const std::string& text) {
   std::string out = "# ";
@@ -28,6 +29,15 @@ std::string comment(const std::string& text) {
     if (c == '\n') out += "# ";
   }
   return out + "\n";
+}
+
+// How an answer is written, and room for it.
+std::string blank(const LabQuestion& question) {
+  const std::string within = question.choices.empty() && question.tolerance > 0
+                                 ? fmt::format(" Right within {:g} %.", 100 * question.tolerance)
+                                 : "";
+  return comment(fmt::format("Write {}.{}", form_of(question), within)) +
+         fmt::format("{} = \"\"\n", question.name);
 }
 
 std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
@@ -41,16 +51,33 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
             "{}. {}{}", ++number,
             one.predict ? "Prediction, before you run anything: it is locked when you check it. " : "",
             filled(one.asks, drawn))));
-    sheet += comment(fmt::format("Write {}.{}", form_of(one),
-                                 one.choices.empty() && one.tolerance > 0
-                                     ? fmt::format(" Right within {:g} %.", 100 * one.tolerance)
-                                     : ""));
-    sheet += fmt::format("{} = \"\"\n", one.name);
+    sheet += blank(one);
+    if (!one.predict) continue;
+    const LabQuestion observation = observation_of(one);
+    sheet += comment("Then run it. " + filled(observation.asks, drawn)) + blank(observation);
   }
   return sheet;
 }
 
-// What is answered, by question; a number as a text, too.
+// Adds what `table` answers, by question; a number as a text, too. Observations are a table: observed.NAME.
+void add_answers(const toml::table& table, const std::string& before, const fs::path& path,
+                 std::map<std::string, std::string>& answers) {
+  for (const auto& [name, node] : table) {
+    const std::string question = before + std::string(name.str());
+    if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
+    else if (const auto whole = node.value_exact<std::int64_t>())
+      answers[question] = fmt::format("{}", *whole);
+    else if (const auto text = node.value_exact<std::string>())
+      answers[question] = text->find_first_not_of(' ') == std::string::npos ? "" : *text;
+    else if (const toml::table* observed = node.as_table(); observed != nullptr && question == "observed")
+      add_answers(*observed, "observed.", path, answers);
+    else
+      throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
+                                name.source().begin.line, question),
+                    answer_form);
+  }
+}
+
 std::map<std::string, std::string> answers_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
@@ -60,21 +87,10 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
   try {
     const std::string text = read_input(path, most_hand_in);
     refuse_deep(text, path);
-    for (const auto& [name, node] : toml::parse(text, path.string())) {
-      const std::string question(name.str());
-      if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
-      else if (const auto whole = node.value_exact<std::int64_t>())
-        answers[question] = fmt::format("{}", *whole);
-      else if (const auto word = node.value_exact<std::string>())
-        answers[question] = word->find_first_not_of(' ') == std::string::npos ? "" : *word;
-      else
-        throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
-                                  name.source().begin.line, question),
-                      "an answer is a number, or a text in quotes");
-    }
+    add_answers(toml::parse(text, path.string()), "", path, answers);
   } catch (const toml::parse_error& mistake) {
     throw Refused(fmt::format("{}:{}: {}", path.string(), mistake.source().begin.line, mistake.description()),
-                  "an answer is a number, or a text in quotes");
+                  answer_form);
   }
   return answers;
 }
@@ -163,8 +179,11 @@ std::optional<std::string> LabSession::answer(const LabQuestion& question) const
 
 std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
   std::vector<std::string> names;
+  const auto asks = [](const LabQuestion& question, const std::string& name) {
+    return question.name == name || (question.predict && observation_of(question).name == name);
+  };
   for (const auto& [name, answer] : answers_) {
-    if (std::ranges::find(lab.questions, name, &LabQuestion::name) == lab.questions.end())
+    if (std::ranges::none_of(lab.questions, [&](const LabQuestion& one) { return asks(one, name); }))
       names.push_back(name);
   }
   return names;

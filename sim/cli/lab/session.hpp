@@ -35,7 +35,7 @@ class LabSession {
   std::string student() const { return state_["student"]; }
   // The folder of its labs; empty: that of psim.
   std::string course() const { return state_["course"]; }
-  // The answer to a question in answers.toml; nothing: it is still open.
+  // The answer to a question in answers.toml, or what was observed; nothing: it is still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
   // Names in answers.toml that no question of this lab has.
   std::vector<std::string> answered_nowhere(const Lab& lab) const;

@@ -30,9 +30,8 @@ double mean_score(const std::vector<Trial>& trials);
 
 class LabSolver {
  public:
-  // `scratch`: where it writes what it needs, one run after the other. `runs`: where runs are kept, with their
-  // events, as `psim run --out --force` would write them; empty: nowhere.
-  LabSolver(const Lab& lab, Drawn drawn, fs::path scratch, fs::path runs = {});
+  // `folder`: where its files are written, one run after the other.
+  LabSolver(const Lab& lab, Drawn drawn, fs::path folder);
 
   // The summary of the run of this name; it is made when it is first asked for. Throws Refused.
   const Json& run(const std::string& name);
@@ -42,6 +41,9 @@ class LabSolver {
   double value(const std::string& expression);
   // Throws Refused.
   RightAnswer right(const LabQuestion& question);
+  // `because` of a question, with this student's numbers: parameters, and each {= EXPRESSION}. Throws
+  // Refused.
+  std::string told(const std::string& because);
   // The design with this text, on each of `seeds`. Throws Refused, with what is wrong in the design.
   std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 
@@ -52,10 +54,12 @@ class LabSolver {
 
   const Lab& lab_;
   Drawn drawn_;
-  fs::path scratch_, kept_;
+  fs::path folder_;
   std::map<std::string, Json> runs_;
 };
 
+// The expressions of a text's {= EXPRESSION}, one after the other.
+std::vector<std::string> computed_in(const std::string& text);
 // The names in an expression that are no functions.
 std::vector<std::string> names_in(const std::string& expression);
 

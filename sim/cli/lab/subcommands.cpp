@@ -45,6 +45,8 @@ constexpr Subcommand subcommands[] = {
            ->check(not_empty());
        app->add_option("-j,--jobs", a.grade.jobs, "Hand-ins at once; 0 means one per core.")
            ->check(whole(0, 1024));
+       app->add_flag("--answers", a.grade.answers,
+                     "Also print what is right, in the table and with --json: nothing for students.");
        app->add_flag("--json", a.grade.json, "Print one JSON document.");
      },
      [](const Asked& a) { return grade(a.grade); }},

@@ -72,14 +72,15 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
-    {"timeline", groups::understand, "Draw what every node did when: who computed, waited (and for whom), or was down.",
-     "  psim timeline latest                               the first four clocks\n"
+    {"timeline", groups::understand,
+     "Draw what every node did when: who computed, waited (and for whom), or was down.",
+     "  psim timeline latest                               around the first fault, or the first clocks\n"
      "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n"
      "  psim timeline latest --clocks 1 --messages         who sent what to whom, and when\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.timeline.run);
        app->add_option("--clocks", a.timeline.clocks,
-                       "Until every worker has computed so many clocks; 4 if nothing is given.")
+                       "From the begin until every worker has computed so many clocks.")
            ->check(whole(1, 1'000'000'000));
        add_window(app, a.timeline.from, a.timeline.until);
        app->get_option("--until")->excludes("--clocks");
