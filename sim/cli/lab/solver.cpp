@@ -89,8 +89,8 @@ LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder)
 // Throws Refused, with what psim says of the run.
 Json LabSolver::made(const std::string& name, const std::string& scenario,
                      const std::vector<std::string>& sets) {
-  const fs::path file = scratch_ / (name + ".toml"), out = scratch_ / (name + ".json"),
-                 err = scratch_ / (name + ".err");
+  const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
+                 err = folder_ / (name + ".err");
   write_file(file, given_out(lab_, scenario, drawn_));
   std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
