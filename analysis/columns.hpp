@@ -64,7 +64,8 @@ inline constexpr ColumnDoc column_docs[] = {
      "not:\n"
      "the time to the target is too long by at most this (training.evaluate_every)."},
     {"throughput", "[1/s]",
-     "Samples a second: those whose gradients the model has taken in, divided by the simulated seconds of the "
+     "Samples a second: those whose gradients the model has taken in, divided by the simulated seconds of "
+     "the "
      "whole\n"
      "run. What servers drop as too late does not count; work that a crash undid, and that was done again, "
      "counts\n"

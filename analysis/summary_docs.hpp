@@ -70,9 +70,11 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"total_s", "summary.json",
      "Seconds of the workers' time together. Of a recovery: from the crash until all is as far as before."},
     {"last_miss_s", "summary.json, target",
-     "The simulated second of the evaluation before the one that reached the target: the truth lies between the "
+     "The simulated second of the evaluation before the one that reached the target: the truth lies between "
+     "the "
      "two."},
-    {"hold", "summary.json, target", "How many evaluations in a row must reach the target (training.target.hold)."},
+    {"hold", "summary.json, target",
+     "How many evaluations in a row must reach the target (training.target.hold)."},
     {"evaluate_every", "summary.json", "When the weights were evaluated; null: about once an epoch."},
     {"given", "summary.json, target", "Whether the scenario has a target."},
     {"flops_per_sample", "summary.json, model", "Floating-point operations of the gradient of one sample."},

@@ -112,8 +112,8 @@ void Job::on_version() {
   if (!is_over() && is_evaluation_due() && take_point(Agenda::now())) end_soon();
 }
 
-// Every change of the version is looked at, so one that is lower than before is seen as well: the count passes
-// a multiple of the period, whether it rises or falls.
+// Every change of the version is looked at, so one that is lower than before is seen as well: the count
+// passes a multiple of the period, whether it rises or falls.
 bool Job::is_evaluation_due() {
   if (!evaluator_ || evaluate_every_.by_time() || version() == version_) return false;
   version_ = version();

@@ -115,9 +115,9 @@ class Job final : private JobObserver {
   JobContext context_;
   NodeActors actors_;
   EvaluationPeriod evaluate_every_;
-  std::int64_t version_ = 0;           // of the model, when that was looked at last
-  std::int64_t periods_ = 0;           // that had passed then; by time: that have been evaluated
-  std::vector<Slice> last_weights_;    // once it is over
+  std::int64_t version_ = 0;         // of the model, when that was looked at last
+  std::int64_t periods_ = 0;         // that had passed then; by time: that have been evaluated
+  std::vector<Slice> last_weights_;  // once it is over
   bool curve_finished_ = false, ended_early_ = false;
   bool measures_gradients_;
   double finished_ = 0;

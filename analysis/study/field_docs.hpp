@@ -84,7 +84,8 @@ inline constexpr FieldDoc study_field_docs[] = {
      "one."},
     {"s_per_update", "study.json, runs.csv", "Simulated seconds of the whole run, divided by its updates."},
     {"target_bracket_s", "study.json, runs.csv",
-     "Simulated seconds between the evaluation that first showed the target and the one before it: the time to "
+     "Simulated seconds between the evaluation that first showed the target and the one before it: the time "
+     "to "
      "the\ntarget is too long by at most this."},
     {"samples_per_s", "study.json, runs.csv",
      "Samples whose gradients the model has taken in, divided by the simulated seconds of the whole run."},

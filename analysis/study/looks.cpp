@@ -52,7 +52,8 @@ std::string coarse_grid(const Evaluation& evaluation) {
   const std::size_t more = rows.size() > few ? rows.size() - few : 0;
   rows.resize(rows.size() - more);
   return fmt::format(
-      "Between the evaluation that showed the target and the one before it are up to {:.0f} % of the time to the "
+      "Between the evaluation that showed the target and the one before it are up to {:.0f} % of the time to "
+      "the "
       "target ({}{}): that much of these times is a matter of when psim looked. A shorter "
       "training.evaluate_every says more.",
       100 * most, fmt::join(rows, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
@@ -69,7 +70,8 @@ std::string uneven_looks(const Evaluation& evaluation) {
           *here < alike * *there)
         continue;
       return fmt::format(
-          "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is looked at "
+          "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is "
+          "looked at "
           "as much more often, and one lucky look is enough. \"N samples\" looks at all arms alike, and "
           "training.target.hold asks for several looks in a row.",
           cell_label(*one.cell), *here / *there, cell_label(*other.cell), every);

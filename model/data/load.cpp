@@ -94,8 +94,9 @@ DataPart DataSplit::reported_on() const {
 }
 
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& search) {
-  const std::uint64_t split_seed =
-      spec.split_seed && !mutant("runs-split-by-their-seed") ? static_cast<std::uint64_t>(*spec.split_seed) : seed;
+  const std::uint64_t split_seed = spec.split_seed && !mutant("runs-split-by-their-seed")
+                                       ? static_cast<std::uint64_t>(*spec.split_seed)
+                                       : seed;
   for (const Source& row : sources) {
     if (row.source == spec.source)
       return hold_out(row.load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);

@@ -176,11 +176,13 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
     const TrainingSpec& training = one.scenario.training;
     const std::string help =
         run.scale_overflows && !std::isfinite(last)
-            ? fmt::format("a gradient times training.loss_scale is larger than {} can be; a smaller one helps, for "
-                          "example --set training.loss_scale={:g}",
-                          name_of(one.scenario.model.precision), std::max(1.0, training.loss_scale / 16))
-            : fmt::format("a smaller learning rate often helps, for example --set training.learning_rate={:g}",
-                          training.learning_rate / 10);
+            ? fmt::format(
+                  "a gradient times training.loss_scale is larger than {} can be; a smaller one helps, for "
+                  "example --set training.loss_scale={:g}",
+                  name_of(one.scenario.model.precision), std::max(1.0, training.loss_scale / 16))
+            : fmt::format(
+                  "a smaller learning rate often helps, for example --set training.learning_rate={:g}",
+                  training.learning_rate / 10);
     texts.push_back(fmt::format("{}diverged: the loss went from {:.4g} to {}; {}", one.name, first,
                                 std::isfinite(last) ? fmt::format("{:.4g}", last) : "NaN", help));
   }
@@ -194,10 +196,10 @@ Texts plain_local_steps(const Scenario& scenario, const RunResult& run) {
     const TrainingSpec& training = one.scenario.training;
     const bool several = training.local_steps > 1 || training.local_steps_of(0) > 1 || training.local_time;
     if (one.curve.empty() || !several || !training.optimizer.kind->adaptive) continue;
-    texts.push_back(
-        fmt::format("{0}local steps are plain SGD at training.learning_rate, {1:g}: {2} is applied to their sum "
-                    "only, and a rate that suits {2} may be far too small for them",
-                    one.name, training.learning_rate, training.optimizer.kind->name));
+    texts.push_back(fmt::format(
+        "{0}local steps are plain SGD at training.learning_rate, {1:g}: {2} is applied to their sum "
+        "only, and a rate that suits {2} may be far too small for them",
+        one.name, training.learning_rate, training.optimizer.kind->name));
   }
   return texts;
 }

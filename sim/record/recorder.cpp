@@ -185,6 +185,7 @@ void Recorder::on(const Event& event, const PushOutcome& push) {
     stats_.spaces[space_of_[worker]].samples_used += books_[worker].on_applied(push.clock);
     return look_for_new(push);
   }
+  if (push.outcome == Outcome::late) books_[worker_index(push.worker)].on_dropped(push.clock);
   ++stats_.pushes_dropped;
   if (push.outcome == Outcome::unused) ++stats_.pushes_unused;
   if (push.outcome == Outcome::duplicate) ++stats_.pushes_duplicate;

@@ -130,7 +130,7 @@ struct RunResult {
   std::vector<FaultUse> faults = {};             // by table
   bool copies_differ = false;                    // of the model, of workers that have done all their steps
   bool final_differs = false;    // from what the last weights come to: the last point of a curve
-  bool ended_early = false;  // as if all were through, while a worker still had steps to do
+  bool ended_early = false;      // as if all were through, while a worker still had steps to do
   bool scale_overflows = false;  // a gradient was too large for its precision only because of the loss scale
   FiltersUsed filters_used = {};
   std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what

@@ -51,6 +51,7 @@ void WorkerBook::on_message(double at, int change) {
 void WorkerBook::on_join(double at) {
   if (!absent_ && !through_) return;
   account(at);
+  if (absent_) held_.clear();  // what it had is lost, or has arrived
   absent_ = false;
   if (!std::exchange(through_, false)) return;
   stats_->time += std::exchange(later_, {});
@@ -128,15 +129,21 @@ void WorkerBook::hold(std::int64_t clock, std::int64_t samples) {
   else same->samples += samples;
 }
 
-// A worker's pushes are applied in order, so those before this one never will be; those of tasks have none.
+// What it computed before this clock and is not dropped is in this push: under elastic averaging a push is of
+// the copy that earlier gradients have moved. Pushes of tasks have no order.
 std::int64_t WorkerBook::on_applied(std::int64_t clock) {
-  std::int64_t samples = 0;
-  for (const Held& one : held_) samples += one.clock == clock ? one.samples : 0;
-  stats_->samples_used += samples;
-  std::erase_if(held_, [this, clock](const Held& one) {
+  const auto is_in = [this, clock](const Held& one) {
     return counts_steps_ ? one.clock == clock : one.clock <= clock;
-  });
+  };
+  std::int64_t samples = 0;
+  for (const Held& one : held_) samples += is_in(one) ? one.samples : 0;
+  std::erase_if(held_, is_in);
+  stats_->samples_used += samples;
   return samples;
+}
+
+void WorkerBook::on_dropped(std::int64_t clock) {
+  std::erase_if(held_, [clock](const Held& one) { return one.clock == clock; });
 }
 
 std::int64_t WorkerBook::on_own_update() {

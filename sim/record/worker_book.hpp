@@ -62,9 +62,10 @@ class WorkerBook {
   void on_crash(double at);
   void on_computation(double at, const Computation& what);
   void on_finish(double at, const Finish& what);
-  // A server applies its push of this clock to a shard; a gradient counts once, with the first one.
-  // Returns its samples.
+  // A server applies its push of this clock to a shard, or drops it as too late; what becomes of a gradient
+  // counts once, with the first server. Returns the samples that the model has taken in by it.
   std::int64_t on_applied(std::int64_t clock);
+  void on_dropped(std::int64_t clock);
   // Without servers: its copy of the model, or its stage, has the gradients that it has computed.
   std::int64_t on_own_update();
   // A server counts it in or out.

@@ -25,8 +25,8 @@ class RunWatch {
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
-  // A part of the model has another version: after an update, or since an older one took the place of what was
-  // lost.
+  // A part of the model has another version: after an update, or since an older one took the place of what
+  // was lost.
   virtual void on_version() = 0;
   virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
   virtual void on_end() = 0;                                     // every worker of the job has left

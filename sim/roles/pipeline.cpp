@@ -252,8 +252,8 @@ std::vector<Slice> Pipeline::weights() const {
 }
 
 std::int64_t Pipeline::version() const {
-  const auto least = std::ranges::min_element(
-      stages_, {}, [](const auto& stage) { return stage->replica().version(); });
+  const auto least =
+      std::ranges::min_element(stages_, {}, [](const auto& stage) { return stage->replica().version(); });
   return (*least)->replica().version();
 }
 

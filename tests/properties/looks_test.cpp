@@ -25,6 +25,7 @@ struct Case {
 Json run(const Case& c, const std::vector<std::string>& sets = {}) {
   std::vector<std::string> arguments;
   for (const std::string& one : sets) arguments.insert(arguments.end(), {"--set", one});
+  const bool has_servers = c.architecture == "parameter-server";
   return run_toml(fmt::format(R"([architecture]
 kind = "{}"
 [model]
@@ -33,17 +34,18 @@ layers = [64, 16, 10]
 batch_size = 8
 learning_rate = 0.2
 {}
-[consistency]
-model = "{}"
+{}
 [compute]
 time = "10ms"
 [cluster]
 workers = {}
-servers = {}
+{}
 [cluster.network]
 latency = "100us"
 {})",
-                              c.architecture, c.training, c.consistency, c.workers, c.servers, c.tables),
+                              c.architecture, c.training,
+                              has_servers ? fmt::format("[consistency]\nmodel = \"{}\"", c.consistency) : "",
+                              c.workers, has_servers ? fmt::format("servers = {}", c.servers) : "", c.tables),
                   arguments);
 }
 
@@ -82,7 +84,10 @@ std::vector<Case> falls() {
       {.training = ends, .tables = crash("server 1", "")},
       {.training = ends, .consistency = "asp", .tables = crash("server 2", "")},
       {.training = ends, .tables = crash("server 0", "") + with_snapshots},
-      {.training = ends, .consistency = "asp", .tables = crash("server 1", "") + with_snapshots, .servers = 2},
+      {.training = ends,
+       .consistency = "asp",
+       .tables = crash("server 1", "") + with_snapshots,
+       .servers = 2},
   };
 }
 
@@ -99,7 +104,8 @@ TEST_CASE("the final loss belongs to the final weights, whenever the run was loo
     INFO(c.architecture << " " << c.consistency << c.tables);
     const Json often = run(c, {"training.evaluate_every=1 update"});
     CHECK(often["curve"].back()["loss"] == often["final"]["loss"]);
-    for (const char* every : {"10ms", "7ms", "1s", "3 updates", "1000 updates", "32 samples", "1000000 samples"}) {
+    for (const char* every :
+         {"10ms", "7ms", "1s", "3 updates", "1000 updates", "32 samples", "1000000 samples"}) {
       INFO(every);
       const Json other = run(c, {fmt::format("training.evaluate_every={}", every)});
       CHECK(other["digest"] == often["digest"]);
@@ -113,15 +119,13 @@ TEST_CASE("the final loss belongs to the final weights, whenever the run was loo
 
 TEST_CASE("a curve falls back with the weights", "[looks]") {
   const std::vector<Case> cases = falls();
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{4}, std::size_t{6}}) {
+  for (const std::size_t i :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{5}, std::size_t{6}, std::size_t{7}}) {
     INFO(cases[i].architecture << cases[i].tables);
     const Json summary = run(cases[i], {"training.evaluate_every=1 update"});
     const std::vector<std::int64_t> updates = updates_of(summary);
     CHECK_FALSE(std::ranges::is_sorted(updates));
-    // The loss of a version that was made twice: the second time by the same weights and batches where all
-    // begin anew, so it is the same.
-    const auto highest = std::ranges::max_element(updates);
-    CHECK(updates.back() < *highest);
+    CHECK(summary["updates"] == updates.back());
   }
 }
 
@@ -152,9 +156,11 @@ TEST_CASE("evaluations by samples come when so many are in the model", "[looks]"
   CHECK(looks({.training = "steps = 12\nlocal_steps = 2"}, "128 samples") == Updates{0, 2, 4, 6, 8, 10, 12});
   CHECK(looks({.training = "steps = 6", .consistency = "asp", .servers = 1}, "64 samples") ==
         Updates{0, 8, 16, 24});
-  CHECK(looks({.architecture = "all-reduce", .training = "steps = 12"}, "128 samples") == Updates{0, 4, 8, 12});
+  CHECK(looks({.architecture = "all-reduce", .training = "steps = 12"}, "128 samples") ==
+        Updates{0, 4, 8, 12});
   CHECK(looks({.architecture = "all-reduce", .training = "steps = 3"}, "8 samples") == Updates{0, 1, 2, 3});
-  CHECK(looks({.architecture = "model-parallel", .training = "steps = 12", .workers = 2}, "32 samples") ==
+  // Both stages compute batches of 16.
+  CHECK(looks({.architecture = "model-parallel", .training = "steps = 12", .workers = 2}, "64 samples") ==
         Updates{0, 4, 8, 12});
 }
 
@@ -166,16 +172,20 @@ TEST_CASE("a look changes nothing", "[looks]") {
 }
 
 TEST_CASE("a ring is looked at when all of its workers have the update", "[looks]") {
+  // 1210 values in three unequal parts, so that workers have the last one at different dates.
   const Case ring{.architecture = "all-reduce",
                   .training = "steps = 10",
-                  .tables = "[[straggler]]\nworkers = [2]\nslowdown = 1.5\n[messages]\nslice = 50\n",
+                  .tables = "[[straggler]]\nworkers = [2]\nslowdown = 1.5\n",
                   .workers = 3};
   const Json looked = run(ring, {"training.evaluate_every=1 update"});
   CHECK(updates_of(looked) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  CHECK(looked["curve"].back()["sim_time_s"] == looked["sim_time_s"]);
   // The same numbers as of servers that make the same updates.
-  const Json servers = run({.training = "steps = 10", .servers = 1, .workers = 3}, {"training.evaluate_every=1 update"});
+  const Json servers =
+      run({.training = "steps = 10", .workers = 3, .servers = 1}, {"training.evaluate_every=1 update"});
   for (std::size_t i = 0; i <= 10; ++i)
-    CHECK(looked["curve"][i]["loss"].get<double>() == Approx(servers["curve"][i]["loss"].get<double>()).epsilon(1e-4));
+    CHECK(looked["curve"][i]["loss"].get<double>() ==
+          Approx(servers["curve"][i]["loss"].get<double>()).epsilon(1e-4));
 }
 
 TEST_CASE("a target must be held for as many looks in a row as asked for", "[looks]") {
@@ -192,8 +202,9 @@ TEST_CASE("a target must be held for as many looks in a row as asked for", "[loo
   REQUIRE(lucky > 0);
   const double goal = curve[lucky]["loss"];
   const auto reached = [&](int hold, bool stop) {
-    return run(c, {"training.evaluate_every=5 updates",
-                   fmt::format("training.target={{loss={:.17g}, hold={}, stop={}}}", goal, hold, stop)})["target"];
+    return run(
+        c, {"training.evaluate_every=5 updates",
+            fmt::format("training.target={{loss={:.17g}, hold={}, stop={}}}", goal, hold, stop)})["target"];
   };
   // By hand: the first of `hold` looks in a row.
   const auto expected = [&](std::size_t hold) -> std::size_t {
@@ -222,7 +233,8 @@ TEST_CASE("what --set takes the effect of is said", "[set]") {
   const auto said = [](const std::vector<std::string>& arguments) {
     std::vector<std::string> all{"check", (source_folder() / "scenarios/quickstart.toml").string()};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    return psim(all).err;
+    const std::string err = psim(all).err;
+    return err.find("any more") != std::string::npos ? err : std::string();
   };
   const std::string speed = said({"--set", "compute.time=5ms"});
   CHECK(speed.find("`cluster.worker.speed` changes nothing any more") != std::string::npos);

@@ -189,11 +189,12 @@ void check_training(const Check& check) {
   const bool ends = t.steps || t.epochs || t.samples || t.duration;
   if (!ends && !t.target.given()) {
     check.add({"training", steps, epochs, samples, duration, target}, "the run has no end",
-              "one of steps, epochs, samples, duration or a target is needed", "for example epochs = 5 in [training]");
+              "one of steps, epochs, samples, duration or a target is needed",
+              "for example epochs = 5 in [training]");
   }
   if (!ends && t.target.given() && !t.target.stop) {
-    check.add({target, steps, epochs, samples, duration}, "the run has no end",
-              "the target does not stop it", "give steps, epochs, samples or duration as well");
+    check.add({target, steps, epochs, samples, duration}, "the run has no end", "the target does not stop it",
+              "give steps, epochs, samples or duration as well");
   }
   if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs && !t.samples) {
     check.add({"training.schedule", steps, epochs, samples}, "a cosine schedule needs to know its end",

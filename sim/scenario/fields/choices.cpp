@@ -147,8 +147,7 @@ template <>
 std::vector<Choice> choices<RateSchedule>() {
   return {{"constant", "the same rate throughout"},
           {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
-          {"cosine",
-           "falls along half a cosine to zero over the run's clocks (Loshchilov, Hutter 2017)"},
+          {"cosine", "falls along half a cosine to zero over the run's clocks (Loshchilov, Hutter 2017)"},
           {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
 }
 

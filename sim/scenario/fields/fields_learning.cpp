@@ -235,15 +235,16 @@ void describe_target(FieldVisitor& v, TrainingSpec& t) {
             {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
     v.field("loss", &t.target.loss,
             {.doc = "Reached when the loss is at most this.", .min = 0, .max = 1e300});
-    v.field("hold", &t.target.hold,
-            {.doc = "Reached only when this many evaluations in a row are at least as good. The time to the "
-                    "target is that of the first one of them. With `stop` the run ends at the last one of them.",
-             .min = 1,
-             .max = 1e6,
-             .need = {.keys = {"training.target.accuracy", "training.target.loss"},
-                      .text = "with an accuracy or a loss to reach",
-                      .met = [&t] { return t.target.given(); }},
-             .default_text = "1"});
+    v.field(
+        "hold", &t.target.hold,
+        {.doc = "Reached only when this many evaluations in a row are at least as good. The time to the "
+                "target is that of the first one of them. With `stop` the run ends at the last one of them.",
+         .min = 1,
+         .max = 1e6,
+         .need = {.keys = {"training.target.accuracy", "training.target.loss"},
+                  .text = "with an accuracy or a loss to reach",
+                  .met = [&t] { return t.target.given(); }},
+         .default_text = "1"});
     v.field("stop", &t.target.stop,
             {.doc = "Whether the run ends when the target is reached.",
              .need = {.keys = {"training.target.accuracy", "training.target.loss"},
@@ -311,13 +312,14 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
            .when = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; })});
   describe_rhythm(v, t);
   describe_work(v, t);
-  v.field("evaluate_every", &t.evaluate_every,
-          {.doc = "When the weights are evaluated: whenever this much time has passed, or whenever the "
-                  "number of updates, or of samples whose gradients the model has taken in, passes a multiple "
-                  "of this. A crash may set the weights back to an older version: passing a multiple downwards "
-                  "counts too. The first and the last weights are always evaluated. Evaluations take no "
-                  "simulated time.",
-           .default_text = "about once an epoch"});
+  v.field(
+      "evaluate_every", &t.evaluate_every,
+      {.doc = "When the weights are evaluated: whenever this much time has passed, or whenever the "
+              "number of updates, or of samples whose gradients the model has taken in, passes a multiple "
+              "of this. A crash may set the weights back to an older version: passing a multiple downwards "
+              "counts too. The first and the last weights are always evaluated. Evaluations take no "
+              "simulated time.",
+       .default_text = "about once an epoch"});
   describe_target(v, t);
 }
 

@@ -80,8 +80,8 @@ bool Reader::is_set(std::size_t source) const {
   return std::ranges::find(document_.sets, source) != document_.sets.end();
 }
 
-// As with choices, what a later source decides takes away an earlier one's meaning, which is said of --set only;
-// and what an axis varies, that of any other.
+// As with choices, what a later source decides takes away an earlier one's meaning, which is said of --set
+// only; and what an axis varies, that of any other.
 void Reader::report_needs() {
   for (const Needy& one : needy_) {
     if (one.need.met() || !reading_.reliable(one.path)) continue;
@@ -107,13 +107,16 @@ void Reader::report_needs() {
 }
 
 void Reader::report_undone() {
-  for (const auto& [source, fields] : undone_)
+  for (const auto& [source, fields] : undone_) {
+    const std::string& set = diagnostics_.sources()[source].text;
+    const std::uint32_t end = 1 + code_points(std::string_view(set).substr(0, set.find('=')));
     diagnostics_.note({.code = "no-meaning",
-                       .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = 2},
+                       .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = end},
                        .message = fmt::format("`{}` {} nothing any more", fmt::join(fields, "`, `"),
                                               fields.size() == 1 ? "changes" : "change"),
                        .label = "because of this",
                        .help = {}});
+  }
 }
 
 void Reader::finish(const std::vector<std::string>& also_known) {

@@ -121,8 +121,7 @@ std::string type_name() {
   else if constexpr (std::is_same_v<T, double>) return "number";
   else if constexpr (std::is_same_v<T, std::string>) return "text";
   else if constexpr (std::is_same_v<T, Period>) return "duration, or \"N updates\"";
-  else if constexpr (std::is_same_v<T, EvaluationPeriod>)
-    return "duration, \"N updates\" or \"N samples\"";
+  else if constexpr (std::is_same_v<T, EvaluationPeriod>) return "duration, \"N updates\" or \"N samples\"";
   else if constexpr (std::is_same_v<T, Speeds>) return "computing speed, or a list of them";
   else if constexpr (requires(T t) { t.has_value(); }) return type_name<typename T::value_type>();
   else if constexpr (requires { typename T::value_type; })

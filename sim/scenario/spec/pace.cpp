@@ -76,7 +76,8 @@ std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t trai
     const std::int64_t samples = samples_per_step(scenario);
     const double per_clock = static_cast<double>(samples) * batches_per_clock(scenario),
                  more_at_first = static_cast<double>(samples) * batches_more_at_first(scenario);
-    const auto clocks = static_cast<std::int64_t>(std::max(1.0, std::ceil((all - more_at_first) / per_clock)));
+    const auto clocks =
+        static_cast<std::int64_t>(std::max(1.0, std::ceil((all - more_at_first) / per_clock)));
     steps = std::min(steps.value_or(clocks), clocks);
   };
   if (epochs) end_after(*epochs * static_cast<double>(training_samples));

@@ -29,7 +29,7 @@ namespace psim {
 struct Target {
   std::optional<double> accuracy;
   std::optional<double> loss;
-  bool stop = true;                        // end the run when reached
+  bool stop = true;                       // end the run when reached
   std::optional<std::int64_t> hold = {};  // evaluations in a row that must be as good; none: 1
 
   bool given() const { return accuracy || loss; }

@@ -1,5 +1,5 @@
-// Goal: a study says when the dates of evaluations may have decided what its table shows. Method: studies made by
-// hand, on both sides of each limit.
+// Goal: a study says when the dates of evaluations may have decided what its table shows. Method: studies
+// made by hand, on both sides of each limit.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// Goal: with [tune] no trial learns from a sample that a comparison is tested on. Method: for every data source the
-// samples of trials and of the comparison's runs are loaded as psim loads them, and compared by content.
+// Goal: with [tune] no trial learns from a sample that a comparison is tested on. Method: for every data
+// source the samples of trials and of the comparison's runs are loaded as psim loads them, and compared by
+// content.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -24,7 +25,8 @@ std::set<std::string> contents(const Dataset& data) {
     std::string one;
     if (data.is_sparse()) {
       const SparseMatrix::Row row = data.sparse_inputs.row(static_cast<std::size_t>(i));
-      for (std::size_t k = 0; k < row.index.size(); ++k) one += fmt::format("{}:{} ", row.index[k], row.value[k]);
+      for (std::size_t k = 0; k < row.index.size(); ++k)
+        one += fmt::format("{}:{} ", row.index[k], row.value[k]);
     } else {
       for (Eigen::Index c = 0; c < data.inputs.cols(); ++c) one += fmt::format("{} ", data.inputs(i, c));
     }
@@ -47,7 +49,8 @@ class Folder {
                  const std::string& more = "") const {
     const auto path = folder_.path() / "scenario.toml";
     std::ofstream(path) << fmt::format(
-        "seed = 3\n[data]\n{}\nvalidation_fraction = 0.2\n{}\n[model]\n{}\n[training]\nbatch_size = 2\nsteps = "
+        "seed = 3\n[data]\n{}\nvalidation_fraction = 0.2\n{}\n[model]\n{}\n[training]\nbatch_size = 2\nsteps "
+        "= "
         "1\n[cluster]\nworkers = 2\n{}",
         data, more, model, tunes ? "[tune]\n\"training.learning_rate\" = [0.1, 0.2]\n" : "");
     Diagnostics diagnostics;
@@ -81,7 +84,8 @@ std::size_t leaked(const DataSplit& one, const DataSplit& other) {
   const std::set<std::string> test = contents(one.test), own = contents(one.train);
   std::size_t count = 0;
   for (const Dataset* part : {&other.train, &other.validation}) {
-    for (const std::string& sample : contents(*part)) count += test.contains(sample) && !own.contains(sample) ? 1 : 0;
+    for (const std::string& sample : contents(*part))
+      count += test.contains(sample) && !own.contains(sample) ? 1 : 0;
   }
   return count;
 }
@@ -115,6 +119,7 @@ TEST_CASE("without [tune] each seed has a split of its own, and as before", "[sp
     CHECK(contents(one.test) == contents(other.test));
     CHECK(contents(one.validation) == contents(other.validation));
     CHECK(contents(one.test) == contents(folder.load(source.data, source.model, 2, true).test));
-    CHECK(contents(one.test) != contents(folder.load(source.data, source.model, 2, true, "split_seed = 5").test));
+    CHECK(contents(one.test) !=
+          contents(folder.load(source.data, source.model, 2, true, "split_seed = 5").test));
   }
 }
