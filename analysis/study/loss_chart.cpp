@@ -72,7 +72,7 @@ std::string loss_chart(const Study& study, const ChartSize& size) {
                        charts + more);
   if (several)
     out +=
-        "Means over seeds, up to the end of the last run; a run that has ended keeps its last value. Dots: "
+        "Means over seeds, up to the end of the last run (one that has ended keeps its last value); dots: "
         "the "
         "95 % interval of the mean at each time.\n";
   if (diverged) out += "!: here a run's loss ceased to be a number.\n";
