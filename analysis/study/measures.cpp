@@ -55,6 +55,7 @@ Json fullest_worker(const Json& summary) {
 constexpr Measure all_measures[] = {
     {"updates", "/updates"},
     {.key = "s_per_update", .compute = seconds_per_update},
+    {"samples_per_s", "/samples_per_s"},
     {"staleness", "/staleness/mean"},
     {"compute_percent", "/time/compute_share", 100},
     {"wait_percent", "/time/wait_share", 100},
