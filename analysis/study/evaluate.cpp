@@ -45,7 +45,8 @@ Budget budget_of(const Cell& cell, const std::vector<TimedRun>& runs) {
   for (const StudyRun& run : cell.runs) longest = std::max(longest, run.summary["sim_time_s"].get<double>());
   if (missed.size() > 1 || (!missed.empty() && latest > *missed.begin())) {
     const double known = statistics::kaplan_meier(runs).known_until_s;
-    return {.seconds = std::isfinite(known) ? known : latest, .differ = true};
+    const double reached = latest > 0 ? latest : *missed.begin();
+    return {.seconds = std::isfinite(known) ? known : reached, .differ = true};
   }
   if (!missed.empty()) return {.seconds = *missed.begin()};
   if (own.size() == 1) return {.seconds = std::max(*own.begin(), latest)};
