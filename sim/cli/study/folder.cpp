@@ -114,12 +114,14 @@ bool is_manifest(const Json& m) {
 
 Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline) {
   Json runs = Json::array(), dirs = Json::array();
-  for (const PlannedRun& run : plan.runs)
+  for (const PlannedRun& run : plan.runs) {
     runs.push_back({{"run", run.hash},
                     {"arm", run.arm},
                     {"condition", condition_of(plan.condition_axes, run.condition)},
                     {"seed", run.seed},
                     {"command", replay_line(run.command)}});
+    if (run.by_trace) runs.back()["by_trace"] = true;
+  }
   for (const fs::path& dir : data_folders(command)) dirs.push_back(fs::absolute(dir).string());
   dirs.push_back(fs::absolute(command.scenario).parent_path().string());
   return {{"schema", schema},
@@ -266,7 +268,10 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     if (cell == study.cells.end())
       cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
     cell->runs.push_back(
-        {.run = run["run"], .seed = run["seed"], .summary = summary_of(*summary, run["run"])});
+        {.run = run["run"],
+         .seed = run["seed"],
+         .summary = summary_of(*summary, run["run"]),
+         .by_trace = run.contains("by_trace")});
   }
   return study;
 }

@@ -114,6 +114,19 @@ TEST_CASE("what has no interval is refused", "[statistics]") {
   CHECK_THROWS_AS(mean_difference(ten, {.resamples = 10}), std::invalid_argument);
 }
 
+// The seed of all intervals is one: what it does to one width it does to all.
+TEST_CASE("a width does not depend on the bootstrap's seed", "[statistics]") {
+  const std::size_t seeds = GENERATE(5, 10);
+  const std::span<const Pair> pairs = std::span(ten).first(seeds);
+  const auto width = [&](std::uint64_t seed) {
+    const Interval i = mean_difference(pairs, {.seed = seed}).interval;
+    return i.high - i.low;
+  };
+  double mean = 0;
+  for (std::uint64_t seed = 2; seed < 10; ++seed) mean += width(seed) / 8;
+  CHECK(std::abs(width(1) / mean - 1) < 0.003);
+}
+
 TEST_CASE("an interval is the same for ever", "[statistics]") {
   const PairedComparison c = compare_pairs(ten);
   CHECK(same(c.ratio->interval, compare_pairs(ten).ratio->interval));
