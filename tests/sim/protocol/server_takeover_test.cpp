@@ -173,6 +173,8 @@ TEST_CASE("pushes that wait travel with a state only where every push is replica
   }
 }
 
+namespace {
+
 // A shard that follows the first one's decisions, its workers' pushes, and a replica that hears of all.
 struct Follower : Pair {
   Follower() : Pair(options_of_shard_1()) {}
@@ -202,6 +204,8 @@ struct Follower : Pair {
     CHECK(numbers_of(replica.state().snapshot()) == numbers_of(owner.state().snapshot()));
   }
 };
+
+}  // namespace
 
 // Worker 0 is gone, and its push is left behind by the update that worker 1's brings about.
 TEST_CASE("a push that its own update leaves behind is in no replica's sum", "[protocol]") {
