@@ -124,9 +124,24 @@ void check_source(const Check& check) {
             "too large for memory", help);
 }
 
+// A phantom's parts of the computing: one for each array, and not all of them nothing.
+void check_work(const Check& check) {
+  const ModelSpec& m = check.s.model;
+  if (m.kind != ModelKind::phantom || m.phantom_work.empty()) return;
+  const std::size_t arrays = std::max<std::size_t>(1, m.phantom_arrays.size());
+  if (m.phantom_work.size() != arrays)
+    check.add({"model.work", "model.arrays"},
+              fmt::format("`model.work` has {} part{}", m.phantom_work.size(),
+                          m.phantom_work.size() == 1 ? "" : "s"),
+              there_are(static_cast<std::int64_t>(arrays), "array"), "give one number for each array");
+  if (std::ranges::max(m.phantom_work) == 0)
+    check.add({"model.work"}, "no array has any of the work", "one part must be above 0");
+}
+
 void check_model(const Check& check) {
   const ModelSpec& m = check.s.model;
   check_fit(check);
+  check_work(check);
   if (m.kind != ModelKind::mlp || !fits_source(check.s)) return;
   const std::string layers = "model.layers", weights = "model.weights", biases = "model.biases";
   if (m.mlp.layers.size() < 2) {

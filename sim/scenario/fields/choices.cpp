@@ -234,9 +234,9 @@ std::vector<Choice> choices<MessageUnit>() {
 template <>
 std::vector<Choice> choices<SendOrder>() {
   return {{"parallel", "all messages at once, sharing the links"},
-          {"fifo", "one at a time on each connection, in the order in which they became ready"},
+          {"fifo", "in one stream on each connection, back to back, in the order in which they became ready"},
           {"priority",
-           "one at a time on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
+           "in one stream on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
 }
 
 template <>

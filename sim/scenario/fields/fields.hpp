@@ -39,7 +39,7 @@ using FieldTarget =
                  BytesPerSecond*, FlopsPerSecond*, Watts*, std::optional<std::int64_t>*,
                  std::optional<double>*, std::optional<Seconds>*, std::optional<Bytes>*,
                  std::optional<BytesPerSecond>*, std::optional<Period>*, std::optional<EvaluationPeriod>*,
-                 std::vector<std::int64_t>*, std::vector<std::string>*,
+                 std::vector<std::int64_t>*, std::vector<double>*, std::vector<std::string>*,
                  std::vector<std::vector<std::string>>*, Rows*, Layers*, Speeds*, ChoiceField>;
 
 // What must be so for a field to change anything, where that is not one choice's doing.

@@ -109,6 +109,16 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
            .when_key = "kind",
            .when = {"phantom"},
            .default_text = "one array"});
+  v.field(
+      "work", &m.phantom_work,
+      {.doc = "Part of each array in the computing of a step, in the order of `arrays`: numbers that count "
+              "in proportion to each other.",
+       .min = 0,
+       .max = 1e12,
+       .filled = true,
+       .when_key = "kind",
+       .when = {"phantom"},
+       .default_text = "in proportion to its size"});
   v.field("flops_per_sample", &m.flops_per_sample,
           {.doc = "Floating-point operations of one sample's gradient.",
            .min = 0,
