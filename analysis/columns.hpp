@@ -65,13 +65,6 @@ inline constexpr ColumnDoc column_docs[] = {
      "Simulated seconds between the evaluation that first showed the target and the one before it, which did "
      "not:\n"
      "the time to the target is too long by at most this (training.evaluate_every)."},
-    {"throughput", "[1/s]",
-     "Samples a second: those whose gradients the model has taken in, divided by the simulated seconds of "
-     "the "
-     "whole\n"
-     "run. What servers drop as too late does not count; work that a crash undid, and that was done again, "
-     "counts\n"
-     "twice. Arms with larger batches or more workers may have more throughput and still learn more slowly."},
     {"final loss", "",
      "The loss with the last weights, over the test set (the validation set if there is none, or else the\n"
      "training set); without unit."},

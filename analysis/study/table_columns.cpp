@@ -195,11 +195,6 @@ std::string bracket_cell(const TableView& view, const Aggregate& row) {
   return s == nullptr ? "-" : mean_text(view, *s, decimals_for(s->mean));
 }
 
-std::string throughput_cell(const TableView& view, const Aggregate& row) {
-  const Statistic* s = row.measure("samples_per_s");
-  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(s->mean));
-}
-
 std::string staleness_cell(const TableView& view, const Aggregate& row) {
   const Statistic* s = row.measure("staleness");
   return s == nullptr ? "-" : fmt::format("{} ({:.0f})", mean_text(view, *s, 2), row.staleness_max);
@@ -256,7 +251,6 @@ constexpr TableColumn all_columns[] = {
     {.name = "samples", .key = "samples_per_s", .decimals = 0},
     {.name = "memory", .place = wide, .key = "memory_bytes", .cell = megabytes_cell<memory_key>},
     {.name = "bracket", .place = wide, .key = "target_bracket_s", .cell = bracket_cell},
-    {.name = "throughput", .place = wide, .key = "samples_per_s", .cell = throughput_cell},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
     {.name = "compute", .place = wide, .key = "compute_percent", .decimals = 1, .if_zero = IfZero::named},
