@@ -58,8 +58,10 @@ inline constexpr ColumnDoc column_docs[] = {
      "The version of the weights that every server (without servers: every worker) has reached. An update\n"
      "that a crash undid, and that was made again, counts once."},
     {"samples", "[1/s]",
-     "Samples of which workers computed gradients, in a simulated second of the whole run: the throughput of all\n"
-     "workers together."},
+     "Samples a second, the throughput of all workers together: samples whose gradients the model has taken in,\n"
+     "divided by the simulated seconds of the whole run. Gradients that servers drop as too late do not count; work\n"
+     "that a crash undid, and that was done again, counts twice. Arms with larger batches or more workers may have\n"
+     "more throughput and still learn more slowly."},
     {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
     {"bracket", "[s]",
      "Simulated seconds between the evaluation that first showed the target and the one before it, which did "
