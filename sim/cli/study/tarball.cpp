@@ -34,7 +34,7 @@ Entry entry_of(const fs::path& path, unsigned type, unsigned mode) {
 
 }  // namespace
 
-void Tarball::Free::operator()(::archive* writer) const { archive_write_free(writer); }
+void Tarball::Free::operator()(struct ::archive* writer) const { archive_write_free(writer); }
 
 Tarball::Tarball(const fs::path& file, const std::string& root)
     : file_(file), root_(root), writer_(archive_write_new()) {
@@ -87,9 +87,9 @@ void Tarball::finish() {
 bool is_study_archive(const fs::path& file) try {
   static_cast<void>(InputFile(file));
   struct Free {
-    void operator()(::archive* reader) const { archive_read_free(reader); }
+    void operator()(struct ::archive* reader) const { archive_read_free(reader); }
   };
-  const std::unique_ptr<::archive, Free> reader(archive_read_new());
+  const std::unique_ptr<struct ::archive, Free> reader(archive_read_new());
   archive_read_support_filter_gzip(reader.get());
   archive_read_support_format_tar(reader.get());
   constexpr std::size_t block = 10240;

@@ -30,11 +30,11 @@ class Tarball {
   void check(int result);
 
   struct Free {
-    void operator()(::archive* writer) const;
+    void operator()(struct ::archive* writer) const;
   };
   fs::path file_, root_;
   std::set<fs::path> folders_;  // that are in it
-  std::unique_ptr<::archive, Free> writer_;
+  std::unique_ptr<struct ::archive, Free> writer_;
 };
 
 // Whether psim archive wrote the file: it begins with a folder and the manifest of a study.
