@@ -1,7 +1,7 @@
 #!/bin/sh
 # grid.sh PSIM [SEEDS]: how far the step times of the two models of the network are from each other, over numbers of
 # workers and servers, sizes of messages and both asynchronous models. Prints a row for each case, the mean over the
-# seeds, and fails where any is off by more than 6 %.
+# seeds, and fails where any is off by more than 20 %.
 set -eu
 psim=$1 seeds=${2:-4}
 folder=$(mktemp -d)
@@ -42,4 +42,4 @@ for consistency in asp "ssp 2"; do
     done
 done | awk '{ error = 100 * ($NF / $(NF - 1) - 1); printf "%s %.1f\n", $0, error; if (error < 0) error = -error
               if (error > worst) worst = error }
-            END { printf "worst: %.1f %%\n", worst; exit worst > 6 }'
+            END { printf "worst: %.1f %%\n", worst; exit worst > 20 }'
