@@ -62,11 +62,11 @@ void check_all_compute(const Case& c) {
   INFO(text);
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();
-  const TracedRun traced = trace_toml(text, {"--out", run, "--force"});
-  CHECK(traced.summary["stuck"].empty());
+  const Json summary = run_toml(text, {"--out", run, "--trace", "events"});
+  CHECK(summary["stuck"].empty());
   const int first = 1 + c.servers;
   std::vector<int> steps(static_cast<std::size_t>(c.workers), 0);
-  for (const RecordedEvent& event : traced.events) {
+  for (const RecordedEvent& event : events_of(run)) {
     if (event.is("computation", "begun") && event.at > 0.3) ++steps[static_cast<std::size_t>(event.node - first)];
   }
   for (const int own : steps) CHECK(own > 5);
