@@ -305,13 +305,13 @@ TEST_CASE("a run's page begins with its first fault, and its curves have the dat
   Json recovery{{"server", 1},       {"at_s", 2.0},       {"detection_s", 1.5}, {"takeover_s", 0.001},
                 {"transfer_s", 0.0}, {"catch_up_s", 2.0}, {"total_s", 3.5}};
   summary["failures"]["recoveries"] = Json::array({recovery});
-  CHECK(first() == "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was.");
+  CHECK(first() == "Server 1 crashed at 2.00 s; training needed 3.50 s to get back to where it was.");
   using Dates = std::vector<std::pair<double, std::string>>;
   CHECK(dates_of(summary) == Dates{{2.0, "crash"}, {3.5, "detected, taken over"}});
   recovery = {{"worker", 0},        {"at_s", 4.0},     {"detection_s", 1.0},
               {"reforming_s", 1.0}, {"total_s", none}, {"lost_work_s", none}};
   summary["failures"]["recoveries"] = Json::array({recovery, recovery});
-  CHECK(first() == "Worker 0 crashed at 4 s; the run ended before training was back to where it was.");
+  CHECK(first() == "Worker 0 crashed at 4.00 s; the run ended before training was back to where it was.");
   CHECK(dates_of(summary) == Dates{{4.0, "crash"}, {5.0, "detected"}, {6.0, "new group"}, {4.0, ""}});
 }
 
