@@ -9,7 +9,6 @@
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;
-using Catch::Approx;
 
 namespace {
 

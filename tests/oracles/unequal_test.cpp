@@ -7,7 +7,6 @@
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;
-using Catch::Approx;
 
 TEST_CASE("a norm is of the whole model, on however many servers it is", "[tasks]") {
   const auto norm = [](int servers) {
@@ -94,7 +93,7 @@ set = ["training.steps = 30"]
 TEST_CASE("a row of a schedule must come after the row before it", "[schedule]") {
   const auto code = [](const std::string& rows) {
     TemporaryFolder folder;
-    return psim({"check", (source_folder() / "scenarios/quickstart.toml").string(), "--set",
+    return psim::test::psim({"check", (source_folder() / "scenarios/quickstart.toml").string(), "--set",
                  "consistency={model=\"ssp\", staleness_schedule=" + rows + "}"},
                 folder.path())
         .code;

@@ -10,7 +10,6 @@
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;
-using Catch::Approx;
 
 namespace {
 
@@ -233,7 +232,7 @@ TEST_CASE("what --set takes the effect of is said", "[set]") {
   const auto said = [](const std::vector<std::string>& arguments) {
     std::vector<std::string> all{"check", (source_folder() / "scenarios/quickstart.toml").string()};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    const std::string err = psim(all).err;
+    const std::string err = psim::test::psim(all).err;
     return err.find("any more") != std::string::npos ? err : std::string();
   };
   const std::string speed = said({"--set", "compute.time=5ms"});
