@@ -124,7 +124,7 @@ TEST_CASE("what is off is not cited, whatever the model", "[citations]") {
     INFO(row.name);
     CHECK(std::ranges::none_of(citations_of(s), [](const Citation& one) { return one.what.ends_with(" = false"); }));
     s.consistency.cache = true;
-    CHECK(cited(s, "consistency.cache = true").empty() == !row.has_bound);
+    CHECK(cited(s, "consistency.cache = true").empty() == !row.has_bound());
   }
 }
 
