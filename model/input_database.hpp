@@ -69,8 +69,8 @@ class InputRows {
   void prepare(const std::string& sql) {
     sqlite3_stmt* prepared = nullptr;
     const int result = sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &prepared, nullptr);
+    if (result != SQLITE_OK) fail();  // before anything else changes what SQLite says
     row_.reset(prepared);
-    if (result != SQLITE_OK) fail();
   }
   [[noreturn]] void fail() const {
     const bool is_endless = sqlite3_errcode(db_.get()) == SQLITE_INTERRUPT;
