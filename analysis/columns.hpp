@@ -33,16 +33,20 @@ inline constexpr ColumnDoc column_docs[] = {
     {"versus baseline", "",
      "The ratio of times, arm and baseline, seed by seed: its geometric mean over the seeds that both have, "
      "the\n"
-     "mean's 95 % interval in brackets, and under how many of the seeds the arm is the faster one. Where the\n"
-     "target was missed: who reached it, if that differs by more than chance; or else times up to the budget of\n"
-     "the two arms, with `>=` or `<=` where the whole times would lie further apart or nearer. `~`: too few seeds\n"
+     "mean's 95 % interval in brackets, and under how many of the seeds the arm is the faster one. Where "
+     "the\n"
+     "target was missed: who reached it, if that differs by more than chance; or else times up to the budget "
+     "of\n"
+     "the two arms, with `>=` or `<=` where the whole times would lie further apart or nearer. `~`: too few "
+     "seeds\n"
      "for the interval to be trusted; `?`: no difference is left once the number of tests is corrected for."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
     {"median", "[s]",
      "Median of the time to target; `>` and the budget where fewer than half of the runs reached the "
      "target."},
     {"p", "",
-     "The p value of the difference to the baseline, corrected for the number of tests (Holm): the sign-flip\n"
+     "The p value of the difference to the baseline, corrected for the number of tests (Holm): the "
+     "sign-flip\n"
      "test's, or McNemar's where who reached the target decides. `-`: not part of the family."},
     {"compute wait network", "[%]",
      "Percentages of the workers' time, as 50/25/25: computing, waiting for others, and messages on their "

@@ -98,8 +98,8 @@ std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& a
   return known;
 }
 
-// The arm of these that is called the fastest: of those that learned as much as any other, and reached the target under
-// at least half of their seeds. If there are none, of those that reached it most often.
+// The arm of these that is called the fastest: of those that learned as much as any other, and reached the
+// target under at least half of their seeds. If there are none, of those that reached it most often.
 const Aggregate& fastest_of(const std::vector<const Aggregate*>& known) {
   const auto rank = [](const Aggregate* one) {
     const double reached = static_cast<double>(one->reached) / static_cast<double>(one->n);
@@ -110,7 +110,8 @@ const Aggregate& fastest_of(const std::vector<const Aggregate*>& known) {
 }
 
 // Those that took less time than the fastest one, and are none the better for it.
-std::string fast_and_worse(const StudyView& view, const std::vector<const Aggregate*>& known, const Aggregate& best) {
+std::string fast_and_worse(const StudyView& view, const std::vector<const Aggregate*>& known,
+                           const Aggregate& best) {
   std::vector<std::string> parts;
   for (const Aggregate* one : known) {
     if (one->better == nullptr || seconds_of(one) >= seconds_of(&best)) continue;
@@ -121,10 +122,11 @@ std::string fast_and_worse(const StudyView& view, const std::vector<const Aggreg
                  ? view.numbers(path, {.digits = 4})
                  : view.numbers(path, {.scale = 100, .decimals = 2, .unit = " %"});
     };
-    parts.push_back(fmt::format("{} took less time and learned clearly less: {} {}, {} {}", arm_html(view, one->cell->arm),
-                                std::string_view(key) == "final_loss" ? "loss" : "accuracy",
-                                one->measure(key) == nullptr ? "none" : value(*one), arm_html(view, one->better->cell->arm),
-                                one->better->measure(key) == nullptr ? "none" : value(*one->better)));
+    parts.push_back(fmt::format(
+        "{} took less time and learned clearly less: {} {}, {} {}", arm_html(view, one->cell->arm),
+        std::string_view(key) == "final_loss" ? "loss" : "accuracy",
+        one->measure(key) == nullptr ? "none" : value(*one), arm_html(view, one->better->cell->arm),
+        one->better->measure(key) == nullptr ? "none" : value(*one->better)));
   }
   return parts.empty() ? "" : fmt::format("<p>{}.</p>", fmt::join(parts, "; "));
 }
@@ -275,7 +277,8 @@ std::string records_html(const StudyView& view) {
     auto record = std::ranges::find(records, one.cell->arm, &Record::arm);
     if (record == records.end()) record = records.insert(record, {.arm = one.cell->arm});
     ++record->all;
-    if (!one.versus->pairs.ratio || decides_by_reached(*one.versus) || !sees_difference(*one.versus)) continue;
+    if (!one.versus->pairs.ratio || decides_by_reached(*one.versus) || !sees_difference(*one.versus))
+      continue;
     ++(one.versus->pairs.ratio->value < 1 ? record->faster : record->slower);
   }
   std::vector<std::string> parts;

@@ -39,8 +39,8 @@ double noise_of(const Point& sample, std::size_t size) {
   return 1.06 * sample.sd * std::pow(static_cast<double>(size), -0.2);
 }
 
-// Standard normal noise in equally likely steps: the quantiles at (i + 1/2) / 4096. A table is ten times as fast as
-// a logarithm and a cosine for each of millions of draws.
+// Standard normal noise in equally likely steps: the quantiles at (i + 1/2) / 4096. A table is ten times as
+// fast as a logarithm and a cosine for each of millions of draws.
 using Steps = std::array<double, 4096>;
 const Steps& normal_steps() {
   static const Steps steps = [] {
@@ -61,14 +61,13 @@ const Steps& normal_steps() {
 }
 
 // How many standard deviations the interval reaches to each side: the quantile of how many of its own
-// standard deviations a resample's mean lies from the sample's. A draw is one word: its upper half says which value,
-// its last 12 bits which noise.
+// standard deviations a resample's mean lies from the sample's. A draw is one word: its upper half says which
+// value, its last 12 bits which noise.
 double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
   const std::size_t resamples = how.resamples > 0 ? how.resamples : resamples_for(values.size());
   const double share = mutant("tails-are-swapped") ? 1 - how.confidence : how.confidence;
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(resamples + 1)));
-  if (rank == 0 || rank > resamples)
-    throw std::invalid_argument("so high a confidence needs more resamples");
+  if (rank == 0 || rank > resamples) throw std::invalid_argument("so high a confidence needs more resamples");
   const double noise = noise_of(sample, values.size()), n = static_cast<double>(values.size());
   std::vector<double> centred;
   for (const double value : values) centred.push_back(value - sample.mean);
@@ -128,7 +127,8 @@ double partner(std::span<const Pair> pairs, std::size_t i) {
 
 std::size_t resamples_for(std::size_t values) {
   constexpr std::size_t draws = 8'000'000, fewest = 100'000, most = 1'000'000;
-  return mutant("few-resamples") ? 10'000 : std::clamp(draws / std::max<std::size_t>(values, 1), fewest, most);
+  return mutant("few-resamples") ? 10'000
+                                 : std::clamp(draws / std::max<std::size_t>(values, 1), fewest, most);
 }
 
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how) {

@@ -25,8 +25,9 @@ struct Resampling {
   double confidence = 0.95;
 };
 
-// So many that a width does not depend on the seed: its standard error is 0.13 % for ten values. All intervals
-// have the same seed, so 10,000 resamples would make all of them too wide or too narrow together, by 1 to 2 %.
+// So many that a width does not depend on the seed: its standard error is 0.13 % for ten values. All
+// intervals have the same seed, so 10,000 resamples would make all of them too wide or too narrow together,
+// by 1 to 2 %.
 std::size_t resamples_for(std::size_t values);
 
 struct Estimate {

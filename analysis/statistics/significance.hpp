@@ -28,14 +28,15 @@ SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed = 1, 
 struct Discordant {
   std::size_t arm = 0, baseline = 0;  // by whom
 };
-// Could one as well have reached it as the other? Exact, two-sided (McNemar, Note on the sampling error of the
-// difference between correlated proportions or percentages, 1947): the share of all 2^d ways to set d signs that
-// are at least as unequal. 1 where no run ended differently. Throws std::invalid_argument beyond 10,000.
+// Could one as well have reached it as the other? Exact, two-sided (McNemar, Note on the sampling error of
+// the difference between correlated proportions or percentages, 1947): the share of all 2^d ways to set d
+// signs that are at least as unequal. 1 where no run ended differently. Throws std::invalid_argument beyond
+// 10,000.
 double mcnemar(const Discordant& runs);
 
-// With how few seeds can the clearest of `tests` comparisons have a corrected p of at most `level`? The sign-flip
-// test of n seeds and McNemar's test of n runs cannot get below 2 / 2^n, nor Holm's correction of it below `tests`
-// times that.
+// With how few seeds can the clearest of `tests` comparisons have a corrected p of at most `level`? The
+// sign-flip test of n seeds and McNemar's test of n runs cannot get below 2 / 2^n, nor Holm's correction of
+// it below `tests` times that.
 std::size_t seeds_for_holm(std::size_t tests, double level = 0.05);
 
 // Step-down correction of a family of tests (Holm, A simple sequentially rejective multiple test procedure,

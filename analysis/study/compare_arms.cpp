@@ -35,8 +35,8 @@ std::vector<SeedRuns> common_seeds(const Cell& arm, const Cell& baseline) {
   return result;
 }
 
-// Until when the times of both arms are known: the smallest budget of those of their runs that missed the target.
-// Where none did before it got stuck, all times are known: any budget that is long enough will do.
+// Until when the times of both arms are known: the smallest budget of those of their runs that missed the
+// target. Where none did before it got stuck, all times are known: any budget that is long enough will do.
 double budget_of(const std::vector<SeedRuns>& pairs, const Aggregate& arm, const Aggregate& baseline) {
   if (!arm.time_to_target) return std::numeric_limits<double>::infinity();
   std::vector<TimedRun> runs;
@@ -97,7 +97,8 @@ std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& ba
   versus.pairs = statistics::compare_pairs(versus.values, statistics::Better::smaller, resampling);
   if (has_target) versus.reached = reached_by(runs);
   const bool all_alike = !arm.replicates && !baseline.replicates;
-  if (runs.size() > 1 && (all_alike || is_traced(*arm.cell) || is_traced(*baseline.cell))) forget_chance(versus);
+  if (runs.size() > 1 && (all_alike || is_traced(*arm.cell) || is_traced(*baseline.cell)))
+    forget_chance(versus);
   return versus;
 }
 
@@ -108,17 +109,17 @@ const Aggregate* baseline_in(const Condition& condition, const std::string& base
   return found == condition.end() ? nullptr : *found;
 }
 
-// Whether runs that ended differently are so many that all of one kind would be no chance. How many they are says
-// nothing of which arm reached its target, so leaving out the other tests is fair (Tarone, A modified Bonferroni
-// method for discrete data, 1990).
+// Whether runs that ended differently are so many that all of one kind would be no chance. How many they are
+// says nothing of which arm reached its target, so leaving out the other tests is fair (Tarone, A modified
+// Bonferroni method for discrete data, 1990).
 bool can_be_significant(const ReachedByBoth& reached) {
   const std::size_t apart = reached.apart.arm + reached.apart.baseline;
   return statistics::mcnemar({.arm = apart, .baseline = 0}) <= level;
 }
 
-// Holm's correction of the tests of times, and of those of who reached the target. Two comparisons of the same runs,
-// under conditions that mean nothing to either arm, are one. The untuned rows of a study with [tune] show what tuning
-// brings: they are no part of the question.
+// Holm's correction of the tests of times, and of those of who reached the target. Two comparisons of the
+// same runs, under conditions that mean nothing to either arm, are one. The untuned rows of a study with
+// [tune] show what tuning brings: they are no part of the question.
 void correct_for_their_number(const Study& study, Evaluation& evaluation,
                               const std::vector<Condition>& conditions) {
   struct Test {
@@ -174,8 +175,8 @@ bool decides_by_reached(const VersusBaseline& versus) {
   if (!versus.reached) return false;
   const ReachedByBoth& reached = *versus.reached;
   const std::size_t seeds = versus.pairs.seeds;
-  const bool all_or_none = (reached.arm == 0 && reached.baseline == seeds) ||
-                           (reached.baseline == 0 && reached.arm == seeds);
+  const bool all_or_none =
+      (reached.arm == 0 && reached.baseline == seeds) || (reached.baseline == 0 && reached.arm == seeds);
   return all_or_none || reached.p_value <= level;
 }
 

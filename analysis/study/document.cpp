@@ -128,8 +128,7 @@ Json document(const Study& study, const Evaluation& evaluation) {
       runs.push_back(std::move(entry));
     }
   }
-  for (const Aggregate& one : evaluation.aggregates)
-    aggregates.push_back(aggregate_json(study, one));
+  for (const Aggregate& one : evaluation.aggregates) aggregates.push_back(aggregate_json(study, one));
   for (const StudyNote& note : evaluation.notes)
     notes.push_back({{"name", note.name}, {"text", note.text}, {"runs", note.runs}});
   for (const ArmProfile& arm : evaluation.profiles) profiles.push_back(profile_json(arm));

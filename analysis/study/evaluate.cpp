@@ -33,8 +33,8 @@ struct Budget {
   bool differ = false;
 };
 
-// Where every run's budget is the same, or its target reached before: that. Otherwise the latest time that the
-// Kaplan-Meier curve knows. A run that got stuck would never have reached its target: any budget will do.
+// Where every run's budget is the same, or its target reached before: that. Otherwise the latest time that
+// the Kaplan-Meier curve knows. A run that got stuck would never have reached its target: any budget will do.
 Budget budget_of(const Cell& cell, const std::vector<TimedRun>& runs) {
   std::set<double> missed, own;
   double latest = 0, longest = 0;
@@ -89,12 +89,13 @@ TimeToTarget time_to_target(const Cell& cell) {
   return time;
 }
 
-// Whether seeds change a cell's times. They do not where step times come from a trace, or no part of the run is
-// drawn: then each seed is the same observation again.
+// Whether seeds change a cell's times. They do not where step times come from a trace, or no part of the run
+// is drawn: then each seed is the same observation again.
 bool has_replicates(const Cell& cell) {
   if (cell.runs.size() < 2) return true;
   if (std::ranges::any_of(cell.runs, &StudyRun::by_trace)) return false;
-  constexpr double alike = 1e-3;  // of the time: what draws of batches change in the sizes of messages is less
+  constexpr double alike =
+      1e-3;  // of the time: what draws of batches change in the sizes of messages is less
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const StudyRun& run : cell.runs) {
     const std::optional<double> time = time_of(run.summary);
@@ -171,7 +172,8 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
 // Samples of which all workers together compute gradients in one step each.
 double samples_at_once(const Json& summary) {
   double samples = 0;
-  for (const Json& worker : summary.value("workers", Json::array())) samples += worker.value("batch_size", 0.0);
+  for (const Json& worker : summary.value("workers", Json::array()))
+    samples += worker.value("batch_size", 0.0);
   return samples;
 }
 
@@ -182,7 +184,9 @@ void add_note_on_samples(const Study& study, Evaluation& evaluation) {
       const Statistic* s = one->measure("samples_per_s");
       return s == nullptr ? 0 : s->mean;
     };
-    const auto at_once = [](const Aggregate* one) { return samples_at_once(one->cell->runs.front().summary); };
+    const auto at_once = [](const Aggregate* one) {
+      return samples_at_once(one->cell->runs.front().summary);
+    };
     const auto [least, most] = std::ranges::minmax(condition, {}, rate);
     const auto [small, large] = std::ranges::minmax(condition, {}, at_once);
     if (!(rate(least) > 0) || !(at_once(small) < at_once(large))) continue;
@@ -191,11 +195,12 @@ void add_note_on_samples(const Study& study, Evaluation& evaluation) {
     };
     evaluation.notes.push_back(
         {.name = "samples_per_s",
-         .text = fmt::format("arms differ in workers times batch size ({} has {:.4g} samples in a step, {} {:.4g}), so a "
-                             "step of one does more than a step of the other: {} computes {:.2g} times as many samples a "
-                             "second as {} ({:.4g} against {:.4g}; column samples)",
-                             name(small), at_once(small), name(large), at_once(large), name(most),
-                             rate(most) / rate(least), name(least), rate(most), rate(least)),
+         .text = fmt::format(
+             "arms differ in workers times batch size ({} has {:.4g} samples in a step, {} {:.4g}), so a "
+             "step of one does more than a step of the other: {} computes {:.2g} times as many samples a "
+             "second as {} ({:.4g} against {:.4g}; column samples)",
+             name(small), at_once(small), name(large), at_once(large), name(most), rate(most) / rate(least),
+             name(least), rate(most), rate(least)),
          .cell = condition.front()->cell,
          .seed = condition.front()->cell->runs.front().seed,
          .runs = study.cells.front().runs.size()});

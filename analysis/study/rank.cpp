@@ -65,7 +65,8 @@ std::vector<double> shortfalls(const Cell& one, const Cell& best, const Quality&
 bool is_clearly_worse(const Aggregate& one, const Aggregate& best, const Quality& quality) {
   if (one.measure(quality.key) == nullptr || one.measure(quality.key)->n < one.n) return true;
   const std::vector<double> less = shortfalls(*one.cell, *best.cell, quality);
-  if (less.empty() || statistics::mean_of(less) <= quality.least(best.measure(quality.key)->mean)) return false;
+  if (less.empty() || statistics::mean_of(less) <= quality.least(best.measure(quality.key)->mean))
+    return false;
   const auto interval = statistics::student_interval(less);
   return !interval || interval->low > 0;
 }
@@ -81,7 +82,8 @@ void find_clearly_worse(const std::vector<Aggregate*>& condition) {
     }
     if (best == nullptr) continue;
     for (Aggregate* one : condition) {
-      if (one != best && one->better == nullptr && !one->time_to_target && is_clearly_worse(*one, *best, quality))
+      if (one != best && one->better == nullptr && !one->time_to_target &&
+          is_clearly_worse(*one, *best, quality))
         one->better = best;
     }
   }

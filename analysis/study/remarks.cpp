@@ -46,7 +46,8 @@ void say_times(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation,
           [](const Aggregate& a) { return a.time_to_target && a.time_to_target->by_kaplan_meier; }))
     say(out,
-        "Where the budgets of an arm's own runs differ, its mean time is the area under a Kaplan-Meier curve; one "
+        "Where the budgets of an arm's own runs differ, its mean time is the area under a Kaplan-Meier "
+        "curve; one "
         "training.duration for all runs makes it a plain mean.");
 }
 
@@ -54,14 +55,16 @@ void say_times(std::string& out, const Evaluation& evaluation) {
 void say_who_reached(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation, [](const Aggregate& a) { return a.versus && decides_by_reached(*a.versus); }))
     say(out,
-        "reached by k/n, baseline m/n: who reached the target, each run within its own budget, differs by more than "
+        "reached by k/n, baseline m/n: who reached the target, each run within its own budget, differs by "
+        "more than "
         "chance, or all did of one arm and none of the other. That decides before times do; p is McNemar's.");
   const auto bound = [](const Aggregate& a) {
     return a.versus && !decides_by_reached(*a.versus) && a.versus->cut_arm + a.versus->cut_baseline > 0;
   };
   if (any(evaluation, bound))
     say(out,
-        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one of them need longer, "
+        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one of them "
+        "need longer, "
         "so the whole times lie further apart than shown, or nearer.");
 }
 
@@ -69,7 +72,8 @@ void say_who_reached(std::string& out, const Evaluation& evaluation) {
 void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
-  say(out, fmt::format("p (--wide): Holm's correction for {} test{} leaves no p value below 0.05 with {} seeds; at least {} "
+  say(out, fmt::format("p (--wide): Holm's correction for {} test{} leaves no p value below 0.05 with {} "
+                       "seeds; at least {} "
                        "seeds can have one.",
                        family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
 }
@@ -80,28 +84,34 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
   bool traced = false;
   for (const Aggregate& one : evaluation.aggregates) {
     if (one.replicates || (one.versus && one.versus->replicates)) continue;
-    if (std::ranges::find(arms, arm_label(one.cell->arm)) == arms.end()) arms.push_back(arm_label(one.cell->arm));
+    if (std::ranges::find(arms, arm_label(one.cell->arm)) == arms.end())
+      arms.push_back(arm_label(one.cell->arm));
     traced = traced || one.cell->runs.front().by_trace;
   }
   if (arms.empty()) return;
-  say(out, fmt::format("Seeds do not change the times of {}: {}. They are one observation, not {}: it has no interval and "
-                       "no p value.",
-                       fmt::join(arms, ", "),
-                       traced ? "all have the steps of one trace" : "no part of them is drawn", fewest_runs(evaluation)));
+  say(out,
+      fmt::format(
+          "Seeds do not change the times of {}: {}. They are one observation, not {}: it has no interval and "
+          "no p value.",
+          fmt::join(arms, ", "), traced ? "all have the steps of one trace" : "no part of them is drawn",
+          fewest_runs(evaluation)));
 }
 
 // Without a target a run may be fast because it learns less.
 void say_quality(std::string& out, const Evaluation& evaluation) {
   for (const Aggregate& one : evaluation.aggregates) {
-    if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean) continue;
+    if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean)
+      continue;
     const auto end = [](const Aggregate& a) {
       const Statistic *accuracy = a.measure("final_accuracy"), *loss = a.measure("final_loss");
       std::string text = loss == nullptr ? "no loss" : fmt::format("loss {:.4g}", loss->mean);
       return accuracy == nullptr ? text : text + fmt::format(", accuracy {:.4g} %", 100 * accuracy->mean);
     };
-    say(out, fmt::format("{} is faster than {}, and learns clearly less ({}; {}). A target in [training] compares times to "
-                         "the same quality.",
-                         cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
+    say(out,
+        fmt::format("{} is faster than {}, and learns clearly less ({}; {}). A target in [training] compares "
+                    "times to "
+                    "the same quality.",
+                    cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
   }
 }
 
@@ -111,16 +121,17 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
   };
   if (!has([](const VersusBaseline&) { return true; })) return;
   if (!compares_times(evaluation))
-    return say(out, has([](const VersusBaseline& v) { return v.reached && v.reached->arm + v.reached->baseline == 0; })
+    return say(out, has([](const VersusBaseline& v) {
+                 return v.reached && v.reached->arm + v.reached->baseline == 0;
+               })
                         ? "No run reached the target, so times are not compared."
                         : "All runs take the same time, so times are not compared.");
   const bool has_intervals = has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && v.replicates; });
-  say(out,
-      fmt::format(
-          "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "
-          "draws and stragglers; geometric mean{}.",
-          arm_label(study.baseline),
-          has_intervals ? ", [its 95 % interval], and the seeds under which the arm is faster" : ""));
+  say(out, fmt::format(
+               "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "
+               "draws and stragglers; geometric mean{}.",
+               arm_label(study.baseline),
+               has_intervals ? ", [its 95 % interval], and the seeds under which the arm is faster" : ""));
   say_who_reached(out, evaluation);
   const auto judged = [](const VersusBaseline& v) {
     return v.pairs.seeds > 1 && v.replicates && !decides_by_reached(v);
@@ -213,10 +224,12 @@ std::string width_line(const Study& study, const Evaluation& evaluation) {
   const auto left_out = std::ranges::count_if(
       evaluation.aggregates, [](const Aggregate& a) { return a.versus && !has_width(*a.versus); });
   const std::string but =
-      left_out == 0 ? ""
-                    : fmt::format(" {} of the comparisons {} no part of that: who reached the target decides, both arms "
-                                  "mostly missed it, or seeds change no time.",
-                                  left_out, left_out == 1 ? "is" : "are");
+      left_out == 0
+          ? ""
+          : fmt::format(
+                " {} of the comparisons {} no part of that: who reached the target decides, both arms "
+                "mostly missed it, or seeds change no time.",
+                left_out, left_out == 1 ? "is" : "are");
   if (!evaluation.width) return line + "." + but;
   line += fmt::format("; the widest interval of a ratio is ± {:.3g} %", 100 * evaluation.width->widest);
   return line + (evaluation.width->narrow ? ": as narrow as asked." + but
@@ -233,7 +246,8 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   }
   if (fewest_runs(evaluation) > 1)
     say(out,
-        "± of a time (where all columns are shown, or it reaches 0 or the budget, [a, b]): 95 % interval of its mean over "
+        "± of a time (where all columns are shown, or it reaches 0 or the budget, [a, b]): 95 % interval of "
+        "its mean over "
         "seeds, by Student's t. "
         "± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)

@@ -25,7 +25,7 @@ inline constexpr const char *tuning_axis = "tuning", *untuned = "untuned", *tune
 struct StudyRun {
   std::string run;  // its scenario's hash
   std::int64_t seed = 0;
-  Json summary;  // "psim.summary/1"
+  Json summary;           // "psim.summary/1"
   bool by_trace = false;  // its step times are those of a file, the same for every seed
 };
 
@@ -57,8 +57,9 @@ struct Statistic {
 struct TimeToTarget {
   double restricted_mean_s = 0;  // mean of min(T, budget)
   std::optional<double> restricted_sd_s;
-  std::optional<statistics::Interval> interval_s;  // 95 %, of the mean; absent where nothing is known of a spread
-  std::optional<double> median_s;                  // absent: more than the budget
+  std::optional<statistics::Interval>
+      interval_s;                  // 95 %, of the mean; absent where nothing is known of a spread
+  std::optional<double> median_s;  // absent: more than the budget
   double budget_s = 0;
   std::size_t cut = 0;           // runs that need more than the budget, or are not known to need less
   bool by_kaplan_meier = false;  // the runs' own budgets differ
@@ -133,7 +134,7 @@ struct Evaluation {
   std::vector<Aggregate> aggregates;  // by cell
   std::vector<ArmProfile> profiles;   // by arm; none for a single arm or condition
   TestFamily family;
-  std::optional<WidthKept> width;     // where --until-ci has decided on the seeds
+  std::optional<WidthKept> width;  // where --until-ci has decided on the seeds
   std::vector<StudyNote> notes;
 };
 
@@ -143,11 +144,11 @@ Evaluation evaluate(const Study& study);
 // Fills in the comparisons with the baseline.
 void compare_arms(const Study& study, Evaluation& evaluation);
 
-// What decides between an arm and the baseline: who reached the target, if that differs by more than chance, or all
-// did of one and none of the other; the times otherwise.
+// What decides between an arm and the baseline: who reached the target, if that differs by more than chance,
+// or all did of one and none of the other; the times otherwise.
 bool decides_by_reached(const VersusBaseline& versus);
-// Whether a ratio says how long the arms take: not where most pairs missed the target together, where who reached
-// it decides, and where seeds are no replicates.
+// Whether a ratio says how long the arms take: not where most pairs missed the target together, where who
+// reached it decides, and where seeds are no replicates.
 bool has_width(const VersusBaseline& versus);
 // Of a comparison with a ratio: half the width of its interval, as a share of it.
 double half_width(const VersusBaseline& versus);

@@ -39,12 +39,12 @@ double rounded_up(double bound, int decimals) {
 }
 
 std::string interval_text(const statistics::Interval& i, int decimals) {
-  return fmt::format("[{:.{}f}, {:.{}f}]", rounded_down(i.low, decimals), decimals, rounded_up(i.high, decimals),
-                     decimals);
+  return fmt::format("[{:.{}f}, {:.{}f}]", rounded_down(i.low, decimals), decimals,
+                     rounded_up(i.high, decimals), decimals);
 }
 
-// The interval is written out where it is not symmetric, and where other columns have deviations, so that nobody
-// takes it for one.
+// The interval is written out where it is not symmetric, and where other columns have deviations, so that
+// nobody takes it for one.
 std::string mean_and_interval(const TableView& view, double mean,
                               const std::optional<statistics::Interval>& interval, int decimals) {
   std::string text = fmt::format("{:.{}f}", mean, decimals);
@@ -90,8 +90,8 @@ bool are_both_cut(const VersusBaseline& versus) {
   return versus.cut_both > 0 || (versus.cut_arm > 0 && versus.cut_baseline > 0);
 }
 
-// Where only one arm's times are cut, the ratio is a bound: ">= " where the arm is further from the baseline than
-// shown, "<= " where it is nearer.
+// Where only one arm's times are cut, the ratio is a bound: ">= " where the arm is further from the baseline
+// than shown, "<= " where it is nearer.
 const char* bound_of(const VersusBaseline& versus, bool faster) {
   if (are_both_cut(versus) || versus.cut_arm + versus.cut_baseline == 0) return "";
   return (versus.cut_baseline > 0) == faster ? ">= " : "<= ";
@@ -113,13 +113,13 @@ int decimals_of(double ratio, double low, double high, bool has_interval) {
 std::string ratio_text(const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
   const statistics::Estimate& ratio = *pairs.ratio;
-  const bool faster = ratio.value < 1, has_interval = pairs.seeds > 1 && versus.replicates;
+  const bool faster = ratio.value<1, has_interval = pairs.seeds> 1 && versus.replicates;
   const auto times = [faster](double r) { return faster ? 1 / r : r; };
   const double low = times(faster ? ratio.interval.high : ratio.interval.low);
   const double high = times(faster ? std::max(ratio.interval.low, 0.0) : ratio.interval.high);
   const int decimals = decimals_of(times(ratio.value), low, high, has_interval);
-  std::string text = fmt::format("{}{}x {}", bound_of(versus, faster), times_text(times(ratio.value), decimals),
-                                 faster ? "faster" : "slower");
+  std::string text = fmt::format("{}{}x {}", bound_of(versus, faster),
+                                 times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
   if (!versus.replicates) return text + ", seeds alike";
   const double wins = std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
@@ -141,8 +141,8 @@ bool is_same_time(const VersusBaseline& versus) {
 // "reached by 0/10, baseline 10/10, p 0.002"
 std::string reached_text(const VersusBaseline& versus) {
   const ReachedByBoth& reached = *versus.reached;
-  std::string text = fmt::format("reached by {0}/{2}, baseline {1}/{2}", reached.arm, reached.baseline,
-                                 versus.pairs.seeds);
+  std::string text =
+      fmt::format("reached by {0}/{2}, baseline {1}/{2}", reached.arm, reached.baseline, versus.pairs.seeds);
   if (reached.p_value <= 0.05) text += fmt::format(", p {:.2g}", reached.p_value);
   return text;
 }

@@ -2,9 +2,9 @@
 // have it in their interval. Method: synthetic pairs (shapes.hpp), the library's own intervals, and a count.
 //   psim_coverage [--studies N] [--resamples N] [--methods | --until | --times | --widths]
 // --methods shows what was tried beside the interval that the library has; --until the number of seeds that a
-// width decides; --times the intervals of restricted means; --widths what the one seed of the program's bootstrap does
-// to widths, against twenty other seeds, with as many resamples as the program takes. Exit code 1: an interval that promises 94 to 96 % is outside, by more than three binomial
-// errors.
+// width decides; --times the intervals of restricted means; --widths what the one seed of the program's
+// bootstrap does to widths, against twenty other seeds, with as many resamples as the program takes. Exit
+// code 1: an interval that promises 94 to 96 % is outside, by more than three binomial errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,11 +173,12 @@ constexpr TimesShape times_shapes[] = {
     {"lognormal, budgets 8-20", lognormal_time, [](Stream& s) { return s.uniform(8, 20); }, lognormal_mean},
     {"exponential, none missed", exponential_time, [](Stream&) { return no_end; }, exponential_mean},
     {"exponential, budget 10", exponential_time, [](Stream&) { return 10.0; }, exponential_mean},
-    {"exponential, budgets 5-40", exponential_time, [](Stream& s) { return s.uniform(5, 40); }, exponential_mean},
+    {"exponential, budgets 5-40", exponential_time, [](Stream& s) { return s.uniform(5, 40); },
+     exponential_mean},
 };
 
-// Up to the time that the arm's own curve knows. Studies in which no run reached its target have no interval and do
-// not count.
+// Up to the time that the arm's own curve knows. Studies in which no run reached its target have no interval
+// and do not count.
 void restricted_means(const Options& options) {
   fmt::print("{:<26}", "restricted mean, seeds:");
   for (const std::size_t seeds : {3U, 5U, 10U, 20U}) fmt::print("{:>8}", seeds);
@@ -192,7 +193,8 @@ void restricted_means(const Options& options) {
         bool missed = false;
         for (std::size_t i = 0; i < seeds; ++i) {
           const double time = shape.time(stream), budget = shape.budget(stream);
-          runs.push_back({.seed = i, .time_s = std::min(time, budget), .reached = time <= budget, .budget_s = budget});
+          runs.push_back(
+              {.seed = i, .time_s = std::min(time, budget), .reached = time <= budget, .budget_s = budget});
           latest = std::max(latest, std::min(time, budget));
           missed = missed || time > budget;
         }
@@ -210,8 +212,8 @@ void restricted_means(const Options& options) {
   fmt::print("\n\nBinomial error {:.2f} points.\n", 100 * binomial_error(0.95, options.studies));
 }
 
-// The width with the program's seed, divided by the mean width over twenty other seeds: the mean over studies. Whether
-// all are within 0.3 %.
+// The width with the program's seed, divided by the mean width over twenty other seeds: the mean over
+// studies. Whether all are within 0.3 %.
 bool widths(const Options& options) {
   bool kept = true;
   const std::size_t studies = std::min<std::size_t>(options.studies, 20);
@@ -266,7 +268,8 @@ int main(int argc, char** argv) {
   using namespace psim::test;
   const std::optional<Options> options = options_of(argc, argv);
   if (!options) {
-    fmt::print("usage: psim_coverage [--studies N] [--resamples N] [--methods | --until | --times | --widths]\n");
+    fmt::print(
+        "usage: psim_coverage [--studies N] [--resamples N] [--methods | --until | --times | --widths]\n");
     return 2;
   }
   if (options->methods) {

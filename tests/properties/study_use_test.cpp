@@ -143,8 +143,8 @@ TEST_CASE("two results of one run that contradict each other make no table", "[s
   other["updates"] = other["updates"].get<int>() + 1;
   const std::size_t check = line.find("\"check\":\"") + 9;
   const std::string text = other.dump();
-  const Outcome wrong =
-      with(line.substr(0, check) + checksum(text) + line.substr(check + 16, begin - check - 16) + text + "}\n");
+  const Outcome wrong = with(line.substr(0, check) + checksum(text) +
+                             line.substr(check + 16, begin - check - 16) + text + "}\n");
   CHECK(wrong.code == 2);
   CHECK(contains(wrong.err, "has two different results of run "));
 }

@@ -267,11 +267,10 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     auto cell = std::ranges::find_if(study.cells, same);
     if (cell == study.cells.end())
       cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
-    cell->runs.push_back(
-        {.run = run["run"],
-         .seed = run["seed"],
-         .summary = summary_of(*summary, run["run"]),
-         .by_trace = run.contains("by_trace")});
+    cell->runs.push_back({.run = run["run"],
+                          .seed = run["seed"],
+                          .summary = summary_of(*summary, run["run"]),
+                          .by_trace = run.contains("by_trace")});
   }
   return study;
 }

@@ -46,7 +46,8 @@ TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
   stuck.budget.reset();
   const Evaluation e =
       evaluate(study({}, {cell("a", {}, reaching({2, 4})), cell("b", {}, {reached(1), stuck})}));
-  CHECK(e.aggregates[1].time_to_target->budget_s == 1);  // of its own: what the other arm did is not known here
+  CHECK(e.aggregates[1].time_to_target->budget_s ==
+        1);  // of its own: what the other arm did is not known here
   CHECK(e.aggregates[1].time_to_target->restricted_mean_s == 1);
   CHECK(e.aggregates[1].time_to_target->cut == 1);
   CHECK(e.aggregates[1].versus->budget_s == 4);  // long enough for both
@@ -65,12 +66,14 @@ TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
 
 TEST_CASE("another arm changes no number of a row", "[study]") {
   const Cell base = cell("base", {}, reaching({2, 3, 4, 5, 6}, 20));
-  const Cell fast = cell("fast", {}, {reached(1, 20), reached(1.5, 20), missed(3), reached(2, 20), missed(7)});
+  const Cell fast =
+      cell("fast", {}, {reached(1, 20), reached(1.5, 20), missed(3), reached(2, 20), missed(7)});
   const Cell bad = cell("bad", {}, {missed(0.5), missed(0.6), missed(0.7), missed(0.8), missed(0.9)});
   const Study two = study({}, {base, fast}), three = study({}, {base, fast, bad});
   const Evaluation without = evaluate(two), with = evaluate(three);
   for (const std::size_t row : {0U, 1U}) {
-    const TimeToTarget &a = *without.aggregates[row].time_to_target, &b = *with.aggregates[row].time_to_target;
+    const TimeToTarget &a = *without.aggregates[row].time_to_target,
+                       &b = *with.aggregates[row].time_to_target;
     CHECK(a.restricted_mean_s == b.restricted_mean_s);
     CHECK(a.budget_s == b.budget_s);
     CHECK(a.cut == b.cut);
@@ -161,8 +164,9 @@ TEST_CASE("without a target an arm that learns clearly less is told apart", "[st
 }
 
 TEST_CASE("untuned rows are no part of the family of tests", "[study]") {
-  Study s = study({"tuning"}, {cell("a", {"untuned"}, lasting({2, 3, 4})), cell("a", {"tuned"}, lasting({1, 2, 3})),
-                               cell("b", {"untuned"}, lasting({5, 7, 9})), cell("b", {"tuned"}, lasting({2, 5, 6}))});
+  Study s = study({"tuning"},
+                  {cell("a", {"untuned"}, lasting({2, 3, 4})), cell("a", {"tuned"}, lasting({1, 2, 3})),
+                   cell("b", {"untuned"}, lasting({5, 7, 9})), cell("b", {"tuned"}, lasting({2, 5, 6}))});
   CHECK(evaluate(s).family.tests == 2);
   s.tuning = {{"best", Json::array()}};
   const Evaluation e = evaluate(s);

@@ -98,10 +98,11 @@ TEST_CASE("a ratio of times that are cut says on which side the truth lies", "[s
   CHECK(cells(cut, fast).starts_with(">= "));  // at least so much faster
   std::vector<RunFacts> also = reaching({1, 1.1, 1.2, 1.3, 1.4}, 10);
   also[0] = missed(10);
-  CHECK(cells(reaching({9, 9, 9, 9, 9}, 10), also).starts_with("<= "));
+  CHECK(cells(reaching({9, 9, 9, 9, 9}, 10), also).find("<= ") != std::string::npos);
   CHECK(cells(cut, also).find("x faster") != std::string::npos);
   CHECK(cells(cut, also).find(" up to 10 s") != std::string::npos);
-  CHECK(cells(fast, {missed(2), missed(2), missed(2), missed(2), missed(2)}) == "reached by 0/5, baseline 5/5");
+  CHECK(cells(fast, {missed(2), missed(2), missed(2), missed(2), missed(2)}) ==
+        "reached by 0/5, baseline 5/5");
   CHECK(cells({missed(2), missed(2)}, {missed(1), missed(1)}) == "both missed the target");
 }
 
