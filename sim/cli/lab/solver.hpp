@@ -30,8 +30,8 @@ double mean_score(const std::vector<Trial>& trials);
 
 class LabSolver {
  public:
-  // `scratch`: where it writes what it needs, one run after the other. `runs`: where runs are kept, with their
-  // events, as `psim run --out --force` would write them; empty: nowhere.
+  // `scratch`: where it writes what it needs, one run after the other. `runs`: where runs are kept, with
+  // their events, as `psim run --out --force` would write them; empty: nowhere.
   LabSolver(const Lab& lab, Drawn drawn, fs::path scratch, fs::path runs = {});
 
   // The summary of the run of this name; it is made when it is first asked for. Throws Refused.
