@@ -27,9 +27,7 @@ class Query {
     throw Unverifiable(error.what(), error.help);
   }
   // Goes to the next one; false after the last.
-  bool next() try {
-    return rows_->next();
-  } catch (const InputError& error) {
+  bool next() try { return rows_->next(); } catch (const InputError& error) {
     throw Unverifiable(error.what(), error.help);
   }
   sqlite3_stmt* row() const { return rows_->row(); }

@@ -81,8 +81,7 @@ std::error_code remove_folder(const fs::path& folder, const MayGo& may_go) {
   const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
   const int outer = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (outer < 0) return last_error();
-  const int inner =
-      openat(outer, folder.filename().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int inner = openat(outer, folder.filename().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (inner < 0) {
     const std::error_code error = last_error();
     close(outer);

@@ -29,8 +29,9 @@ const char* kind_of(mode_t mode) {
 }
 
 [[noreturn]] void refuse_size(const std::string& name, std::uintmax_t most) {
-  throw InputError(name, fmt::format("too large: it has more than {:.3g} MB", static_cast<double>(most) / 1e6),
-         "it is not the file that psim expects here");
+  throw InputError(name,
+                   fmt::format("too large: it has more than {:.3g} MB", static_cast<double>(most) / 1e6),
+                   "it is not the file that psim expects here");
 }
 
 }  // namespace
@@ -42,8 +43,8 @@ InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
     throw InputError(name_, fmt::format("cannot be read: {}", std::strerror(error)),
                      error == ENOENT ? "there is no such file" : "check its permissions");
   };
-  // Opening a device can do something to it, so it is looked at first; and again, because another file may have
-  // taken its place.
+  // Opening a device can do something to it, so it is looked at first; and again, because another file may
+  // have taken its place.
   if (stat(path.c_str(), &facts) != 0) fail();
   if (!S_ISREG(facts.st_mode)) refuse_kind(name_, facts.st_mode);
   file_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -64,7 +65,8 @@ std::size_t InputFile::read(char* bytes, std::size_t size) {
     const ssize_t got = ::read(file_, bytes, size);
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno != EINTR)
-      throw InputError(name_, fmt::format("cannot be read: {}", std::strerror(errno)), "check the disk that it is on");
+      throw InputError(name_, fmt::format("cannot be read: {}", std::strerror(errno)),
+                       "check the disk that it is on");
   }
 }
 
@@ -106,8 +108,9 @@ bool LineCutter::add(std::string_view piece) {
     if (end == std::string_view::npos) {
       begun_ += piece;
       if (begun_.size() > most)
-        throw InputError(
-            fmt::format("{}:{}", name_, lines_ + 1), fmt::format("the line has more than {} MB", most >> 20U), "it is not a text of numbers");
+        throw InputError(fmt::format("{}:{}", name_, lines_ + 1),
+                         fmt::format("the line has more than {} MB", most >> 20U),
+                         "it is not a text of numbers");
       return true;
     }
     ++lines_;

@@ -63,7 +63,8 @@ class InputRows {
     }
     return address + "?immutable=1";
   }
-  // A row has at least five bytes of its file, so an honest query makes far fewer steps than a hundred a byte.
+  // A row has at least five bytes of its file, so an honest query makes far fewer steps than a hundred a
+  // byte.
   static int may_go_on(void* self) { return --static_cast<InputRows*>(self)->left_ > 0 ? 0 : 1; }
 
   void prepare(const std::string& sql) {

@@ -20,7 +20,8 @@ class CsvReader {
 
   void take(std::string_view line) {
     ++line_;
-    if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);  // spreadsheets write this mark
+    if (line_ == 1 && line.starts_with("\xef\xbb\xbf"))
+      line.remove_prefix(3);  // spreadsheets write this mark
     line = trim(line);
     if (line.empty()) {
       if (blank_ == 0) blank_ = line_;

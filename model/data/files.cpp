@@ -166,8 +166,9 @@ void each_line(const fs::path& path, const std::function<void(std::string_view l
 
 void check_values(const std::string& where, std::size_t values) {
   if (values <= most_data_values) return;
-  throw DataError(fmt::format("{}: too large: more than {} million numbers", where, most_data_values / 1'000'000),
-                  "data must fit in memory: take a part of the file");
+  throw DataError(
+      fmt::format("{}: too large: more than {} million numbers", where, most_data_values / 1'000'000),
+      "data must fit in memory: take a part of the file");
 }
 
 std::string gunzip(std::string_view compressed, const std::string& name) {

@@ -32,7 +32,8 @@ void check_values(const std::string& where, std::size_t values);
 std::size_t largest_file();
 
 // The content piece by piece, decompressed if it is gzip (by its first bytes, not by its name). Throws
-// DataError, also as soon as there are more than `most` bytes: a few kilobytes of gzip can stand for gigabytes.
+// DataError, also as soon as there are more than `most` bytes: a few kilobytes of gzip can stand for
+// gigabytes.
 using TakePiece = std::function<void(std::string_view piece)>;
 void each_piece(const std::filesystem::path& path, std::size_t most, const TakePiece& take);
 

@@ -47,8 +47,8 @@ auto look_into(const fs::path& dir, Look look) {
   }
 }
 
-// Whether a folder with this name may be removed as what a killed process has left. Nothing else may be called
-// so.
+// Whether a folder with this name may be removed as what a killed process has left. Nothing else may be
+// called so.
 bool is_partial_name(const std::string& name);
 
 // Removes what killed processes have left in `parent` of runs that they were writing; and finished runs too

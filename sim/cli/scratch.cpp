@@ -37,8 +37,8 @@ bool is_scratch_name(std::string_view name) {
 
 bool anything(const fs::path&, fs::file_type) { return true; }
 
-// Whether psim made it: it has the mark, or it has nothing and is as mkdtemp makes it, because psim was killed
-// before it could set the mark.
+// Whether psim made it: it has the mark, or it has nothing and is as mkdtemp makes it, because psim was
+// killed before it could set the mark.
 bool is_scratch(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_regular_file(fs::symlink_status(folder / mark, ignored))) return true;

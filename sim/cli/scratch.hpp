@@ -9,8 +9,8 @@ namespace psim::cli {
 
 class ScratchFolder {
  public:
-  // "<name>-XXXXXX" in TMPDIR, or /tmp; `name` begins with "psim-". Removes what killed processes of psim have
-  // left there. Throws Refused when there is no such place.
+  // "<name>-XXXXXX" in TMPDIR, or /tmp; `name` begins with "psim-". Removes what killed processes of psim
+  // have left there. Throws Refused when there is no such place.
   explicit ScratchFolder(const std::string& name);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;

@@ -149,17 +149,19 @@ class TraceFile {
       double factor = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
       if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9)
-        return refuse({"compute.trace"}, fmt::format("{} is not a factor", in_backticks(word)), "in this file",
-                      "factors are numbers from 0 to 1e9");
+        return refuse({"compute.trace"}, fmt::format("{} is not a factor", in_backticks(word)),
+                      "in this file", "factors are numbers from 0 to 1e9");
       row.push_back(factor);
       if (++factors_ > most_factors)
-        return refuse({"compute.trace"}, fmt::format("more than {} million factors", most_factors / 1'000'000),
+        return refuse({"compute.trace"},
+                      fmt::format("more than {} million factors", most_factors / 1'000'000),
                       "too large for memory", "a trace begins anew after its last line: take a part of it");
     }
     const auto workers = static_cast<std::size_t>(scenario_.cluster.workers);
     if (row.empty()) return true;
     if (row.size() != 1 && row.size() != workers)
-      return refuse({"compute.trace", "cluster.workers"}, fmt::format("{} columns", row.size()), "in this file",
+      return refuse({"compute.trace", "cluster.workers"}, fmt::format("{} columns", row.size()),
+                    "in this file",
                     fmt::format("must be one column, or one for each of the {} workers", workers));
     scenario_.compute.trace_rows.push_back(std::move(row));
     return true;

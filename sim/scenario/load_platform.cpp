@@ -143,8 +143,7 @@ void load_platform(Scenario& scenario, const LoadRequest& request, const Check& 
   } catch (const InputError& error) {
     return check.add_data({field_platform}, error.what(), "this file", error.help);
   }
-  if (text.find('<') == std::string::npos ||
-      text.find('<') != text.find_first_not_of(" \t\r\n\xef\xbb\xbf"))
+  if (text.find('<') == std::string::npos || text.find('<') != text.find_first_not_of(" \t\r\n\xef\xbb\xbf"))
     return check.add_data({field_platform}, fmt::format("{} is not XML", name), "this file",
                           "a platform file of SimGrid begins with <?xml");
   if (const std::string part = foreign_part(text); !part.empty())

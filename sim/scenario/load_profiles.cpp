@@ -78,7 +78,8 @@ class ProfileFile {
                                       : !(*value > 0 && *value < 1) && *value >= 0 && *value <= 1);
     if (!fits)
       return refuse(
-          at + fmt::format("{} is not {}", in_backticks(words[1]), speed ? "a factor" : "0 or 1"), "in this file",
+          at + fmt::format("{} is not {}", in_backticks(words[1]), speed ? "a factor" : "0 or 1"),
+          "in this file",
           speed ? "factors are numbers from 1e-6 to 1e6; a worker that stops has of = \"availability\""
                 : "1 is up, 0 is down");
     constexpr std::size_t most = 10'000;

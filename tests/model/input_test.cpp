@@ -37,13 +37,18 @@ TEST_CASE("lines come whole, however the text is cut", "[input]") {
       lines.emplace_back(line);
       return true;
     });
-    for (std::size_t at = 0; at < text.size(); at += step) cutter.add(std::string_view(text).substr(at, step));
+    for (std::size_t at = 0; at < text.size(); at += step)
+      cutter.add(std::string_view(text).substr(at, step));
     cutter.finish();
     CHECK(lines == std::vector<std::string>{"one", "", "two\r", "three"});
   }
   LineCutter endless("text", [](std::string_view) { return true; });
   const std::string zeros(8U << 20U, '\0');
-  CHECK_THROWS_AS([&] { for (int i = 0; i < 9; ++i) endless.add(zeros); }(), InputError);
+  CHECK_THROWS_AS(
+      [&] {
+        for (int i = 0; i < 9; ++i) endless.add(zeros);
+      }(),
+      InputError);
 }
 
 TEST_CASE("JSON is measured before it is parsed", "[input]") {

@@ -79,7 +79,8 @@ int connected(int port, const char* from) {
   sockaddr_in own{};
   own.sin_family = AF_INET;
   inet_pton(AF_INET, from, &own.sin_addr);
-  if (made >= 0 && bind(made, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) return close(made), -1;
+  if (made >= 0 && bind(made, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0)
+    return close(made), -1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));

@@ -145,9 +145,9 @@ std::string csv_of(const std::vector<Grade>& grades) {
   for (const Grade& one : grades) {
     const std::string numbers =
         one.possible > 0 ? fmt::format("{},{:g},{:g}", one.lab, one.points, one.possible) : ",,";
-    out += fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
-                       analysis::csv_field(as_utf8(one.file)),
-                       analysis::csv_field(as_utf8(findings_of(one))));
+    out +=
+        fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
+                    analysis::csv_field(as_utf8(one.file)), analysis::csv_field(as_utf8(findings_of(one))));
     for (const std::string& name : items) {
       const auto item = std::ranges::find(one.items, name, &Grade::Item::name);
       out += item == one.items.end() ? "," : fmt::format(",{:g}", item->points);
@@ -198,7 +198,8 @@ std::string json_text(const Json& document) {
 std::string xml_word(const std::string& given) {
   std::string text = as_utf8(given);
   for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
-    for (std::size_t at = 0; (at = text.find(none, at)) != std::string::npos;) text.replace(at, none.size(), "?");
+    for (std::size_t at = 0; (at = text.find(none, at)) != std::string::npos;)
+      text.replace(at, none.size(), "?");
   }
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' '; }, ' ');

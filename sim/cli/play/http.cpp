@@ -21,8 +21,8 @@ namespace {
 
 thread_local std::string asking;  // the address that this thread answers
 
-// By which one client is told from others: an IPv4 address, or the first half of an IPv6 address, of which one
-// machine may have all second halves.
+// By which one client is told from others: an IPv4 address, or the first half of an IPv6 address, of which
+// one machine may have all second halves.
 std::string address_of(socket_t socket) {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;

@@ -102,7 +102,9 @@ class Player::Slot {
     }
     player_.by_address_[address] = own + 1;
     const auto place = player_.line_.insert({own, ++player_.number_}).first;
-    const auto may_run = [&] { return player_.running_ < player_.at_once_ && place == player_.line_.begin(); };
+    const auto may_run = [&] {
+      return player_.running_ < player_.at_once_ && place == player_.line_.begin();
+    };
     while (!may_run() && !player_.stops_) {
       const auto ahead = player_.running_ + std::distance(player_.line_.begin(), place);
       lock.unlock();

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <compare>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -18,14 +18,15 @@ namespace psim::cli {
 
 class Player {
  public:
-  // Runs `at_once` at a time in folders of their own in `scratch`, and lets `waiting` more wait. One address has
-  // at most half of these places.
+  // Runs `at_once` at a time in folders of their own in `scratch`, and lets `waiting` more wait. One address
+  // has at most half of these places.
   Player(fs::path scratch, const Limits& limits, unsigned at_once, unsigned waiting);
 
   // Takes a line of JSON to whoever has asked; false when nobody is there any more.
   using Tell = std::function<bool(const std::string& line)>;
 
-  // Runs the scenario that `address` asks for, telling how far it is: {"waiting": ...}, {"progress": ...}, and at last either
+  // Runs the scenario that `address` asks for, telling how far it is: {"waiting": ...}, {"progress": ...},
+  // and at last either
   // {"result": the document of `psim report --json`} or {"error": text}. Returns early when nobody listens.
   // Throws std::exception where the machine has no room for it.
   void play(const std::string& address, const std::string& scenario, const Tell& tell);

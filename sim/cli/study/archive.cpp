@@ -73,7 +73,8 @@ void throw_if_asked_to_end(const InterruptsHeld& interrupts) {
 }
 
 // The study's files and the papers, with the sums of all.
-void pack(const StudyFolder& folder, const Entries& entries, const InterruptsHeld& interrupts, Tarball& tarball) {
+void pack(const StudyFolder& folder, const Entries& entries, const InterruptsHeld& interrupts,
+          Tarball& tarball) {
   const auto text_of = [&](const std::string& name, const std::string* text) {
     throw_if_asked_to_end(interrupts);
     return text != nullptr ? *text : read_file(folder.dir / name);

@@ -224,7 +224,8 @@ void remove_run_called(const Shelf& shelf, const std::string& name) {
   check_not_inside(dir);
   check_can_go(dir);
   const std::uintmax_t bytes = bytes_in(dir);
-  if (const std::error_code error = analysis::remove_run(dir)) throw fs::filesystem_error("remove", dir, error);
+  if (const std::error_code error = analysis::remove_run(dir))
+    throw fs::filesystem_error("remove", dir, error);
   mend_latest(shelf, dir);
   fmt::print("removed {}/, {}\n", dir.string(), size_text(static_cast<double>(bytes)));
 }

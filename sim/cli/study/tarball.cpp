@@ -53,8 +53,7 @@ Tarball::~Tarball() {
 void Tarball::check(int result) {
   if (result == ARCHIVE_OK) return;
   const int error = archive_errno(writer_.get());
-  if (error > 0)
-    throw fs::filesystem_error("write", file_, std::error_code(error, std::generic_category()));
+  if (error > 0) throw fs::filesystem_error("write", file_, std::error_code(error, std::generic_category()));
   const char* why = archive_error_string(writer_.get());
   throw std::runtime_error(fmt::format("{}: {}", file_.string(), why == nullptr ? "cannot be written" : why));
 }
@@ -73,7 +72,8 @@ void Tarball::add(const std::string& name, const std::string& content) {
   archive_entry_set_size(entry.get(), static_cast<la_int64_t>(content.size()));
   check(archive_write_header(writer_.get(), entry.get()));
   for (std::size_t done = 0; done < content.size();) {
-    const la_ssize_t written = archive_write_data(writer_.get(), content.data() + done, content.size() - done);
+    const la_ssize_t written =
+        archive_write_data(writer_.get(), content.data() + done, content.size() - done);
     if (written <= 0) check(written < 0 ? static_cast<int>(written) : ARCHIVE_FATAL);
     done += static_cast<std::size_t>(written);
   }

@@ -1,5 +1,5 @@
-// A study as a .tar.gz that has the same bytes whoever makes it, when and where: no owners, no order of a disk,
-// and one date.
+// A study as a .tar.gz that has the same bytes whoever makes it, when and where: no owners, no order of a
+// disk, and one date.
 #pragma once
 
 #include <memory>

@@ -17,8 +17,8 @@
 namespace psim {
 namespace {
 
-// The values of all fields outside of arrays of tables, as text, by path; also of those that mean nothing yet:
-// another model may give them a meaning and leave them as they are.
+// The values of all fields outside of arrays of tables, as text, by path; also of those that mean nothing
+// yet: another model may give them a meaning and leave them as they are.
 class Values final : public FieldVisitor {
  public:
   std::map<std::string, std::string> by_path;

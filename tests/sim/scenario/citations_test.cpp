@@ -122,7 +122,8 @@ TEST_CASE("what is off is not cited, whatever the model", "[citations]") {
     Scenario s;
     s.consistency.model = row.name;
     INFO(row.name);
-    CHECK(std::ranges::none_of(citations_of(s), [](const Citation& one) { return one.what.ends_with(" = false"); }));
+    CHECK(std::ranges::none_of(citations_of(s),
+                               [](const Citation& one) { return one.what.ends_with(" = false"); }));
     s.consistency.cache = true;
     CHECK(cited(s, "consistency.cache = true").empty() == !row.has_bound());
   }
