@@ -75,10 +75,7 @@ allow() {
   done
 
   ban() {  # ban PATTERN REPLACEMENT [ALLOWED FILE]
-    for file in $(sources model sim analysis); do
-      [ "$file" = "${3:-}" ] && continue
-      grep -nE "$1" "$file" | sed "s|^|$file:|; s|\$|   use $2|"
-    done
+    sources model sim analysis | grep -vxF "${3:-none}" | xargs grep -nHE "$1" | sed "s|\$|   use $2|"
   }
   ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/random.hpp)'
   ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/cli/progress.hpp)' sim/cli/progress.cpp
@@ -87,9 +84,8 @@ allow() {
   ban 'using namespace std' 'qualified names'
   ban 'fmt::print\(stderr' 'say (sim/cli/talk.hpp), which a closed stderr does not stop'
   ban 'std::endl|std::cout|std::cerr|\bprintf\(' 'fmt::print'
-  for file in $(ours model sim analysis tests docs scenarios cmake README.md psim | grep -v tests/tidy/tidy.sh); do
-    grep -nE '\b(TODO|FIXME|XXX)\b' "$file" | sed "s|^|$file:|; s|\$|   do it or drop it|"
-  done
+  ours model sim analysis tests docs scenarios cmake README.md psim | grep -vx tests/tidy/tidy.sh |
+    xargs grep -nHE '\b(TODO|FIXME|XXX)\b' | sed "s|\$|   do it or drop it|"
 } >"$offences"
 
 cat "$offences"
