@@ -15,7 +15,7 @@ if [ "$preset" = asan ]; then
     -E '^system: |^additions: |^install: |NOT_BUILT' $stride
   mkdir -p "$build/system"
   printf 'include("%s")\n' "$release"/tests/psim_system_include-*.cmake >"$build/system/CTestTestfile.cmake"
-  PSIM_BINARY=$PWD/$build/psim exec ctest --test-dir "$build/system" --output-on-failure -j "$(nproc)" $stride
+  PSIM_SANITIZED=1 PSIM_BINARY=$PWD/$build/psim exec ctest --test-dir "$build/system" --output-on-failure -j "$(nproc)" $stride
 fi
 
 "$cmake" --build "$build" --target psim psim_unit

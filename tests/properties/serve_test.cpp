@@ -51,9 +51,7 @@ bool still_answers(const Served& served) { return run(served, {{"scenario", smal
 
 // Most memory that the server itself has had, in MB. AddressSanitizer's shadow memory would count, too.
 double most_memory(const Served& served) {
-#ifdef __SANITIZE_ADDRESS__
-  if (served.process() > 0) return 0;
-#endif
+  if (is_sanitized()) return 0;
   std::ifstream status(fmt::format("/proc/{}/status", served.process()));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;

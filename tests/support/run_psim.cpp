@@ -85,6 +85,14 @@ fs::path binary() {
   return other != nullptr ? other : PSIM_BINARY;
 }
 
+bool is_sanitized() {
+#ifdef __SANITIZE_ADDRESS__
+  return true;
+#else
+  return std::getenv("PSIM_SANITIZED") != nullptr;
+#endif
+}
+
 TemporaryFolder::TemporaryFolder() {
   std::string name = (fs::temp_directory_path() / "psim-test-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
@@ -97,12 +105,8 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 const std::vector<std::string>& contexts() {
-#ifdef __SANITIZE_ADDRESS__
-  static const std::vector<std::string> all{"thread"};
-#else
-  static const std::vector<std::string> all{"raw", "boost", "ucontext", "thread"};
-#endif
-  return all;
+  static const std::vector<std::string> one{"thread"}, all{"raw", "boost", "ucontext", "thread"};
+  return is_sanitized() ? one : all;
 }
 
 }  // namespace psim::test
