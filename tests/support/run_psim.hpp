@@ -39,7 +39,7 @@ std::string content(const std::filesystem::path& path);
 // The project's folder, and the binary under test.
 std::filesystem::path source_folder();
 std::filesystem::path binary();
-// Whether that program has AddressSanitizer: tests of a release build drive one, too (tests/builds/sanitized.sh).
+// Whether that program has AddressSanitizer (tests/builds/sanitized.sh).
 bool is_sanitized();
 
 // SimGrid's contexts that this build can run with: AddressSanitizer knows no stacks but threads' own.
