@@ -1,6 +1,7 @@
 #!/bin/sh
 # sanitized.sh CMAKE ARCH PRESET RELEASE: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
-#   asan   AddressSanitizer and UBSan: all that `./psim test` runs; with PSIM_TEST_STRIDE=N every N-th test of it.
+#   asan   AddressSanitizer and UBSan: what `./psim test` runs, without benchmarks, additions, study files and the
+#          installation; with PSIM_TEST_STRIDE=N every N-th test of it.
 #          System tests drive the sanitized program from RELEASE, the release build: their own code needs no sanitizer.
 #   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
 set -eu

@@ -35,7 +35,8 @@ flock 9  # one at a time
 # Made under another name, so that a root that was cut short is never used.
 if [ ! -x "$root/bin/sh" ]; then
   echo "a bare $release in $root"
-  rm -rf --one-file-system "$root" "$root.new"
+  rmdir "$root" 2>/dev/null || [ ! -e "$root" ] || { echo "$root has files, and is no root of Debian" >&2; exit 2; }
+  rm -rf --one-file-system "$root.new"
   debootstrap --variant=minbase --include=ca-certificates "$release" "$root.new" "$mirror" >"$root.log" 2>&1 || {
     tail -n 20 "$root.log"
     skip "debootstrap cannot make a root of $release"
