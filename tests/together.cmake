@@ -21,7 +21,12 @@ function(psim_write_together file)
 endfunction()
 
 # psim_together(RESULT FOLDER SOURCE...): the sources to compile in place of these; FOLDER is for the ones it writes.
+# Without PSIM_UNITY they stay as they are.
 function(psim_together result folder)
+  if(NOT PSIM_UNITY)
+    set(${result} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
   set(sources)
   set(rooms)
   foreach(source IN LISTS ARGN)

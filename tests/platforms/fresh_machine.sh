@@ -3,8 +3,8 @@
 # (bookworm, trixie), with --test its tests, too. Builds a clone of this repository with that release's compiler and
 # libraries, and writes to RESULTS the final weights' hash and the simulated time of the bulk-synchronous runs, a line
 # each.
-# The root has only what debootstrap's smallest variant and ./psim install. It stays in the system's temporary folder
-# until packages.txt changes; PSIM_FRESH_ROOT=FOLDER keeps it somewhere else.
+# The root has only what debootstrap's smallest variant and ./psim install. It stays in the system's temporary folder,
+# one for each state of packages.txt; PSIM_FRESH_ROOT=FOLDER keeps it somewhere else.
 # Needs root, debootstrap and a mirror: PSIM_MIRROR, else that of this machine's apt. Exit code 77: cannot run here.
 set -eu
 export LC_ALL=C
