@@ -23,28 +23,31 @@ inline constexpr ColumnDoc column_docs[] = {
     {"time", "[s]",
      "Simulated seconds from a run's beginning to its end, for runs without a target: the mean over seeds, "
      "and\n"
-     "in brackets its 95 % interval."},
+     "its 95 % interval."},
     {"time to target", "[s]",
      "Simulated seconds until an evaluation first shows the target, on the validation set if there is one, "
      "or\n"
      "else on the test set: the mean over seeds, and in brackets its 95 % interval. `>=` where a seed missed "
-     "it: that one counts with the budget, so the mean is at least "
+     "it: that one counts with the arm's budget, so the mean is at least "
      "this."},
     {"versus baseline", "",
      "The ratio of times, arm and baseline, seed by seed: its geometric mean over the seeds that both have, "
      "the\n"
-     "mean's 95 % interval in brackets, and under how many of the seeds the arm is the faster one. `~`: too "
-     "few\n"
-     "seeds for the interval to be trusted; `?`: no difference is left once the number of comparisons is\n"
-     "corrected for."},
+     "mean's 95 % interval in brackets, and under how many of the seeds the arm is the faster one. Where "
+     "the\n"
+     "target was missed: who reached it, if that differs by more than chance; or else times up to the budget "
+     "of\n"
+     "the two arms, with `>=` or `<=` where the whole times would lie further apart or nearer. `~`: too few "
+     "seeds\n"
+     "for the interval to be trusted; `?`: no difference is left once the number of tests is corrected for."},
     {"reached", "", "How many of the row's runs reached the target, and how many there are."},
     {"median", "[s]",
      "Median of the time to target; `>` and the budget where fewer than half of the runs reached the "
      "target."},
     {"p", "",
-     "The sign-flip test's p value for the difference to the baseline, corrected for the number of "
-     "comparisons\n"
-     "(Holm)."},
+     "The p value of the difference to the baseline, corrected for the number of tests (Holm): the "
+     "sign-flip\n"
+     "test's, or McNemar's where who reached the target decides. `-`: not part of the family."},
     {"compute wait network", "[%]",
      "Percentages of the workers' time, as 50/25/25: computing, waiting for others, and messages on their "
      "way. --wide "
@@ -58,7 +61,16 @@ inline constexpr ColumnDoc column_docs[] = {
     {"updates", "",
      "The version of the weights that every server (without servers: every worker) has reached. An update\n"
      "that a crash undid, and that was made again, counts once."},
+    {"samples", "[1/s]",
+     "Samples a second, the throughput of all workers together: samples whose gradients the model has taken in,\n"
+     "divided by the simulated seconds of the whole run. Gradients that servers drop as too late do not count; work\n"
+     "that a crash undid, and that was done again, counts twice. Arms with larger batches or more workers may have\n"
+     "more throughput and still learn more slowly."},
     {"per update", "[ms]", "Simulated milliseconds of the whole run, divided by its updates."},
+    {"bracket", "[s]",
+     "Simulated seconds between the evaluation that first showed the target and the one before it, which did "
+     "not:\n"
+     "the time to the target is too long by at most this (training.evaluate_every)."},
     {"final loss", "",
      "The loss with the last weights, over the test set (the validation set if there is none, or else the\n"
      "training set); without unit."},

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace psim::analysis {
 
@@ -33,7 +34,8 @@ struct Contents {
 Contents contents_of(const std::filesystem::path& folder);
 
 // Removes the files of a run and then the folder. Whatever else is in there stays, and so does the folder.
-void remove_run(const std::filesystem::path& folder);
+// Returns why a file of the run is still there.
+std::error_code remove_run(const std::filesystem::path& folder);
 
 // Writes the file `checksums`: a hash of every other file but the page. `xxhsum -c checksums` understands it.
 void seal(const std::filesystem::path& folder);

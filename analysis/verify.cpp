@@ -64,6 +64,7 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   add_conservation_check(evidence, whole.checks);
   add_time_checks(evidence, whole.checks);
   add_failure_checks(evidence, whole.checks);
+  add_progress_checks(evidence, whole.checks);
   add_move_check(evidence, whole.checks);
   add_cause_check(evidence, whole.checks);
   add_memory_check(evidence, whole.checks);

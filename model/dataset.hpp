@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -69,12 +70,14 @@ struct DataSpec {
   std::string path;                // csv, libsvm: the file; idx: the folder with the four files
   double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
   double validation_fraction = 0;  // share of the remaining ones to judge a run on while it goes on
-  std::int64_t samples = 1000;     // blobs, spirals, teacher, clicks: how many to generate
-  std::int64_t features = 2;       // blobs, teacher: inputs per sample; clicks: of all samples together
-  std::int64_t classes = 3;        // blobs, spirals: classes; teacher: outputs
-  double noise = 0.1;              // blobs, spirals: spread of a sample; teacher, clicks: noise of a target
-  double exponent = 1.1;           // clicks: of Zipf's law
-  std::int64_t nonzeros = 20;      // clicks: features of a sample
+  std::optional<std::int64_t> split_seed =
+      {};                       // draws the test and validation samples; none: the run's seed does
+  std::int64_t samples = 1000;  // blobs, spirals, teacher, clicks: how many to generate
+  std::int64_t features = 2;    // blobs, teacher: inputs per sample; clicks: of all samples together
+  std::int64_t classes = 3;     // blobs, spirals: classes; teacher: outputs
+  double noise = 0.1;           // blobs, spirals: spread of a sample; teacher, clicks: noise of a target
+  double exponent = 1.1;        // clicks: of Zipf's law
+  std::int64_t nonzeros = 20;   // clicks: features of a sample
   std::vector<std::vector<double>> inputs;   // inline
   std::vector<std::vector<double>> targets;  // inline
   Partition partition = Partition::iid;

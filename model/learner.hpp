@@ -28,6 +28,7 @@ struct ModelSpec {
   std::vector<std::vector<double>> biases;   // per layer; empty: zeros
   std::int64_t parameters = 500'000;         // phantom, if `phantom_arrays` is empty
   std::vector<std::int64_t> phantom_arrays;  // phantom: size of each array, from the input
+  std::vector<double> phantom_work = {};     // of each array: its part of the computing; empty: as its size
   double flops_per_sample = 3e6;             // phantom
   std::int64_t features = 0;                 // logistic: of the data, filled in by adapt_to
   double nonzeros = 0;                       // logistic: of a sample in the mean, filled in by adapt_to

@@ -24,10 +24,11 @@ struct Kind {
   Shape shape;
   const char* doc;
 };
-constexpr std::array<Kind, 11> told_facts{{
+constexpr std::array<Kind, 12> told_facts{{
     {"until 90 % are right", "", as_seconds, "simulated time until the curve is at 90 % for the first time"},
     {"length of the run", "/sim_time_s", as_seconds, "simulated time until the last worker is through"},
     {"updates", "/updates", {.decimals = 0}, "versions of the weights"},
+    {"samples a second", "/samples_per_s", {.decimals = 0}, "whose gradients the model has taken in"},
     {"right in the end",
      "/final/accuracy",
      {.scale = 100, .decimals = 1, .unit = " %"},

@@ -39,9 +39,9 @@
     if (!host) return;
     const points = data.curve.filter((p) => p[1] !== null);
     const section = host.parentElement;
-    joined(host, { curves: [curve(0, "loss", points)], yName: "loss", log: points.every((p) => p[1] > 0) });
+    joined(host, { curves: [curve(0, "loss", points)], yName: "loss", dates: data.dates, log: points.every((p) => p[1] > 0) });
     const accuracy = data.curve.filter((p) => p[2] !== null && p[2] !== undefined).map((p) => [p[0], p[2]]);
-    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
+    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", dates: data.dates, ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
   }
 
   // What only a run with its events has.

@@ -212,6 +212,30 @@ std::string workers_figure(const RunView& view) {
   return out + "</div>";
 }
 
+std::vector<std::pair<double, std::string>> dates_of(const Json& summary) {
+  constexpr std::size_t most = 20;
+  constexpr double apart = 0.02;  // of the run's length: nearer names would cover each other
+  std::vector<std::pair<double, std::string>> dates;
+  const Json all = summary.contains("failures") ? summary["failures"]["recoveries"] : Json::array();
+  const double room = apart * summary["sim_time_s"].get<double>();
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+    double at = all[i]["at_s"].get<double>();
+    dates.emplace_back(at, i == 0 ? "crash" : "");
+    if (i > 0) continue;
+    using Parts = std::vector<std::pair<const char*, const char*>>;
+    const Parts parts = all[i].contains("worker")
+                            ? Parts{{"detection_s", "detected"}, {"reforming_s", "new group"}}
+                            : Parts{{"detection_s", "detected"}, {"takeover_s", "taken over"}};
+    for (const auto& [key, name] : parts) {
+      if (!all[i][key].is_number()) break;
+      at += all[i][key].get<double>();
+      if (at - dates.back().first < room) dates.back().second += fmt::format(", {}", name);
+      else dates.emplace_back(at, name);
+    }
+  }
+  return dates;
+}
+
 std::string loss_figure(const RunView& view) {
   Extent x, y;
   Dots line;
@@ -226,6 +250,7 @@ std::string loss_figure(const RunView& view) {
   Figure plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
               y.low > 0 ? "loss (log scale)" : "loss");
   plot.add_line(0, line);
+  for (const auto& [at, name] : dates_of(view.page.summary)) plot.add_date(at, name);
   return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <tuple>
 
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
@@ -43,10 +44,14 @@ constexpr const char* to_table = "see <a href=\"#table\">the table</a>";
 std::string compared_times(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   const StudyPage& page = view.page;
   const TableView table{.study = page.study, .evaluation = page.evaluation, .brief = true};
-  std::vector<const Aggregate*> faster, slower, alike;
+  std::vector<const Aggregate*> reached, faster, slower, alike;
   for (const Aggregate* one : condition) {
     if (!one->versus || is_baseline(table, *one)) continue;
     const bool seen = sees_difference(*one->versus) && one->versus->pairs.ratio;
+    if (decides_by_reached(*one->versus)) {
+      reached.push_back(one);
+      continue;
+    }
     (!seen ? alike : one->versus->pairs.ratio->value < 1 ? faster : slower).push_back(one);
   }
   const auto ratio = [](const Aggregate* one) { return one->versus->pairs.ratio->value; };
@@ -56,6 +61,9 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
     return fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one));
   };
   std::vector<std::string> parts;
+  for (const Aggregate* one : reached)
+    parts.push_back(fmt::format("{} {}", arm_html(view, one->cell->arm),
+                                escaped(cell_text(column_named("versus baseline"), table, *one))));
   if (faster.size() + slower.size() + alike.size() > most_named) {
     if (!faster.empty()) parts.push_back(say(faster.front()));
     if (!slower.empty()) parts.push_back(say(slower.back()));
@@ -90,6 +98,39 @@ std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& a
   return known;
 }
 
+// The arm of these that is called the fastest: of those that learned as much as any other, and reached the
+// target under at least half of their seeds. If there are none, of those that reached it most often.
+const Aggregate& fastest_of(const std::vector<const Aggregate*>& known) {
+  const auto rank = [](const Aggregate* one) {
+    const double reached = static_cast<double>(one->reached) / static_cast<double>(one->n);
+    return std::tuple(one->better != nullptr, !one->time_to_target || reached >= 0.5 ? 0 : 1 - reached,
+                      seconds_of(one));
+  };
+  return **std::ranges::min_element(known, {}, rank);
+}
+
+// Those that took less time than the fastest one, and are none the better for it.
+std::string fast_and_worse(const StudyView& view, const std::vector<const Aggregate*>& known,
+                           const Aggregate& best) {
+  std::vector<std::string> parts;
+  for (const Aggregate* one : known) {
+    if (one->better == nullptr || seconds_of(one) >= seconds_of(&best)) continue;
+    const char* key = one->measure("final_accuracy") != nullptr ? "final_accuracy" : "final_loss";
+    const auto value = [&](const Aggregate& of) {
+      const std::string path = fmt::format("{}/{}/mean", view.path_of(of), key);
+      return std::string_view(key) == "final_loss"
+                 ? view.numbers(path, {.digits = 4})
+                 : view.numbers(path, {.scale = 100, .decimals = 2, .unit = " %"});
+    };
+    parts.push_back(fmt::format(
+        "{} took less time and learned clearly less: {} {}, {} {}", arm_html(view, one->cell->arm),
+        std::string_view(key) == "final_loss" ? "loss" : "accuracy",
+        one->measure(key) == nullptr ? "none" : value(*one), arm_html(view, one->better->cell->arm),
+        one->better->measure(key) == nullptr ? "none" : value(*one->better)));
+  }
+  return parts.empty() ? "" : fmt::format("<p>{}.</p>", fmt::join(parts, "; "));
+}
+
 // An arm with its time and how often it reached the target.
 std::string time_html(const StudyView& view, const Aggregate& one) {
   const std::string path = view.path_of(one);
@@ -102,7 +143,7 @@ std::string time_html(const StudyView& view, const Aggregate& one) {
 std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   const std::vector<const Aggregate*> known = known_times(condition);
   if (known.empty()) return "";
-  const Aggregate& best = **std::ranges::min_element(known, {}, seconds_of);
+  const Aggregate& best = fastest_of(known);
   const Aggregate& last = **std::ranges::max_element(known, {}, seconds_of);
   const std::string target = view.page.target.empty() ? "the target" : escaped(view.page.target);
   const std::string verb = best.time_to_target ? fmt::format("reached {} in", target) : "took";
@@ -110,7 +151,8 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
     return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
                        time_html(view, best));
   return fmt::format("<p class=\"lead\">{} {} {} on average, {} in {}.</p>", arm_html(view, best.cell->arm),
-                     verb, time_html(view, best), arm_html(view, last.cell->arm), time_html(view, last));
+                     verb, time_html(view, best), arm_html(view, last.cell->arm), time_html(view, last)) +
+         fast_and_worse(view, known, best);
 }
 
 // Where times do not differ, what the weights are worth at the end.
@@ -235,7 +277,8 @@ std::string records_html(const StudyView& view) {
     auto record = std::ranges::find(records, one.cell->arm, &Record::arm);
     if (record == records.end()) record = records.insert(record, {.arm = one.cell->arm});
     ++record->all;
-    if (!one.versus->pairs.ratio || !sees_difference(*one.versus)) continue;
+    if (!one.versus->pairs.ratio || decides_by_reached(*one.versus) || !sees_difference(*one.versus))
+      continue;
     ++(one.versus->pairs.ratio->value < 1 ? record->faster : record->slower);
   }
   std::vector<std::string> parts;
@@ -277,7 +320,7 @@ std::string fastest_everywhere(const StudyView& view, const Conditions& conditio
   std::vector<std::string> times;
   for (const std::vector<const Aggregate*>& condition : conditions) {
     if (known_times(condition).size() < condition.size()) return "";
-    const Aggregate& best = **std::ranges::min_element(condition, {}, seconds_of);
+    const Aggregate& best = fastest_of(condition);
     if (arm != nullptr && *arm != best.cell->arm) return "";
     arm = &best.cell->arm;
     times.push_back(fmt::format("{} with {}", time_html(view, best),

@@ -52,9 +52,17 @@ Json fullest_worker(const Json& summary) {
   return most > 0 ? Json(most) : Json();
 }
 
+// Between the evaluation that first showed the target and the one before it.
+Json bracket(const Json& summary) {
+  const Json hit = at(summary, "/target/sim_time_s"), miss = at(summary, "/target/last_miss_s");
+  return hit.is_number() && miss.is_number() ? Json(hit.get<double>() - miss.get<double>()) : Json();
+}
+
 constexpr Measure all_measures[] = {
     {"updates", "/updates"},
     {.key = "s_per_update", .compute = seconds_per_update},
+    {"samples_per_s", "/samples_per_s"},
+    {.key = "target_bracket_s", .with = "target_bracket_s", .compute = bracket},
     {"staleness", "/staleness/mean"},
     {"compute_percent", "/time/compute_share", 100},
     {"wait_percent", "/time/wait_share", 100},

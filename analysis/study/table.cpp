@@ -40,22 +40,6 @@ std::string name_asked_for(std::string name) {
   return name;
 }
 
-const TableColumn& column_called(const std::string& asked) {
-  const std::string name = name_asked_for(asked);
-  std::vector<std::string> known;
-  const TableColumn* nearest = nullptr;
-  for (const TableColumn& column : table_columns()) {
-    if (column.name.name() == name) return column;
-    std::ranges::replace(known.emplace_back(column.name.name()), ' ', '-');
-    if (nearest == nullptr || distance(name, column.name.name()) < distance(name, nearest->name.name()))
-      nearest = &column;
-  }
-  std::string near(nearest->name.name());
-  std::ranges::replace(near, ' ', '-');
-  throw std::invalid_argument(fmt::format("no column is called `{}`: did you mean `{}`? There are: {}", asked,
-                                          near, fmt::join(known, ", ")));
-}
-
 // A row: aggregates that are the same runs, and look the same.
 struct Row {
   std::vector<const Aggregate*> members;
@@ -159,6 +143,22 @@ std::string profile_table(const Evaluation& evaluation, const Study& study, cons
 }
 
 }  // namespace
+
+const TableColumn& column_called(const std::string& asked) {
+  const std::string name = name_asked_for(asked);
+  std::vector<std::string> known;
+  const TableColumn* nearest = nullptr;
+  for (const TableColumn& column : table_columns()) {
+    if (column.name.name() == name) return column;
+    std::ranges::replace(known.emplace_back(column.name.name()), ' ', '-');
+    if (nearest == nullptr || distance(name, column.name.name()) < distance(name, nearest->name.name()))
+      nearest = &column;
+  }
+  std::string near(nearest->name.name());
+  std::ranges::replace(near, ' ', '-');
+  throw std::invalid_argument(fmt::format("no column is called `{}`: did you mean `{}`? There are: {}", asked,
+                                          near, fmt::join(known, ", ")));
+}
 
 TableView view_of(const Study& study, const Evaluation& evaluation, bool brief) {
   TableView view{.study = study, .evaluation = evaluation, .brief = brief};

@@ -146,6 +146,7 @@ class Making {
 
 int compare(const Command& command, const StudyCommand& study) {
   const std::optional<Slice> slice = slice_of(study.slice);
+  check_columns(study);
   const bool only_says = study.count || !study.recipe.empty();
   if (study.until_ci > 0 && (slice || only_says))
     throw Refused("--until-ci decides on seeds while it runs: it cannot be cut into slices",
@@ -159,6 +160,7 @@ int compare(const Command& command, const StudyCommand& study) {
 }
 
 int merge(const std::string& directory, const StudyCommand& study, bool json) {
+  check_columns(study);
   StudyFolder folder(found_on(studies_shelf(), directory));
   if (const auto alone = StudyLock::alone(folder.dir); alone && can_be_written(folder.dir))
     remove_unfinished(folder.dir);

@@ -97,6 +97,7 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
+    if (reused) sweep_partial_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."), dir);
     if (!reused) {
       require_room(loaded, command);
       summary = make_and_record(kept, loaded, identity);

@@ -36,8 +36,17 @@ struct Asked {
   bool reference = false;
 };
 
+// What commands are for; `psim --help` lists them so.
+namespace groups {
+constexpr const char* simulate = "Simulate";
+constexpr const char* understand = "Understand a run";
+constexpr const char* keep = "Keep, repeat and publish";
+constexpr const char* learn = "Learn and teach";
+constexpr const char* examine = "Examine psim itself";
+}  // namespace groups
+
 struct Subcommand {
-  const char *name, *description, *examples;
+  const char *name, *group, *description, *examples;
   void (*add_options)(CLI::App*, Asked&);
   int (*answer)(const Asked&);
 };

@@ -90,9 +90,6 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::vector<std::string> left = app.remaining(true);  // of "--flag value", the flag is not always first
   std::ranges::stable_partition(left, [](const std::string& word) { return word.starts_with('-'); });
   if (!left.empty()) return unexpected(app, command, left.front());
-  if (chosen.empty())
-    return {"psim needs a command",
-            fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const Need& need = need_of(name);
     return {fmt::format("psim {} needs {}", name, need.what),

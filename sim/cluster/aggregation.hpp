@@ -34,6 +34,7 @@ class AggregatingCarrier final : public Carrier {
 
   void start(std::span<const Cargo> cargos) override;
   void cancel(std::uint32_t slot) override { legs_->cancel(slot); }
+  double latency(NodeId from, NodeId to) override { return legs_->latency(from, to); }
   void set_bandwidth(NodeId node, double factor) override { legs_->set_bandwidth(node, factor); }
   void stop() override { legs_->stop(); }
   SumTraffic traffic() const override { return traffic_; }

@@ -30,6 +30,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
       routes_(platform.routes),
       turns_(scenario),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
+      second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
       acknowledges_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic")) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
@@ -91,6 +92,10 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
   }
   scale_latency(latency);
   voyage.flow = flow_between(from.host, to.host, bytes);
+  if (voyage.cargo.streamed && routes_->latency(from.host, to.host) > 0) {
+    voyage.flow->suspend();
+    voyage.flow->resume();
+  }
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
@@ -130,6 +135,10 @@ void FluidCarrier::cancel(std::uint32_t slot) {
   }
   if (voyage.acknowledgements != nullptr) voyage.acknowledgements->cancel();
   forget_acknowledgements(voyage);
+}
+
+double FluidCarrier::latency(NodeId from, NodeId to) {
+  return second_ * routes_->latency(nodes_[from].host, nodes_[to].host);
 }
 
 void FluidCarrier::scale_links(const Node& node, double factor) {

@@ -12,6 +12,11 @@
 //   latency, and the rest of the message what is left of it. A message of one turn is one flow. A flow must
 //   not begin while SimGrid reports that another ends: it would be moved on by the time since SimGrid's last
 //   step. So the agenda starts last turns, at the same date.
+// - Streams. A flow of SimGrid waits for its latency before it takes bandwidth, and its weight follows from
+// the
+//   latency. One that is suspended and resumed keeps its weight and takes bandwidth at once, because Full
+//   does not ask whether the latency is over (tests/oracles/network_test.cpp). So the next message of a
+//   stream takes over the bandwidth of the one before at the date at which that has left.
 // - Acknowledgements load the opposite direction as a flow of their own, which nobody waits for. SimGrid's
 //   network/crosstraffic lets one flow cross both directions, and so gives it no more than its share of the
 //   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
@@ -34,6 +39,7 @@ class FluidCarrier final : public Carrier {
 
   void start(std::span<const Cargo> cargos) override;
   void cancel(std::uint32_t slot) override;
+  double latency(NodeId from, NodeId to) override;
   void set_bandwidth(NodeId node, double factor) override;
   void stop() override { slots_.clear(); }
 
@@ -66,6 +72,7 @@ class FluidCarrier final : public Carrier {
   RouteTable* routes_;
   Turns turns_;
   double window_, latency_factor_ = 1;  // window_: as SimGrid knows it; 0: no limit
+  double second_;                       // of delay for one of a route's latency, as SimGrid knows that
   bool acknowledges_;
   std::vector<Voyage> voyages_;                  // by slot
   std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date

@@ -309,6 +309,7 @@ Draft without_servers(Dice& dice, Dice own) {
   if (victims.may_leave && dice.chance(0.3)) draft["recovery"].rows.push_back({"lost_data", "\"reassign\""});
   draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
+  draw_last_survivor(draft, victims, own);
   return draft;
 }
 
@@ -356,6 +357,11 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   draw_faults(draft, victims, dice);
   Dice ranges(Stream(seed, "fuzz-ranges", run, attempt));
   draw_ranges(draft, victims, ranges);
+  Dice survivor(Stream(seed, "fuzz-survivor", run, attempt));
+  if (survivor.chance(0.1)) {
+    victims.may_leave = true;
+    draw_last_survivor(draft, victims, survivor);
+  }
   draw_node_life(draft, victims, false, life);
   return draft;
 }

@@ -61,7 +61,7 @@ double copies_of_model(const Scenario& s) {
   return times;
 }
 
-// Clocks of each worker until the run ends by its steps, epochs or duration.
+// Clocks of each worker until the run ends by its steps, epochs, samples or duration.
 double clocks_of(const Scenario& s, std::int64_t samples) {
   double clocks = HUGE_VAL;
   if (const auto steps = steps_of(s, samples)) clocks = static_cast<double>(*steps);

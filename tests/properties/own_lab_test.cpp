@@ -68,7 +68,7 @@ TEST_CASE("labs: of one's own, where two choices are equally right", "[lab]") {
     INFO(check.out << check.err);
     CHECK(check.out.find(code == 0 ? "right" : "not right") != std::string::npos);
     REQUIRE(run({"lab", "hand-in", "--in", "lab7", "--out", "h.json"}).code == 0);
-    const Outcome grade = run({"grade", "h.json", "--course", "."});
+    const Outcome grade = run({"grade", "h.json", "--course", ".", "--answers"});
     INFO(grade.out << grade.err);
     CHECK(grade.code == code);
     CHECK((grade.out.find("longer; right is one or same") != std::string::npos) == (code == 1));
@@ -85,7 +85,7 @@ TEST_CASE("labs: what a lab.toml names and does not have is said at once", "[lab
   replace("{workers} is first", "{worker} is first");
   replace("\"longer.sim_time_s\"", "\"long.sim_time_s +\"");
   replace("name = \"same\"", "name = \"one\"");
-  replace("because", "look = \"nowhere\"\nbecause");
+  replace("because = \"It is.\"", "look = \"nowhere\"\nbecause = \"{=nobody.steps}\"");
   write_own_lab(folder.path(), text);
   const auto said = [&] {
     const Outcome outcome = psim::test::psim({"lab", "list", "--course", "."}, folder.path());
@@ -97,7 +97,7 @@ TEST_CASE("labs: what a lab.toml names and does not have is said at once", "[lab
   for (const char* part :
        {"there is no parameter `worker`", "`long.sim_time_s` is neither a parameter nor something of a run",
         "something is missing at the end", "run `one` is there twice", "there is no run `nowhere` to look at",
-        "`same.sim_time_s` is neither"})
+        "`same.sim_time_s` is neither", "`because` of question `first`: `nobody.steps` is neither"})
     CHECK(all.find(part) != std::string::npos);
   write_own_lab(folder.path(), std::string(own_lab) + "hint = [\"x\"]\n");
   CHECK(said().find("`hint` is nothing here") != std::string::npos);
@@ -143,6 +143,7 @@ TEST_CASE("labs: a run that is stuck has no end", "[lab]") {
   CHECK(tried.code == 1);
   CHECK(tried.out.find("question `end` of lab 7 has no right answer") != std::string::npos);
   CHECK(tried.out.find("one or same") != std::string::npos);
+  CHECK(tried.out.find("IDs: first\n") != std::string::npos);
 }
 
 TEST_CASE("labs: what cannot be graded is refused in lab.toml", "[lab]") {
@@ -157,6 +158,9 @@ TEST_CASE("labs: what cannot be graded is refused in lab.toml", "[lab]") {
   refused("points = -1\n", "`points` is -1; it must be from 0");
   refused("tolerance = -0.5\n", "`tolerance` is -0.5; it must be from 0 to 1");
   refused("points = nan\n", "`points` is nan");
+  refused("predict = true\n", "`first` predicts a choice: `observe = { asks = ..., value = ... }` must say");
+  refused("observe = { asks = \"?\", value = \"1\" }\n", "`observe` belongs to a prediction");
+  refused("predict = true\nobserve = { asks = \"?\", value = \"two.steps\" }\n", "`two.steps` is neither");
   refused("[[question]]\nname = \"q\"\nasks = \"?\"\nbecause = \".\"\nanswer = [\"1\"]\n",
           "1 expressions for 0 choices");
   refused("[design]\nfile = \"d.toml\"\nbase = \"cluster.toml\"\nscore = \"1\"\nseeds = 0\n", "`seeds` is 0");

@@ -262,6 +262,39 @@ TEST_CASE("slow clients and a thousand connections keep nobody else out for long
   CHECK(most_memory(served) < 200);
 }
 
+TEST_CASE("one stranger keeps nobody else out, and one client has not all places for runs", "[serve]") {
+  const Served served({"--jobs", "1"});
+  constexpr const char* stranger = "127.0.0.2";
+  std::vector<int> held;
+  for (int i = 0; i < 200; ++i) {
+    const int one = connected(served.port(), stranger);
+    const std::string part = "GET / HTTP/1.1\r\n";
+    if (one >= 0) send(one, part.data(), part.size(), MSG_NOSIGNAL);
+    held.push_back(one);
+  }
+  for (int i = 0; i < 12; ++i) CHECK(asked(served, "GET", "/?token=" + served.token()).status == 200);
+  for (const int one : held) close(one);
+  held.clear();
+
+  const std::string body = Json{{"scenario", endless}}.dump();
+  const std::string request = fmt::format(
+      "POST /run HTTP/1.1\r\nHost: localhost:{}\r\nX-Psim-Token: {}\r\nContent-Length: {}\r\n\r\n{}",
+      served.port(), served.token(), body.size(), body);
+  std::this_thread::sleep_for(std::chrono::seconds(6));  // the stranger's connections are given up by then
+  for (int i = 0; i < 20; ++i) {
+    held.push_back(connected(served.port(), stranger));
+    send(held.back(), request.data(), request.size(), MSG_NOSIGNAL);
+  }
+  received(held.front(), 1);
+  std::thread gone([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    close(held.front());  // and with it the run that is under way: the stranger's others still wait
+  });
+  CHECK(still_answers(served));
+  gone.join();
+  for (std::size_t i = 1; i < held.size(); ++i) close(held[i]);
+}
+
 TEST_CASE("a run ends when nobody waits for it any more", "[serve]") {
   const Served served({"--jobs", "1"});
   const std::string body = Json{{"scenario", endless}}.dump();

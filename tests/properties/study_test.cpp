@@ -135,6 +135,24 @@ TEST_CASE("halving gives the better half more seeds until one setting is left", 
   CHECK(tuning["settings_per_arm"] == 8);
 }
 
+TEST_CASE("halving keeps the larger half of an odd number", "[study][tune]") {
+  const Place place;
+  const auto count = [&](int trials, int seeds) {
+    std::string list;
+    for (int seed = 11; seed < 11 + seeds; ++seed) list += (list.empty() ? "" : ", ") + std::to_string(seed);
+    place.write(std::string(tuned) + "method = \"halving\"\ntrials = " + std::to_string(trials) +
+                "\nseeds = [" + list + "]\n");
+    return place.psim({"compare", "scenario.toml", "--count"}).out;
+  };
+  // Of each arm 5 settings with one seed, 3 with two and 2 with four: 5 + 3 + 4 runs that are new; and of the
+  // study 8.
+  CHECK(count(5, 4) == std::to_string(2 * (5 + 3 + 4) + 8) + "\n");
+  // 7 with one, 4 with two, 2 with three.
+  CHECK(count(7, 3) == std::to_string(2 * (7 + 4 + 2) + 8) + "\n");
+  // 3 with one, 2 with two, and 1 with four.
+  CHECK(count(3, 5) == std::to_string(2 * (3 + 2 + 2) + 8) + "\n");
+}
+
 TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tune]") {
   const Place place;
   const auto error = [&](const std::string& text) {

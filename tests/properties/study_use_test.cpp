@@ -126,6 +126,38 @@ TEST_CASE("results that are damaged are named, whatever is wrong with them", "[s
   CHECK(place.psim({"merge", "study"}).code == 0);
 }
 
+TEST_CASE("two results of one run that contradict each other make no table", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  const std::string good = content(place.at("study/results.jsonl"));
+  const std::string line = good.substr(0, good.find('\n') + 1);
+  const auto with = [&](const std::string& more) {
+    fs::create_directories(place.at("study/results"));
+    std::ofstream(place.at("study/results/other-1-0.jsonl")) << more;
+    return place.psim({"merge", "study"});
+  };
+  CHECK(with(line).code == 0);  // the same once more
+  const std::size_t begin = line.find(",\"summary\":") + 11;
+  Json other = Json::parse(line.substr(begin, line.size() - begin - 2));
+  other["updates"] = other["updates"].get<int>() + 1;
+  const std::size_t check = line.find("\"check\":\"") + 9;
+  const std::string text = other.dump();
+  const Outcome wrong = with(line.substr(0, check) + checksum(text) +
+                             line.substr(check + 16, begin - check - 16) + text + "}\n");
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "has two different results of run "));
+}
+
+TEST_CASE("a column that there is not is refused before anything runs", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  const Outcome wrong = place.psim({"compare", "scenario.toml", "--out", "study", "--columns", "tiem"});
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "did you mean `time`?"));
+  CHECK_FALSE(fs::exists(place.at("study")));
+}
+
 TEST_CASE("a study that cannot be written to is shown all the same", "[study]") {
   const Place place;
   place.write(std::string(scenario) + axes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -65,7 +66,9 @@ int show_status(const Lab& lab, const LabSession& session) {
   for (const LabQuestion& one : lab.questions) {
     const std::vector<std::string> misses = session.misses(one.name);
     const auto answer = session.answer(one);
-    const char* state = session.locked(one.name)                             ? "locked"
+    const bool is_observed = one.predict && session.answer(observation_of(one));
+    const char* state = session.locked(one.name) && is_observed              ? "locked, observed"
+                        : session.locked(one.name)                           ? "locked"
                         : !answer                                            ? "open"
                         : std::ranges::find(misses, *answer) != misses.end() ? "not right"
                                                                              : "answered";
@@ -79,10 +82,14 @@ int show_status(const Lab& lab, const LabSession& session) {
 
 // What of a hand-in will count nothing, although it looks like an answer.
 void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
-  std::vector<std::string> open, unchecked, unreadable;
+  std::vector<std::string> open, unchecked, unreadable, unobserved;
   for (const LabQuestion& one : lab.questions) {
     const auto answer = session.answer(one);
-    if (one.predict && session.locked(one.name)) continue;
+    if (one.predict && session.locked(one.name)) {
+      const auto observed = session.answer(observation_of(one));
+      if (!observed || !is_readable(observation_of(one), *observed)) unobserved.push_back(one.name);
+      continue;
+    }
     if (!answer) open.push_back(one.name);
     else if (!is_readable(one, *answer)) unreadable.push_back(one.name);
     else if (one.predict) unchecked.push_back(one.name);
@@ -93,6 +100,7 @@ void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
   say_of(open, "open");
   say_of(unreadable, "cannot be read, and count nothing (`psim lab check` says why)");
   say_of(unchecked, "predictions that were never checked, and count nothing (`psim lab check` locks them)");
+  say_of(unobserved, "predictions without what your own run showed, which is half of their points");
   say_of(session.answered_nowhere(lab), "names in answers.toml that this lab does not have");
   say_of(changed_files(lab, session),
          "not as given out, which is reported (`psim lab start` with another --out writes it anew)");
@@ -113,7 +121,10 @@ int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
   const fs::path path = out.empty()
                             ? session.folder() / fmt::format("lab{}-{}.json", lab.number, session.student())
                             : fs::path(out);
-  put_file(path, file.dump(2) + "\n");
+  const std::string text = file.dump(2) + "\n";
+  hand_in_in(text, "this hand-in");
+  check_own(path, {"\"psim.hand-in/1\""}, "psim lab hand-in");
+  put_file(path, text);
   fmt::print("wrote {}\n", path.string());
   warn(lab, session, solver);
   return done;
@@ -138,13 +149,15 @@ std::vector<std::string> trial_ids(const Lab& lab) {
 int try_lab(const LabCommand& command) {
   const std::int64_t number = number_of_lab(command, "psim lab try 7 --course FOLDER");
   const ScratchFolder scratch("psim-lab");
-  std::vector<std::string> mistakes;
-  for (const std::string& id : trial_ids(lab_of(number, command.course, "trial-1"))) {
+  std::vector<std::string> mistakes, same;
+  std::map<std::string, std::vector<RightAnswer>> right;  // by question, of each ID
+  const std::vector<std::string> ids = trial_ids(lab_of(number, command.course, "trial-1"));
+  for (const std::string& id : ids) {
     const Lab lab = lab_of(number, command.course, id);
     const Drawn drawn = draw(lab, id);
     fmt::print("{}", id);
     for (const auto& [name, value] : drawn) {
-      if (name != "student") fmt::print("  {} = {}", name, value);
+      if (name != "student") fmt::print("  {} = {}", name, value.substr(0, value.find('\n')));
     }
     fmt::print("\n");
     LabSolver solver(lab, drawn, scratch.path());
@@ -156,17 +169,28 @@ int try_lab(const LabCommand& command) {
         mistakes.push_back(fmt::format("{} of {}", name, id));
       }
     };
-    for (const LabQuestion& question : lab.questions)
-      show(question.name, [&] { return answer_text(question, solver.right(question)); });
+    for (const LabQuestion& question : lab.questions) {
+      show(question.name, [&] {
+        right[question.name].push_back(solver.right(question));
+        if (question.predict) solver.right(observation_of(question));
+        solver.told(question.because);
+        return answer_text(question, right[question.name].back());
+      });
+    }
     if (!lab.design) continue;
     show(lab.design->file, [&] {
       const auto trials = solver.judge(given_out(lab, lab.design->file, drawn), {1});
       return fmt::format("{:.0f} % of the way as it is given out", 100 * mean_score(trials));
     });
   }
-  if (mistakes.empty()) return done;
-  fmt::print("\n{} wrong: {}\n", mistakes.size(), fmt::join(mistakes, ", "));
-  return answer_is_no;
+  if (!mistakes.empty()) fmt::print("\n{} wrong: {}\n", mistakes.size(), fmt::join(mistakes, ", "));
+  for (const LabQuestion& question : lab_of(number, command.course, "trial-1").questions) {
+    const std::vector<RightAnswer>& its = right[question.name];
+    if (ids.size() > 1 && its.size() == ids.size() && suits_all(question, its)) same.push_back(question.name);
+  }
+  if (!same.empty())
+    fmt::print("\none answer is right for all {} IDs: {}\n", ids.size(), fmt::join(same, ", "));
+  return mistakes.empty() && same.empty() ? done : answer_is_no;
 }
 
 }  // namespace

@@ -134,17 +134,20 @@ std::vector<std::string> items_of(const std::vector<Grade>& grades) {
   return names;
 }
 
+constexpr const char* csv_begins = "student,lab,points,possible,file,findings";
+
 // A file that cannot be graded has neither student nor lab nor points.
 std::string csv_of(const std::vector<Grade>& grades) {
   const std::vector<std::string> items = items_of(grades);
-  std::string out = "student,lab,points,possible,file,findings";
+  std::string out = csv_begins;
   for (const std::string& name : items) out += "," + analysis::csv_field(name);
   out += "\n";
   for (const Grade& one : grades) {
     const std::string numbers =
         one.possible > 0 ? fmt::format("{},{:g},{:g}", one.lab, one.points, one.possible) : ",,";
-    out += fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
-                       analysis::csv_field(one.file), analysis::csv_field(findings_of(one)));
+    out +=
+        fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
+                    analysis::csv_field(as_utf8(one.file)), analysis::csv_field(as_utf8(findings_of(one))));
     for (const std::string& name : items) {
       const auto item = std::ranges::find(one.items, name, &Grade::Item::name);
       out += item == one.items.end() ? "," : fmt::format(",{:g}", item->points);
@@ -154,13 +157,16 @@ std::string csv_of(const std::vector<Grade>& grades) {
   return out;
 }
 
-Json document_of(const std::vector<Grade>& grades) {
+// With the right answers where `answers`: for teachers.
+Json document_of(const std::vector<Grade>& grades, bool answers) {
   Json all = Json::array();
   for (const Grade& one : grades) {
     Json items = Json::array();
-    for (const Grade::Item& item : one.items)
+    for (const Grade::Item& item : one.items) {
       items.push_back(
           {{"name", item.name}, {"points", item.points}, {"possible", item.possible}, {"note", item.note}});
+      if (answers) items.back()["right"] = item.right;
+    }
     all.push_back({{"file", one.file},
                    {"student", one.student},
                    {"lab", one.lab},
@@ -188,7 +194,13 @@ std::string json_text(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string xml_word(std::string text) {
+// XML has no control characters, and two others that UTF-8 can write are none of its.
+std::string xml_word(const std::string& given) {
+  std::string text = as_utf8(given);
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = text.find(none, at)) != std::string::npos;)
+      text.replace(at, none.size(), "?");
+  }
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' '; }, ' ');
   return analysis::escaped(text);
@@ -217,7 +229,7 @@ std::string junit_of(const std::vector<Grade>& grades) {
   return out + "</testsuites>\n";
 }
 
-void print_table(const std::vector<Grade>& grades) {
+void print_table(const std::vector<Grade>& grades, bool answers) {
   std::size_t width = 8;
   for (const Grade& one : grades) width = std::max(width, one.student.size() + 1);
   fmt::print("{:<{}}{:>4}{:>11}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
@@ -229,8 +241,8 @@ void print_table(const std::vector<Grade>& grades) {
   }
   if (grades.size() > 1) return;
   for (const Grade::Item& item : grades.front().items)
-    fmt::print("  {:<24}{:>8}  {}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
-               item.note);
+    fmt::print("  {:<24}{:>8}  {}{}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
+               item.note, answers && !item.right.empty() ? "; right is " + item.right : "");
 }
 
 }  // namespace
@@ -239,13 +251,17 @@ int grade(const GradeCommand& command) {
   if (!command.gradescope.empty() && command.files.size() != 1)
     throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
   refuse_nothing(command.files);
+  const char* by = "psim grade";
+  if (!command.csv.empty()) check_own(command.csv, {csv_begins}, by);
+  if (!command.gradescope.empty()) check_own(command.gradescope, {"\"score\""}, by);
+  if (!command.junit.empty()) check_own(command.junit, {"<testsuites>"}, by);
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
   if (!command.gradescope.empty()) put_file(command.gradescope, json_text(gradescope_of(grades.front())));
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
-  if (command.json) fmt::print("{}", json_text(document_of(grades)));
-  else print_table(grades);
+  if (command.json) fmt::print("{}", json_text(document_of(grades, command.answers)));
+  else print_table(grades, command.answers);
   const auto passes = [&](const Grade& one) {
     return one.findings.empty() && one.possible > 0 && 100 * one.points >= command.pass * one.possible - 1e-9;
   };

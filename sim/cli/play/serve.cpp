@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
 #include "model/mutant.hpp"
 #include "sim/cli/interrupt.hpp"
@@ -72,7 +73,7 @@ Sketch sketch_of(const Json& given) {
 
 // The scenario that a request is about: {"settings": {...}} or {"scenario": "..."}. Throws Refused.
 std::string scenario_of(const std::string& body) {
-  const Json asked = Json::parse(body, nullptr, false);
+  const Json asked = analysis::json_in(body);
   if (!asked.is_object() || asked.size() != 1)
     throw Refused("a request has either settings or a scenario", "");
   if (asked.contains("scenario") && asked["scenario"].is_string()) return asked["scenario"];
@@ -178,7 +179,8 @@ class Playground {
             return sink.is_writable() && sink.write(text.data(), text.size());
           };
           try {
-            if (tell(Json{{"scenario", scenario}}.dump())) player_.play(scenario, tell);
+            if (tell(Json{{"scenario", scenario}}.dump()))
+              player_.play(BoundedServer::address_asking(), scenario, tell);
           } catch (const std::exception&) {  // who asks must not see which folder it was
             tell(R"({"error":"this machine has no room for a run now: see the disk of TMPDIR\n"})");
           }

@@ -14,6 +14,7 @@
 
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/text.hpp"
+#include "model/input.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/see/export.hpp"
@@ -157,10 +158,7 @@ fs::path run_or_else_study(const ExportCommand& asked) {
 void check_file(const fs::path& path, std::string_view mark, bool force) {
   check_is_file(path);
   if (!is_there(path) || force) return;
-  std::string begin(analysis::mark_within, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin.find(mark) == std::string::npos)
+  if (beginning_of(path, analysis::mark_within).find(mark) == std::string::npos)
     throw Refused(fmt::format("{} is there, and psim export has not written it", path.string()),
                   "name another file, or give --force");
 }
@@ -176,6 +174,7 @@ void write_charts(const ExportCommand& asked, const std::vector<analysis::Pictur
   const fs::path folder = folder_named(asked.svg);
   std::error_code error;
   fs::create_directories(folder, error);
+  if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
     throw Refused(fmt::format("{} cannot be made: {}", asked.svg, error.message()), help_of(error, folder));
   for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);

@@ -62,7 +62,7 @@ class Reruns {
           "--predict-only asks for no run");
     const analysis::RunRecord record(folder);
     analysis::Rerun rerun = analysis::rerun_of(record, analysis::causal_graph(record));
-    fs::remove_all(folder);
+    remove_scratch(folder);
     return rerun;
   }
 

@@ -144,7 +144,7 @@ std::string citation_text(const std::vector<Citation>& citations) {
   out += "\nReferences:\n";
   for (const Reference* work : works_of(citations))
     out += fmt::format("  [{}] {}\n", work->key, reference_text(*work, version_text()));
-  return out;
+  return out + "\nIn a clone of psim, `git rev-parse HEAD` names the commit: cite it beside the version.\n";
 }
 
 std::string citation_bibtex(const std::vector<Citation>& citations) {

@@ -127,7 +127,10 @@ std::uintmax_t bytes_in(const fs::path& dir) {
 }
 
 void remove_study(const fs::path& dir, const StudyContents& contents) {
-  for (const fs::path& run : contents.runs) analysis::remove_run(dir / run);
+  for (const fs::path& run : contents.runs) {
+    if (const std::error_code error = analysis::remove_run(dir / run))
+      throw fs::filesystem_error("remove", dir / run, error);
+  }
   for (const fs::path& file : contents.made) fs::remove(dir / file);
   for (const fs::path& file : contents.files) {
     if (file != "manifest.json") fs::remove(dir / file);

@@ -222,8 +222,10 @@ void remove_run_called(const Shelf& shelf, const std::string& name) {
   const fs::path dir = found_on(shelf, name);
   check_run(dir);
   check_not_inside(dir);
+  check_can_go(dir);
   const std::uintmax_t bytes = bytes_in(dir);
-  analysis::remove_run(dir);
+  if (const std::error_code error = analysis::remove_run(dir))
+    throw fs::filesystem_error("remove", dir, error);
   mend_latest(shelf, dir);
   fmt::print("removed {}/, {}\n", dir.string(), size_text(static_cast<double>(bytes)));
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -152,6 +153,16 @@ void check_not_inside(const fs::path& dir) {
   if (std::ranges::mismatch(real, here).in1 == real.end())
     throw Refused(fmt::format("{} is the folder that you are in, or one above it", dir.string()),
                   "leave it first");
+}
+
+void check_can_go(const fs::path& dir) {
+  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  for (const fs::path& folder : {parent, dir}) {
+    if (access(folder.c_str(), W_OK | X_OK) == 0) continue;
+    const std::string why = std::generic_category().message(errno);
+    throw Refused(fmt::format("{} stays as it is: {}: {}", dir.string(), folder.string(), why),
+                  "only whoever may write to that folder can remove what is in it");
+  }
 }
 
 void mend_latest(const Shelf& shelf, const fs::path& dir) {

@@ -39,6 +39,9 @@ fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::strin
 // Refuses to rename or remove the folder that the user is in.
 void check_not_inside(const fs::path& dir);
 
+// Throws Refused where files of `dir`, or the folder itself, cannot be removed: then nothing of it is.
+void check_can_go(const fs::path& dir);
+
 // After `dir` is gone: `latest`, if it pointed there, points to the newest that is left.
 void mend_latest(const Shelf& shelf, const fs::path& dir);
 

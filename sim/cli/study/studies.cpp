@@ -110,6 +110,7 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   check_not_inside(dir);
   const StudyLock lock = locked(dir);
   const StudyContents contents = study_contents(dir, folder.manifest["name"].get<std::string>());
+  check_can_go(dir);
   const std::uintmax_t bytes = bytes_in(dir);
   remove_study(dir, contents);
   mend_latest(shelf, dir);

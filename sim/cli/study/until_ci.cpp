@@ -39,7 +39,7 @@ EnoughSeeds with_enough_seeds(const Command& command, double half_width, const V
   std::size_t seeds = 0;
   bool compares = false;
   for (const analysis::Aggregate& one : evaluation.aggregates) {
-    if (!analysis::has_width(evaluation, one)) continue;
+    if (!one.versus || !analysis::has_width(*one.versus)) continue;
     compares = true;
     seeds = std::max(seeds, statistics::plan_seeds(one.versus->values, precision).seeds);
   }

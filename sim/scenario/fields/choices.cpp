@@ -147,8 +147,7 @@ template <>
 std::vector<Choice> choices<RateSchedule>() {
   return {{"constant", "the same rate throughout"},
           {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
-          {"cosine",
-           "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
+          {"cosine", "falls along half a cosine to zero over the run's clocks (Loshchilov, Hutter 2017)"},
           {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
 }
 
@@ -235,9 +234,9 @@ std::vector<Choice> choices<MessageUnit>() {
 template <>
 std::vector<Choice> choices<SendOrder>() {
   return {{"parallel", "all messages at once, sharing the links"},
-          {"fifo", "one at a time on each connection, in the order in which they became ready"},
+          {"fifo", "in one stream on each connection, back to back, in the order in which they became ready"},
           {"priority",
-           "one at a time on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
+           "in one stream on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
 }
 
 template <>

@@ -46,8 +46,11 @@ TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
   stuck.budget.reset();
   const Evaluation e =
       evaluate(study({}, {cell("a", {}, reaching({2, 4})), cell("b", {}, {reached(1), stuck})}));
-  CHECK(e.aggregates[1].time_to_target->budget_s == 4);
-  CHECK(e.aggregates[1].time_to_target->restricted_mean_s == 2.5);
+  CHECK(e.aggregates[1].time_to_target->budget_s ==
+        1);  // of its own: what the other arm did is not known here
+  CHECK(e.aggregates[1].time_to_target->restricted_mean_s == 1);
+  CHECK(e.aggregates[1].time_to_target->cut == 1);
+  CHECK(e.aggregates[1].versus->budget_s == 4);  // long enough for both
   CHECK(e.notes.front().name == "stuck");
   const Evaluation never = evaluate(study({}, {cell("a", {}, {stuck, stuck})}));
   CHECK(never.aggregates[0].time_to_target->restricted_mean_s == 50);
@@ -59,6 +62,117 @@ TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
   CHECK(lengths.aggregates[0].time->mean == 3);
   CHECK_FALSE(lengths.aggregates[1].time);
   CHECK_FALSE(lengths.aggregates[1].versus);
+}
+
+TEST_CASE("another arm changes no number of a row", "[study]") {
+  const Cell base = cell("base", {}, reaching({2, 3, 4, 5, 6}, 20));
+  const Cell fast =
+      cell("fast", {}, {reached(1, 20), reached(1.5, 20), missed(3), reached(2, 20), missed(7)});
+  const Cell bad = cell("bad", {}, {missed(0.5), missed(0.6), missed(0.7), missed(0.8), missed(0.9)});
+  const Study two = study({}, {base, fast}), three = study({}, {base, fast, bad});
+  const Evaluation without = evaluate(two), with = evaluate(three);
+  for (const std::size_t row : {0U, 1U}) {
+    const TimeToTarget &a = *without.aggregates[row].time_to_target,
+                       &b = *with.aggregates[row].time_to_target;
+    CHECK(a.restricted_mean_s == b.restricted_mean_s);
+    CHECK(a.budget_s == b.budget_s);
+    CHECK(a.cut == b.cut);
+    CHECK(a.interval_s->low == b.interval_s->low);
+    CHECK(a.interval_s->high == b.interval_s->high);
+  }
+  const VersusBaseline &a = *without.aggregates[1].versus, &b = *with.aggregates[1].versus;
+  CHECK(a.budget_s == 3);
+  CHECK(b.budget_s == 3);
+  CHECK(a.pairs.ratio->value == b.pairs.ratio->value);
+  CHECK(a.pairs.ratio->interval.low == b.pairs.ratio->interval.low);
+  CHECK(with.aggregates[2].versus->budget_s == 0.5);
+}
+
+TEST_CASE("who reached the target decides before times do", "[study]") {
+  std::vector<RunFacts> all, none, some;
+  for (int seed = 0; seed < 10; ++seed) {
+    all.push_back(reached(2 + 0.1 * seed, 20));
+    none.push_back(missed(1));
+    some.push_back(seed < 8 ? reached(3 + 0.1 * seed, 20) : missed(20));
+  }
+  const Study s = study({}, {cell("all", {}, all), cell("none", {}, none), cell("some", {}, some)});
+  const Evaluation e = evaluate(s);
+  const VersusBaseline &lost = *e.aggregates[1].versus, &most = *e.aggregates[2].versus;
+  CHECK(lost.reached->arm == 0);
+  CHECK(lost.reached->baseline == 10);
+  CHECK(lost.reached->p_value == 2 / 1024.0);
+  CHECK(decides_by_reached(lost));
+  CHECK_FALSE(has_width(lost));  // a ratio of budgets says nothing of times
+  CHECK(most.reached->p_value == 0.5);
+  CHECK_FALSE(decides_by_reached(most));
+  CHECK(has_width(most));
+  CHECK(most.cut_arm == 2);
+  CHECK(most.cut_baseline == 0);
+  // Two tests of times, and one of who reached it: of "some" no p value could be small.
+  CHECK(e.family.tests == 3);
+  CHECK(e.family.seeds_needed == 7);
+  CHECK(*lost.reached->p_value_holm == Approx(3 * 2 / 1024.0));
+  CHECK_FALSE(most.reached->p_value_holm);
+}
+
+TEST_CASE("the median of an arm lies within its own budget", "[study]") {
+  // Survival: 1 until 2, 3/4 until 5, then 0 of those that are left; the arm is known until 5.
+  const Study s = study({}, {cell("a", {}, {reached(2), missed(3), missed(4), reached(5)}),
+                             cell("b", {}, {reached(2), missed(3), missed(4), missed(4.5)})});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[0].time_to_target->median_s == 5);
+  CHECK(e.aggregates[1].time_to_target->budget_s == 4.5);
+  CHECK_FALSE(e.aggregates[1].time_to_target->median_s);
+}
+
+TEST_CASE("seeds that change no time are one observation", "[study]") {
+  Cell a = cell("a", {}, lasting({2, 2, 2, 2, 2})), b = cell("b", {}, lasting({3, 3, 3.0001, 3, 3}));
+  const Study alike = study({}, {a, b});
+  const Evaluation e = evaluate(alike);
+  CHECK_FALSE(e.aggregates[0].time_interval_s);
+  CHECK_FALSE(e.aggregates[1].versus->replicates);
+  CHECK_FALSE(e.aggregates[1].versus->pairs.trustworthy);
+  CHECK_FALSE(e.aggregates[1].versus->p_value_holm);
+  CHECK(e.family.tests == 0);
+  CHECK(e.aggregates[1].versus->pairs.ratio->value == Approx(1.5).epsilon(1e-4));
+  // One arm with luck of its own is enough.
+  const Study lucky = study({}, {a, cell("c", {}, lasting({3, 3.2, 2.9, 3.1, 3}))});
+  CHECK(evaluate(lucky).aggregates[1].versus->replicates);
+  // Whatever their times: steps of one trace are one draw.
+  Cell traced = cell("d", {}, lasting({3, 3.2, 2.9, 3.1, 3}));
+  for (StudyRun& run : traced.runs) run.by_trace = true;
+  const Study trace = study({}, {a, traced});
+  CHECK_FALSE(evaluate(trace).aggregates[1].versus->replicates);
+  CHECK_FALSE(evaluate(trace).aggregates[1].time_interval_s);
+}
+
+TEST_CASE("without a target an arm that learns clearly less is told apart", "[study]") {
+  const auto ending = [](double time, const std::vector<double>& accuracies) {
+    std::vector<RunFacts> runs;
+    for (const double accuracy : accuracies)
+      runs.push_back({.time = time + accuracy, .loss = 1 - accuracy, .accuracy = accuracy});
+    return runs;
+  };
+  const Study s = study({}, {cell("good", {}, ending(9, {0.95, 0.96, 0.955})),
+                             cell("same", {}, ending(5, {0.952, 0.958, 0.954})),
+                             cell("bad", {}, ending(1, {0.78, 0.79, 0.76}))});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[0].better == nullptr);
+  CHECK(e.aggregates[1].better == nullptr);
+  REQUIRE(e.aggregates[2].better != nullptr);
+  CHECK(e.aggregates[2].better->cell->arm == "good");
+}
+
+TEST_CASE("untuned rows are no part of the family of tests", "[study]") {
+  Study s = study({"tuning"},
+                  {cell("a", {"untuned"}, lasting({2, 3, 4})), cell("a", {"tuned"}, lasting({1, 2, 3})),
+                   cell("b", {"untuned"}, lasting({5, 7, 9})), cell("b", {"tuned"}, lasting({2, 5, 6}))});
+  CHECK(evaluate(s).family.tests == 2);
+  s.tuning = {{"best", Json::array()}};
+  const Evaluation e = evaluate(s);
+  CHECK(e.family.tests == 1);
+  CHECK_FALSE(e.aggregates[2].versus->p_value_holm);
+  CHECK(e.aggregates[3].versus->p_value_holm == 0.25);
 }
 
 TEST_CASE("arms are compared over the seeds that both have", "[study]") {

@@ -46,3 +46,18 @@ TEST_CASE("what was forgotten is no part of a mean", "[slow]") {
   CHECK(!round(nodes, {1, 9}, 1));
   CHECK(round(nodes, {1, 9}, 1));
 }
+
+TEST_CASE("a worker that begins anew may be found slow again, by times of its new life", "[slow]") {
+  SlowNodes nodes(3, 2, 2);
+  round(nodes, {1, 1, 9}, 2);
+  CHECK(round(nodes, {1, 1, 9}, 2));
+  nodes.forget(2);  // it was suspected, and is still the same
+  round(nodes, {1, 1, 9}, 2);
+  CHECK(!round(nodes, {1, 1, 9}, 2));
+  nodes.begins_anew(2);
+  CHECK(!round(nodes, {1, 1, 9}, 2));  // one report of this life
+  CHECK(round(nodes, {1, 1, 9}, 2));
+  nodes.begins_anew(2);
+  round(nodes, {1, 1, 1}, 2);
+  CHECK(!round(nodes, {1, 1, 1}, 2));
+}
