@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "model/data_shape.hpp"
+#include "model/dataset.hpp"
 #include "model/logistic.hpp"
+#include "model/mlp.hpp"
 #include "model/random.hpp"
 #include "model/rounding.hpp"
 

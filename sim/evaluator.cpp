@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
 #include "model/mutant.hpp"
 
 namespace psim {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "sim/protocol/shard_invariants.hpp"
 #include "sim/roles/gradient_probe.hpp"

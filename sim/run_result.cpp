@@ -1,7 +1,9 @@
 #include "sim/run_result.hpp"
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/protocol/task_dag.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/nodes.hpp"

@@ -6,6 +6,7 @@
 
 #include "model/data/sources.hpp"
 #include "model/data/text.hpp"
+#include "model/dataset.hpp"
 
 namespace psim {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/data/sources.hpp"
+#include "model/dataset.hpp"
 
 namespace psim {
 

@@ -7,6 +7,7 @@
 
 #include "model/data/sources.hpp"
 #include "model/data/text.hpp"
+#include "model/dataset.hpp"
 
 namespace psim {
 
@@ -93,7 +94,7 @@ class LibsvmReader {
 
   std::string name_;
   std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty one
-  double negative_ = 1;  // how the file writes the other class; 1: not seen yet
+  double negative_ = 1;                // how the file writes the other class; 1: not seen yet
   std::vector<std::uint32_t> index_;
   std::vector<float> value_;
   Dataset data_;

@@ -8,6 +8,7 @@
 #include "model/data/sources.hpp"
 #include "model/data/split.hpp"
 #include "model/data_shape.hpp"
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 
 namespace psim {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/dataset.hpp"
-#include "model/learner.hpp"
+#include "model/data_spec.hpp"
+#include "model/model_spec.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/scenario/spec/scenario.hpp"

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/pace.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/data/text.hpp"
+#include "model/dataset.hpp"
 #include "model/input.hpp"
 #include "model/mutant.hpp"
 #include "sim/scenario/checking/check.hpp"

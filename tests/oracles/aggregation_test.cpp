@@ -64,7 +64,7 @@ TEST_CASE("a sum for each rack crosses the uplink and the server's link", "[orac
   }
 }
 
-TEST_CASE("sums on the way change no weight", "[oracle][aggregation]") {
+TEST_CASE("sums on the way change no weight", "[oracle][aggregation][slow]") {
   const std::string learns = "kind = \"mlp\"\nlayers = [64, 10]\nprecision = \"float64\"";
   for (const char* more :
        {"", "model = \"nic\"", "[messages]\nunit = \"array\"", "[cluster.worker]\nstartup = \"1s\""}) {

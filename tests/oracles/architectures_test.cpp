@@ -100,7 +100,7 @@ TEST_CASE("an all-reduce step waits for the slowest worker", "[oracle]") {
   CHECK(summary["workers"][2]["compute_share"].get<double>() > 0.030 / (0.0301 + reduction));
 }
 
-TEST_CASE("a pipeline of W equal stages takes (M + W - 1) (forward + backward)", "[oracle]") {
+TEST_CASE("a pipeline of W equal stages takes (M + W - 1) (forward + backward)", "[oracle][slow]") {
   // Huang et al. 2019: a share (W - 1) / (M + W - 1) of the time is bubble. Each stage has 120 ms of work in
   // a step, a W-th of what W workers do in 120 ms each.
   for (const std::string schedule : {"gpipe", "1f1b"}) {

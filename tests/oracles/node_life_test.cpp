@@ -75,7 +75,7 @@ TEST_CASE("start-up times are drawn for each node, from streams of their own", "
 }
 
 TEST_CASE("a warm-up before the servers hides their start, and changes no weight",
-          "[oracle][nodes][rhythm]") {
+          "[oracle][nodes][rhythm][slow]") {
   for (const double startup : {0.0, 0.4, 2.0}) {
     for (const char* update : {"server", "worker"}) {
       INFO(startup << " s, update on the " << update);

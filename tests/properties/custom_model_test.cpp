@@ -39,7 +39,7 @@ const std::string crash =
 
 }  // namespace
 
-TEST_CASE("custom: models written as expressions are the built-in ones, bit for bit", "[custom]") {
+TEST_CASE("custom: models written as expressions are the built-in ones, bit for bit", "[custom][slow]") {
   for (const int servers : {1, 3}) {
     for (const std::string& more : std::vector<std::string>{"", crash}) {
       Training base{.servers = servers};
@@ -63,7 +63,7 @@ TEST_CASE("custom: a push weighs what its expression says", "[custom]") {
   CHECK(losses(with(base, custom + "weight = \"1 / (1 + age)\"")) != losses(with(base, custom)));
 }
 
-TEST_CASE("custom: verify looks after promises", "[custom]") {
+TEST_CASE("custom: verify looks after promises", "[custom][slow]") {
   const TemporaryFolder folder;
   Training base;
   base.more += "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n";
@@ -123,7 +123,7 @@ TEST_CASE("custom: who waits for ever is told for which expression", "[custom]")
   CHECK(told["stuck"][0].get<std::string>().find("`clock < 5` is false: clock = 5") != std::string::npos);
 }
 
-TEST_CASE("psim fuzz attacks a model of one's own, and its promises", "[custom]") {
+TEST_CASE("psim fuzz attacks a model of one's own, and its promises", "[custom][slow]") {
   const TemporaryFolder folder;
   const auto attack = [&](const std::string& model) {
     std::ofstream(folder.path() / "mine.toml") << "[training]\nsteps = 5\n" << model;

@@ -53,7 +53,7 @@ struct Damaged {
 
 }  // namespace
 
-TEST_CASE("verify refuses a run whose files do not belong together", "[verify]") {
+TEST_CASE("verify refuses a run whose files do not belong together", "[verify][slow]") {
   const Damaged damaged;
   const fs::path& copy = damaged.copy;
   const auto refused_after = [&](auto&& change) {
@@ -86,7 +86,7 @@ TEST_CASE("verify refuses a run whose files do not belong together", "[verify]")
     });
 }
 
-TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
+TEST_CASE("replay and verify name the file that is damaged", "[verify][slow]") {
   const Damaged damaged;
   const fs::path &run = damaged.run, &copy = damaged.copy;
   const std::string toml = content(run / "scenario.toml"), json = content(run / "summary.json");

@@ -140,7 +140,7 @@ int end_of(pid_t child) {
 
 }  // namespace
 
-TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing behind", "[interrupt]") {
+TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing behind", "[interrupt][slow]") {
   struct Case {
     std::vector<std::string> words;
     const char* says;
@@ -224,7 +224,7 @@ TEST_CASE("an interrupted comparison says how many runs it keeps", "[interrupt]"
   CHECK(place.shell("diff -r study whole").code == 0);
 }
 
-TEST_CASE("two comparisons that write the same runs at once both end well", "[interrupt]") {
+TEST_CASE("two comparisons that write the same runs at once both end well", "[interrupt][slow]") {
   const Place place;
   for (int i = 0; i < 4; ++i) {
     const Outcome both = place.shell(
@@ -237,7 +237,7 @@ TEST_CASE("two comparisons that write the same runs at once both end well", "[in
   CHECK(place.left_over().empty());
 }
 
-TEST_CASE("a closed or full stderr changes nothing", "[interrupt]") {
+TEST_CASE("a closed or full stderr changes nothing", "[interrupt][slow]") {
   const Place place;
   REQUIRE(place.shell("$PSIM run short.toml --trace events --out run >out").code == 0);
   for (const char* command :
@@ -259,7 +259,7 @@ TEST_CASE("a closed or full stderr changes nothing", "[interrupt]") {
   CHECK(content(place.at("code")) == "2\n");
 }
 
-TEST_CASE("an answer that cannot be written is exit code 3, with a reason", "[interrupt]") {
+TEST_CASE("an answer that cannot be written is exit code 3, with a reason", "[interrupt][slow]") {
   const Place place;
   REQUIRE(place.shell("$PSIM run short.toml --trace events --out run >out").code == 0);
   for (const char* command :

@@ -19,7 +19,7 @@ void predict(Student& student) {
 
 }  // namespace
 
-TEST_CASE("labs: answers may have units, and are never misread", "[lab]") {
+TEST_CASE("labs: answers may have units, and are never misread", "[lab][slow]") {
   Student student(1, "a1");
   predict(student);
   const auto says = [&](const char* question, const std::string& text) {
@@ -38,7 +38,7 @@ TEST_CASE("labs: answers may have units, and are never misread", "[lab]") {
   CHECK(says("messages", "6 messages").find("cannot be read") != std::string::npos);
 }
 
-TEST_CASE("labs: a share is never misread, and slips are said", "[lab]") {
+TEST_CASE("labs: a share is never misread, and slips are said", "[lab][slow]") {
   Student student(2, "A1");
   CHECK(content(student.folder() / "answers.toml").find("# Lab 2, a1.") ==
         0);  // one student, however written
@@ -78,7 +78,7 @@ TEST_CASE("labs: locks that were edited open no folder", "[lab]") {
   CHECK(check.err.find("is not as psim wrote it") != std::string::npos);
 }
 
-TEST_CASE("labs: wrong answers are counted, and shown", "[lab]") {
+TEST_CASE("labs: wrong answers are counted, and shown", "[lab][slow]") {
   Student student(1, "a1");
   predict(student);
   student.answer("step_ms", "3");

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/estimate.hpp"

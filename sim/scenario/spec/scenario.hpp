@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/dataset.hpp"
-#include "model/learner.hpp"
+#include "model/data_spec.hpp"
+#include "model/model_spec.hpp"
 #include "model/optimizer.hpp"
 #include "sim/protocol/architecture.hpp"
 #include "sim/protocol/consistency.hpp"

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "model/dataset.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
