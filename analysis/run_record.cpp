@@ -7,7 +7,6 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
-#include <string_view>
 
 #include "analysis/database.hpp"
 #include "analysis/input.hpp"
@@ -29,7 +28,7 @@ std::vector<std::string> other_nodes(const fs::path& database, const Facts& fact
     else if (role != "scheduler") others.emplace_back(role);
   });
   if (servers != facts.servers || workers != facts.workers)
-    throw std::runtime_error(fmt::format("scenario.toml has {} servers and {} workers, run.db {} and {}",
+    throw std::runtime_error(fmt::format("scenario.toml has {} servers and {} workers, run.db has {} and {}",
                                          facts.servers, facts.workers, servers, workers));
   return others;
 }
@@ -393,8 +392,7 @@ void RunRecord::read_jobs(const fs::path& folder) {
         facts.last_workers.push_back(job.facts.first_worker + job.facts.workers - 1);
         facts.job_ends.push_back(last_finish(summary["groups"], sqlite3_column_int64(row, 0)));
         if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
-          throw std::runtime_error(
-              fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
+          throw std::runtime_error(scenario.filename().string() + " does not fit scenario.toml");
         jobs.push_back(std::move(job));
       });
 }

@@ -10,10 +10,10 @@
 namespace psim::analysis {
 namespace {
 
-// Without servers a group steps together. Once a worker has heard of a view, it begins at most two steps until
-// each other worker of that view has begun one: the step that it was about to begin as the view came, and the
-// first one of the new group, which it cannot finish alone. This is a bound in steps: no message's time and no
-// fault moves it.
+// Without servers a group steps together. Once a worker has heard of a view, it begins at most two steps
+// until each other worker of that view has begun one: the step that it was about to begin as the view
+// came, and the first one of the new group, which it cannot finish alone. This is a bound in steps: no
+// message's time and no fault moves it.
 class Groups final : public Check {
  public:
   explicit Groups(const Evidence& evidence)
@@ -62,12 +62,12 @@ class Groups final : public Check {
   std::set<std::uint32_t> through_;
 };
 
-// With servers each worker waits for them alone. One that has asked the scheduler to take part begins a step
-// before another worker has begun a hundred, or before ten times the longest message and the longest
+// With servers each worker waits for them alone. One that has asked the scheduler to take part begins a
+// step before another worker has begun a hundred, or before ten times the longest message and the longest
 // computation so far are over, whichever is later. Both count anew from every crash, start, suspicion and
-// change of views and owners, and from a lost message on when it has been sent again. Where links, messages or
-// machines are worse than the scenario's own, a worker may wait longer: after the first fault of that kind
-// nothing is looked at.
+// change of views and owners, and from a lost message on when it has been sent again. Where links,
+// messages or machines are worse than the scenario's own, a worker may wait longer: after the first fault
+// of that kind nothing is looked at.
 class Joiners final : public Check {
  public:
   explicit Joiners(const Evidence& evidence)
@@ -80,8 +80,7 @@ class Joiners final : public Check {
     if (row.is("sent")) sent_[row.number] = row.at;
     if (row.is("received")) arrives(row);
     if (row.is("finish") || row.takes_away()) waiting_.erase(row.is("finish") ? row.node : row.peer);
-    if (row.is("suspicion") || row.is("view_change") || row.is("promotion") || row.is("fault"))
-      anew(row.at);
+    if (row.is("suspicion") || row.is("view_change") || row.is("promotion") || row.is("fault")) anew(row.at);
     if (row.is("lost")) {
       sent_.erase(row.sent);
       anew(row.at + facts_.longest_retry);

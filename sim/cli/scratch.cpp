@@ -37,12 +37,10 @@ bool is_scratch_name(std::string_view name) {
 
 bool anything(const fs::path&, fs::file_type) { return true; }
 
-// Whether psim made it: it has the mark, or it has nothing and is as mkdtemp makes it, because psim was
-// killed before it could set the mark.
+// Whether psim made it. An empty folder may be that of another program, which is about to use it.
 bool is_scratch(const fs::path& folder) {
   std::error_code ignored;
-  if (fs::is_regular_file(fs::symlink_status(folder / mark, ignored))) return true;
-  return fs::is_empty(folder, ignored) && fs::status(folder, ignored).permissions() == fs::perms::owner_all;
+  return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
 }
 
 }  // namespace

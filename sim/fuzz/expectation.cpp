@@ -75,7 +75,8 @@ bool begins_anew(const Scenario& scenario) {
 bool waits_for_the_gone(const Scenario& scenario, const std::set<std::uint32_t>& gone) {
   const SlowSpec& slow = scenario.recovery.slow;
   const auto is_worker = [&](std::uint32_t node) { return node > scenario.cluster.servers; };
-  const bool some_go = std::ranges::any_of(gone, is_worker) || (slow.given && slow.action != SlowAction::flag);
+  const bool some_are_dropped = slow.given && slow.action != SlowAction::flag;
+  const bool some_go = some_are_dropped || std::ranges::any_of(gone, is_worker);
   return scenario.consistency.model->is_custom() && some_go;
 }
 

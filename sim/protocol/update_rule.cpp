@@ -108,8 +108,8 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
   return std::ssize(distinct);
 }
 
-// Where a worker is gone, groups are as large as the workers that are left. A model of the scenario's own says
-// itself what makes an update: if it needs more workers than are left, it waits until one comes back.
+// Where a worker is gone, groups are as large as the workers that are left. A model of the scenario's own
+// says what an update needs: with fewer workers left, it waits until one comes back.
 // The last groups are smaller. A group is also complete when no worker is left that could push into it,
 // because the others have finished or wait for their own pushes to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers, std::int64_t version) const {

@@ -41,8 +41,8 @@ class Mailbox {
   // Until `is_over`; `what` it waits for in the meantime, for the record. None: it does not wait, it
   // computes.
   void wait_until(std::optional<Awaited> what, std::int64_t clock, const std::function<bool()>& is_over);
-  // Takes the messages that have come, and waits for no more. A worker that needs nobody waits for no message,
-  // and would else never hear of a newer group, or of a scheduler that asks.
+  // Takes the messages that have come, and waits for no more. A worker that needs nobody waits for no
+  // message, and would else never hear of a newer group, or of a scheduler that asks.
   void look();
   // Who gets samples of the database and the scheduler's assignments.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }

@@ -78,9 +78,11 @@ std::string help_of(const std::error_code& error, const fs::path& path) {
   if (error == std::errc::permission_denied || error == std::errc::operation_not_permitted ||
       error == std::errc::read_only_file_system)
     return "name a file in a folder that you may write to";
-  if (error == std::errc::no_such_file_or_directory)
+  if (error == std::errc::no_such_file_or_directory && path.has_parent_path())
     return fmt::format("there is no folder {}: make it first, or name another", path.parent_path().string());
-  return "name another file";
+  if (error == std::errc::not_a_directory)
+    return fmt::format("{} is no folder: name another", path.parent_path().string());
+  return "name another place";
 }
 
 bool is_machines(const std::error_code& error) {

@@ -263,6 +263,18 @@ void describe_target(FieldVisitor& v, TrainingSpec& t) {
   });
 }
 
+void describe_evaluation(FieldVisitor& v, TrainingSpec& t) {
+  v.field(
+      "evaluate_every", &t.evaluate_every,
+      {.doc = "When the weights are evaluated: whenever this much time has passed, or whenever the "
+              "number of updates, or of samples whose gradients the model has taken in, passes a multiple "
+              "of this. A crash may set the weights back to an older version: passing a multiple downwards "
+              "counts too. The first and the last weights are always evaluated. Evaluations take no "
+              "simulated time.",
+       .default_text = "about once an epoch"});
+  describe_target(v, t);
+}
+
 }  // namespace
 
 void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
@@ -322,15 +334,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
            .when = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; })});
   describe_rhythm(v, t);
   describe_work(v, t);
-  v.field(
-      "evaluate_every", &t.evaluate_every,
-      {.doc = "When the weights are evaluated: whenever this much time has passed, or whenever the "
-              "number of updates, or of samples whose gradients the model has taken in, passes a multiple "
-              "of this. A crash may set the weights back to an older version: passing a multiple downwards "
-              "counts too. The first and the last weights are always evaluated. Evaluations take no "
-              "simulated time.",
-       .default_text = "about once an epoch"});
-  describe_target(v, t);
+  describe_evaluation(v, t);
 }
 
 }  // namespace psim

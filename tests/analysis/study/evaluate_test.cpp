@@ -190,9 +190,10 @@ TEST_CASE("arms are compared over the seeds that both have", "[study]") {
 }
 
 TEST_CASE("each condition has a budget and a baseline of its own", "[study]") {
-  const Study s = study(
-      {"workers"}, {cell("a", {"2"}, reaching({2, 2, 2}, 10)), cell("a", {"4"}, reaching({8, 8, 8}, 20)),
-                    cell("b", {"2"}, reaching({4, 4, 4}, 10)), cell("b", {"4"}, reaching({4, 4, 4}, 20))});
+  const Study s =
+      study({"workers"},
+            {cell("a", {"2"}, reaching({2, 2.2, 2.4}, 10)), cell("a", {"4"}, reaching({8, 8.2, 8.4}, 20)),
+             cell("b", {"2"}, reaching({4, 4.4, 4.8}, 10)), cell("b", {"4"}, reaching({4, 4.1, 4.2}, 20))});
   const Evaluation e = evaluate(s);
   CHECK(e.aggregates[1].time_to_target->budget_s == 20);
   CHECK(e.aggregates[2].versus->pairs.ratio->value == Approx(2));
@@ -206,12 +207,10 @@ TEST_CASE("each condition has a budget and a baseline of its own", "[study]") {
 }
 
 TEST_CASE("runs that are the baseline's, or were compared already, are no further comparison", "[study]") {
-  const std::vector<RunFacts> slow = reaching({4, 4, 4}, 10);
-  const Study s =
-      study({"staleness"},
-            {cell("a", {"1"}, reaching({2, 2, 2}, 10), "a"), cell("a", {"2"}, reaching({2, 2, 2}, 10), "a"),
-             cell("b", {"1"}, slow, "b"), cell("b", {"2"}, slow, "b"),
-             cell("c", {"1"}, reaching({2, 2, 2}, 10), "a"), cell("c", {"2"}, slow, "c")});
+  const std::vector<RunFacts> slow = reaching({4, 4.1, 4.2}, 10), fast = reaching({2, 2.1, 2.2}, 10);
+  const Study s = study(
+      {"staleness"}, {cell("a", {"1"}, fast, "a"), cell("a", {"2"}, fast, "a"), cell("b", {"1"}, slow, "b"),
+                      cell("b", {"2"}, slow, "b"), cell("c", {"1"}, fast, "a"), cell("c", {"2"}, slow, "c")});
   const Evaluation e = evaluate(s);
   CHECK(e.aggregates[2].versus->p_value_holm == 0.5);  // two comparisons: b, and c under staleness 2
   CHECK(e.aggregates[3].versus->p_value_holm == 0.5);

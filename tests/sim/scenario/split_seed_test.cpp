@@ -109,7 +109,7 @@ TEST_CASE("no trial learns from a sample that a comparison is tested on", "[spli
   }
 }
 
-TEST_CASE("without [tune] each seed has a split of its own, and as before", "[split]") {
+TEST_CASE("without trials of tuning each seed has a split of its own, and as before", "[split]") {
   const Folder folder;
   for (const Source& source : {all_sources[0], all_sources[1]}) {
     INFO(source.data);
