@@ -72,6 +72,10 @@ void KvClient::pull_for_step(std::int64_t clock) {
 }
 
 void KvClient::pull_ahead(const ShardIds& shards, std::int64_t clock) {
+  if (job_.plan.rule.gate == Gate::version) {
+    pull(shards, clock, Wanted::newer);
+    return;
+  }
   for (const std::uint32_t s : shards) connections_[s].pulled_ahead = true;
   pull(shards, clock, Wanted::any);
 }

@@ -13,9 +13,10 @@ namespace {
 // may have to be done again; where late pushes are dropped the next clock is not known yet.
 bool pulls_ahead(const JobContext& job) {
   const Scenario& s = job.plan.scenario;
-  return !job.plan.rule.drops_stale && job.plan.rule.gate != Gate::version && !s.may_fail() &&
-         !job.plan.sparse() && !s.consistency.cache && s.training.pull_every == 1 &&
-         !job.plan.workers_update();
+  const ConsistencyRule& rule = job.plan.rule;
+  const bool knows_clock = rule.waits_for_all() || (!rule.drops_stale && rule.gate != Gate::version);
+  return knows_clock && !s.may_fail() && !job.plan.sparse() && !s.consistency.cache &&
+         s.training.pull_every == 1 && !job.plan.workers_update();
 }
 
 }  // namespace

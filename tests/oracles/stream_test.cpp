@@ -63,8 +63,13 @@ TEST_CASE("a stream pays its latency once, however many messages it has", "[orac
       for (const int slice : {0, 100'000, 10'000, 1'000}) {
         INFO(model << ", " << order << ", slices of " << slice);
         const Json run = run_toml(toml({.model = model, .order = order, .slice = slice}));
+        // By priority a slice's pull overtakes the pushes that wait: the answers fill the other direction
+        // while these leave, and only the last slice's comes after them.
+        const bool overtakes = slice > 0 && order == std::string("priority");
+        const double last = overtakes ? transfer * slice / 1e6 : transfer;
+        const double between = compute + 2 * latency + transfer + last;  // of two steps
         CHECK(run["sim_time_s"].get<double>() ==
-              Approx(around + 3 * (compute + 2 * (latency + transfer))).epsilon(1e-6));
+              Approx(around + 2 * (latency + transfer) + compute + 2 * between).epsilon(1e-6));
       }
     }
   }
@@ -72,12 +77,13 @@ TEST_CASE("a stream pays its latency once, however many messages it has", "[orac
 
 TEST_CASE("what shares a link with a stream gets its share of it", "[oracle][stream]") {
   // Two workers and one server: the server's link is the narrowest, and has both models to carry, both ways.
-  for (const char* model : {"fluid", "nic"}) {
+  // Segments take turns in `nic`, which is why it is up to 6 % from the flows (docs/network.md).
+  for (const auto& [model, bound] : {std::pair("fluid", 0.01), std::pair("nic", 0.06)}) {
     for (const int slice : {0, 100'000}) {
       INFO(model << ", slices of " << slice);
       const Json run = run_toml(toml({.model = model, .workers = 2, .slice = slice}));
       CHECK(run["sim_time_s"].get<double>() ==
-            Approx(around + 3 * (compute + 2 * (latency + 2 * transfer))).epsilon(0.01));
+            Approx(around + 3 * (compute + 2 * (latency + 2 * transfer))).epsilon(bound));
     }
   }
 }

@@ -11,7 +11,8 @@ using namespace psim::test;
 TEST_CASE("a norm is of the whole model, on however many servers it is", "[tasks]") {
   const auto norm = [](int servers) {
     return run_file("scenarios/tasks.toml",
-                    {fmt::format("cluster.servers={}", servers), "training.steps=5"})["tasks"][4]["value"]
+                    {fmt::format("cluster.servers={}", servers), "training.steps=5",
+                     "training.target={accuracy=0.01, stop=false}"})["tasks"][4]["value"]
         .get<double>();
   };
   const double one = norm(1);
@@ -94,8 +95,8 @@ TEST_CASE("a row of a schedule must come after the row before it", "[schedule]")
   const auto code = [](const std::string& rows) {
     TemporaryFolder folder;
     return psim::test::psim({"check", (source_folder() / "scenarios/quickstart.toml").string(), "--set",
-                 "consistency={model=\"ssp\", staleness_schedule=" + rows + "}"},
-                folder.path())
+                             "consistency={model=\"ssp\", staleness_schedule=" + rows + "}"},
+                            folder.path())
         .code;
   };
   CHECK(code("[[0, 0], [10, 1], [11, 2]]") == 0);
