@@ -45,8 +45,11 @@ TEST_CASE("custom: models written as expressions are the built-in ones, bit for 
       Training base{.servers = servers};
       base.more += more;
       for (const auto& [built_in, own] : pairs) {
-        // Of a worker that is gone bsp needs no push, and `pushes >= workers` does.
-        if (!more.empty() && own.find("pushes >= workers") != std::string::npos) continue;
+        // psim's own models make smaller updates where workers are gone or have finished; an expression means
+        // what it says.
+        const bool shrinks = own.find("pushes >= workers") != std::string::npos ||
+                             built_in.find("k-batch-async") != std::string::npos;
+        if (!more.empty() && shrinks) continue;
         INFO(own << "\nS = " << servers << "\n" << more);
         CHECK(digest(with(base, own)) == digest(with(base, built_in)));
       }

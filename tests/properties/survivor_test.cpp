@@ -69,7 +69,7 @@ void check_all_compute(const Case& c) {
   for (const RecordedEvent& event : events_of(run)) {
     if (event.is("computation", "begun") && event.at > 0.3) ++steps[static_cast<std::size_t>(event.node - first)];
   }
-  for (const int own : steps) CHECK(own > 5);
+  for (const int own : steps) CHECK(own > 3);  // a clock of three local steps takes 15 ms
   const Outcome verified = psim::test::psim({"verify", run});
   INFO(verified.out);
   CHECK(verified.code == 0);
