@@ -54,7 +54,8 @@ const std::string no_faults = "fault=[]", bsp = "consistency.model=bsp", asp = "
 
 }  // namespace
 
-TEST_CASE("server_crash: a replica loses no bit, a snapshot little, nothing the whole shard", "[failures][slow]") {
+TEST_CASE("server_crash: a replica loses no bit, a snapshot little, nothing the whole shard",
+          "[failures][slow]") {
   const Json none = shipped("server_crash", {}), snapshot = shipped("server_crash", {"snapshot.every=200ms"}),
              replica = shipped("server_crash", {"replication.copies=1"}),
              unhurt = shipped("server_crash", {no_faults});
@@ -125,7 +126,8 @@ TEST_CASE("a false suspicion makes two owners, and does no harm", "[failures]") 
   CHECK(hung["final"] == unhurt["final"]);
 }
 
-TEST_CASE("false_suspicion: haste is cheap where a new owner is near, unless it never ends", "[failures][slow]") {
+TEST_CASE("false_suspicion: haste is cheap where a new owner is near, unless it never ends",
+          "[failures][slow]") {
   const auto run = [](const std::string& detector) {
     return shipped("false_suspicion", {"training.duration=4s", "recovery={" + detector + "}"});
   };
@@ -157,7 +159,8 @@ TEST_CASE("an evaluation takes what a shard's last owner had", "[failures]") {
   CHECK(s["curve"].size() <= turns + 1);
 }
 
-TEST_CASE("elasticity: progress is workers times time, and moving a server costs little", "[failures][slow]") {
+TEST_CASE("elasticity: progress is workers times time, and moving a server costs little",
+          "[failures][slow]") {
   // In two seconds, without a target that could be reached.
   const auto updates = [](const std::string& faults) {
     return shipped("elasticity", {faults, "training.duration=2s", "training.target={accuracy=1.0}"},

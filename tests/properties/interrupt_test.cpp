@@ -140,7 +140,8 @@ int end_of(pid_t child) {
 
 }  // namespace
 
-TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing behind", "[interrupt][slow]") {
+TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing behind",
+          "[interrupt][slow]") {
   struct Case {
     std::vector<std::string> words;
     const char* says;

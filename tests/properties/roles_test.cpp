@@ -37,12 +37,14 @@ longest_retry = "50ms"
 }  // namespace
 
 TEST_CASE("readers ask for as long as they must, whatever the limit of retries", "[roles]") {
-  const std::string cut = "[[fault]]\nkind = \"partition\"\nbetween = [[\"{}\"], [\"servers\"]]\nat = "
-                          "\"200ms\"\nlasts = \"400ms\"\n",
-                    served = "retry_limit = 3\n[consistency]\nmodel = \"asp\"\n[inference]\nnodes = 1\nrate = "
-                             "100\nrefresh = \"20ms\"\n";
-  const Json reader = run_toml(
-      toml("workers = 2\nservers = 2", served + fmt::format(fmt::runtime(cut), "inference 0")));
+  const std::string cut =
+                        "[[fault]]\nkind = \"partition\"\nbetween = [[\"{}\"], [\"servers\"]]\nat = "
+                        "\"200ms\"\nlasts = \"400ms\"\n",
+                    served =
+                        "retry_limit = 3\n[consistency]\nmodel = \"asp\"\n[inference]\nnodes = 1\nrate = "
+                        "100\nrefresh = \"20ms\"\n";
+  const Json reader =
+      run_toml(toml("workers = 2\nservers = 2", served + fmt::format(fmt::runtime(cut), "inference 0")));
   CHECK(reader["stuck"].empty());
   CHECK(reader["workers"][0]["clocks"] == 60);
   const Json worker =

@@ -277,17 +277,6 @@ TEST_CASE("an archive of what is not complete is refused, and says what is missi
   CHECK_FALSE(shelf.has(shelf.study() + ".tar.gz"));
 }
 
-TEST_CASE("without tar there is no archive, and nothing is left", "[shelf]") {
-  const Shelf shelf;
-  const Outcome outcome =
-      psim::test::psim({"archive", "latest", "-o", "a.tar.gz"}, shelf.path(), {"PATH=/nowhere"});
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "no program `tar`"));
-  CHECK(std::ranges::none_of(fs::directory_iterator(shelf.path()), [](const fs::directory_entry& entry) {
-    return entry.path().filename().string().starts_with("a.tar");
-  }));
-}
-
 TEST_CASE("a study that a process works on stays where it is", "[shelf]") {
   const Shelf shelf;
   const fs::path study = shelf.path() / "studies" / shelf.study();

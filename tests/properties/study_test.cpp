@@ -182,7 +182,9 @@ TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tun
 
 TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study]") {
   const Place place;
-  place.write(std::string(scenario) + "[compare]\nconsistency = [\"bsp\", \"asp\"]\n");
+  place.write(std::string(scenario) +
+              "[compute]\ndistribution = \"exponential\"\ntime = \"10ms\"\n[compare]\nconsistency = "
+              "[\"bsp\", \"asp\"]\n");
   const Outcome first = place.psim({"compare", "scenario.toml", "--until-ci", "2%", "--out", "study"});
   INFO(first.err);
   REQUIRE(first.code == 0);

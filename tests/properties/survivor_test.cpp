@@ -20,7 +20,8 @@ struct Case {
 };
 
 std::string toml(const Case& c) {
-  std::string text = fmt::format(R"([model]
+  std::string text =
+      fmt::format(R"([model]
 layers = [64, 10]
 [training]
 batch_size = 8
@@ -38,9 +39,8 @@ retry = "10ms"
 longest_retry = "20ms"
 {}
 {})",
-                                 c.training, c.workers,
-                                 c.servers > 0 ? fmt::format("servers = {}", c.servers) : "", c.recovery,
-                                 c.architecture);
+                  c.training, c.workers, c.servers > 0 ? fmt::format("servers = {}", c.servers) : "",
+                  c.recovery, c.architecture);
   for (int worker = 1; worker < c.workers; ++worker) {
     const std::string who = fmt::format("nodes = [\"worker {}\"]\nat = ", worker);
     if (c.fault == "crash")
@@ -67,7 +67,8 @@ void check_all_compute(const Case& c) {
   const int first = 1 + c.servers;
   std::vector<int> steps(static_cast<std::size_t>(c.workers), 0);
   for (const RecordedEvent& event : events_of(run)) {
-    if (event.is("computation", "begun") && event.at > 0.3) ++steps[static_cast<std::size_t>(event.node - first)];
+    if (event.is("computation", "begun") && event.at > 0.3)
+      ++steps[static_cast<std::size_t>(event.node - first)];
   }
   for (const int own : steps) CHECK(own > 3);  // a clock of three local steps takes 15 ms
   const Outcome verified = psim::test::psim({"verify", run});
@@ -100,7 +101,8 @@ TEST_CASE("with servers, too, whoever comes back computes again", "[survivor]") 
 TEST_CASE("a scheduler that comes back learns the view of a lone survivor", "[survivor]") {
   Case c{.architecture = all_reduce("ring")};
   const std::string text =
-      toml(c) + "[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"150ms\"\nrestart_after = \"20ms\"\n";
+      toml(c) +
+      "[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"150ms\"\nrestart_after = \"20ms\"\n";
   const TracedRun traced = trace_toml(text);
   int steps = 0;
   for (const RecordedEvent& event : traced.events)
@@ -109,7 +111,8 @@ TEST_CASE("a scheduler that comes back learns the view of a lone survivor", "[su
 }
 
 TEST_CASE("the wait of a worker that a view ends is in the record", "[survivor]") {
-  const TracedRun traced = trace_toml(toml({.architecture = all_reduce("ring"), .fault = "crash", .workers = 3}));
+  const TracedRun traced =
+      trace_toml(toml({.architecture = all_reduce("ring"), .fault = "crash", .workers = 3}));
   // Worker 0 waits for a part of a worker that is down until the scheduler has noticed that.
   double longest = 0;
   for (const RecordedEvent& event : traced.events) {
