@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/page/page.hpp"
 #include "analysis/page/parts.hpp"
 #include "analysis/page/play_parts.hpp"
 
@@ -49,6 +50,12 @@ Json value_in(const Kind& kind, const Json& summary) {
 }
 
 }  // namespace
+
+std::vector<FieldDoc> fact_docs() {
+  std::vector<FieldDoc> docs;
+  for (const Kind& kind : told_facts) docs.push_back({kind.name, "the facts of a page", kind.doc});
+  return docs;
+}
 
 Json facts_of(const std::vector<const Json*>& summaries) {
   Json facts = Json::array();

@@ -51,6 +51,22 @@ void say_times(std::string& out, const Evaluation& evaluation) {
         "training.duration for all runs makes it a plain mean.");
 }
 
+// Where fewer than half of an arm's runs reached the target in time, nobody knows how long half of them take.
+void say_medians(std::string& out, const Evaluation& evaluation) {
+  std::vector<std::string> cells;
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (one.time_to_target && !one.time_to_target->median_s) cells.push_back(cell_label(*one.cell));
+  }
+  if (cells.empty()) return;
+  constexpr std::size_t most = 4;  // names in a line
+  const std::size_t more = cells.size() > most ? cells.size() - most : 0;
+  cells.resize(cells.size() - more);
+  say(out,
+      fmt::format(
+          "The median time of {}{} lies beyond the budget: fewer than half of the runs reached the target.",
+          fmt::join(cells, "; "), more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 // Which arms reach the target decides before any time does.
 void say_who_reached(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation, [](const Aggregate& a) { return a.versus && decides_by_reached(*a.versus); }))
@@ -255,6 +271,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "
         "adds some.");
   say_times(out, evaluation);
+  say_medians(out, evaluation);
   for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);
   say_where_judged(out, study);
   say_comparisons(out, study, evaluation);

@@ -1,31 +1,20 @@
 // psim's command line: what can be asked for, and who answers.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <exception>
-#include <filesystem>
 #include <functional>
 #include <initializer_list>
-#include <stdexcept>
-#include <system_error>
 
-#include "analysis/run_record.hpp"
-#include "model/input.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/guarded.hpp"
 #include "sim/cli/interrupt.hpp"
-#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/cite.hpp"
 #include "sim/cli/study/recipe.hpp"
 #include "sim/cli/subcommand.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
 #include "sim/cli/validators.hpp"
-#include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -123,53 +112,6 @@ void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
       ->check(not_empty("it names no scenario"));
   app->add_option("-o,--out", f.out, "Where to write failing scenarios, instead of fuzz-failures/.")
       ->check(not_empty());
-}
-
-// The message for an answer that stdout does not take.
-std::string lost_answer(int error) {
-  return error == EBADF ? "stdout is closed: the answer cannot be written"
-                        : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
-}
-
-int refused(std::string_view what, std::string_view help) {
-  say("error: {}\n  = help: {}\n", what, help);
-  return bad_input;
-}
-
-int guarded(const std::function<int()>& action) {
-  try {
-    const int code = action();
-    if (std::fflush(stdout) != 0) throw std::runtime_error(lost_answer(errno));
-    return code;
-  } catch (const Interrupted& interrupt) {
-    say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
-    return 128 + interrupt.signal;
-  } catch (const Invalid& input) {
-    say_text(input.text);
-    return bad_input;
-  } catch (const Refused& refusal) {
-    return refused(refusal.what(), refusal.help);
-  } catch (const analysis::Unverifiable& nothing) {
-    return refused(nothing.what(), nothing.help);
-  } catch (const DamagedRun& damage) {
-    return refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
-  } catch (const psim::InputError& error) {
-    return refused(error.what(), error.help);
-  } catch (const analysis::Json::exception& error) {
-    return refused(fmt::format("a file of a run or a study does not have what psim writes: {}", error.what()),
-                   "it is damaged, or not from this program: make the run or the study again");
-  } catch (const std::filesystem::filesystem_error& error) {
-    const std::string what = fmt::format("{}: {}", error.path1().string(), error.code().message());
-    const std::string help = help_of(error.code(), error.path1());
-    if (!is_machines(error.code())) return refused(what, help);
-    say("error: {}\n  = help: {}\n", what, help);
-  } catch (const std::system_error& error) {
-    const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
-    say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
-  } catch (const std::exception& error) {
-    say("error: {}\n", error.what());
-  }
-  return our_fault;
 }
 
 int print(std::string_view text) {
@@ -324,7 +266,8 @@ const Subcommand subcommands[] = {
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return cite(a.directory, a.command, a.bibtex); }},
-    {"verify", groups::examine, "Check that a finished run kept the promises of its consistency model and of replication.",
+    {"verify", groups::examine,
+     "Check that a finished run kept the promises of its consistency model and of replication.",
      "  psim run server_crash --trace events\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("directory", a.directory,
@@ -333,12 +276,13 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.command.json, "Print one JSON document.");
      },
      [](const Asked& a) { return verify(a.directory, a.command.json); }},
-    {"explain", groups::learn, "Explain a consistency model, a preset, a field, a measure or an error.",
+    {"explain", groups::learn,
+     "Explain a consistency model, a preset, a field, an error, or any word that psim prints.",
      "  psim explain ssp                                   a model, filter or preset\n"
      "  psim explain cluster.workers                       a field\n"
      "  psim explain cluster                               a table and its fields\n"
      "  psim explain tasks ssp                             what each pull waits for\n"
-     "  psim explain wait                                  a measure\n",
+     "  psim explain wait                                  a word that psim prints\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("name", a.words, "For example ssp, cluster.workers, unit, tasks ssp, time to target.")
            ->expected(0, 4);
@@ -359,11 +303,25 @@ const Subcommand subcommands[] = {
      [](const Asked&) { return print(scenario_schema().dump(2) + "\n"); }},
     {"list", groups::simulate, "List the scenarios that come with psim, models and topics.", "  psim list\n",
      [](CLI::App*, Asked&) {}, [](const Asked&) { return print(list()); }},
-    {"help", groups::learn, "Explain a command: psim help run.", "  psim help run\n", [](CLI::App*, Asked&) {},
-     [](const Asked&) { return print(""); }},
+    {"help", groups::learn, "Explain a command: psim help run.", "  psim help run\n",
+     [](CLI::App*, Asked&) {}, [](const Asked&) { return print(""); }},
 };
 
 }  // namespace
+
+std::string about_subcommand(std::string_view name) {
+  const std::span<const Subcommand> all[] = {subcommands, see_subcommands(), play_subcommands(),
+                                             lab_subcommands()};
+  for (const std::span<const Subcommand> some : all) {
+    for (const Subcommand& one : some) {
+      if (one.name == name)
+        return fmt::format("psim {}, a subcommand:\n  {}\n  psim help {} has its options\n", name,
+                           one.description, name);
+    }
+  }
+  return {};
+}
+
 }  // namespace psim::cli
 
 int main(int argc, char** argv) {
@@ -376,12 +334,12 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version",
                        fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
   Asked asked;
-  int code = done;
+  const Subcommand* chosen = nullptr;  // none: only help was asked for
   const auto add = [&](const Subcommand& one) {
     CLI::App* sub = app.add_subcommand(one.name, one.description)->group(one.group);
     sub->footer(fmt::format("Examples:\n{}\n`psim --help` lists the exit codes.", one.examples));
     one.add_options(sub, asked);
-    sub->callback([&] { code = one.answer(asked); });
+    sub->callback([&] { chosen = &one; });
   };
   const std::span all(subcommands);
   std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
@@ -393,6 +351,6 @@ int main(int argc, char** argv) {
   return guarded([&] {
     if (argc == 1) return print(first_words);
     parse(app, {argv + 1, argv + argc});
-    return code;
+    return chosen == nullptr ? done : chosen->answer(asked);
   });
 }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cli/command.hpp"
@@ -50,6 +51,9 @@ struct Subcommand {
   void (*add_options)(CLI::App*, Asked&);
   int (*answer)(const Asked&);
 };
+
+// What `psim explain` says of a subcommand; empty where none is called so.
+std::string about_subcommand(std::string_view name);
 
 // Those that look at runs that are finished.
 std::span<const Subcommand> see_subcommands();

@@ -37,6 +37,26 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("pictures of psim export open where the time line does, around the first fault",
+          "[report][timeline]") {
+  const Desk desk;
+  std::ofstream(desk.path() / "crash.toml") << R"(model = {layers = [64, 10]}
+training = {batch_size = 16, steps = 400}
+cluster = {workers = 2, servers = 2}
+compute = {time = "10ms"}
+fault = [{kind = "crash", nodes = ["worker 1"], at = "2s", restart_after = "100ms"}]
+recovery = {heartbeat = "20ms", timeout = "100ms", retry = "50ms"}
+)";
+  desk.run({"run", "crash.toml", "--out", "crash"});
+  const std::string window = desk.run({"timeline", "crash"}).out;  // "crash: 1.9 s to 2.3 s of 4 s"
+  const std::string from = window.substr(7, window.find(" s to ") - 7);
+  CHECK(std::stod(from) > 1.5);
+  desk.run({"export", "crash", "--tikz", "crash.tex", "--svg", "charts"});
+  CHECK(contains(content(desk.path() / "crash.tex"), "{" + from + "}"));
+  desk.run({"export", "crash", "--tikz", "begin.tex", "--until", "50ms"});
+  CHECK(contains(content(desk.path() / "begin.tex"), "{0}"));
+}
+
 TEST_CASE("a page stands in the folder of its run, and nothing minds it", "[report]") {
   const Desk desk;
   desk.run({"run", "small.toml", "--trace", "events", "--out", "one"});

@@ -3,9 +3,9 @@
 
     reanalyse_study.py FOLDER      Exit code 0: every number agrees to 1e-9.
 
-Every number of an aggregate and of a profile is there; a key that is unknown here is a fault. Three things are taken
-from study.json: which arm is the baseline, each condition's budget (how it is chosen is for unit tests), and a run's
-largest staleness.
+Every number of an aggregate and of a profile is there; a key that is unknown here is a fault. manifest.json says which
+runs have the step times of a trace. Three things are taken from study.json: which arm is the baseline, each condition's
+budget (how it is chosen is for unit tests), and a run's largest staleness.
 """
 import csv
 import functools
@@ -61,12 +61,16 @@ def finite(x):
 def read(folder):
     """study.json, and {(arm, condition): {seed: (time, reached, budget, row)}}."""
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    manifest = folder / "manifest.json"  # studies made by hand have none
+    runs = json.loads(manifest.read_text(encoding="utf-8"))["runs"] if manifest.exists() else []
+    traced = {run["run"] for run in runs if run.get("by_trace")}
     cells = {}
     with open(folder / "runs.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             key = row["arm"], tuple(row[axis] for axis in study["condition_axes"])
             reached = row["time_s"] != ""
             budget = float(row["budget_s"] or "inf")
+            row["by_trace"] = row["run"] in traced
             time = float(row["time_s"]) if reached else budget
             cells.setdefault(key, {})[int(row["seed"])] = (time, reached, budget, row)
     return study, cells
@@ -111,10 +115,16 @@ def survival(watched, time):
     return product
 
 
+def by_trace(runs):
+    """Whether step times are those of a file, the same for every seed."""
+    return any(row["by_trace"] for _, _, _, row in runs.values())
+
+
 def alike(runs):
     """Whether seeds change no time: then they are one observation."""
     times = [t for t, _, _, _ in runs.values()]
-    return len(times) > 1 and all(r for _, r, _, _ in runs.values()) and max(times) - min(times) <= 1e-3 * max(times)
+    return len(times) > 1 and (by_trace(runs) or (
+        all(r for _, r, _, _ in runs.values()) and max(times) - min(times) <= 1e-3 * max(times)))
 
 
 def reached_of(runs, base, seeds):
@@ -142,7 +152,7 @@ def comparison_of(runs, base, tau):
     result.update(cut_arm=ways.count((True, False)), cut_baseline=ways.count((False, True)),
                   cut_both=ways.count((True, True)), p_value_holm=None)
     result["reached"] = reached_of(runs, base, seeds) if has_target(runs) else None
-    result["replicates"] = len(seeds) < 2 or not (alike(runs) and alike(base))
+    result["replicates"] = len(seeds) < 2 or not ((alike(runs) and alike(base)) or by_trace(runs) or by_trace(base))
     if not result["replicates"]:
         result.update(difference_ci95=[None, None], p_value=None, trustworthy=False)
         result["ratio_ci95"] = [0, None] if result["ratio"] else None

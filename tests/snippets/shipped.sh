@@ -28,6 +28,30 @@ recomputed crash server_crash
 recomputed plain compression --seeds 1,2
 recomputed narrow stragglers --until-ci 40%
 
+# Steps of a trace: all seeds are one observation, whatever their times.
+printf '1\n1.5\n0.5\n2\n' >steps.txt
+cat >traced.toml <<'END'
+[model]
+layers = [64, 10]
+[training]
+batch_size = 16
+learning_rate = 0.5
+epochs = 40
+evaluate_every = "1 updates"
+target = { accuracy = 0.8 }
+[cluster]
+workers = 2
+[compute]
+distribution = "trace"
+trace = "steps.txt"
+[compare]
+consistency = ["bsp", "asp"]
+seeds = [1, 2, 3, 4]
+END
+"$psim" compare traced.toml --out traced >said 2>&1 || { cat said; exit 1; }
+grep -q '"replicates": false' traced/study.json || { echo "runs of one trace are taken for replicates"; exit 1; }
+python3 "$source/tests/snippets/reanalyse_study.py" traced
+
 # Two conditions, tuned: the profiles are those of the tuned arms.
 cat >tuned.toml <<'END'
 [data]

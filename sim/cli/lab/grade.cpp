@@ -11,10 +11,12 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/columns.hpp"
 #include "analysis/page/html.hpp"
 #include "analysis/study/csv.hpp"
 #include "sim/cli/lab/commands.hpp"
 #include "sim/cli/lab/hand_in.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
@@ -230,9 +232,11 @@ std::string junit_of(const std::vector<Grade>& grades) {
 }
 
 void print_table(const std::vector<Grade>& grades, bool answers) {
+  const auto name = [](analysis::ColumnName column) { return column.name(); };
   std::size_t width = 8;
   for (const Grade& one : grades) width = std::max(width, one.student.size() + 1);
-  fmt::print("{:<{}}{:>4}{:>11}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
+  fmt::print("{:<{}}{:>4}{:>11}  {}\n", name("student"), width, name("lab"), name("points"),
+             name("what is wrong with the file"));
   for (const Grade& one : grades) {
     const std::string points = one.possible > 0 ? fmt::format("{:g}/{:g}", one.points, one.possible) : "-";
     const bool is_known = one.possible > 0;
@@ -245,16 +249,43 @@ void print_table(const std::vector<Grade>& grades, bool answers) {
                item.note, answers && !item.right.empty() ? "; right is " + item.right : "");
 }
 
+struct GradeFile {
+  const char* option;
+  const std::string& path;
+  const char* mark;
+};
+
+// Throws Invalid with all that is wrong: grading takes minutes.
+void check_before_grading(const GradeCommand& command) {
+  Refusals wrong;
+  wrong.check([&] {
+    if (!command.gradescope.empty() && command.files.size() != 1)
+      throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
+  });
+  wrong.check([&] { refuse_nothing(command.files); });
+  if (!command.course.empty()) wrong.check([&] { labs(command.course); });
+  const GradeFile files[] = {{"--csv", command.csv, csv_begins},
+                             {"--gradescope", command.gradescope, "\"score\""},
+                             {"--junit", command.junit, "<testsuites>"}};
+  std::map<fs::path, const char*> options;  // by path
+  for (const GradeFile& one : files) {
+    if (one.path.empty()) continue;
+    wrong.check([&] {
+      check_own(one.path, {one.mark}, "psim grade");
+      const auto [first, is_new] =
+          options.try_emplace(fs::weakly_canonical(fs::absolute(one.path)), one.option);
+      if (!is_new)
+        throw Refused(fmt::format("{} and {} name the same file, {}", first->second, one.option, one.path),
+                      "name two files");
+    });
+  }
+  wrong.throw_if_any();
+}
+
 }  // namespace
 
 int grade(const GradeCommand& command) {
-  if (!command.gradescope.empty() && command.files.size() != 1)
-    throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
-  refuse_nothing(command.files);
-  const char* by = "psim grade";
-  if (!command.csv.empty()) check_own(command.csv, {csv_begins}, by);
-  if (!command.gradescope.empty()) check_own(command.gradescope, {"\"score\""}, by);
-  if (!command.junit.empty()) check_own(command.junit, {"<testsuites>"}, by);
+  check_before_grading(command);
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));

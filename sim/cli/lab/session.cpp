@@ -135,11 +135,15 @@ std::string as_utf8(const std::string& text) {
   return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
-void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
-                       const fs::path& course) {
+void LabSession::check_folder(const fs::path& folder) {
   if (fs::exists(folder))
     throw Refused(fmt::format("{} is there already", folder.string()),
                   "go on there with `psim lab check`, or name another folder with --out");
+  check_can_make(folder, "--out");
+}
+
+void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
+                       const fs::path& course) {
   const Drawn drawn = draw(lab, student);
   fs::create_directories(folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {

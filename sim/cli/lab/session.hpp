@@ -23,8 +23,9 @@ std::string as_utf8(const std::string& text);
 
 class LabSession {
  public:
-  // Writes the lab's text and files, with this student's numbers, into a new folder. Throws Refused where one
-  // is.
+  // Throws Refused where something is at `folder`, or none can be made there.
+  static void check_folder(const fs::path& folder);
+  // Writes the lab's text and files, with this student's numbers, into a new folder.
   static void start(const Lab& lab, const std::string& student, const fs::path& folder,
                     const fs::path& course);
   // Throws Refused where the folder is none of a lab, or its answers.toml is no TOML.

@@ -35,7 +35,9 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
   file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev: a process for each node.");
   file("--paje", e.paje, "A trace for ViTE and pj_dump.");
   file("--csv", e.csv, "Spans, messages and marks as one table.");
-  file("--dot", e.dot, "What came of what, for Graphviz: the first clocks, or --from and --until.");
+  file("--dot", e.dot,
+       "What came of what, for Graphviz: around the first fault (without one the first clocks), or --from "
+       "and --until.");
   file("--tikz", e.tikz, "Time line and loss for LaTeX.");
   app->add_option(
          "--svg", e.svg,
@@ -51,7 +53,8 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
 }
 
 const Subcommand subcommands[] = {
-    {"why", groups::understand, "Say why a run took as long as it did: its critical path, and who waited for whom.",
+    {"why", groups::understand,
+     "Say why a run took as long as it did: its critical path, and who waited for whom.",
      "  psim why latest                                    of the last run\n"
      "  psim why latest --until target                     until the target was reached\n"
      "  psim why runs/a runs/b                             where two runs part, and what made the "
@@ -91,14 +94,16 @@ const Subcommand subcommands[] = {
      [](const Asked& a) {
        return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });
      }},
-    {"export", groups::understand, "Write a run in the formats of other programs, and runs and studies as charts.",
+    {"export", groups::understand,
+     "Write a run in the formats of other programs, and runs and studies as charts.",
      "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
      "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
      "  psim export stragglers-1a2b3c4d --svg charts       those of a study, a file for each condition\n"
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
      [](const Asked& a) { return export_one(a.exported); }},
-    {"report", groups::understand, "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
+    {"report", groups::understand,
+     "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "
      "line\n"
@@ -121,7 +126,8 @@ const Subcommand subcommands[] = {
        return a.sliders ? sliders(a.directory, a.command.out)
                         : report(a.directory, a.command.out, a.command.json);
      }},
-    {"what-if", groups::understand, "Say what a run would have been with something changed: predicted, and run again.",
+    {"what-if", groups::understand,
+     "Say what a run would have been with something changed: predicted, and run again.",
      "  psim what-if latest                                what would help most\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two\n"
      "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -42,7 +44,16 @@ bool is_psims_manifest(const fs::path& path) {
 
 }  // namespace
 
-void check_is_file(const fs::path& path) {
+namespace {
+
+// What the machine says to an attempt to write `path`.
+[[noreturn]] void throw_not_written(const fs::path& path, const std::error_code& error) {
+  if (is_machines(error)) throw fs::filesystem_error("write", path, error);
+  throw Refused(fmt::format("{} cannot be written: {}", path.string(), error.message()),
+                help_of(error, path));
+}
+
+void check_what_is_there(const fs::path& path) {
   if (mutant("devices-are-files")) return;
   std::error_code none;
   const fs::file_status status = fs::status(path, none);
@@ -54,6 +65,35 @@ void check_is_file(const fs::path& path) {
     throw Refused(
         fmt::format("{} is a link, to {}, where nothing is", path.string(), fs::read_symlink(path).string()),
         "name the file itself, or remove the link");
+}
+
+}  // namespace
+
+void check_is_file(const fs::path& path) {
+  check_what_is_there(path);
+  const FreshFile trial(path);
+  const int file = open(trial.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) throw_not_written(path, std::error_code(errno, std::generic_category()));
+  close(file);
+}
+
+void check_can_make(const fs::path& out, std::string_view option) {
+  std::error_code error, ignored;
+  const fs::path folder = fs::absolute(out).lexically_normal();
+  fs::path there = folder;
+  while (!fs::exists(there, ignored) && there != there.root_path()) there = there.parent_path();
+  if (!fs::is_directory(there, ignored))
+    throw Refused(fmt::format("{} {}: {} is no folder", option, out.string(), there.string()),
+                  "name another folder");
+  const fs::path trial = folder / fmt::format("psim-trial-{}", getpid());
+  fs::create_directories(trial, error);
+  for (fs::path made = trial; made != there && made.has_relative_path(); made = made.parent_path())
+    fs::remove(made, ignored);
+  if (error && is_machines(error)) throw fs::filesystem_error("make", folder, error);
+  if (error)
+    throw Refused(fmt::format("{} {}: in {} no folder can be made: {}", option, out.string(), there.string(),
+                              error.message()),
+                  "name a folder that you may write to");
 }
 
 fs::path owner_of(const fs::path& path) {
@@ -142,15 +182,13 @@ void FreshFile::move_into_place() {
 }
 
 void put_file(const fs::path& path, const std::string& text) {
-  check_is_file(path);
+  check_what_is_there(path);
   try {
     FreshFile fresh(path);
     write_file(fresh.path(), text);
     fresh.move_into_place();
   } catch (const fs::filesystem_error& error) {
-    if (is_machines(error.code())) throw fs::filesystem_error("write", path, error.code());
-    throw Refused(fmt::format("{} cannot be written: {}", path.string(), error.code().message()),
-                  help_of(error.code(), path));
+    throw_not_written(path, error.code());
   }
 }
 

@@ -10,9 +10,14 @@
 
 namespace psim::cli {
 
-// Throws Refused where something is that is no file (a folder, a device, a pipe), or a link to nothing. It is
-// not opened: that of a pipe may never come to an end.
+// Throws Refused where something is that is no file (a folder, a device, a pipe), or a link to nothing, which
+// is not opened: that of a pipe may never come to an end; and where no file can be written: that is tried
+// beside it. Throws std::filesystem::filesystem_error where the machine is to blame.
 void check_is_file(const fs::path& path);
+
+// Throws Refused where nothing can be written to `folder`, which is there or is made when there is something
+// to write: tried by making a folder in it, which is removed again. `option`: that names it.
+void check_can_make(const fs::path& folder, std::string_view option);
 
 // The run or study whose folder `path` is in, at whatever depth; empty where there is none.
 fs::path owner_of(const fs::path& path);

@@ -17,6 +17,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/process.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/talk.hpp"
@@ -128,14 +129,31 @@ Change set_change(const std::vector<std::string>& sets) {
 
 std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analysis::RunRecord& record) {
   std::vector<Change> changes;
+  Refusals wrong;
   for (const std::string& text : command.changes) {
-    for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+    wrong.check([&] {
+      for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+    });
   }
-  if (!command.sets.empty()) changes.push_back(set_change(command.sets));
+  if (!command.sets.empty()) wrong.check([&] { changes.push_back(set_change(command.sets)); });
+  wrong.throw_if_any();
   return changes;
 }
 
-// Throws Unverifiable for what is asked for by name and can neither be predicted nor run.
+// Throws Invalid where the run's scenario does not load with these settings.
+void check_loads(const fs::path& run, const std::vector<std::string>& sets) {
+  Diagnostics diagnostics;
+  Command command;
+  command.scenario = (run / "scenario.toml").string();
+  command.sets = sets;
+  for (const std::string& dir : data_dirs_of(open_run(run))) {
+    if (fs::is_directory(dir)) command.data_dirs.push_back(dir);
+  }
+  const LoadRequest request = load_request(command, diagnostics);
+  if (!load_scenario(request, diagnostics) || !diagnostics.empty()) throw Invalid{diagnostics.render()};
+}
+
+// Throws Invalid for what is asked for by name and can neither be predicted nor run, with all of it.
 std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
                                    const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
                                    const fs::path& run) {
@@ -144,19 +162,22 @@ std::vector<Question> questions_of(const WhatIfCommand& command, const analysis:
   if (!is_named)
     changes = analysis::usual_changes(record, graph, busiest_of(graph, record, predictor.original().end));
   std::vector<Question> questions;
+  Refusals wrong;
   for (Change& change : changes) {
     Question question{.outcome = {}, .prediction = predictor.of(change)};
     if (question.prediction) question.outcome.predicted = question.prediction->end;
     try {
       question.outcome.sets = analysis::sets_of(change, run, record.facts);
     } catch (const analysis::Unverifiable& impossible) {
-      if (!question.prediction && is_named) throw;
+      if (!question.prediction && is_named) wrong.check([&] { throw impossible; });
       if (!question.prediction) continue;
       question.outcome.no_rerun = fmt::format("{}; {}", impossible.what(), impossible.help);
     }
+    if (!change.sets.empty() && !command.predict_only) wrong.check([&] { check_loads(run, change.sets); });
     question.outcome.change = std::move(change);
     questions.push_back(std::move(question));
   }
+  wrong.throw_if_any();
   return questions;
 }
 

@@ -112,6 +112,10 @@ bool is_manifest(const Json& m) {
 
 }  // namespace
 
+void check_baseline(const Plan& plan, const std::string& baseline) {
+  baseline_of(plan.arms, plan.arm_axis, baseline);
+}
+
 Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline) {
   Json runs = Json::array(), dirs = Json::array();
   for (const PlannedRun& run : plan.runs) {
@@ -197,13 +201,25 @@ StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
     throw DamagedRun(fmt::format("{} is not the manifest of a study", (dir / manifest_name).string()));
 }
 
-void set_baseline(StudyFolder& folder, const std::string& baseline) {
+namespace {
+
+std::vector<std::string> arms_of(const StudyFolder& folder) {
   std::vector<std::string> arms;
   for (const Json& run : folder.manifest["runs"]) {
     const std::string arm = run["arm"];
     if (std::ranges::find(arms, arm) == arms.end()) arms.push_back(arm);
   }
-  folder.manifest["baseline"] = baseline_of(arms, folder.manifest["arm_axis"], baseline);
+  return arms;
+}
+
+}  // namespace
+
+void check_baseline(const StudyFolder& folder, const std::string& baseline) {
+  baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
+}
+
+void set_baseline(StudyFolder& folder, const std::string& baseline) {
+  folder.manifest["baseline"] = baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
   if (can_be_written(folder.dir)) replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/columns.hpp"
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
@@ -61,9 +62,9 @@ struct ShelfAction {
 // Throws Refused when the words are no such request.
 int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfAction& action);
 
-// Columns of a list: a heading and what a row has there.
+// Columns of a list: a name and what a row has there.
 struct ListColumn {
-  const char* heading;
+  analysis::ColumnName name;
   bool is_text;
   std::string (*cell)(const Json& row);
 };

@@ -76,7 +76,7 @@ constexpr ListColumn study_columns[] = {
     {"runs", false, [](const Json& row) { return count_at(row, "done") + "/" + count_at(row, "runs"); }},
     {"state", true, [](const Json& row) { return row["state"].get<std::string>(); }},
     {"psim", true, [](const Json& row) { return row.value("psim", "-"); }},
-    {"begun (UTC)", true, [](const Json& row) { return row["written"].get<std::string>(); }},
+    {"begun", true, [](const Json& row) { return row["written"].get<std::string>(); }},
     {"size", false, [](const Json& row) { return size_text(row["bytes"].get<double>()); }},
 };
 

@@ -289,13 +289,14 @@ TEST_CASE("remarks explain the marks that are there, and no others", "[study]") 
   const Study one = study({}, {cell("a", {}, lasting({1})), cell("b", {}, lasting({2}))});
   const std::string single = remarks(one, evaluate(one));
   CHECK_THAT(single, Catch::Contains("A single seed says nothing"));
-  for (const char* mark : {"`~`", "`?`", "`>=`", "(k/n)", "Kaplan"})
+  for (const char* mark : {"`~`", "`?`", "`>=`", "(k/n)", "Kaplan", "median"})
     CHECK(single.find(mark) == std::string::npos);
   const Study few =
       study({}, {cell("a", {}, {reached(1), missed(2), missed(3)}), cell("b", {}, reaching({0.1, 0.2, 0.15})),
                  cell("c", {}, reaching({0.5, 1.5}))});
   const std::string text = remarks(few, evaluate(few));
   for (const char* mark : {"`>=`", "Kaplan-Meier", "95 % interval"}) CHECK_THAT(text, Catch::Contains(mark));
+  CHECK_THAT(text, Catch::Contains("The median time of a lies beyond the budget"));
   const Study clear =
       study({}, {cell("a", {}, lasting({1, 1.1, 1.2})), cell("b", {}, lasting({10, 11.1, 12.5}))});
   CHECK_THAT(remarks(clear, evaluate(clear)), Catch::Contains("`~`: with fewer than 5 seeds"));
