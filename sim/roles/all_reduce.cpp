@@ -99,6 +99,9 @@ void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
     if (waits || view->workers[w]) members.push_back(w);
   }
+  if (!mutant("groups-forget-the-order"))
+    std::ranges::sort(members, {},
+                      [&spec = job_.plan.scenario.architecture](std::uint32_t w) { return spec.rank_of(w); });
   const auto me = std::ranges::find(members, index_);
   if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
     mailbox_.await_group();

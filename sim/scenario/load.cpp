@@ -19,6 +19,7 @@
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/presets.hpp"
+#include "sim/scenario/spec/ranks.hpp"
 #include "sim/scenario/text/document.hpp"
 
 namespace psim {
@@ -309,6 +310,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   // Overrides may take away what the axes are about.
   if (request.overrides.empty() && request.point.empty()) read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
+  if (scenario.architecture.kind == Architecture::all_reduce) give_ranks(scenario);
   return loaded;
 }
 

@@ -36,6 +36,15 @@ std::vector<Choice> choices<AllReduceAlgorithm>() {
 }
 
 template <>
+std::vector<Choice> choices<RankOrder>() {
+  return {
+      {"topology",
+       "a ring over neighbours: the next rank is the worker whose way shares fewest links with the others' "
+       "ways; by index where one switch connects all, with a platform file, and with more than 2048 workers"},
+      {"index", "worker 0 has rank 0, worker 1 rank 1, and so on"}};
+}
+
+template <>
 std::vector<Choice> choices<PipelineSchedule>() {
   return {
       {"gpipe", "all micro-batches forward, then all backward (Huang et al. 2019)"},
@@ -49,7 +58,9 @@ std::vector<Choice> choices<AggregateAt>() {
       {"rack",
        "a node of each rack, with a link like the others', sums the pushes of its workers, sends the server "
        "one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
-      {"switch", "each rack's switch does so at the rate of its links (SwitchML: Sapio et al., NSDI 2021)"}};
+      {"switch",
+       "each rack's switch does so at the rate of its links, packet by packet (SwitchML: Sapio et al., NSDI "
+       "2021)"}};
 }
 
 template <>
