@@ -23,7 +23,7 @@ std::string_view told_of(std::string_view value, std::string_view meaning) {
 }
 
 template <class Member>
-std::vector<std::string_view> values_of(const Field<Member>& field) {
+std::vector<std::string_view> words_of_values(const Field<Member>& field) {
   using Value = typename decltype(kind_of_member(field.member))::Value;
   if constexpr (Named<Value>) return all_names(Value{});
   else return {};
@@ -37,7 +37,7 @@ std::string explain_event(std::string_view name) {
     std::vector<std::string_view> columns;
     for_each_field<T>([&](const auto& field) {
       columns.push_back(field.name);
-      for (const std::string_view value : values_of(field)) {
+      for (const std::string_view value : words_of_values(field)) {
         if (const std::string_view told = told_of(value, field.meaning); value == name && !told.empty())
           out += fmt::format("{}, a value of `{}` in run.db, {}:\n  {}\n", name, field.name, T::table, told);
       }
@@ -67,7 +67,7 @@ std::vector<std::string> event_words() {
     words.emplace_back(T::table);
     for_each_field<T>([&](const auto& field) {
       words.emplace_back(field.name);
-      for (const std::string_view value : values_of(field)) {
+      for (const std::string_view value : words_of_values(field)) {
         if (!told_of(value, field.meaning).empty()) words.emplace_back(value);
       }
     });
