@@ -24,8 +24,8 @@ class OwnRule {
                  {"pushes", "members", "version", "min_clock", "workers", "k", "staleness"}) {
     const Formula start(facts.start_rule, {"clock", "min_clock", "version", "computed_on", "pushed",
                                            "applied", "workers", "k", "staleness"});
-    waits_for_update_ = start.uses("version") || start.uses("computed_on") || start.uses("pushed") ||
-                        start.uses("applied");
+    waits_for_update_ =
+        start.uses("version") || start.uses("computed_on") || start.uses("pushed") || start.uses("applied");
     waits_for_own_ = waits_for_update_ && !start.uses("version") && !start.uses("computed_on");
   }
 

@@ -154,7 +154,8 @@ std::vector<std::string> texts_of_word(std::string_view name) {
   texts.push_back(explain_event(name));
   texts.push_back(explain_unit(name));
   std::erase(texts, "");
-  if (texts.empty()) texts.push_back(explain_event_column(name));
+  // A name with an underscore is one of files.
+  if (texts.empty() || name.find('_') != std::string_view::npos) texts.push_back(explain_event_column(name));
   texts.push_back(about_subcommand(name));
   std::erase(texts, "");
   return texts;

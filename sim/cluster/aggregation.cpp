@@ -65,6 +65,7 @@ void AggregatingCarrier::at(double date, const std::function<void()>& action) {
   else action();
 }
 
+// Another node may send while a flow starts: whoever starts one has changed all state before.
 void AggregatingCarrier::start_near(Number number, const Cargo& part) {
   const Sum& sum = sums_.at(number);
   const Cargo leg{.slot = near_leg(part.slot),
@@ -101,11 +102,14 @@ void AggregatingCarrier::push(const Cargo& cargo) {
   sum.parts.push_back(cargo);
   sum.bytes = std::max(sum.bytes, cargo.bytes);
   sum.begun = std::max(sum.begun, Agenda::now() + near_latency(sum, cargo));
+  const bool is_last = has_all(sum);
+  if (is_last) {
+    pushes_.erase(found);
+    std::ranges::sort(sum.parts, {}, &Cargo::from);  // in worker order
+  }
+  const double begun = sum.begun;
   start_near(number, cargo);
-  if (!has_all(sum)) return;
-  pushes_.erase(found);
-  std::ranges::sort(sum.parts, {}, &Cargo::from);  // in worker order
-  if (streams_) agenda_.at(sum.begun, [this, number] { go_on(number); });
+  if (is_last && streams_) agenda_.at(begun, [this, number] { go_on(number); });
 }
 
 // One that leaves at the same date as another joins it.
@@ -124,21 +128,20 @@ void AggregatingCarrier::answer(const Cargo& cargo) {
     }
   }
   const Number number = next_++;
+  const NodeId aggregator = node_count(scenario_.cluster) + rack;
   answers_[key] = number;
-  const Sum& sum = sums_
-                       .emplace(number, Sum{.key = key,
-                                            .server = cargo.from,
-                                            .aggregator = node_count(scenario_.cluster) + rack,
-                                            .is_push = false,
-                                            .parts = {cargo},
-                                            .bytes = cargo.bytes,
-                                            .begun = Agenda::now()})
-                       .first->second;
+  sums_.emplace(number, Sum{.key = key,
+                            .server = cargo.from,
+                            .aggregator = aggregator,
+                            .is_push = false,
+                            .parts = {cargo},
+                            .bytes = cargo.bytes,
+                            .begun = Agenda::now()});
   traffic_.copied += 1;
   traffic_.copied_bytes += cargo.bytes;
+  const double here = Agenda::now() + legs_->latency(cargo.from, aggregator);
   start_common(number);
-  if (streams_)
-    agenda_.at(sum.begun + legs_->latency(sum.server, sum.aggregator), [this, number] { go_on(number); });
+  if (streams_) agenda_.at(here, [this, number] { go_on(number); });
 }
 
 void AggregatingCarrier::go_on(Number number) {
@@ -149,7 +152,7 @@ void AggregatingCarrier::go_on(Number number) {
     traffic_.sum_bytes += sum.bytes;
     start_common(number);
   } else {
-    for (const Cargo& part : sum.parts) start_near(number, part);
+    for (const Cargo& part : std::vector<Cargo>(sum.parts)) start_near(number, part);
   }
 }
 

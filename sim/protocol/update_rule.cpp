@@ -130,9 +130,8 @@ bool UpdateRule::is_complete(const WorkerClocks& workers, std::int64_t version) 
   // Who is gone may come back, and the expression has to wait for it. After the last step of those that are
   // left nobody waits.
   if (rule.custom && may_push > 0)
-    may_push += std::ranges::count_if(workers, [](const WorkerClocks::Worker& worker) {
-      return worker.gone && !worker.finished;
-    });
+    may_push += std::ranges::count_if(
+        workers, [](const WorkerClocks::Worker& worker) { return worker.gone && !worker.finished; });
   if (rule.gate == Gate::own) {
     may_push -= std::ranges::count_if(
         pending(), [&](const Push& push) { return !workers[index_of(push.worker)].finished; });

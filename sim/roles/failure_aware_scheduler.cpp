@@ -219,7 +219,7 @@ void FailureAwareScheduler::on(const Message& message) {
   const auto life = static_cast<std::uint32_t>(news->life);
   if (message.is<Join>()) {
     if (news->life < here_[node].life) return;  // overtaken
-    if (news->life > here_[node].life) {  // else it says again what it said
+    if (news->life > here_[node].life) {        // else it says again what it said
       here_[node] = {.joined = true, .life = news->life};
       for (WorkSharing& sharing : sharing_) sharing.is_new(node);
       unwanted_.erase(node);

@@ -152,10 +152,10 @@ std::vector<std::string> JobNodes::who_waits() const {
           Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
           server->version(), server->pending().size(), server->state().workers.slowest(),
           is_held_back ? "; " + custom->why_not(start) : "",
-          lacks_pushes ? fmt::format("; `{}` is false, with {} that take part",
-                                     job_.plan.scenario.consistency.custom.update,
-                                     counted(update.members, "worker"))
-                       : ""));
+          lacks_pushes
+              ? fmt::format("; `{}` is false, with {} that take part",
+                            job_.plan.scenario.consistency.custom.update, counted(update.members, "worker"))
+              : ""));
     }
   }
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {

@@ -31,7 +31,8 @@ Counts counts(const Json& pairs) {
 
 }  // namespace
 
-TEST_CASE("bsp waits for the slowest, or until its window or its deadline is over", "[oracle][closing][slow]") {
+TEST_CASE("bsp waits for the slowest, or until its window or its deadline is over",
+          "[oracle][closing][slow]") {
   for (const int servers : {1, 3}) {
     for (const auto& [fields, period] : {std::pair{"", 4.0},
                                          {"window = \"500ms\"", 1.5},

@@ -103,7 +103,8 @@ TEST_CASE("quantised along a tree, and by halving-doubling", "[oracle][rings]") 
   }
 }
 
-TEST_CASE("what selects is gathered: (N - 1) (alpha + k (4 + 4) / B) around a ring", "[oracle][rings][slow]") {
+TEST_CASE("what selects is gathered: (N - 1) (alpha + k (4 + 4) / B) around a ring",
+          "[oracle][rings][slow]") {
   const double gradient = 0.01 * values * 8;
   for (const std::string kind : {"top-k", "random-k"}) {
     const std::string one_percent = filter(fmt::format("kind = \"{}\"\nfraction = 0.01", kind));

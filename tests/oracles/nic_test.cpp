@@ -95,7 +95,8 @@ TEST_CASE("nic: a TCP window caps a message at window / round trip", "[oracle][n
         near(compute + 2 * (13.01 * 0.1 + 1e6 / (0.97 * 4194304 / 0.2))));
 }
 
-TEST_CASE("nic: on every topology a lone step takes as long as that of SimGrid's flows", "[oracle][nic][slow]") {
+TEST_CASE("nic: on every topology a lone step takes as long as that of SimGrid's flows",
+          "[oracle][nic][slow]") {
   for (const char* topology :
        {"topology = \"star\"", "topology = \"two-tier\"\nracks = 2\noversubscription = 0.4",
         "topology = \"two-tier\"\nracks = 2\noversubscription = 8.0", "topology = \"fat-tree\"\nports = 4",
@@ -144,7 +145,8 @@ TEST_CASE("nic: a server's bytes bound a bsp step from below, segments from abov
   }
 }
 
-TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections differ", "[oracle][nic][slow]") {
+TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections differ",
+          "[oracle][nic][slow]") {
   for (const auto& [w, s] : std::vector<std::pair<int, int>>{{16, 4}, {40, 2}}) {
     for (const std::string consistency : {"bsp", "asp"}) {
       INFO(consistency << ", W = " << w << ", S = " << s);
@@ -162,7 +164,8 @@ TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections 
   }
 }
 
-TEST_CASE("nic: a link that is degraded for a time costs what it costs SimGrid's flows", "[oracle][nic][slow]") {
+TEST_CASE("nic: a link that is degraded for a time costs what it costs SimGrid's flows",
+          "[oracle][nic][slow]") {
   const auto degraded = [](const std::string& node, int from, int lasts, double factor) {
     return fmt::format(
         "[[fault]]\nkind = \"degrade\"\nnodes = [\"{}\"]\nat = \"{}ms\"\nlasts = \"{}ms\"\nfactor = {}", node,

@@ -211,16 +211,17 @@ TEST_CASE("a profile of availability may go on after the end of the run", "[orac
   CHECK(run("0 1\n1 0\n2 1\n")["workers"][1]["absent_share"] == 0);  // at the end itself
 }
 
-TEST_CASE("what was found of a worker's last life tells nothing about the next one", "[oracle][nodes][failures]") {
+TEST_CASE("what was found of a worker's last life tells nothing about the next one",
+          "[oracle][nodes][failures]") {
   const auto run = [](const std::string& straggler, const std::string& crash) {
-    return run_toml(toml({.training = "duration = \"6s\"",
-                          .consistency = "asp",
-                          .cluster = "workers = 3\nservers = 1",
-                          .more = "[recovery]\nheartbeat = \"20ms\"\ntimeout = \"100ms\"\nretry = "
-                                  "\"50ms\"\n[recovery.slow]\nfactor = 2\nwindow = 10\n"
-                                  "[[straggler]]\nworkers = [1]\n" +
-                                  straggler + "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\n" +
-                                  crash}));
+    return run_toml(
+        toml({.training = "duration = \"6s\"",
+              .consistency = "asp",
+              .cluster = "workers = 3\nservers = 1",
+              .more = "[recovery]\nheartbeat = \"20ms\"\ntimeout = \"100ms\"\nretry = "
+                      "\"50ms\"\n[recovery.slow]\nfactor = 2\nwindow = 10\n"
+                      "[[straggler]]\nworkers = [1]\n" +
+                      straggler + "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\n" + crash}));
   };
   // Four slow steps of 0.8 s in one life, and as fast as the others in the next one.
   const Json once = run("slowdown = 8\nuntil = \"3s\"\n", "at = \"3300ms\"\nrestart_after = \"200ms\"\n");

@@ -61,7 +61,8 @@ TEST_CASE("figure 11 of OSDI 2014: each filter saves bytes, where the paper says
   CHECK(packed["final"] == plain["final"]);
 }
 
-TEST_CASE("figures 10 and 12 of OSDI 2014: bounded delay waits less, and needs more clocks", "[osdi14][slow]") {
+TEST_CASE("figures 10 and 12 of OSDI 2014: bounded delay waits less, and needs more clocks",
+          "[osdi14][slow]") {
   const Bounded none = with_delay(0);
   CHECK(none.wait > none.compute);
   Bounded last = none;

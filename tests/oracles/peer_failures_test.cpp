@@ -206,7 +206,8 @@ TEST_CASE("peers: stages go back to the newest version that all of them have sto
 
 // The last stage is through with a step first, and stores its weights; the other may crash before it does.
 // And a slow disk takes 41 ms for the first stage's 4 kB, 6 ms for the other's.
-TEST_CASE("peers: stages go back together, whatever each of them has stored", "[oracle][failure][rings][slow]") {
+TEST_CASE("peers: stages go back together, whatever each of them has stored",
+          "[oracle][failure][rings][slow]") {
   for (const std::string disk : {"", "bandwidth = \"100kBps\"\n"}) {
     const Case base{.architecture = "kind = \"model-parallel\"",
                     .lost = "restart",

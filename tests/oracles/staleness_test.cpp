@@ -82,7 +82,8 @@ TEST_CASE("staleness identity of finite runs: asp ages P - 1 gradients an update
   check_identity({.consistency = R"(model = "asp")", .workers = 5, .duration = 300, .servers = 3}, 4);
 }
 
-TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients an update", "[oracle][slow]") {
+TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients an update",
+          "[oracle][slow]") {
   for (const int k : {1, 3, 8}) {
     check_identity({.consistency = model("k-batch-async", k), .workers = 8, .duration = 700}, 7);
     check_identity({.consistency = model("k-batch-async", k),

@@ -57,7 +57,7 @@ simgrid_model = "cm02"
 
 }  // namespace
 
-TEST_CASE("a stream pays its latency once, however many messages it has", "[oracle][stream]") {
+TEST_CASE("a stream pays its latency once, however many messages it has", "[oracle][stream][slow]") {
   for (const char* model : {"fluid", "nic"}) {
     for (const char* order : {"fifo", "priority"}) {
       for (const int slice : {0, 100'000, 10'000, 1'000}) {

@@ -145,7 +145,7 @@ const std::vector<Bound> learning{
 
 }  // namespace
 
-TEST_CASE("both sides of every bound between two fields", "[bounds]") {
+TEST_CASE("both sides of every bound between two fields", "[bounds][slow]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "base.toml") << base;
   const auto checked = [&](const Bound& bound, const std::string& last) {

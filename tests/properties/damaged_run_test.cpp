@@ -118,7 +118,8 @@ TEST_CASE("replay and verify name the file that is damaged", "[verify][slow]") {
   CHECK(outcome.err.find("is not a run: it needs run.db, scenario.toml") != std::string::npos);
 }
 
-TEST_CASE("what looks at a run refuses a summary that is not its own, and says which file has changed") {
+TEST_CASE("what looks at a run refuses a summary that is not its own, and says which file has changed",
+          "[slow]") {
   const Damaged damaged;
   const std::vector<std::vector<std::string>> commands{
       {"why", "copy"},      {"what-if", "copy", "--predict-only", "bandwidth=2x"},

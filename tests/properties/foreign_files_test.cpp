@@ -109,7 +109,7 @@ TEST_CASE("psim lab check removes nothing that is not its own, and follows no li
   }
 }
 
-TEST_CASE("a name in somebody else's manifest is no path", "[foreign]") {
+TEST_CASE("a name in somebody else's manifest is no path", "[foreign][slow]") {
   const Forged forged;
   const Place& place = forged.place;
   const std::string victim = content(place.at("scenario.toml"));
@@ -203,7 +203,7 @@ TEST_CASE("what a killed psim leaves is gone after the next one", "[foreign]") {
          "name of a run that is not complete");
 }
 
-TEST_CASE("a file that is nested without end is refused wherever psim reads it", "[foreign]") {
+TEST_CASE("a file that is nested without end is refused wherever psim reads it", "[foreign][slow]") {
   const Forged forged;
   const Place& place = forged.place;
   REQUIRE(place.psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}).code == 0);
@@ -261,7 +261,7 @@ TEST_CASE("a run.db whose tables are endless, or are none, is refused", "[foreig
   forged("DROP TABLE meta; CREATE VIRTUAL TABLE meta USING fts5(key, value)", all);
 }
 
-TEST_CASE("a forged study gives a diagnosis", "[foreign]") {
+TEST_CASE("a forged study gives a diagnosis", "[foreign][slow]") {
   const Forged forged;
   const Place& place = forged.place;
   const std::vector<Json> wrong{nullptr, 7, "text", Json::array(), Json::object(), true, -1, 1e300};
@@ -294,7 +294,7 @@ TEST_CASE("a forged study gives a diagnosis", "[foreign]") {
 }
 
 TEST_CASE("a pipe or a device in the place of a file is refused, and psim does not wait for it",
-          "[foreign]") {
+          "[foreign][slow]") {
   const Forged forged;
   const Place& place = forged.place;
   REQUIRE(place.psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}).code == 0);
@@ -339,7 +339,7 @@ TEST_CASE("a pipe or a device in the place of a file is refused, and psim does n
   }
 }
 
-TEST_CASE("psim lab hand-in writes what psim grade takes, and replaces nothing else", "[foreign]") {
+TEST_CASE("psim lab hand-in writes what psim grade takes, and replaces nothing else", "[foreign][slow]") {
   const Student student(6, "large");
   put(student.folder() / "design.toml", "# " + std::string(1'500'000, 'a') + "\n");
   refuse(psim::test::psim({"lab", "hand-in", "--out", "in.json"}, student.folder()));
@@ -372,7 +372,7 @@ TEST_CASE("names of hand-ins make neither XML nor a spreadsheet ill", "[foreign]
   CHECK_FALSE(contains(csv, ",=cmd|"));
 }
 
-TEST_CASE("replay makes the trials of tuning again", "[foreign]") {
+TEST_CASE("replay makes the trials of tuning again", "[foreign][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);

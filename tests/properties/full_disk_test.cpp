@@ -23,7 +23,7 @@ void refuse(const Outcome& outcome, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("data files have a bound, and psim says so at once", "[foreign]") {
+TEST_CASE("data files have a bound, and psim says so at once", "[foreign][slow]") {
   const Place place;
   place.write(scenario);
   std::ofstream(place.at("trace.csv")) << "1";

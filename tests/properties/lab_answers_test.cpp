@@ -94,7 +94,7 @@ TEST_CASE("labs: wrong answers are counted, and shown", "[lab][slow]") {
   CHECK(grade["items"][4]["points"] == 1);
 }
 
-TEST_CASE("labs: a design is judged seed by seed, within bounds", "[lab]") {
+TEST_CASE("labs: a design is judged seed by seed, within bounds", "[lab][slow]") {
   Student student(6, "a1");
   write(student.folder() / "design.toml", "[cluster]\nservers = 2\n");
   CHECK(student.check().out.find("design.toml             first predict what_helps_most") !=

@@ -12,7 +12,7 @@
 using namespace psim::test;
 namespace fs = std::filesystem;
 
-TEST_CASE("labs: each is solved from its text", "[lab]") {
+TEST_CASE("labs: each is solved from its text", "[lab][slow]") {
   for (int lab = 1; lab <= 6; ++lab) {
     for (const std::string id : {"a1234567", "b.c@uni"}) {
       INFO("lab " << lab << " of " << id);
@@ -29,7 +29,7 @@ TEST_CASE("labs: each is solved from its text", "[lab]") {
   }
 }
 
-TEST_CASE("labs: the arithmetic of lab 2's text is right for every student", "[lab]") {
+TEST_CASE("labs: the arithmetic of lab 2's text is right for every student", "[lab][slow]") {
   // Nothing here depends on when psim evaluates: s1's runs see the target after 63 and after 79 updates.
   for (int i = 1; i <= 16; ++i) {
     Student student(2, fmt::format("s{}", i));
@@ -43,7 +43,7 @@ TEST_CASE("labs: the arithmetic of lab 2's text is right for every student", "[l
   }
 }
 
-TEST_CASE("labs: no answer is right for all students", "[lab]") {
+TEST_CASE("labs: no answer is right for all students", "[lab][slow]") {
   for (int lab = 1; lab <= 6; ++lab) {
     const Outcome tried = psim::test::psim({"lab", "try", std::to_string(lab)});
     INFO(tried.out << tried.err);
@@ -52,7 +52,7 @@ TEST_CASE("labs: no answer is right for all students", "[lab]") {
   }
 }
 
-TEST_CASE("labs: predictions come first, and stay", "[lab]") {
+TEST_CASE("labs: predictions come first, and stay", "[lab][slow]") {
   Student student(2, "a1");
   student.answer("bsp_seconds", "2.5");
   const Outcome early = student.check();
@@ -132,7 +132,7 @@ TEST_CASE("labs: what nobody answered earns nothing, a prediction that was never
   }
 }
 
-TEST_CASE("labs: wrong answers get one hint after the other", "[lab]") {
+TEST_CASE("labs: wrong answers get one hint after the other", "[lab][slow]") {
   Student student(1, "a1");
   student.answer("weights", "12");  // neurons that are no inputs, and not weights
   student.answer("push_bytes", "152");
@@ -153,7 +153,7 @@ TEST_CASE("labs: wrong answers get one hint after the other", "[lab]") {
   CHECK(student.check().code == 1);
 }
 
-TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab]") {
+TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab][slow]") {
   Student one(4, "one"), two(4, "two");
   solve(4, one);
   solve(4, two);
@@ -185,7 +185,7 @@ TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab]") {
   CHECK(unanswered.out.find("its answers") == std::string::npos);
 }
 
-TEST_CASE("labs: grades in every form", "[lab]") {
+TEST_CASE("labs: grades in every form", "[lab][slow]") {
   Student student(1, "a1");
   solve(1, student);
   student.check();
@@ -208,7 +208,7 @@ TEST_CASE("labs: grades in every form", "[lab]") {
   CHECK(psim::test::psim({"grade", again, "--pass", "80"}).code == 0);
 }
 
-TEST_CASE("labs: no form of a grade that students see has a right answer", "[lab]") {
+TEST_CASE("labs: no form of a grade that students see has a right answer", "[lab][slow]") {
   Student student(4, "a1");
   for (const char* question :
        {"step_seconds", "four_servers", "bytes_of_a_step", "ring_bytes", "half_the_bytes"})

@@ -98,7 +98,7 @@ std::vector<std::int64_t> updates_of(const Json& summary) {
 
 }  // namespace
 
-TEST_CASE("the final loss belongs to the final weights, whenever the run was looked at", "[looks]") {
+TEST_CASE("the final loss belongs to the final weights, whenever the run was looked at", "[looks][slow]") {
   for (const Case& c : falls()) {
     INFO(c.architecture << " " << c.consistency << c.tables);
     const Json often = run(c, {"training.evaluate_every=1 update"});

@@ -54,7 +54,7 @@ void write_own_lab(const fs::path& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("labs: of one's own, where two choices are equally right", "[lab]") {
+TEST_CASE("labs: of one's own, where two choices are equally right", "[lab][slow]") {
   const TemporaryFolder folder;
   write_own_lab(folder.path(), own_lab);
   const auto run = [&](const std::vector<std::string>& words) {
@@ -106,7 +106,8 @@ TEST_CASE("labs: what a lab.toml names and does not have is said at once", "[lab
   CHECK(said().find("`unit` has the wrong type") != std::string::npos);
 }
 
-TEST_CASE("labs: an answer that is no number is the author's mistake, and costs nobody anything", "[lab]") {
+TEST_CASE("labs: an answer that is no number is the author's mistake, and costs nobody anything",
+          "[lab][slow]") {
   const TemporaryFolder folder;
   const auto run = [&](const std::vector<std::string>& words) {
     return psim::test::psim(words, folder.path());
@@ -132,7 +133,7 @@ TEST_CASE("labs: an answer that is no number is the author's mistake, and costs 
   CHECK(grade["findings"][0].get<std::string>().find("has no right answer") != std::string::npos);
 }
 
-TEST_CASE("labs: a run that is stuck has no end", "[lab]") {
+TEST_CASE("labs: a run that is stuck has no end", "[lab][slow]") {
   const TemporaryFolder folder;
   std::string text(own_lab);
   text.replace(text.find("set = [\"training.steps=2\"]"), 26,
@@ -177,7 +178,7 @@ TEST_CASE("labs: what cannot be graded is refused in lab.toml", "[lab]") {
   CHECK(outcome.err.find("1 expressions for 3 choices") != std::string::npos);
 }
 
-TEST_CASE("labs: a design's hidden seeds come from the secret, and its score is a number", "[lab]") {
+TEST_CASE("labs: a design's hidden seeds come from the secret, and its score is a number", "[lab][slow]") {
   const TemporaryFolder folder;
   const auto design = [&](const std::string& score) {
     write_own_lab(folder.path(), std::string(own_lab) +
@@ -204,7 +205,8 @@ TEST_CASE("labs: a design's hidden seeds come from the secret, and its score is 
   CHECK(tried.out.find("`score` of lab 7 is inf") != std::string::npos);
 }
 
-TEST_CASE("labs: a hand-in of other runs is reported, and a pile may have labs of both courses", "[lab]") {
+TEST_CASE("labs: a hand-in of other runs is reported, and a pile may have labs of both courses",
+          "[lab][slow]") {
   const TemporaryFolder folder;
   write_own_lab(folder.path(), own_lab);
   const auto run = [&](const std::vector<std::string>& words) {

@@ -13,7 +13,7 @@
 
 using namespace psim::test;
 
-TEST_CASE("every name in summary.json and every label of its text is explained", "[study]") {
+TEST_CASE("every name in summary.json and every label of its text is explained", "[study][slow]") {
   const Place place;
   std::set<std::string> names;
   // A kind of message, a library or a run's own name stands for itself.
@@ -56,7 +56,7 @@ TEST_CASE("every name in summary.json and every label of its text is explained",
   }
 }
 
-TEST_CASE("explain knows every column as merge --columns names it", "[study]") {
+TEST_CASE("explain knows every column as merge --columns names it", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -136,7 +136,7 @@ std::string in_small_letters(std::string text) {
 
 }  // namespace
 
-TEST_CASE("explain has every heading of every table, and every word of the glossary", "[study]") {
+TEST_CASE("explain has every heading of every table, and every word of the glossary", "[study][slow]") {
   std::set<std::string> words;
   for (const char* folder : {"tests/golden", "tests/bad_scenarios", "docs"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / folder)) {
@@ -201,7 +201,7 @@ TEST_CASE("explain answers a word with its own text", "[study]") {
   CHECK(contains(place.psim({"explain", "same stepz"}).err, "did you mean `same steps`?"));
 }
 
-TEST_CASE("explain has every name in what --json and files of psim hold", "[study]") {
+TEST_CASE("explain has every name in what --json and files of psim hold", "[study][slow]") {
   const Place place;
   std::ofstream(place.at("scenario.toml")) << scenario << "[[straggler]]\nworkers = [1]\n" << axes;
   REQUIRE(place.psim({"run", "scenario.toml", "--out", "a"}).code == 0);
@@ -255,7 +255,7 @@ TEST_CASE("explain has every name in what --json and files of psim hold", "[stud
   }
 }
 
-TEST_CASE("hints can be typed as they are printed, whatever names are in them", "[study]") {
+TEST_CASE("hints can be typed as they are printed, whatever names are in them", "[study][slow]") {
   const Place place;
   const auto works = [&](const std::string& line) {
     INFO(line);
@@ -281,7 +281,7 @@ TEST_CASE("hints can be typed as they are printed, whatever names are in them", 
   }
 }
 
-TEST_CASE("what a tuned study prints to go on with can be run, also with one seed", "[study][tune]") {
+TEST_CASE("what a tuned study prints to go on with can be run, also with one seed", "[study][tune][slow]") {
   const Place place;
   for (const std::string seeds : {"", "seeds = [7]\n"}) {
     place.write(tuned + seeds);

@@ -262,7 +262,7 @@ TEST_CASE("slow clients and a thousand connections keep nobody else out for long
   CHECK(most_memory(served) < 200);
 }
 
-TEST_CASE("one stranger keeps nobody else out, and one client has not all places for runs", "[serve]") {
+TEST_CASE("one stranger keeps nobody else out, and one client has not all places for runs", "[serve][slow]") {
   const Served served({"--jobs", "1"});
   constexpr const char* stranger = "127.0.0.2";
   std::vector<int> held;

@@ -83,7 +83,7 @@ TEST_CASE("a study is replayed as a whole, and a changed result is found", "[stu
   CHECK(place.psim({"replay", "study"}).code == 0);
 }
 
-TEST_CASE("every arm is tuned with equal effort, on seeds of its own", "[study][tune]") {
+TEST_CASE("every arm is tuned with equal effort, on seeds of its own", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   const Outcome made = place.psim({"compare", "scenario.toml", "--out", "study"});
@@ -109,7 +109,7 @@ TEST_CASE("every arm is tuned with equal effort, on seeds of its own", "[study][
   CHECK(place.psim({"replay", "study"}).code == 0);
 }
 
-TEST_CASE("slices of a tuned study come in two rounds", "[study][tune]") {
+TEST_CASE("slices of a tuned study come in two rounds", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "whole"}).code == 0);
@@ -125,7 +125,7 @@ TEST_CASE("slices of a tuned study come in two rounds", "[study][tune]") {
   CHECK(place.same("whole", "parts"));
 }
 
-TEST_CASE("halving gives the better half more seeds until one setting is left", "[study][tune]") {
+TEST_CASE("halving gives the better half more seeds until one setting is left", "[study][tune][slow]") {
   const Place place;
   place.write(std::string(tuned) + "method = \"halving\"\ntrials = 8\nseeds = [11, 12, 13, 14]\n");
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -180,7 +180,7 @@ TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tun
                  "seed 2 is the study's own"));
 }
 
-TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study]") {
+TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) +
               "[compute]\ndistribution = \"exponential\"\ntime = \"10ms\"\n[compare]\nconsistency = "
@@ -231,7 +231,7 @@ TEST_CASE("merge shows a study again, with another baseline, and latest stays ri
   CHECK(place.psim({"merge", "latest", "--baseline", "zz"}).code == 2);
 }
 
-TEST_CASE("a trial that is missing is named, and its study is not complete", "[study][tune]") {
+TEST_CASE("a trial that is missing is named, and its study is not complete", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -285,7 +285,7 @@ TEST_CASE("a value that is there twice is refused before anything runs", "[study
   CHECK_FALSE(fs::exists(place.at("study")));
 }
 
-TEST_CASE("a manifest that is not what psim wrote is damaged, whatever is wrong with it", "[study]") {
+TEST_CASE("a manifest that is not what psim wrote is damaged, whatever is wrong with it", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);

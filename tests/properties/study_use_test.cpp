@@ -26,7 +26,7 @@ std::string checksum(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("seeds come as a list, as ranges, or as both", "[study]") {
+TEST_CASE("seeds come as a list, as ranges, or as both", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + "[compare]\nconsistency = [\"bsp\", \"asp\"]\n");
   const auto count = [&](const char* seeds) {
@@ -52,7 +52,7 @@ TEST_CASE("seeds come as a list, as ranges, or as both", "[study]") {
   CHECK(contains(error("1-5,3"), "twice"));
 }
 
-TEST_CASE("options of which one would be ignored are refused", "[study]") {
+TEST_CASE("options of which one would be ignored are refused", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -77,7 +77,7 @@ TEST_CASE("options of which one would be ignored are refused", "[study]") {
   CHECK(place.psim({"merge", "study", "--columns", " p"}).code == 0);
 }
 
-TEST_CASE("results that are damaged are named, whatever is wrong with them", "[study]") {
+TEST_CASE("results that are damaged are named, whatever is wrong with them", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -207,7 +207,7 @@ TEST_CASE("replay takes the names that merge takes", "[study]") {
   CHECK(place.psim({"replay", fs::read_symlink(place.at("studies/latest")).string()}).code == 0);
 }
 
-TEST_CASE("check, --count and compare count the same runs", "[study][tune]") {
+TEST_CASE("check, --count and compare count the same runs", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   const std::string words = "32 runs (24 trials of [tune] and 8 of the study)";
@@ -222,7 +222,7 @@ TEST_CASE("check, --count and compare count the same runs", "[study][tune]") {
   CHECK(listed["trials"] == 24);
 }
 
-TEST_CASE("every setting that was tried is kept with its score", "[study][tune]") {
+TEST_CASE("every setting that was tried is kept with its score", "[study][tune][slow]") {
   const Place place;
   place.write(std::string(tuned) +
               "method = \"halving\"\ntrials = 8\nseeds = [11, 12, 13, 14]\n"
@@ -284,7 +284,7 @@ TEST_CASE("a target on the validation set is not judged by the accuracy that is 
   CHECK(contains(place.psim({"compare", "scenario.toml"}).out, "judged on the validation set"));
 }
 
-TEST_CASE("every name in study.json is explained", "[study]") {
+TEST_CASE("every name in study.json is explained", "[study][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study", "--until-ci", "90%"}).code == 0);
@@ -310,7 +310,7 @@ TEST_CASE("every name in study.json is explained", "[study]") {
   }
 }
 
-TEST_CASE("what helps next fits the study", "[study]") {
+TEST_CASE("what helps next fits the study", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) +
               "[compute]\ndistribution = \"exponential\"\ntime = \"10ms\"\n"

@@ -78,7 +78,7 @@ void check_all_compute(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("a lone survivor of a ring takes those back who come", "[survivor]") {
+TEST_CASE("a lone survivor of a ring takes those back who come", "[survivor][slow]") {
   for (const std::string algorithm : {"ring", "tree", "halving-doubling"})
     for (const std::string fault : {"leave", "crash"})
       for (const int workers : {2, 3})
@@ -88,7 +88,7 @@ TEST_CASE("a lone survivor of a ring takes those back who come", "[survivor]") {
   check_all_compute({.architecture = all_reduce("ring"), .recovery = "lost_data = \"reassign\""});
 }
 
-TEST_CASE("with servers, too, whoever comes back computes again", "[survivor]") {
+TEST_CASE("with servers, too, whoever comes back computes again", "[survivor][slow]") {
   for (const std::string model : {"bsp", "ssp", "asp", "k-async"})
     for (const std::string fault : {"leave", "crash"})
       check_all_compute({.architecture = "[consistency]\nmodel = \"" + model + "\"\n" +

@@ -14,11 +14,11 @@
 namespace psim::cli {
 
 struct Bounds {
-  std::size_t connections = 48;  // that are answered at once; others get 503 without being read
+  std::size_t connections = 48;       // that are answered at once; others get 503 without being read
   std::size_t connections_each = 12;  // of them, of one address
-  std::size_t body = 64 * 1024;  // bytes of a request
-  double reading = 5;            // seconds until all of a request must have come
-  double writing = 10;           // seconds until the other side must have taken what is sent
+  std::size_t body = 64 * 1024;       // bytes of a request
+  double reading = 5;                 // seconds until all of a request must have come
+  double writing = 10;                // seconds until the other side must have taken what is sent
 };
 
 // Places for connections, of which each address has its share.

@@ -56,8 +56,10 @@ int export_study(const ExportCommand& asked, const fs::path& dir) {
   const analysis::Study study = complete_results(folder);
   const analysis::StudyPictures made =
       analysis::study_pictures(study, analysis::evaluate(study), asked.width_mm);
-  for (const analysis::Picture& one : made.pictures)
-    check_file(folder_named(asked.svg) / one.name, analysis::svg_mark, asked.force);
+  if (is_there(folder_named(asked.svg))) {
+    for (const analysis::Picture& one : made.pictures)
+      check_file(folder_named(asked.svg) / one.name, analysis::svg_mark, asked.force);
+  }
   write_charts(asked, made.pictures);
   for (const std::string& remark : made.remarks) fmt::print("note: {}\n", remark);
   return done;

@@ -127,19 +127,6 @@ Change set_change(const std::vector<std::string>& sets) {
   return change;
 }
 
-std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analysis::RunRecord& record) {
-  std::vector<Change> changes;
-  Refusals wrong;
-  for (const std::string& text : command.changes) {
-    wrong.check([&] {
-      for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
-    });
-  }
-  if (!command.sets.empty()) wrong.check([&] { changes.push_back(set_change(command.sets)); });
-  wrong.throw_if_any();
-  return changes;
-}
-
 // Throws Invalid where the run's scenario does not load with these settings.
 void check_loads(const fs::path& run, const std::vector<std::string>& sets) {
   Diagnostics diagnostics;
@@ -153,11 +140,30 @@ void check_loads(const fs::path& run, const std::vector<std::string>& sets) {
   if (!load_scenario(request, diagnostics) || !diagnostics.empty()) throw Invalid{diagnostics.render()};
 }
 
+std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analysis::RunRecord& record,
+                                      const fs::path& run) {
+  std::vector<Change> changes;
+  Refusals wrong;
+  for (const std::string& text : command.changes) {
+    wrong.check([&] {
+      for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+    });
+  }
+  if (!command.sets.empty()) {
+    wrong.check([&] {
+      changes.push_back(set_change(command.sets));
+      if (!command.predict_only) check_loads(run, command.sets);
+    });
+  }
+  wrong.throw_if_any();
+  return changes;
+}
+
 // Throws Invalid for what is asked for by name and can neither be predicted nor run, with all of it.
 std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
                                    const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
                                    const fs::path& run) {
-  std::vector<Change> changes = changes_asked_for(command, record);
+  std::vector<Change> changes = changes_asked_for(command, record, run);
   const bool is_named = !changes.empty();
   if (!is_named)
     changes = analysis::usual_changes(record, graph, busiest_of(graph, record, predictor.original().end));
@@ -173,7 +179,6 @@ std::vector<Question> questions_of(const WhatIfCommand& command, const analysis:
       if (!question.prediction) continue;
       question.outcome.no_rerun = fmt::format("{}; {}", impossible.what(), impossible.help);
     }
-    if (!change.sets.empty() && !command.predict_only) wrong.check([&] { check_loads(run, change.sets); });
     question.outcome.change = std::move(change);
     questions.push_back(std::move(question));
   }
