@@ -82,7 +82,7 @@ double reach(const std::vector<double>& values, const Point& sample, const Resam
       sum += value;
       squares += value * value;
     }
-    distance = std::abs(sum / n) / std::sqrt((squares - sum * sum / n) / (n - 1));
+    distance = std::abs(sum / n) / std::sqrt(std::max(0.0, squares - sum * sum / n) / (n - 1));
   }
   std::ranges::nth_element(distances, distances.begin() + static_cast<std::ptrdiff_t>(rank - 1));
   return distances[rank - 1];

@@ -125,7 +125,7 @@ def symmetric_interval(pairs, of, seed, resamples):
         resample = [values[(word >> 32) * n >> 32] + noise * STEPS[word & 4095] for word in words]
         mean = math.fsum(resample) / n
         spread = math.sqrt(math.fsum((x - mean) ** 2 for x in resample) / (n - 1))
-        distances.append(abs(mean - sign * value) / spread)
+        distances.append(abs(mean - sign * value) / spread if spread > 0 else math.inf)
     half = sorted(distances)[math.ceil(0.95 * (len(distances) + 1)) - 1] * sd
     return value, value - half, value + half
 

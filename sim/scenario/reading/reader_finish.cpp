@@ -126,7 +126,7 @@ void Reader::finish(const std::vector<std::string>& also_known) {
     if (reading_.reliable(pending.depends_on)) diagnostics_.add(std::move(pending.diagnostic));
   }
   report_needs();
-  report_undone();
+  if (document_.complete) report_undone();
 }
 
 }  // namespace psim
