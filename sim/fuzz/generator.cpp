@@ -277,6 +277,7 @@ Draft without_servers(Dice& dice, Dice own) {
   victims.end_us = 3 * steps * step_us;
   draft["architecture"].rows = {{"kind", is_pipeline ? "\"model-parallel\"" : "\"all-reduce\"", true}};
   if (!is_pipeline) draft["architecture"].rows.push_back({"algorithm", in_quotes(algorithm), true});
+  if (!is_pipeline && own.chance(0.3)) draft["architecture"].rows.push_back({"ranks", "\"index\""});
   draft["training"].rows = {{"batch_size", dice.number(2, 8)}, {"steps", std::to_string(steps), true}};
   draw_model_of_peers(draft, victims.learns, dice);
   draw_cluster(draft, victims, dice);
