@@ -219,7 +219,8 @@ bool widths(const Options& options) {
   const std::size_t studies = std::min<std::size_t>(options.studies, 20);
   fmt::print("{:<12}", "widths");
   for (const std::size_t seeds : {5U, 10U, 20U}) fmt::print("{:>8}", seeds);
-  const Shape& shape = *shapes().begin();
+  const auto all = shapes();
+  const Shape& shape = *all.begin();
   fmt::print("\n{:<12}", shape.name);
   for (const std::size_t seeds : {5U, 10U, 20U}) {
     double sum = 0;
