@@ -26,7 +26,31 @@ TEST_CASE("only files are read, and only up to a bound", "[input]") {
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   for (const fs::path& other : {pipe, folder.path(), fs::path("/dev/null"), folder.path() / "none"})
     CHECK_THROWS_AS(read_input(other), InputError);
-  CHECK_FALSE(read_input("/proc/self/status").empty());  // whose size is said to be 0
+  // Its size is said to be 0, and it has more.
+  CHECK_FALSE(read_input("/proc/self/status").empty());
+  CHECK_THROWS_AS(read_input("/proc/self/status", 10), InputError);
+  CHECK_THROWS_AS(each_input_line("/proc/self/status", 10, [](std::string_view) { return true; }),
+                  InputError);
+  std::ofstream(file) << std::string(200'000, 'x');
+  CHECK(beginning_of(file, 150'000) == std::string(150'000, 'x'));
+}
+
+TEST_CASE("the lines of a file are all of them, also a last one without an end", "[input]") {
+  const psim::test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "file";
+  std::ofstream(file) << "one\ntwo\nthree";
+  std::vector<std::string> lines;
+  each_input_line(file, 100, [&](std::string_view line) {
+    lines.emplace_back(line);
+    return true;
+  });
+  CHECK(lines == std::vector<std::string>{"one", "two", "three"});
+  lines.clear();
+  each_input_line(file, 100, [&](std::string_view line) {
+    lines.emplace_back(line);
+    return lines.size() < 2;
+  });
+  CHECK(lines == std::vector<std::string>{"one", "two"});
 }
 
 TEST_CASE("lines come whole, however the text is cut", "[input]") {
@@ -43,12 +67,13 @@ TEST_CASE("lines come whole, however the text is cut", "[input]") {
     CHECK(lines == std::vector<std::string>{"one", "", "two\r", "three"});
   }
   LineCutter endless("text", [](std::string_view) { return true; });
+  endless.add("one\ntwo\n");
   const std::string zeros(8U << 20U, '\0');
-  CHECK_THROWS_AS(
+  CHECK_THROWS_WITH(
       [&] {
         for (int i = 0; i < 9; ++i) endless.add(zeros);
       }(),
-      InputError);
+      Catch::Contains("text:3: the line has more than 64 MB"));
 }
 
 TEST_CASE("JSON is measured before it is parsed", "[input]") {

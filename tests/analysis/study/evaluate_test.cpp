@@ -125,6 +125,27 @@ TEST_CASE("the median of an arm lies within its own budget", "[study]") {
   CHECK_FALSE(e.aggregates[1].time_to_target->median_s);
 }
 
+TEST_CASE("an interval of a time ends at its budget where runs missed it, and nowhere else", "[study]") {
+  const Study s = study({}, {cell("a", {}, reaching({2, 4, 9})), cell("b", {}, reaching({2, 4, 9}, 12)),
+                             cell("c", {}, {reached(2, 12), reached(4, 12), missed(12)})});
+  const Evaluation e = evaluate(s);
+  // Student's t of two degrees of freedom: 4.3027. The mean is 5, and the standard deviation sqrt(13).
+  const double half = 4.3027 * std::sqrt(13.0 / 3);
+  for (const std::size_t row : {0U, 1U}) {
+    CHECK(e.aggregates[row].time_to_target->restricted_mean_s == 5);
+    CHECK(e.aggregates[row].time_to_target->interval_s->high == Approx(5 + half).epsilon(1e-4));
+  }
+  CHECK(e.aggregates[2].time_to_target->interval_s->high == 12);
+}
+
+TEST_CASE("whether seeds change a time does not depend on how long it is", "[study]") {
+  const Study s = study({}, {cell("short", {}, lasting({2e-3, 2.1e-3, 1.9e-3})),
+                             cell("long", {}, lasting({5e4, 5e4 + 20, 5e4 - 20}))});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[0].replicates);
+  CHECK_FALSE(e.aggregates[1].replicates);
+}
+
 TEST_CASE("seeds that change no time are one observation", "[study]") {
   Cell a = cell("a", {}, lasting({2, 2, 2, 2, 2})), b = cell("b", {}, lasting({3, 3, 3.0001, 3, 3}));
   const Study alike = study({}, {a, b});
@@ -161,6 +182,30 @@ TEST_CASE("without a target an arm that learns clearly less is told apart", "[st
   CHECK(e.aggregates[1].better == nullptr);
   REQUIRE(e.aggregates[2].better != nullptr);
   CHECK(e.aggregates[2].better->cell->arm == "good");
+}
+
+TEST_CASE("an arm that may learn less by chance alone is not told apart", "[study]") {
+  std::vector<RunFacts> steady, noisy;
+  for (const double accuracy : {0.95, 0.96, 0.955})
+    steady.push_back({.time = 9 + accuracy, .loss = 0.2, .accuracy = accuracy});
+  for (const double accuracy : {0.99, 0.8, 0.97})
+    noisy.push_back({.time = 1 + accuracy, .loss = 0.2, .accuracy = accuracy});
+  const Study s = study({}, {cell("steady", {}, steady), cell("noisy", {}, noisy)});
+  CHECK(evaluate(s).aggregates[1].better == nullptr);
+}
+
+TEST_CASE("a family has as many seeds as the comparison with the fewest, and needs them for each test once",
+          "[study]") {
+  const Study unequal = study({}, {cell("a", {}, lasting({2, 3, 4, 6})), cell("b", {}, lasting({5, 7, 9, 8})),
+                                   cell("c", {}, lasting({1, 2}))});
+  CHECK(evaluate(unequal).family.seeds == 2);
+  const std::vector<RunFacts> slow = lasting({4, 4.1, 4.3}), fast = lasting({2, 2.2, 2.1});
+  const Study again = study(
+      {"staleness"}, {cell("a", {"1"}, fast, "a"), cell("a", {"2"}, fast, "a"), cell("a", {"3"}, fast, "a"),
+                      cell("b", {"1"}, slow, "b"), cell("b", {"2"}, slow, "b"), cell("b", {"3"}, slow, "b")});
+  const Evaluation e = evaluate(again);
+  CHECK(e.family.tests == 1);
+  CHECK(e.family.seeds_needed == 6);
 }
 
 TEST_CASE("untuned rows are no part of the family of tests", "[study]") {
@@ -235,6 +280,18 @@ TEST_CASE("who is worse in time, bytes and accuracy is not on the front", "[stud
   CHECK(e.aggregates[1].pareto);
   CHECK_FALSE(e.aggregates[2].pareto);
   CHECK(e.aggregates[3].pareto);
+}
+
+TEST_CASE("an arm of which a run has no accuracy is on no front by the accuracy of the others", "[study]") {
+  const Study s =
+      study({}, {cell("sound", {},
+                      {{.time = 1, .bytes = 1, .accuracy = 0.5}, {.time = 1.1, .bytes = 1, .accuracy = 0.5}}),
+                 cell("diverges", {},
+                      {{.time = 2, .bytes = 2, .accuracy = 0.9},
+                       {.time = 2.1, .bytes = 2, .loss = {}, .accuracy = {}}})});
+  const Evaluation e = evaluate(s);
+  CHECK(e.aggregates[0].pareto);
+  CHECK_FALSE(e.aggregates[1].pareto);
 }
 
 TEST_CASE("measures are taken over the runs that have them", "[study]") {

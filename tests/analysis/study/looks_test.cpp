@@ -50,3 +50,24 @@ TEST_CASE("looking by updates is noted where arms make unlike numbers of them", 
   CHECK(remarks_of(looked("50ms", 9.9, 200)).empty());
   CHECK(remarks_of(looked("50 updates", 9.9, 200, false)).empty());
 }
+
+TEST_CASE("arms with unlike numbers of workers are looked at alike where their clocks have as many updates",
+          "[looks]") {
+  Study made = looked("50 updates", 9.9, 100);
+  for (StudyRun& run : made.cells[1].runs) {  // twice as many workers, each with as many clocks
+    run.summary["steps"] = 400;
+    run.summary["workers"] = Json::array({Json::object(), Json::object(), Json::object(), Json::object()});
+  }
+  CHECK(remarks_of(made).empty());
+  for (StudyRun& run : made.cells[1].runs) run.summary["updates"] = 400;
+  CHECK(remarks_of(made).size() == 1);
+}
+
+TEST_CASE("looks are compared within a condition", "[looks]") {
+  Study made = looked("50 updates", 9.9, 400);
+  made.condition_axes = {"workers"};
+  made.cells[0].condition = {"2"};
+  made.cells[1].condition = {"4"};
+  made.cells[1].arm = made.cells[0].arm;
+  CHECK(remarks_of(made).empty());
+}

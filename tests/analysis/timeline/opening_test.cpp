@@ -56,3 +56,16 @@ TEST_CASE("a fault that nobody is told of is shown until it ends, with some cloc
   CHECK(opening_of(stays).from == 95);
   CHECK(opening_of(stays).until == 100);
 }
+
+TEST_CASE("a fault is shown until its own end, not until that of another one or a view of its own date",
+          "[timeline]") {
+  Timeline line = of({{40, "view", "view 1"}, {40, "fault", "slow"}, {60, "fault", "slow ends"}});
+  line.lanes.push_back({.node = 3,
+                        .name = "worker 1",
+                        .spans = {},
+                        .marks = {{45, "fault", "slow"}, {50, "fault", "slow ends"}}});
+  const auto fault = first_fault(line);
+  REQUIRE(fault);
+  CHECK(fault->at == 40);
+  CHECK(fault->until == 60);
+}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,34 @@ TEST_CASE("halving-doubling exchanges halves within a rack", "[ranks]") {
     for (std::uint32_t b = 0; b < 8; ++b) {
       const std::uint32_t distance = s.architecture.rank_of(a) ^ s.architecture.rank_of(b);
       if (distance == 2 || distance == 4) CHECK(a % 2 == b % 2);
+    }
+  }
+}
+
+TEST_CASE("a ring goes over the fast links where others are slow", "[ranks]") {
+  // Each worker has fast links to those five numbers away, and slow ones to those beside it. By the fast ones
+  // alone a ring gets to all of them. The longer ring is only searched, and not improved.
+  for (const std::int64_t workers : {12, 66}) {
+    INFO(workers);
+    Scenario s = scenario(TopologyKind::graph, workers);
+    const auto link = [&](std::int64_t from, std::int64_t to, double bandwidth) {
+      const auto name = [workers](std::int64_t worker) {
+        return "worker " + std::to_string(worker % workers);
+      };
+      s.cluster.network.links.push_back(
+          {.between = {name(from), name(to)}, .bandwidth = BytesPerSecond{bandwidth}, .latency = {}});
+    };
+    for (std::int64_t w = 0; w < workers; ++w) {
+      link(w, w + 1, 1e8);
+      link(w, w + 5, 1e9);
+    }
+    s.cluster.network.links.push_back({.between = {"scheduler", "worker 0"}, .bandwidth = {}, .latency = {}});
+    give_ranks(s);
+    check_permutation(s.architecture.ranks, workers);
+    const Topology topology = make_topology(s.cluster);
+    for (const auto& [crossed, messages] : messages_of(s)) {
+      CHECK(topology.links[crossed.first].bandwidth == 1e9);
+      CHECK(messages == 1);
     }
   }
 }
