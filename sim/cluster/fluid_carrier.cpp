@@ -96,6 +96,10 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
     voyage.flow->suspend();
     voyage.flow->resume();
   }
+  voyage.flows_from =
+      Agenda::now() +
+      (voyage.cargo.streamed ? 0 : latency * this->latency(voyage.cargo.from, voyage.cargo.to));
+  if (from.bandwidth < 1 || to.bandwidth < 1) hold(voyage);
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
@@ -145,7 +149,19 @@ void FluidCarrier::scale_links(const Node& node, double factor) {
   for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
+void FluidCarrier::hold(const Voyage& voyage) {
+  if (!(voyage.flows_from > Agenda::now())) return;
+  voyage.flow->suspend();
+  agenda_.at(voyage.flows_from, [flow = voyage.flow] { flow->resume(); });
+}
+
 void FluidCarrier::set_bandwidth(NodeId node, double factor) {
+  const auto crosses = [this, host = nodes_[node].host](const Cargo& cargo) {
+    return nodes_[cargo.from].host == host || nodes_[cargo.to].host == host;
+  };
+  for (const Voyage& voyage : voyages_) {
+    if (voyage.flow != nullptr && crosses(voyage.cargo)) hold(voyage);
+  }
   nodes_[node].bandwidth = factor;
   scale_links(nodes_[node], factor);
 }

@@ -17,6 +17,9 @@
 //   latency. One that is suspended and resumed keeps its weight and takes bandwidth at once, because Full
 //   does not ask whether the latency is over (tests/oracles/network_test.cpp). So the next message of a
 //   stream takes over the bandwidth of the one before at the date at which that has left.
+// - Changes of bandwidth. Where SimGrid's weights depend on the bandwidth of links (lv08), each change of it
+//   makes every flow of the link take bandwidth at once, also one whose latency is not over; but not one that
+//   is suspended. So such a flow is suspended, and resumed when its latency is over.
 // - Acknowledgements load the opposite direction as a flow of their own, which nobody waits for. SimGrid's
 //   network/crosstraffic lets one flow cross both directions, and so gives it no more than its share of the
 //   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
@@ -54,6 +57,7 @@ class FluidCarrier final : public Carrier {
     Cargo cargo = {};
     std::uint64_t last_turn = 0;                       // bytes that go when the flow is through
     simgrid::s4u::CommPtr flow = nullptr;              // null while its last turn is planned
+    double flows_from = 0;                             // the date at which the flow's latency is over
     simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
   };
   struct Flow {
@@ -62,6 +66,7 @@ class FluidCarrier final : public Carrier {
   };
   void plan_last_turn(std::uint32_t slot);
   void start_flow(Voyage& voyage, std::uint64_t bytes, double latency);
+  void hold(const Voyage& voyage);
   void scale_latency(double factor);
   void start_acknowledgements(Voyage& voyage);
   void forget_acknowledgements(Voyage& voyage);
