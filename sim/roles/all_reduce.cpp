@@ -8,6 +8,15 @@
 #include "model/mutant.hpp"
 
 namespace psim {
+namespace {
+
+// How many snapshots are due until now, with this version.
+std::int64_t turn_of(const Period& every, std::int64_t version) {
+  return every.by_updates() ? version / every.updates
+                            : static_cast<std::int64_t>(Agenda::now() / every.time.value);
+}
+
+}  // namespace
 
 AllReduceWorker::AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index,
                                  const Values* weights)
@@ -174,6 +183,8 @@ void AllReduceWorker::read_snapshot() {
 void AllReduceWorker::adopt(const State& state) {
   if (!mutant("newcomers-keep-their-copy")) replica_.adopt(state);
   has_copy_ = true;
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (every && every->by_updates()) snapshots_ = turn_of(*every, replica_.version());
   job_.observer.on_version();
 }
 
@@ -182,14 +193,13 @@ State AllReduceWorker::copy() const {
       .version = replica_.version(), .entries = 0, .replica = replica_.content(), .bytes = replica_.bytes()};
 }
 
-// The first worker's copy is everybody's.
+// The first worker's copy is everybody's. All count, because another worker may be the first one next.
 void AllReduceWorker::take_snapshot() {
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
-  if (!every || group_.rank > 0) return;
-  const std::int64_t turn = every->by_updates()
-                                ? replica_.version() / every->updates
-                                : static_cast<std::int64_t>(Agenda::now() / every->time.value);
-  if (turn <= std::exchange(snapshots_, turn)) return;
+  if (!every) return;
+  const std::int64_t turn = turn_of(*every, replica_.version());
+  const bool is_due = turn > std::exchange(snapshots_, turn);
+  if (!is_due || group_.rank > 0) return;
   job_.network.send({.from = node_, .to = job_.plan.snapshot_node(), .body = copy()});
 }
 
