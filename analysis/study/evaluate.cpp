@@ -56,14 +56,13 @@ Budget budget_of(const Cell& cell, const std::vector<TimedRun>& runs) {
 TimeToTarget by_kaplan_meier(const std::vector<TimedRun>& runs, double budget) {
   const statistics::SurvivalCurve curve = statistics::kaplan_meier(runs);
   const auto mean = statistics::restricted_mean(curve, budget);
-  TimeToTarget time{.restricted_mean_s = mean->mean_s,
-                    .restricted_sd_s = std::nullopt,
-                    .interval_s = statistics::restricted_interval(*mean, runs.size(), budget),
-                    .median_s = statistics::survival_median(curve),
-                    .budget_s = budget,
-                    .by_kaplan_meier = true};
-  if (time.median_s && *time.median_s > budget) time.median_s.reset();
-  return time;
+  // The budget is the latest time that the curve knows, so a median that there is lies within it.
+  return {.restricted_mean_s = mean->mean_s,
+          .restricted_sd_s = std::nullopt,
+          .interval_s = statistics::restricted_interval(*mean, runs.size(), budget),
+          .median_s = statistics::survival_median(curve),
+          .budget_s = budget,
+          .by_kaplan_meier = true};
 }
 
 // Without a budget nothing is cut.
