@@ -95,4 +95,8 @@ std::error_code remove_folder(const fs::path& folder, const MayGo& may_go) {
   return removal.error();
 }
 
+std::error_code remove_empty(const fs::path& folder) {
+  return rmdir(folder.c_str()) == 0 ? std::error_code() : last_error();
+}
+
 }  // namespace psim::analysis

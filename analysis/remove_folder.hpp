@@ -14,4 +14,7 @@ using MayGo = std::function<bool(const std::filesystem::path& path, std::filesys
 // it is empty. Returns why something of these is still there; nothing where other files keep the folder.
 std::error_code remove_folder(const std::filesystem::path& folder, const MayGo& may_go);
 
+// Removes `folder` if it is a folder, no link to one, and empty. Returns why it is still there.
+std::error_code remove_empty(const std::filesystem::path& folder);
+
 }  // namespace psim::analysis

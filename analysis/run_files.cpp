@@ -1,6 +1,7 @@
 #include "analysis/run_files.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -91,9 +92,17 @@ bool bears_page_mark(const fs::path& path) {
 
 bool is_page(const fs::path& path) { return path.filename() == page_name && bears_page_mark(path); }
 
+bool names_process(std::string_view text) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string begin = std::string(host) + "-";
+  return text.size() > begin.size() && text.starts_with(begin) &&
+         text.find_first_not_of("0123456789", begin.size()) == std::string_view::npos;
+}
+
 bool is_unfinished_page(std::string_view name) {
-  constexpr std::string_view between = ".new-";
-  return name.starts_with(page_name) && name.substr(page_name.size()).starts_with(between);
+  const std::string begin = std::string(page_name) + ".new-";
+  return name.starts_with(begin) && names_process(name.substr(begin.size()));
 }
 
 Contents contents_of(const fs::path& folder) {

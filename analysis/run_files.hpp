@@ -19,6 +19,8 @@ bool is_page(const std::filesystem::path& path);  // and has that name
 // "report.html.new-host-1234": a page that was about to take the place of report.html when its process was
 // killed.
 bool is_unfinished_page(std::string_view name);
+// "HOST-PROCESS", with the name of this machine.
+bool names_process(std::string_view text);
 
 // Bytes 68 to 71 of run.db, big-endian: "psim".
 inline constexpr std::uint32_t application_id = 0x7073696d;

@@ -26,12 +26,15 @@ class OwnRule {
                                            "applied", "workers", "k", "staleness"});
     waits_for_update_ =
         start.uses("version") || start.uses("computed_on") || start.uses("pushed") || start.uses("applied");
+    const bool waits = waits_for_update_ || start.uses("clock") || start.uses("min_clock");
+    follows_ = waits_for_update_ || (waits && (formula_.uses("members") || formula_.uses("min_clock")));
     waits_for_own_ = waits_for_update_ && !start.uses("version") && !start.uses("computed_on");
   }
 
-  // The first shard's decisions are those of the others. A window or a deadline makes smaller updates.
+  // Where a start waits for anything the other shards follow the first one, whose members and clocks may be
+  // of another moment than theirs. A window or a deadline makes smaller updates.
   bool says(std::uint32_t shard) const {
-    return !(waits_for_update_ && shard > 0) && !facts_.closing_window && !facts_.closing_deadline;
+    return !(shard > 0 && follows_) && !facts_.closing_window && !facts_.closing_deadline;
   }
   void on_pull(const Row& row) {
     std::int64_t& clock = clocks_[{row.shard, row.peer}];
@@ -71,7 +74,7 @@ class OwnRule {
  private:
   const Facts& facts_;
   Formula formula_;
-  bool waits_for_update_ = false, waits_for_own_ = false;
+  bool waits_for_update_ = false, waits_for_own_ = false, follows_ = false;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> clocks_;  // that a worker asks to start
 };
 

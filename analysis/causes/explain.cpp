@@ -68,6 +68,8 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pie
 }
 
 NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path) {
+  const Lone lone(record);
+  if (lone.links().empty()) return {};  // sums on the way are on no links that the record tells
   enum class Part : std::uint8_t { none, until_it_left, whole };
   std::vector<Part> on_path(graph.sent.size(), Part::none);
   for (const Piece& piece : path) {
@@ -77,7 +79,7 @@ NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, cons
     on_path[static_cast<std::size_t>(message)] = left_only ? Part::until_it_left : Part::whole;
   }
   NetworkTime time;
-  each_transfer(record, Lone(record), [&](const Transfer& message) {
+  each_transfer(record, lone, [&](const Transfer& message) {
     const Part part = on_path[static_cast<std::size_t>(message.message)];
     if (part == Part::none) return;
     if (part == Part::whole) time.latency += message.latency;

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <tuple>
 
+#include "analysis/page/fastest.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
 #include "analysis/study/table_columns.hpp"
@@ -87,34 +91,12 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
                                      what, fmt::join(parts, "; "));
 }
 
-// The mean time of an arm that has one (known_times).
-double seconds_of(const Aggregate* one) {
-  return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time->mean;
-}
-std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& arms) {
-  std::vector<const Aggregate*> known;
-  std::ranges::copy_if(arms, std::back_inserter(known),
-                       [](const Aggregate* one) { return one->time_to_target || one->time; });
-  return known;
-}
-
-// The arm of these that is called the fastest: of those that learned as much as any other, and reached the
-// target under at least half of their seeds. If there are none, of those that reached it most often.
-const Aggregate& fastest_of(const std::vector<const Aggregate*>& known) {
-  const auto rank = [](const Aggregate* one) {
-    const double reached = static_cast<double>(one->reached) / static_cast<double>(one->n);
-    return std::tuple(one->better != nullptr, !one->time_to_target || reached >= 0.5 ? 0 : 1 - reached,
-                      seconds_of(one));
-  };
-  return **std::ranges::min_element(known, {}, rank);
-}
-
 // Those that took less time than the fastest one, and are none the better for it.
 std::string fast_and_worse(const StudyView& view, const std::vector<const Aggregate*>& known,
                            const Aggregate& best) {
   std::vector<std::string> parts;
   for (const Aggregate* one : known) {
-    if (one->better == nullptr || seconds_of(one) >= seconds_of(&best)) continue;
+    if (one->better == nullptr || !is_faster(*one, best)) continue;
     const char* key = one->measure("final_accuracy") != nullptr ? "final_accuracy" : "final_loss";
     const auto value = [&](const Aggregate& of) {
       const std::string path = fmt::format("{}/{}/mean", view.path_of(of), key);
@@ -139,22 +121,6 @@ std::string time_html(const StudyView& view, const Aggregate& one) {
          view.numbers(path + "/time_to_target/restricted_mean_s", as_seconds);
 }
 
-// The fastest and the slowest arm, in seconds.
-std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
-  const std::vector<const Aggregate*> known = known_times(condition);
-  if (known.empty()) return "";
-  const Aggregate& best = fastest_of(known);
-  const Aggregate& last = **std::ranges::max_element(known, {}, seconds_of);
-  const std::string target = view.page.target.empty() ? "the target" : escaped(view.page.target);
-  const std::string verb = best.time_to_target ? fmt::format("reached {} in", target) : "took";
-  if (&best == &last || !compares_times(view.page.evaluation))
-    return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
-                       time_html(view, best));
-  return fmt::format("<p class=\"lead\">{} {} {} on average, {} in {}.</p>", arm_html(view, best.cell->arm),
-                     verb, time_html(view, best), arm_html(view, last.cell->arm), time_html(view, last)) +
-         fast_and_worse(view, known, best);
-}
-
 // Where times do not differ, what the weights are worth at the end.
 std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   std::vector<const Aggregate*> known;
@@ -169,6 +135,39 @@ std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>
   return fmt::format("<p class=\"lead\">The lowest final loss was that of {}; the highest, of {}.</p>",
                      say(**std::ranges::min_element(known, {}, loss)),
                      say(**std::ranges::max_element(known, {}, loss)));
+}
+
+// How often an arm reached the target.
+std::string reached_html(const StudyView& view, const Aggregate& one) {
+  const std::string path = view.path_of(one);
+  return fmt::format("{} of {} runs", view.numbers(path + "/reached", {.decimals = 0}),
+                     view.numbers(path + "/n", {.decimals = 0}));
+}
+
+// The fastest and the slowest arm, in seconds; where their times are known until different dates, by how
+// often they reached the target.
+std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
+  const std::vector<const Aggregate*> known = known_times(condition);
+  if (known.empty()) return "";
+  const Aggregate& best = fastest_of(known);
+  const Aggregate& last = slowest_of(known);
+  const std::string target = view.page.target.empty() ? "the target" : escaped(view.page.target);
+  const std::string verb = best.time_to_target ? fmt::format("reached {} in", target) : "took";
+  const double first_s = seconds_of(&best), last_s = seconds_of(&last);
+  if (!best.time_to_target && &best != &last && std::abs(first_s - last_s) < 0.005 * last_s)
+    return best_loss(view, condition);
+  if (&best == &last || !compares_times(view.page.evaluation))
+    return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
+                       time_html(view, best));
+  const double best_until = known_until(best), last_until = known_until(last);
+  if (best_until < last_until || last_until < best_until)
+    return fmt::format("<p class=\"lead\">{} {} {}, {} in {}.</p>", arm_html(view, best.cell->arm), verb,
+                       reached_html(view, best), arm_html(view, last.cell->arm), reached_html(view, last)) +
+           fast_and_worse(view, known, best);
+  return fmt::format("<p class=\"lead\">{} {} {} on average, {}{} {}.</p>", arm_html(view, best.cell->arm),
+                     verb, time_html(view, best), arm_html(view, last.cell->arm),
+                     best.time_to_target ? " in" : "", time_html(view, last)) +
+         fast_and_worse(view, known, best);
 }
 
 // What workers do with their time, of which arms may differ.
@@ -204,9 +203,14 @@ Difference more_under(const Aggregate& most, const Aggregate& least) {
 // longer time is more seconds too. Nothing where all arms are about as fast.
 Difference cause_of(const std::vector<const Aggregate*>& condition) {
   constexpr double least_part = 0.05;
-  const auto [fastest, slowest] = std::ranges::minmax(known_times(condition), {}, seconds_of);
-  if (seconds_of(slowest) - seconds_of(fastest) < least_part * seconds_of(slowest)) return {};
-  return more_under(*slowest, *fastest);
+  const std::vector<const Aggregate*> known = known_times(condition);
+  const Aggregate &fastest = fastest_of(known), &slowest = slowest_of(known);
+  const double until = std::min(known_until(fastest), known_until(slowest));
+  const auto seconds = [&](const Aggregate& one) {
+    return std::isinf(until) ? seconds_of(&one) : mean_up_to(one, until);
+  };
+  if (seconds(slowest) - seconds(fastest) < least_part * seconds(slowest)) return {};
+  return more_under(slowest, fastest);
 }
 
 Difference widest_of(const std::vector<const Aggregate*>& condition) {

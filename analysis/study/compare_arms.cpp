@@ -144,7 +144,7 @@ void correct_for_their_number(const Study& study, Evaluation& evaluation,
     for (Aggregate* one : condition) {
       if (!one->versus || !one->versus->replicates) continue;
       VersusBaseline& versus = *one->versus;
-      add({one->cell, base->cell, versus.pairs.test.p, false}, versus.p_value_holm);
+      if (!are_all_cut(versus)) add({one->cell, base->cell, versus.pairs.test.p, false}, versus.p_value_holm);
       if (versus.reached && can_be_significant(*versus.reached))
         add({one->cell, base->cell, versus.reached->p_value, true}, versus.reached->p_value_holm);
       family.seeds = family.seeds == 0 ? versus.pairs.seeds : std::min(family.seeds, versus.pairs.seeds);
@@ -169,6 +169,10 @@ void compare_arms(const Study& study, Evaluation& evaluation) {
     }
   }
   correct_for_their_number(study, evaluation, conditions);
+}
+
+bool are_all_cut(const VersusBaseline& versus) {
+  return versus.reached && versus.cut_both == versus.pairs.seeds;
 }
 
 bool decides_by_reached(const VersusBaseline& versus) {

@@ -60,8 +60,8 @@ inline constexpr FieldDoc study_field_docs[] = {
     {"p_value", "study.json, versus_baseline",
      "Of the sign-flip test: how often luck alone makes so large a difference."},
     {"p_value_holm", "study.json, versus_baseline",
-     "The same, corrected for all tests of the study (Holm); null for untuned rows, which are no part of "
-     "them."},
+     "The same, corrected for all tests of the study (Holm); null for untuned rows, and where every "
+     "pair of runs was cut: they are no part of them."},
     {"reached", "study.json, versus_baseline",
      "Who reached the target over the seeds of both: `arm`, `baseline`, McNemar's `p_value`, the same after "
      "Holm's\n"

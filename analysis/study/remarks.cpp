@@ -105,12 +105,10 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
     traced = traced || one.cell->runs.front().by_trace;
   }
   if (arms.empty()) return;
-  say(out,
-      fmt::format(
-          "Seeds do not change the times of {}: {}. They are one observation, not {}: it has no interval and "
-          "no p value.",
-          fmt::join(arms, ", "), traced ? "all have the steps of one trace" : "no part of them is drawn",
-          fewest_runs(evaluation)));
+  say(out, fmt::format("{} {}. They are one observation, not {}: it has no interval and no p value.",
+                       traced ? "All seeds have the step times of one trace under"
+                              : "Seeds do not change the times of",
+                       fmt::join(arms, ", "), fewest_runs(evaluation)));
 }
 
 // Without a target a run may be fast because it learns less.
@@ -136,12 +134,14 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     return any(evaluation, [&](const Aggregate& a) { return a.versus && holds(*a.versus); });
   };
   if (!has([](const VersusBaseline&) { return true; })) return;
-  if (!compares_times(evaluation))
-    return say(out, has([](const VersusBaseline& v) {
-                 return v.reached && v.reached->arm + v.reached->baseline == 0;
-               })
-                        ? "No run reached the target, so times are not compared."
-                        : "All runs take the same time, so times are not compared.");
+  if (!compares_times(evaluation)) {
+    const bool any_reached = any(evaluation, [](const Aggregate& a) { return a.reached > 0; });
+    return say(out, !has(are_all_cut) ? "All runs take the same time, so times are not compared."
+                    : any_reached
+                        ? "No two runs are known to have different times to the target: the longer one "
+                          "reached it after the shorter one had ended. So times are not compared."
+                        : "No run reached the target, so times are not compared.");
+  }
   const bool has_intervals = has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && v.replicates; });
   say(out, fmt::format(
                "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "

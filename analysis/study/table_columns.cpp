@@ -155,6 +155,7 @@ std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (decides_by_reached(versus)) return reached_text(versus) + (fails_holm(versus) ? " ?" : "");
   if (versus.reached && versus.reached->arm == 0 && versus.reached->baseline == 0)
     return "both missed the target";
+  if (are_all_cut(versus)) return fmt::format("neither within {:.4g} s", versus.budget_s);
   if (is_same_time(versus)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
   if (!sees_difference(versus)) {
     if (pairs.seeds == 1) return "same time, 1 seed";
@@ -275,7 +276,8 @@ bool is_known(const TableColumn& column, const TableView& view, const Aggregate&
 
 bool compares_times(const Evaluation& evaluation) {
   return std::ranges::any_of(evaluation.aggregates, [](const Aggregate& a) {
-    return a.versus && (!is_same_time(*a.versus) || decides_by_reached(*a.versus));
+    return a.versus &&
+           (decides_by_reached(*a.versus) || (!is_same_time(*a.versus) && !are_all_cut(*a.versus)));
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <functional>
 #include <initializer_list>
 
@@ -328,6 +329,7 @@ int main(int argc, char** argv) {
   using namespace psim::cli;
   keep_standard_streams();
   end_at_interrupt();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk: an error to tell
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
   app.require_subcommand(1);
   app.footer(general);

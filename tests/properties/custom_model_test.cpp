@@ -126,6 +126,51 @@ TEST_CASE("custom: who waits for ever is told for which expression", "[custom]")
   CHECK(told["stuck"][0].get<std::string>().find("`clock < 5` is false: clock = 5") != std::string::npos);
 }
 
+TEST_CASE("custom: verify judges the first shard, which decides by its own members", "[custom]") {
+  // Workers that come back are members of the second server's shard before its decision arrives.
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  for (const char* seed : {"1", "21", "22"}) {
+    run_toml(R"([data]
+source = "blobs"
+samples = 603
+features = 4
+classes = 3
+[model]
+layers = [4, 9, 3]
+[training]
+batch_size = 13
+duration = "2s"
+[consistency]
+model = "custom"
+start = "clock - min_clock <= 2"
+update = "pushes >= members"
+[cluster]
+workers = 4
+servers = 2
+[cluster.worker]
+speed = ["300kf", "200kf", "250kf", "90kf"]
+[compute]
+distribution = "exponential"
+[recovery]
+heartbeat = "7ms"
+timeout = "31ms"
+retry = "15ms"
+patience = "3s"
+[[fault]]
+kind = "crash"
+nodes = ["worker 1", "worker 3"]
+at = "100ms"
+restart_after = "60ms"
+every = "200ms"
+)",
+             {"--out", run, "--force", "--trace", "events", "--seed", seed});
+    const Outcome verdict = psim::test::psim({"verify", run});
+    INFO(seed << verdict.out);
+    CHECK(verdict.code == 0);
+  }
+}
+
 TEST_CASE("psim fuzz attacks a model of one's own, and its promises", "[custom][slow]") {
   const TemporaryFolder folder;
   const auto attack = [&](const std::string& model) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/host.hpp"
 #include "tests/support/run_psim.hpp"
 
 using namespace psim::test;
@@ -138,7 +139,9 @@ TEST_CASE("removing takes what psim wrote, and refuses the rest", "[shelf][slow]
     shelf.run({"compare", "small.toml"});
   }
   // Figures that its own programs drew, and what a process that was killed had begun, are no others'.
-  for (const char* made : {"curves.aux", "curves.log", "curves.pdf", "losses.pdf", ".new-host-1"})
+  for (const std::string& made :
+       {std::string("curves.aux"), std::string("curves.log"), std::string("curves.pdf"),
+        std::string("losses.pdf"), ".new-" + this_host() + "-1"})
     append(study / made, "made");
   fs::create_directory_symlink(study, shelf.path() / "link");
   CHECK(contains(shelf.run({"studies", "remove", "link"}, 2).err, "is a link"));
@@ -151,11 +154,13 @@ TEST_CASE("removing takes what psim wrote, and refuses the rest", "[shelf][slow]
 TEST_CASE("what a killed process had begun to write goes when the study is made", "[shelf]") {
   const Shelf shelf;
   const fs::path study = shelf.path() / "studies" / shelf.study();
+  const std::string process = this_host() + "-1", page = ".new-" + process,
+                    lines = ".results.jsonl-" + process;
   for (const char* command : {"compare", "merge"}) {
-    for (const char* left : {".new-host-1", ".results.jsonl-host-1"}) append(study / left, "half");
+    for (const std::string& left : {page, lines}) append(study / left, "half");
     shelf.run({command, std::string(command) == "merge" ? "latest" : "small.toml"});
-    CHECK_FALSE(fs::exists(study / ".new-host-1"));
-    CHECK_FALSE(fs::exists(study / ".results.jsonl-host-1"));
+    CHECK_FALSE(fs::exists(study / page));
+    CHECK_FALSE(fs::exists(study / lines));
   }
 }
 

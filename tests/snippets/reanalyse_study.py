@@ -204,7 +204,8 @@ def correct(study, cells, aggregates):
         fewest.append(versus["seeds"])
         both = cells[mine["arm"], condition], cells[study["baseline"], condition]
         hashes = tuple(tuple(cell[seed][3]["run"] for seed in sorted(cell)) for cell in both)
-        family.setdefault((hashes, "times"), []).append(versus)
+        if not versus["reached"] or versus["cut_both"] < versus["seeds"]:
+            family.setdefault((hashes, "times"), []).append(versus)
         if versus["reached"]:
             runs, base = ([cell[s][1] for s in sorted(set(both[0]) & set(both[1]))] for cell in both)
             if own.mcnemar(sum(a != b for a, b in zip(runs, base)), 0) <= 0.05:

@@ -102,6 +102,8 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   if (const std::string said = read_file(err); said.find("of address space; the limit") != std::string::npos)
     throw Refused(fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
                   "take fewer nodes, or smaller ones");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is nobody's mistake
+    throw std::runtime_error(fmt::format("run `{}`: {}", name, read_file(err)));
   if (!WIFEXITED(status) || (WEXITSTATUS(status) != done && WEXITSTATUS(status) != answer_is_no))
     throw Refused(fmt::format("{}({})", read_file(err), how_it_ended(status)),
                   "`psim check` says more of its scenario");

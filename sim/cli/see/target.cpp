@@ -11,6 +11,7 @@
 #include <charconv>
 #include <csignal>
 
+#include "analysis/remove_folder.hpp"
 #include "model/input.hpp"
 #include "model/mutant.hpp"
 #include "sim/cli/process.hpp"
@@ -81,14 +82,15 @@ void check_can_make(const fs::path& out, std::string_view option) {
   std::error_code error, ignored;
   const fs::path folder = fs::absolute(out).lexically_normal();
   fs::path there = folder;
-  while (!fs::exists(there, ignored) && there != there.root_path()) there = there.parent_path();
+  const auto stands = [&](const fs::path& path) { return fs::exists(fs::symlink_status(path, ignored)); };
+  while (!stands(there) && there != there.root_path()) there = there.parent_path();
   if (!fs::is_directory(there, ignored))
     throw Refused(fmt::format("{} {}: {} is no folder", option, out.string(), there.string()),
                   "name another folder");
   const fs::path trial = folder / fmt::format("psim-trial-{}", getpid());
   fs::create_directories(trial, error);
   for (fs::path made = trial; made != there && made.has_relative_path(); made = made.parent_path())
-    fs::remove(made, ignored);
+    analysis::remove_empty(made);
   if (error && is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
     throw Refused(fmt::format("{} {}: in {} no folder can be made: {}", option, out.string(), there.string(),

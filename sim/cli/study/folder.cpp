@@ -22,8 +22,8 @@
 namespace psim::cli {
 namespace {
 
-constexpr const char* manifest_name = "manifest.json";
 constexpr const char* unfinished = ".new-";  // how the names of files begin that are being written
+constexpr const char* manifest_name = "manifest.json";
 constexpr const char* schema = "psim.study/1";
 
 // "model name : ..." of /proc/cpuinfo.
@@ -155,6 +155,12 @@ void check_study_target(const fs::path& dir) {
   if (!fs::exists(dir)) return;
   if (!fs::is_directory(dir))
     throw Refused(fmt::format("{} is a file", dir.string()), "name another folder for the study");
+  for (const char* within : {"results", "runs"}) {
+    const fs::file_status status = fs::symlink_status(dir / within);
+    if (fs::exists(status) && !fs::is_directory(status))
+      throw Refused(fmt::format("{} is no folder of a study", (dir / within).string()),
+                    "move it away; psim writes there, and follows no link");
+  }
   // In this order: another process may be making it a study now, and the manifest comes first.
   const bool is_empty =
       std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
@@ -184,8 +190,11 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
     stands = there.contains("tuning") || there == manifest;
   }
   if (!stands && fs::exists(dir / manifest_name)) {
+    // A scenario of another name stays, unless it is the one that the study's text says.
     const fs::path before = dir / (StudyFolder(dir).manifest["name"].get<std::string>() + ".toml");
-    if (before != scenario) fs::remove(before);
+    if (before != scenario && fs::is_regular_file(fs::symlink_status(before)) &&
+        read_file(before) == plan.text)
+      fs::remove(before);
   }
   if (!stands)
     replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -225,13 +234,19 @@ void set_baseline(StudyFolder& folder, const std::string& baseline) {
 
 bool can_be_written(const fs::path& dir) { return access(dir.c_str(), W_OK | X_OK) == 0; }
 
+bool is_unfinished(std::string_view name) {
+  for (const std::string_view begin : {std::string_view(unfinished), std::string_view(Journal::unsettled)}) {
+    if (name.starts_with(begin) && analysis::names_process(name.substr(begin.size()))) return true;
+  }
+  return false;
+}
+
 void remove_unfinished(const fs::path& dir) {
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
     const bool is_file = fs::is_regular_file(entry.symlink_status());
-    if (is_file && (name.starts_with(unfinished) || name.starts_with(Journal::unsettled)))
-      left.push_back(entry.path());
+    if (is_file && is_unfinished(name)) left.push_back(entry.path());
   }
   for (const fs::path& file : left) fs::remove(file);
 }

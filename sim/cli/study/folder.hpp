@@ -51,6 +51,8 @@ bool can_be_written(const fs::path& dir);
 
 // Removes what processes that were killed had begun to write. For the only process that works there.
 void remove_unfinished(const fs::path& dir);
+// A file that a process of this machine was about to put in the place of another one.
+bool is_unfinished(std::string_view name);
 
 // Throws Refused where no arm of the study has this name; an empty one is the baseline that it has.
 void check_baseline(const StudyFolder& folder, const std::string& baseline);

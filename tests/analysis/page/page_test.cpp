@@ -126,6 +126,29 @@ TEST_CASE("arms that are numbers have their axis, and hardly different ones no r
   CHECK(page_of(s).find("Why:") == std::string::npos);
 }
 
+TEST_CASE("an arm is not called fast for its short budget", "[page]") {
+  Study s = study({}, {cell("fast", {}, {reached(0.5, 20), reached(0.6, 20), reached(0.4, 20), missed(20)}),
+                       cell("short", {}, {reached(1, 3), reached(1.1, 3), missed(3), missed(3)})});
+  add_workers(s);
+  const std::string page = page_of(s);
+  CHECK(page.find("class=\"lead\"><b class=\"name s0\">fast</b> reached ") != std::string::npos);
+  const std::string lead = page.substr(page.find("class=\"lead\""), 600);
+  CHECK(lead.find(" of 4 runs") == std::string::npos);  // numbers stand in elements of their own
+  CHECK(lead.find("of <") != std::string::npos);
+  CHECK(lead.find("on average") == std::string::npos);
+  CHECK(lead.find("short") > lead.find("fast"));
+}
+
+TEST_CASE("arms that end at the same date are told apart by their loss", "[page]") {
+  std::vector<RunFacts> low = lasting({2, 2, 2}), high = lasting({2, 2, 2});
+  for (RunFacts& run : low) run.loss = 0.25;
+  Study s = study({}, {cell("bsp", {}, high), cell("asp", {}, low)});
+  s.cells[1].runs[0].summary["sim_time_s"] = 2.001;
+  add_workers(s);
+  const std::string page = page_of(s);
+  CHECK(page.find("The lowest final loss was that of <b class=\"name s1\">asp</b>") != std::string::npos);
+}
+
 TEST_CASE("of many conditions and arms a page names the first and the last", "[page]") {
   const auto answer_of = [](const Study& s) {
     const std::string page = page_of(s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/study/report.hpp"
 #include "tests/analysis/study/make_study.hpp"
 #include "tests/support/catch.hpp"
 
@@ -64,6 +65,35 @@ TEST_CASE("a run that got stuck takes longer than any budget", "[study]") {
   CHECK_FALSE(lengths.aggregates[1].versus);
 }
 
+TEST_CASE("a run that ended by itself before its duration was watched until its end only", "[study]") {
+  RunFacts early = missed(1);  // by its steps
+  early.budget = 10;
+  const Evaluation e = evaluate(study({}, {cell("long", {}, reaching({0.5, 2, 3, 4}, 10)),
+                                           cell("short", {}, {reached(0.5, 10), early, early, early})}));
+  const TimeToTarget& s = *e.aggregates[1].time_to_target;
+  CHECK(s.budget_s == 1);
+  CHECK(s.restricted_mean_s == Approx((0.5 + 1 + 1 + 1) / 4));
+  CHECK(e.aggregates[1].versus->budget_s == 1);
+  CHECK(e.aggregates[1].versus->pairs.ratio->value == Approx(1));
+  // A run that got stuck would have been watched until its duration.
+  early.stuck = true;
+  const Evaluation stuck = evaluate(study({}, {cell("a", {}, {reached(0.5, 10), early})}));
+  CHECK(stuck.aggregates[0].time_to_target->budget_s == 10);
+}
+
+TEST_CASE("two arms that no pair of runs tells apart are not compared", "[study]") {
+  // The arm reaches its target once, after the baseline's run has ended.
+  const Study s = study({}, {cell("short", {}, {missed(0.2), missed(0.2), missed(0.2)}),
+                             cell("long", {}, {missed(1.2), reached(0.9), missed(1.2)})});
+  const Evaluation e = evaluate(s);
+  CHECK(are_all_cut(*e.aggregates[1].versus));
+  CHECK(e.family.tests == 0);
+  CHECK_FALSE(e.aggregates[1].versus->p_value_holm);
+  const std::string text = remarks(s, e);
+  CHECK(text.find("All runs take the same time") == std::string::npos);
+  CHECK(text.find("No two runs are known") != std::string::npos);
+}
+
 TEST_CASE("another arm changes no number of a row", "[study]") {
   const Cell base = cell("base", {}, reaching({2, 3, 4, 5, 6}, 20));
   const Cell fast =
@@ -108,10 +138,10 @@ TEST_CASE("who reached the target decides before times do", "[study]") {
   CHECK(has_width(most));
   CHECK(most.cut_arm == 2);
   CHECK(most.cut_baseline == 0);
-  // Two tests of times, and one of who reached it: of "some" no p value could be small.
-  CHECK(e.family.tests == 3);
+  // A test of times and one of who reached it: no times tell "none" apart, and "some" has no small p value.
+  CHECK(e.family.tests == 2);
   CHECK(e.family.seeds_needed == 7);
-  CHECK(*lost.reached->p_value_holm == Approx(3 * 2 / 1024.0));
+  CHECK(*lost.reached->p_value_holm == Approx(2 * 2 / 1024.0));
   CHECK_FALSE(most.reached->p_value_holm);
 }
 
