@@ -147,7 +147,8 @@ void compare_arms(const Study& study, Evaluation& evaluation);
 // What decides between an arm and the baseline: who reached the target, if that differs by more than chance,
 // or all did of one and none of the other; the times otherwise.
 bool decides_by_reached(const VersusBaseline& versus);
-// Whether both arms need longer than their budget under every seed: then nobody knows which is the faster one.
+// Whether both arms need longer than their budget under every seed: then nobody knows which is the faster
+// one.
 bool are_all_cut(const VersusBaseline& versus);
 // Whether a ratio says how long the arms take: not where most pairs missed the target together, where who
 // reached it decides, and where seeds are no replicates.

@@ -127,62 +127,6 @@ TEST_CASE("a name in somebody else's manifest is no path", "[foreign][slow]") {
   refuse(place.psim({"report", "./copy"}));
 }
 
-TEST_CASE("a study's folder may hold somebody else's files under psim's names, and they stay", "[foreign]") {
-  const Forged forged;
-  const Place& place = forged.place;
-  const std::string mine = "my thesis";
-  const std::vector<std::string> compare{"compare", "scenario.toml", "--out", "copy"};
-  for (const char* name : {"runs", "results"}) {
-    put(place.at("copy") / name, mine);
-    refuse(place.psim(compare));
-    place.psim({"studies", "remove", "./copy"});
-    CHECK(content(place.at("copy") / name) == mine);
-    forged.again();
-    fs::create_directory(place.at("elsewhere"));
-    put(place.at("elsewhere/other.jsonl"), content(place.at("study/results.jsonl")));
-    fs::create_directory_symlink("../elsewhere", place.at("copy") / name);
-    refuse(place.psim(compare));
-    place.psim({"merge", "./copy"});
-    place.psim({"studies", "remove", "./copy"});
-    CHECK(fs::is_symlink(fs::symlink_status(place.at("copy") / name)));
-    CHECK(content(place.at("elsewhere/other.jsonl")) == content(place.at("study/results.jsonl")));
-    fs::remove_all(place.at("elsewhere"));
-    forged.again();
-  }
-  // An earlier result is written to a file of its own, not through a link.
-  put(place.at("victim"), mine);
-  fs::create_directory(place.at("copy/results"));
-  fs::create_symlink("../../victim", place.at("copy/results/earlier.jsonl"));
-  CHECK(place.psim({"compare", "scenario.toml", "--seeds", "1", "--out", "copy"}).code == 0);
-  CHECK(content(place.at("victim")) == mine);
-  // Names that look like psim's
-  forged.again();
-  const std::vector<std::string> names{"scenario.toml.1", "study.json.20251126",   "runs.csv-2",
-                                       ".new-ideas",      "report.html.new-draft", "results/mine.jsonl"};
-  for (const std::string& name : names) put(place.at("copy") / name, mine);
-  place.psim({"studies", "remove", "./copy"});
-  for (const std::string& name : names) {
-    INFO(name);
-    CHECK(content(place.at("copy") / name) == mine);
-  }
-  // Of a name in a forged manifest
-  forged.set([](Json& manifest) { manifest["name"] = "notes"; });
-  put(place.at("copy/notes.toml"), mine);
-  place.psim({"compare", "scenario.toml", "--seeds", "1", "--out", "copy"});
-  CHECK(content(place.at("copy/notes.toml")) == mine);
-}
-
-TEST_CASE("a link to nowhere is no folder, and stays", "[foreign]") {
-  const Place place;
-  place.write(std::string(scenario) + axes);
-  fs::create_symlink("nowhere", place.at("link"));
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"compare", "scenario.toml", "--out", "link"}, {"fuzz", "--runs", "1", "--out", "link"}}) {
-    refuse(place.psim(words));
-    CHECK(fs::is_symlink(fs::symlink_status(place.at("link"))));
-  }
-}
-
 TEST_CASE("an archive replaces no file of somebody else's, whatever its name", "[foreign]") {
   const Forged forged;
   const Place& place = forged.place;
