@@ -19,9 +19,13 @@ Json json_file(const std::filesystem::path& path) {
   return json_in(read_input(path, std::min(most, most_input())));
 }
 
-toml::table toml_file(const std::filesystem::path& path) {
+std::string scenario_text(const std::filesystem::path& path) {
   constexpr std::uintmax_t most = std::uintmax_t{64} << 20U;
-  const std::string text = read_input(path, most);
+  return read_input(path, most);
+}
+
+toml::table toml_file(const std::filesystem::path& path) {
+  const std::string text = scenario_text(path);
   if (const auto deep = first_too_deep(text))
     throw InputError(path.string(), deep->key ? "a key has too many parts" : "brackets are nested too deeply",
                      "no scenario of psim has such");

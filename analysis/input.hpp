@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace psim::analysis {
@@ -16,7 +17,9 @@ Json json_in(std::string_view text);
 // The same of a file. Throws InputError where it cannot be read.
 Json json_file(const std::filesystem::path& path);
 
-// A scenario file. Throws InputError where it cannot be read, also where it is not TOML or nests too deeply.
+// The text of a scenario file. Throws InputError where it cannot be read, also where it is too large for one.
+std::string scenario_text(const std::filesystem::path& path);
+// The same, parsed. Throws InputError where it cannot be read, also where it is not TOML or nests too deeply.
 toml::table toml_file(const std::filesystem::path& path);
 
 }  // namespace psim::analysis

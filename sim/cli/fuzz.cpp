@@ -63,7 +63,7 @@ class Fuzzer {
       threads.emplace_back([this, i] { work(i); });
     threads.clear();
     if (isatty(STDERR_FILENO) != 0) say("\r\033[K");
-    rethrow_error();
+    if (error_) std::rethrow_exception(error_);
     print_table();
     if (interrupted != 0)
       throw Interrupted{interrupted,
@@ -73,18 +73,6 @@ class Fuzzer {
   }
 
  private:
-  void rethrow_error() const {
-    if (!error_) return;
-    try {
-      std::rethrow_exception(error_);
-    } catch (const fs::filesystem_error& error) {
-      if (!error.path1().string().starts_with(base_.path().string())) throw;
-      throw Refused(fmt::format("after {} runs, {} cannot be written to: {}", finished_,
-                                base_.path().string(), error.code().message()),
-                    "let TMPDIR name a folder with more room");
-    }
-  }
-
   // One at a time, as long as there are any.
   void work(unsigned job) {
     try {

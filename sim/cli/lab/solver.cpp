@@ -13,6 +13,7 @@
 #include <limits>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "model/formula.hpp"

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <limits>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
@@ -55,6 +56,8 @@ class Reruns {
     for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
     const fs::path log = folder.string() + ".log";
     const int status = run_to_end(std::move(words), log);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is no fault of the change
+      throw std::runtime_error(fmt::format("{} cannot be run: {}", outcome.change.text, read_file(log)));
     const bool is_made =
         WIFEXITED(status) && (WEXITSTATUS(status) == done || WEXITSTATUS(status) == answer_is_no);
     if (!is_made || !fs::exists(folder / "summary.json"))
