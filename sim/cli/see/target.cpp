@@ -87,10 +87,10 @@ void check_can_make(const fs::path& out, std::string_view option) {
   if (!fs::is_directory(there, ignored))
     throw Refused(fmt::format("{} {}: {} is no folder", option, out.string(), there.string()),
                   "name another folder");
-  const fs::path trial = folder / fmt::format("psim-trial-{}", getpid());
-  fs::create_directories(trial, error);
-  for (fs::path made = trial; made != there && made.has_relative_path(); made = made.parent_path())
-    analysis::remove_empty(made);
+  // In a folder that stands: another process may be about to make the one that is asked for.
+  const fs::path trial = there / fmt::format(".new-{}", process_name());
+  fs::create_directory(trial, error);
+  analysis::remove_empty(trial);
   if (error && is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
     throw Refused(fmt::format("{} {}: in {} no folder can be made: {}", option, out.string(), there.string(),
