@@ -1,57 +1,39 @@
 // Queries on a run's database.
 #pragma once
 
-#include <fmt/format.h>
-#include <sqlite3.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "analysis/run_record.hpp"
+#include "model/input_database.hpp"
 
 namespace psim::analysis {
 
 inline constexpr const char* damaged = "it is damaged, or not from this program: run the scenario again";
-
-struct Closed {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
 
 inline std::string_view text(sqlite3_stmt* row, int column) {
   const unsigned char* value = sqlite3_column_text(row, column);
   return value == nullptr ? std::string_view{} : reinterpret_cast<const char*>(value);
 }
 
-// The rows of a query, one after the other.
+// The rows of a query, one after the other. Throws Unverifiable.
 class Query {
  public:
-  Query(const std::filesystem::path& path, const std::string& sql) : path_(path) {
-    sqlite3* opened = nullptr;
-    int result = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
-    db_.reset(opened);
-    sqlite3_stmt* prepared = nullptr;
-    if (result == SQLITE_OK) result = sqlite3_prepare_v2(opened, sql.c_str(), -1, &prepared, nullptr);
-    row_.reset(prepared);
-    if (result != SQLITE_OK) fail();
+  Query(const std::filesystem::path& path, const std::string& sql) try
+      : rows_(std::make_unique<InputRows>(path, sql)) {
+  } catch (const InputError& error) {
+    throw Unverifiable(error.what(), error.help);
   }
   // Goes to the next one; false after the last.
-  bool next() {
-    const int step = sqlite3_step(row_.get());
-    if (step != SQLITE_ROW && step != SQLITE_DONE) fail();
-    return step == SQLITE_ROW;
+  bool next() try { return rows_->next(); } catch (const InputError& error) {
+    throw Unverifiable(error.what(), error.help);
   }
-  sqlite3_stmt* row() const { return row_.get(); }
+  sqlite3_stmt* row() const { return rows_->row(); }
 
  private:
-  [[noreturn]] void fail() {
-    throw Unverifiable(fmt::format("{}: {}", path_.string(), sqlite3_errmsg(db_.get())), damaged);
-  }
-  std::filesystem::path path_;
-  std::unique_ptr<sqlite3, Closed> db_;
-  std::unique_ptr<sqlite3_stmt, Closed> row_;
+  std::unique_ptr<InputRows> rows_;
 };
 
 // Calls `row` with each row of `sql`.

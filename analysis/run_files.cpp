@@ -1,18 +1,21 @@
 #include "analysis/run_files.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
+
+#include "analysis/remove_folder.hpp"
+#include "model/input.hpp"
 
 namespace psim::analysis {
 namespace fs = std::filesystem;
@@ -31,20 +34,19 @@ bool is_of_a_run(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::string beginning_of(const fs::path& path, std::size_t bytes) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(bytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(bytes));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+// Empty where it cannot be read.
+std::string head_of(const fs::path& path, std::size_t bytes) try {
+  return beginning_of(path, bytes);
+} catch (const InputError&) {
+  return {};
 }
 
 bool bears_mark(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (name == "summary.json") return beginning_of(path, summary_begins.size()) == summary_begins;
+  if (name == "summary.json") return head_of(path, summary_begins.size()) == summary_begins;
   if (name != "run.db") return false;
   constexpr std::size_t at = 68, bytes = 4;  // https://www.sqlite.org/fileformat.html, section 1.3
-  const std::string header = beginning_of(path, at + bytes);
+  const std::string header = head_of(path, at + bytes);
   if (!header.starts_with("SQLite format 3") || header.size() < at + bytes) return false;
   std::uint32_t id = 0;
   for (const char c : header.substr(at)) id = id << 8U | static_cast<unsigned char>(c);
@@ -58,17 +60,17 @@ bool is_ours(const fs::path& path) {
 }
 
 // Nothing when the file cannot be read.
-std::optional<std::string> hash_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
+std::optional<std::string> hash_of(const fs::path& path) try {
+  InputFile file(path);
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
   XXH3_64bits_reset(state.get());
   std::vector<char> block(std::size_t{1} << 18U);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
-    XXH3_64bits_update(state.get(), block.data(), static_cast<std::size_t>(file.gcount()));
-  if (file.bad()) return std::nullopt;
+  while (const std::size_t got = file.read(block.data(), block.size()))
+    XXH3_64bits_update(state.get(), block.data(), got);
   return fmt::format("XXH3_{:016x}", XXH3_64bits_digest(state.get()));
+} catch (const InputError&) {
+  return std::nullopt;
 }
 
 // By name, in order.
@@ -84,17 +86,23 @@ std::map<std::string, fs::path, std::less<>> sealed_files(const fs::path& folder
 }  // namespace
 
 bool bears_page_mark(const fs::path& path) {
-  std::error_code none;
-  if (!fs::is_regular_file(path, none)) return false;  // to open a pipe may never come to an end
   constexpr std::size_t head = 1000;
-  return beginning_of(path, head).find(page_mark) != std::string::npos;
+  return head_of(path, head).find(page_mark) != std::string::npos;
 }
 
 bool is_page(const fs::path& path) { return path.filename() == page_name && bears_page_mark(path); }
 
+bool names_process(std::string_view text) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string begin = std::string(host) + "-";
+  return text.size() > begin.size() && text.starts_with(begin) &&
+         text.find_first_not_of("0123456789", begin.size()) == std::string_view::npos;
+}
+
 bool is_unfinished_page(std::string_view name) {
-  constexpr std::string_view between = ".new-";
-  return name.starts_with(page_name) && name.substr(page_name.size()).starts_with(between);
+  const std::string begin = std::string(page_name) + ".new-";
+  return name.starts_with(begin) && names_process(name.substr(begin.size()));
 }
 
 Contents contents_of(const fs::path& folder) {
@@ -111,14 +119,10 @@ Contents contents_of(const fs::path& folder) {
   return contents;
 }
 
-void remove_run(const fs::path& folder) {
-  std::error_code ignored;  // somebody else may remove the same
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (!entry.is_directory(ignored) && is_ours(entry.path())) files.push_back(entry.path());
-  }
-  for (const fs::path& file : files) fs::remove(file, ignored);
-  fs::remove(folder, ignored);  // only when it is empty
+std::error_code remove_run(const fs::path& folder) {
+  return remove_folder(folder, [&](const fs::path& path, fs::file_type type) {
+    return type == fs::file_type::regular && is_ours(folder / path);
+  });
 }
 
 void seal(const fs::path& folder) {
@@ -137,10 +141,9 @@ void seal(const fs::path& folder) {
 std::string broken_seal(const fs::path& folder) {
   // What is no file, such as a pipe or a device, may never come to an end.
   const auto is_file = [&folder](std::string_view name) { return fs::is_regular_file(folder / name); };
-  std::ifstream file;
-  if (is_file(sums)) file.open(folder / sums, std::ios::binary);
-  if (!file.is_open()) return fmt::format("{} is missing", sums);
-  std::istringstream text(std::string(std::istreambuf_iterator<char>(file), {}));
+  if (!is_file(sums)) return fmt::format("{} is missing", sums);
+  constexpr std::size_t most_sums = 1'000'000;
+  std::istringstream text(head_of(folder / sums, most_sums));
   std::map<std::string, std::string, std::less<>> sealed;
   for (std::string line; std::getline(text, line);) {
     const std::size_t gap = line.find("  ");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace psim::analysis {
 
@@ -18,6 +19,8 @@ bool is_page(const std::filesystem::path& path);  // and has that name
 // "report.html.new-host-1234": a page that was about to take the place of report.html when its process was
 // killed.
 bool is_unfinished_page(std::string_view name);
+// "HOST-PROCESS", with the name of this machine.
+bool names_process(std::string_view text);
 
 // Bytes 68 to 71 of run.db, big-endian: "psim".
 inline constexpr std::uint32_t application_id = 0x7073696d;
@@ -33,7 +36,8 @@ struct Contents {
 Contents contents_of(const std::filesystem::path& folder);
 
 // Removes the files of a run and then the folder. Whatever else is in there stays, and so does the folder.
-void remove_run(const std::filesystem::path& folder);
+// Returns why a file of the run is still there.
+std::error_code remove_run(const std::filesystem::path& folder);
 
 // Writes the file `checksums`: a hash of every other file but the page. `xxhsum -c checksums` understands it.
 void seal(const std::filesystem::path& folder);

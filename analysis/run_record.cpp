@@ -7,9 +7,9 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
-#include <string_view>
 
 #include "analysis/database.hpp"
+#include "analysis/input.hpp"
 #include "analysis/task_facts.hpp"
 
 namespace psim::analysis {
@@ -28,7 +28,7 @@ std::vector<std::string> other_nodes(const fs::path& database, const Facts& fact
     else if (role != "scheduler") others.emplace_back(role);
   });
   if (servers != facts.servers || workers != facts.workers)
-    throw std::runtime_error(fmt::format("scenario.toml has {} servers and {} workers, run.db {} and {}",
+    throw std::runtime_error(fmt::format("scenario.toml has {} servers and {} workers, run.db has {} and {}",
                                          facts.servers, facts.workers, servers, workers));
   return others;
 }
@@ -89,6 +89,10 @@ void add_closing(const Fields& fields, Facts& f) {
   if (const toml::array* promises = fields.scenario.at_path("consistency.promises").as_array()) {
     for (const toml::node& one : *promises) f.promises.push_back(one.value_or(std::string{}));
   }
+  f.longest_retry = seconds("recovery.longest_retry").value_or(0);
+  f.start_rule = fields.word("consistency.start");
+  f.update_rule = fields.word("consistency.update");
+  f.steps = fields.number("training.steps", 0);
 }
 
 void add_speeds(const Fields& fields, Facts& f) {
@@ -191,14 +195,10 @@ Facts facts_of(const toml::table& scenario) {
 toml::table scenario_in(const fs::path& file) {
   const std::string name = file.filename().string();
   if (!fs::is_regular_file(file)) throw std::runtime_error(name + " is missing");
-  try {
-    toml::table scenario = toml::parse_file(file.string());
-    if (!scenario.at_path("cluster.workers").is_integer())
-      throw std::runtime_error(name + " is not the scenario of a run: it has no cluster.workers");
-    return scenario;
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
-  }
+  toml::table scenario = toml_file(file);
+  if (!scenario.at_path("cluster.workers").is_integer())
+    throw std::runtime_error(name + " is not the scenario of a run: it has no cluster.workers");
+  return scenario;
 }
 
 // When the last group of a namespace was through.
@@ -211,8 +211,7 @@ double last_finish(const Json& groups, std::int64_t space) {
 }
 
 Json summary_in(const fs::path& file) {
-  std::ifstream text(file);
-  Json summary = Json::parse(text, nullptr, false);
+  Json summary = json_file(file);
   if (!summary.is_object()) throw std::runtime_error("summary.json is not the summary of a run");
   return summary;
 }
@@ -354,12 +353,15 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
     summary = summary_in(summary_file);
     facts.others = other_nodes(database_, facts);
     facts.shard_bounds = bounds_in(summary, 0, std::numeric_limits<std::uint32_t>::max());
-    const std::size_t nodes = 1 + facts.servers + facts.workers + facts.others.size();
-    for (std::uint32_t node = 0; node < nodes; ++node) names.push_back(facts.name_of(node));
     query(database_, "SELECT here_at_first FROM worker ORDER BY worker",
           [&](sqlite3_stmt* row) { facts.here_at_first.push_back(sqlite3_column_int(row, 0) != 0); });
     if (facts.here_at_first.size() != facts.workers)
       throw std::runtime_error("run.db does not have the scenario's workers");
+    std::size_t recorded = 0;
+    query(database_, "SELECT 1 FROM node", [&](sqlite3_stmt*) { ++recorded; });
+    const std::size_t nodes = 1 + std::size_t{facts.servers} + facts.workers + facts.others.size();
+    if (facts.servers > recorded) throw std::runtime_error("run.db does not have the scenario's servers");
+    for (std::uint32_t node = 0; node < nodes; ++node) names.push_back(facts.name_of(node));
     if (summary.contains("groups")) read_jobs(folder);
     else facts.last_workers = {facts.workers - 1};
   } catch (const std::exception& error) {
@@ -390,8 +392,7 @@ void RunRecord::read_jobs(const fs::path& folder) {
         facts.last_workers.push_back(job.facts.first_worker + job.facts.workers - 1);
         facts.job_ends.push_back(last_finish(summary["groups"], sqlite3_column_int64(row, 0)));
         if (job.facts.servers != facts.servers || job.facts.first_worker + job.facts.workers > facts.workers)
-          throw std::runtime_error(
-              fmt::format("{} does not fit scenario.toml", scenario.filename().string()));
+          throw std::runtime_error(scenario.filename().string() + " does not fit scenario.toml");
         jobs.push_back(std::move(job));
       });
 }

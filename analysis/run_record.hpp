@@ -124,6 +124,9 @@ struct Facts {
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
   std::vector<std::string> promises;                      // of the scenario's own
+  std::string start_rule, update_rule;                    // expressions, of a model of the scenario's own
+  std::int64_t steps = 0;                                 // clocks of each worker; 0: as many as fit
+  double longest_retry = 0;  // seconds from one repetition of a message to the next at most
   std::int64_t pull_every = 1;
   // Seconds after which an update is made of what is there: since its first push, since the last update.
   std::optional<double> closing_window, closing_deadline;

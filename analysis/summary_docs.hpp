@@ -69,6 +69,13 @@ inline constexpr FieldDoc summary_field_docs[] = {
      "Share of the time, from 0 to 1, in which workers are down, have left, or have not joined."},
     {"total_s", "summary.json",
      "Seconds of the workers' time together. Of a recovery: from the crash until all is as far as before."},
+    {"last_miss_s", "summary.json, target",
+     "The simulated second of the evaluation before the one that reached the target: the truth lies between "
+     "the "
+     "two."},
+    {"hold", "summary.json, target",
+     "How many evaluations in a row must reach the target (training.target.hold)."},
+    {"evaluate_every", "summary.json", "When the weights were evaluated; null: about once an epoch."},
     {"given", "summary.json, target", "Whether the scenario has a target."},
     {"flops_per_sample", "summary.json, model", "Floating-point operations of the gradient of one sample."},
     {"weights", "summary.json, model", "Hash of the last weights."},
@@ -77,6 +84,12 @@ inline constexpr FieldDoc summary_field_docs[] = {
     {"epoch", "summary.json, curve", "How often the training set had been gone through."},
     {"cancelled", "summary.json, workers", "Computations of the worker that were stopped."},
     {"samples", "summary.json, workers", "Samples whose gradients the worker has computed to their end."},
+    {"samples_used", "summary.json, workers",
+     "Samples of those whose gradients the model has taken in; a gradient that is computed again counts "
+     "again."},
+    {"samples_per_s", "summary.json",
+     "Samples whose gradients the model has taken in (the sum of `samples_used`), divided by the simulated "
+     "seconds of\nthe run; of a group, by the second at which it ended."},
     {"mean_step_s", "summary.json, workers",
      "Mean seconds from the start of one of the worker's steps to the start of its next."},
     {"bus_bytes", "summary.json, workers",

@@ -36,6 +36,9 @@ struct Verdict {
 // Throws Unverifiable.
 Verdict verify(const std::filesystem::path& run);
 
+// Every check that there is, with what it promises; of no run.
+std::vector<CheckReport> check_docs();
+
 // The table for people, with the first violations.
 std::string text(const Verdict& verdict);
 // "psim.verify/1"

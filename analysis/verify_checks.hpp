@@ -94,6 +94,7 @@ void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery,
 void add_slow_check(const Evidence& evidence, Checks& checks);
 void add_key_check(const Evidence& evidence, Checks& checks);
 void add_move_check(const Evidence& evidence, Checks& checks);
+void add_progress_checks(const Evidence& evidence, Checks& checks);  // groups, joiners
 // Of each job.
 void add_end_check(const Evidence& evidence, Checks& checks);
 void add_update_checks(const Evidence& evidence,

@@ -16,8 +16,10 @@ namespace {
 class Slow final : public Check {
  public:
   explicit Slow(const Evidence& evidence)
-      : Check(evidence, "slow",
-              "a worker that is found slow has been slower than another by the factor, and is found once"),
+      : Check(
+            evidence, "slow",
+            "a worker that is found slow has been slower than another by the factor, and is found once in a "
+            "life"),
         steps_(facts_.workers),
         times_(facts_.workers) {
     if (!(facts_.slow_factor > 0)) does_not_apply();
@@ -26,6 +28,8 @@ class Slow final : public Check {
   void on(const Row& row) override {
     if (row.is_computation()) on_computation(row);
     if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets whom it had found
+    const bool comes = row.is("fault") && row.kind == "join";
+    if ((row.takes_away() || comes) && facts_.is_worker(row.peer)) ends_life(row);
     if (!row.is("slow_worker")) return;
     examined();
     const std::uint32_t slow = worker(row.peer);
@@ -51,6 +55,12 @@ class Slow final : public Check {
 
  private:
   static constexpr std::uint32_t scheduler = 0;
+  // Who leaves does the step in hand first, and may be found slow until then.
+  void ends_life(const Row& row) {
+    std::optional<Times>& times = times_[worker(row.peer)];
+    known_.erase(worker(row.peer));
+    if (row.is_crash() && times) times->most = 0;
+  }
   struct Times {
     double least = HUGE_VAL, most = 0;  // seconds a sample
   };

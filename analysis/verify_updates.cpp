@@ -3,14 +3,80 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "analysis/verify_checks.hpp"
+#include "model/formula.hpp"
 #include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
+
+// The expression with which a scenario says itself when an update is made, beside what a shard's owner had
+// then. Of the slowest clock the events tell only between which numbers it was.
+class OwnRule {
+ public:
+  explicit OwnRule(const Facts& facts)
+      : facts_(facts),
+        formula_(facts.update_rule,
+                 {"pushes", "members", "version", "min_clock", "workers", "k", "staleness"}) {
+    const Formula start(facts.start_rule, {"clock", "min_clock", "version", "computed_on", "pushed",
+                                           "applied", "workers", "k", "staleness"});
+    waits_for_update_ =
+        start.uses("version") || start.uses("computed_on") || start.uses("pushed") || start.uses("applied");
+    const bool waits = waits_for_update_ || start.uses("clock") || start.uses("min_clock");
+    follows_ = waits_for_update_ || (waits && (formula_.uses("members") || formula_.uses("min_clock")));
+    waits_for_own_ = waits_for_update_ && !start.uses("version") && !start.uses("computed_on");
+  }
+
+  // Where a start waits for anything the other shards follow the first one, whose members and clocks may be
+  // of another moment than theirs. A window or a deadline makes smaller updates.
+  bool says(std::uint32_t shard) const {
+    return !(shard > 0 && follows_) && !facts_.closing_window && !facts_.closing_deadline;
+  }
+  void on_pull(const Row& row) {
+    std::int64_t& clock = clocks_[{row.shard, row.peer}];
+    clock = std::max(clock, row.clock);
+  }
+  // Of `pushes`, by worker's node, on weights of `version`.
+  bool holds(const std::vector<std::uint32_t>& pushes, const std::vector<Count>& counts,
+             std::int64_t version) const {
+    const auto members = std::ranges::count_if(counts, &Count::member);
+    const auto clock = [](const Count& count) { return count.clock(); };
+    const std::int64_t least = formula_.uses("min_clock") ? std::ranges::min(counts, {}, clock).clock() : 0,
+                       most = formula_.uses("min_clock") ? std::ranges::max(counts, {}, clock).clock() : 0,
+                       before = least - std::ssize(pushes);
+    const auto number = [](auto value) { return static_cast<double>(value); };
+    for (std::int64_t slowest = std::max<std::int64_t>(0, before); slowest <= most; ++slowest) {
+      if (formula_.holds({number(std::ssize(pushes)), number(members), number(version), number(slowest),
+                          number(facts_.workers), number(facts_.group), number(facts_.staleness)}))
+        return true;
+    }
+    return false;
+  }
+  // Whether no worker will push to the shard again: then its last pushes make an update, however few they
+  // are.
+  bool is_last(std::uint32_t shard, const std::vector<std::uint32_t>& pushes,
+               const std::vector<Count>& counts) const {
+    std::int64_t here = 0, gone = 0, waiting = 0;
+    for (std::uint32_t w = 0; w < counts.size(); ++w) {
+      const auto known = clocks_.find({shard, facts_.servers + 1 + w});
+      if (known != clocks_.end() && facts_.steps > 0 && known->second >= facts_.steps) continue;
+      ++(counts[w].member ? here : gone);
+      waiting += std::ranges::count(pushes, facts_.servers + 1 + w);
+    }
+    return here == 0 || (waits_for_own_ && here + gone <= waiting);
+  }
+  const std::string& text() const { return formula_.text(); }
+
+ private:
+  const Facts& facts_;
+  Formula formula_;
+  bool waits_for_update_ = false, waits_for_own_ = false, follows_ = false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> clocks_;  // that a worker asks to start
+};
 
 class Versions final : public Check {
  public:
@@ -43,9 +109,12 @@ class Updates final : public Check {
   explicit Updates(const Evidence& evidence)
       : Check(evidence, "updates",
               "an update has the number of pushes that the model requires, all fresh if only fresh ones "
-              "count") {}
+              "count") {
+    if (model_ == "custom") own_.emplace(facts_);
+  }
 
   void on(const Row& row) override {
+    if (own_ && row.is("received", "pull")) own_->on_pull(row);
     if (row.is("applied")) {
       pushes_[{row.shard, row.node}].push_back(row.peer);
       if ((model_ == "k-sync" ? row.shard == 0 : fresh_) && row.staleness != 0)
@@ -75,9 +144,14 @@ class Updates final : public Check {
     if (once_each_ && std::ranges::adjacent_find(pushes) != pushes.end())
       violated(row, "version {} of shard {} at {} has two pushes of one worker", row.version, row.shard,
                name(row.node));
+    if (own_ && own_->says(row.shard) && !own_->holds(pushes, counts, row.version - 1) &&
+        !own_->is_last(row.shard, pushes, counts))
+      violated(row, "version {} of shard {} at {} is made of {} pushes, for which `{}` is false", row.version,
+               row.shard, name(row.node), size, own_->text());
   }
 
  private:
+  std::optional<OwnRule> own_;  // of a model of the scenario's own
   const std::string& model_ = facts_.model;
   const bool fresh_ = model_ == "bsp" || model_ == "k-sync" || model_ == "k-batch-sync";
   const bool single_ = model_ == "ssp" || model_ == "asp" || model_ == "dssp";

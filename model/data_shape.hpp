@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "model/dataset.hpp"
-#include "model/learner.hpp"
+#include "model/data_spec.hpp"
+#include "model/model_spec.hpp"
 
 namespace psim {
+
+struct Dataset;
 
 // Of a training set.
 struct DataShape {

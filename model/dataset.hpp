@@ -2,16 +2,13 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
+
+#include "model/data_spec.hpp"
 
 namespace psim {
 
@@ -54,45 +51,6 @@ struct Dataset {
   // Width of the model's last layer: the classes, or the outputs of a regression.
   std::int64_t outputs() const { return classes > 0 ? classes : targets.cols(); }
 };
-
-enum class DataSource { digits, idx, csv, libsvm, blobs, spirals, teacher, clicks, inline_samples };
-
-// Whether its samples come as a SparseMatrix.
-constexpr bool is_sparse(DataSource source) {
-  return source == DataSource::libsvm || source == DataSource::clicks;
-}
-
-enum class Partition { iid, contiguous, by_label, dirichlet };
-
-struct DataSpec {
-  DataSource source = DataSource::digits;
-  std::string path;                // csv, libsvm: the file; idx: the folder with the four files
-  double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
-  double validation_fraction = 0;  // share of the remaining ones to judge a run on while it goes on
-  std::int64_t samples = 1000;     // blobs, spirals, teacher, clicks: how many to generate
-  std::int64_t features = 2;       // blobs, teacher: inputs per sample; clicks: of all samples together
-  std::int64_t classes = 3;        // blobs, spirals: classes; teacher: outputs
-  double noise = 0.1;              // blobs, spirals: spread of a sample; teacher, clicks: noise of a target
-  double exponent = 1.1;           // clicks: of Zipf's law
-  std::int64_t nonzeros = 20;      // clicks: features of a sample
-  std::vector<std::vector<double>> inputs;   // inline
-  std::vector<std::vector<double>> targets;  // inline
-  Partition partition = Partition::iid;
-  double dirichlet_alpha = 0.5;  // dirichlet: small means that a worker sees few classes
-};
-
-// A data set that cannot be read: names the file and the reason.
-struct DataError : std::runtime_error {
-  explicit DataError(const std::string& what, std::string advice = {}, std::string_view blamed = {})
-      : std::runtime_error(what), help(std::move(advice)), field(blamed) {}
-  std::string help;
-  std::string field;  // of the DataSpec that is to blame; empty: where the samples come from
-};
-
-enum class DataPart { training, validation, test };
-constexpr std::string_view name_of(DataPart part) {
-  return std::array<std::string_view, 3>{"training", "validation", "test"}[static_cast<std::size_t>(part)];
-}
 
 // Workers learn from `train`. The other two may be empty.
 struct DataSplit {

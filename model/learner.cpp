@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "model/data_shape.hpp"
+#include "model/dataset.hpp"
 #include "model/logistic.hpp"
+#include "model/mlp.hpp"
 #include "model/random.hpp"
 #include "model/rounding.hpp"
 
@@ -137,13 +139,17 @@ std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
 }
 
 // A product with a weight matrix costs the same forward, for the weights' gradient, and to pass the error on,
-// which the first layer need not do. Phantom layers are taken to cost in proportion to their size.
+// which the first layer need not do. Phantom layers are taken to cost in proportion to their size, unless
+// their parts of all computing are given.
 std::vector<LayerWork> layer_work(const ModelSpec& spec) {
   std::vector<double> products;
   if (spec.kind == ModelKind::mlp) {
     for (std::size_t l = 1; l < spec.mlp.layers.size(); ++l)
       products.push_back(static_cast<double>(spec.mlp.layers[l]) *
                          static_cast<double>(spec.mlp.layers[l - 1]));
+  } else if (spec.kind == ModelKind::phantom && !spec.phantom_work.empty()) {
+    for (std::size_t l = 0; l < spec.phantom_work.size(); ++l)
+      products.push_back(spec.phantom_work[l] / (l == 0 ? 2 : 3));
   } else {
     for (const ParameterArray& array : parameter_arrays(spec))
       products.push_back(static_cast<double>(array.range.count));

@@ -2,55 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "model/dataset.hpp"
-#include "model/mlp.hpp"
+#include "model/model_spec.hpp"
 #include "model/values.hpp"
 
 namespace psim {
 
-enum class ModelKind { mlp, logistic, phantom };
-enum class Init { glorot, he, zeros };
-
-struct ModelSpec {
-  ModelKind kind = ModelKind::mlp;
-  MlpShape mlp{.layers = {64, 32, 10}};
-  Precision precision = Precision::float32;
-  Init init = Init::glorot;
-  std::vector<std::vector<std::vector<double>>>
-      weights;                               // per layer, rows of W (out x in); empty: drawn by `init`
-  std::vector<std::vector<double>> biases;   // per layer; empty: zeros
-  std::int64_t parameters = 500'000;         // phantom, if `phantom_arrays` is empty
-  std::vector<std::int64_t> phantom_arrays;  // phantom: size of each array, from the input
-  double flops_per_sample = 3e6;             // phantom
-  std::int64_t features = 0;                 // logistic: of the data, filled in by adapt_to
-  double nonzeros = 0;                       // logistic: of a sample in the mean, filled in by adapt_to
-  std::int64_t activations = 1000;           // phantom: values of one sample between two stages of a pipeline
-};
-
-struct Evaluation {
-  double loss = 0;                      // mean over the samples
-  std::optional<double> accuracy = {};  // classification only
-  // Logistic models only. The area under the ROC curve: the probability that a sample of class 1 gets a
-  // higher output than one of class 0; nothing when a class is missing.
-  std::optional<double> auc = {};
-  std::optional<std::int64_t> nonzero_weights = {};
-};
-
-// Positions of weights, rising and each one once.
-using Keys = std::vector<std::uint32_t>;
-
-// Positions from `begin` up to `end`; by default all.
-struct KeyRange {
-  std::uint32_t begin = 0;
-  std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
-};
+struct Dataset;
+struct DataSplit;
 
 // Block coordinate descent: the weights that clock `clock` may change, if they are cut into `blocks` blocks
 // of consecutive weights that take turns.
@@ -86,26 +47,7 @@ class Learner {
 // `data` must outlive the learner. Nothing for a phantom model.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data);
 
-// A named array of parameters, as a place in the flat weight vector.
-struct ParameterArray {
-  std::string name;
-  Range range;
-  std::uint32_t layer;  // from the input
-};
-// In the order of the weight vector; a phantom model has those that its `arrays` give, or one.
-std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec);
-
-// The work of each layer, as shares of a gradient's work: all shares of all layers sum to 1.
-struct LayerWork {
-  double forward, backward;
-};
-std::vector<LayerWork> layer_work(const ModelSpec& spec);
-
 // Fills in the sizes that a model takes from its data.
 void adapt_to(const Dataset& train, ModelSpec& spec);
-
-// Sizes that hold for phantom models too.
-std::int64_t parameter_count(const ModelSpec& spec);
-double flops_per_sample(const ModelSpec& spec);
 
 }  // namespace psim

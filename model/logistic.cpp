@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
 #include "model/mutant.hpp"
 
 namespace psim {

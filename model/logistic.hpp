@@ -14,6 +14,7 @@
 
 #include <memory>
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 
 namespace psim {

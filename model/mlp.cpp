@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 
 namespace psim {

@@ -67,7 +67,8 @@ struct OptimizerRow {
   StepRule rule;
   // The rule takes l1 and l2 instead of weight_decay, and moves weights whose gradient is zero.
   bool elastic_net = false;
-  double fuzz = 1;  // how often the fuzzer draws it, beside 1
+  bool adaptive = false;  // it divides each gradient by a running measure of its size
+  double fuzz = 1;        // how often the fuzzer draws it, beside 1
 };
 
 template <>

@@ -1,6 +1,7 @@
 #include "model/rounding.hpp"
 
 #include <Eigen/Core>
+#include <cmath>
 
 #include "model/mutant.hpp"
 
@@ -18,22 +19,26 @@ float from_half_bits(Precision precision, std::uint16_t bits) {
 }
 
 template <class Scalar>
-void round_to(Precision precision, std::span<Scalar> values, double scale) {
-  if (!is_half(precision)) return;
+bool round_to(Precision precision, std::span<Scalar> values, double scale) {
+  if (!is_half(precision)) return false;
   const auto factor = static_cast<float>(scale);
+  bool overflows = false;
   for (Scalar& x : values) {
-    const float scaled = static_cast<float>(x) * factor;
-    x = static_cast<Scalar>(from_half_bits(precision, half_bits(precision, scaled)) /
-                            (mutant("loss-scale-stays") ? 1 : factor));
+    const auto plain = static_cast<float>(x);
+    const float rounded = from_half_bits(precision, half_bits(precision, plain * factor));
+    if (!std::isfinite(rounded))
+      overflows = overflows || std::isfinite(from_half_bits(precision, half_bits(precision, plain)));
+    x = static_cast<Scalar>(rounded / (mutant("loss-scale-stays") ? 1 : factor));
   }
+  return overflows;
 }
 
-template void round_to(Precision, std::span<float>, double);
-template void round_to(Precision, std::span<double>, double);
+template bool round_to(Precision, std::span<float>, double);
+template bool round_to(Precision, std::span<double>, double);
 
-void round_to(Precision precision, Values& values, double scale) {
-  with_scalar(values.precision(),
-              [&](auto zero) { round_to(precision, values.as<decltype(zero)>(), scale); });
+bool round_to(Precision precision, Values& values, double scale) {
+  return with_scalar(values.precision(),
+                     [&](auto zero) { return round_to(precision, values.as<decltype(zero)>(), scale); });
 }
 
 }  // namespace psim

@@ -30,9 +30,10 @@ float from_half_bits(Precision precision, std::uint16_t bits);
 
 // Makes every value times `scale` one of `precision`, and divides by `scale` again: what a receiver has of
 // numbers that travel in half precision, scaled so that small ones do not vanish (Micikevicius et al., ICLR
-// 2018, 3.2). Single and double precision are left as they are.
+// 2018, 3.2). Single and double precision are left as they are. Returns whether a value became infinite that
+// without `scale` would not have.
 template <class Scalar>
-void round_to(Precision precision, std::span<Scalar> values, double scale = 1);
-void round_to(Precision precision, Values& values, double scale = 1);
+bool round_to(Precision precision, std::span<Scalar> values, double scale = 1);
+bool round_to(Precision precision, Values& values, double scale = 1);
 
 }  // namespace psim

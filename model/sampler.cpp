@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "model/random.hpp"
 

@@ -1,8 +1,12 @@
 #include "sim/evaluator.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
 #include "model/mutant.hpp"
 
 namespace psim {
@@ -12,9 +16,12 @@ Evaluator::Evaluator(const Learner& learner, const Dataset& set, const Target& t
 
 bool Evaluator::evaluate(CurvePoint point, std::shared_ptr<Assembly> weights) {
   curve_.push_back(point);
-  Evaluation* result = &curve_.back().result;
-  tasks_.push_back(pool_.submit(
-      [this, result, weights = std::move(weights)] { *result = learner_.evaluate(weights->get(), set_); }));
+  CurvePoint* result = &curve_.back();
+  tasks_.push_back(pool_.submit([this, result, weights = std::move(weights)] {
+    const Values& values = weights->get();
+    result->weights = hash_of(values);
+    result->result = learner_.evaluate(values, set_);
+  }));
   // A snapshot keeps a copy of the model alive, so no more wait than there are threads beside this one.
   while (tasks_.size() >= pool_.threads()) {
     pool_.wait(tasks_.front());
@@ -22,7 +29,7 @@ bool Evaluator::evaluate(CurvePoint point, std::shared_ptr<Assembly> weights) {
   }
   if (!target_.given() || !target_.stop) return false;
   finish();
-  return reached() == &curve_.back();
+  return curve_.end() - find_reached() == target_.hold.value_or(1);
 }
 
 void Evaluator::finish() {
@@ -38,11 +45,25 @@ bool Evaluator::reaches(const Evaluation& e) const {
   return !target_.loss || e.loss <= *target_.loss;
 }
 
+std::deque<CurvePoint>::const_iterator Evaluator::find_reached() const {
+  const auto reaching = [this](const CurvePoint& p) { return reaches(p.result); };
+  const std::int64_t hold = mutant("one-look-is-enough") ? 1 : target_.hold.value_or(1);
+  const auto row = std::ranges::search_n(curve_, hold, true, {}, reaching);
+  if (mutant("target-an-evaluation-late") && row.end() != curve_.end()) return row.begin() + 1;
+  return row.begin();
+}
+
 const CurvePoint* Evaluator::reached() const {
-  const auto first = std::ranges::find_if(curve_, [this](const CurvePoint& p) { return reaches(p.result); });
-  if (mutant("target-an-evaluation-late") && first != curve_.end() && first + 1 != curve_.end())
-    return &*(first + 1);
+  const auto first = find_reached();
   return first == curve_.end() ? nullptr : &*first;
 }
+
+std::optional<double> Evaluator::last_miss() const {
+  const auto first = find_reached();
+  if (first == curve_.end() || first == curve_.begin()) return std::nullopt;
+  return (first - 1)->at;
+}
+
+std::uint64_t hash_of(const Values& weights) { return XXH3_64bits(weights.raw(), weights.bytes()); }
 
 }  // namespace psim

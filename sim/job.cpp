@@ -1,12 +1,13 @@
 #include "sim/job.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
+#include "sim/protocol/shard_invariants.hpp"
 #include "sim/roles/gradient_probe.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
@@ -17,6 +18,10 @@ std::vector<double> mean_steps(const Scenario& scenario) {
   std::vector<double> result(static_cast<std::size_t>(scenario.cluster.workers));
   for (std::size_t w = 0; w < result.size(); ++w) result[w] = mean_step_seconds(scenario, w);
   return result;
+}
+
+std::int64_t least_version(const std::vector<Slice>& parts) {
+  return std::ranges::min_element(parts, {}, &Slice::version)->version;
 }
 
 }  // namespace
@@ -59,26 +64,24 @@ void Job::end_soon() {
 void Job::plan_evaluations() {
   if (!evaluator_) return;
   take_point(Agenda::now());
-  const std::optional<Period>& period = plan_.scenario.training.evaluate_every;
-  if (!period) {  // once an epoch
-    evaluate_updates_ =
+  const TrainingSpec& training = plan_.scenario.training;
+  if (training.evaluate_every) {
+    evaluate_every_ = *training.evaluate_every;
+  } else {  // once an epoch
+    evaluate_every_.updates =
         std::max<std::int64_t>(1, std::llround(plan_.rule.updates_per_clock() / plan_.epochs().per_clock));
-  } else if (period->by_updates()) {
-    evaluate_updates_ = period->updates;
-  } else {
-    evaluate_seconds_ = period->time.value;
-    const Target& target = plan_.scenario.training.target;
-    if ((target.given() && target.stop) || (decides_faults() && run_.waits_for_evaluations()))
-      return plan_evaluation(1);
-    Agenda::on_advance([this](double now) {
-      if (!is_over()) take_points_before(now);
-    });
   }
+  if (!evaluate_every_.by_time()) return;
+  if ((training.target.given() && training.target.stop) || (decides_faults() && run_.waits_for_evaluations()))
+    return plan_evaluation(1);
+  Agenda::on_advance([this](double now) {
+    if (!is_over()) take_points_before(now);
+  });
 }
 
 // At its date, because something may come of it.
 void Job::plan_evaluation(std::int64_t turn) {
-  context_.agenda.at(static_cast<double>(turn) * evaluate_seconds_, [this, turn] {
+  context_.agenda.at(static_cast<double>(turn) * evaluate_every_.time.value, [this, turn] {
     if (is_over()) return;
     if (take_point(Agenda::now())) return run_.on_end(*this);
     if (!run_.watch().is_stuck()) plan_evaluation(turn + 1);
@@ -89,9 +92,9 @@ void Job::plan_evaluation(std::int64_t turn) {
 // SimGrid's sums are rounded at each.
 void Job::take_points_before(double now) {
   for (;;) {
-    const double date = static_cast<double>(last_evaluated_ + 1) * evaluate_seconds_;
+    const double date = static_cast<double>(periods_ + 1) * evaluate_every_.time.value;
     if (!(date < now)) return;
-    ++last_evaluated_;
+    ++periods_;
     take_point(date);
   }
 }
@@ -102,16 +105,32 @@ void Job::plan_end() {
   }
 }
 
-void Job::on_update() {
+void Job::on_version() {
   const std::int64_t updates = context_.recorder.stats().updates(number_);
   state_.most_updates =
       mutant("what-was-lost-is-forgotten") ? updates : std::max(state_.most_updates, updates);
   if (decides_faults()) run_.on_update(updates);
-  if (evaluate_updates_ == 0 || is_over()) return;
-  const std::int64_t turn = (updates - (mutant("evaluates-an-update-late") ? 1 : 0)) / evaluate_updates_;
-  if (turn <= last_evaluated_) return;
-  last_evaluated_ = turn;
-  if (take_point(Agenda::now())) end_soon();
+  if (!is_over() && is_evaluation_due() && take_point(Agenda::now())) end_soon();
+}
+
+// Every change of the version is looked at, so one that is lower than before is seen as well: the count
+// passes a multiple of the period, whether it rises or falls.
+bool Job::is_evaluation_due() {
+  if (!evaluator_ || evaluate_every_.by_time() || version() == version_) return false;
+  version_ = version();
+  const std::int64_t count = evaluate_every_.by_samples()
+                                 ? context_.recorder.stats().spaces[number_].samples_used
+                                 : version_ - (mutant("evaluates-an-update-late") ? 1 : 0);
+  const std::int64_t period =
+      evaluate_every_.by_samples() ? evaluate_every_.samples : evaluate_every_.updates;
+  const std::int64_t before = std::exchange(periods_, count / period);
+  return mutant("a-fall-is-not-evaluated") ? periods_ > before : periods_ != before;
+}
+
+// Of the model: the least of its parts.
+std::int64_t Job::version() const {
+  const Peers* peers = nodes().peers();
+  return peers != nullptr ? peers->version() : context_.recorder.stats().updates(number_);
 }
 
 void Job::on_applied(const PushOutcome& push) {
@@ -131,7 +150,7 @@ bool Job::take_point(double date) {
   const RunStats& stats = context_.recorder.stats();
   const SpaceStats& space = stats.spaces[number_];
   CurvePoint point{.at = date,
-                   .updates = stats.updates(number_),
+                   .updates = 0,
                    .epoch = 0,
                    .bytes = stats.bytes_of(space),
                    .economy = run_.economy(date),
@@ -139,7 +158,9 @@ bool Job::take_point(double date) {
   const auto workers = static_cast<double>(plan_.workers());
   point.epoch = plan_.epochs().after(static_cast<double>(stats.clocks(space)) / workers,
                                      static_cast<double>(stats.first_clocks(space)) / workers);
-  auto whole = std::make_shared<Assembly>(weights(), plan_.places_in(state_.layout.get()));
+  std::vector<Slice> parts = weights();
+  point.updates = least_version(parts);
+  auto whole = std::make_shared<Assembly>(std::move(parts), plan_.places_in(state_.layout.get()));
   const bool reached = evaluator_->evaluate(point, std::move(whole));
   if (decides_faults() && run_.waits_for_evaluations()) {
     evaluator_->finish();
@@ -156,9 +177,11 @@ void Job::end() {
 
 void Job::finish_curve() {
   if (!evaluator_ || std::exchange(curve_finished_, true)) return;
-  const auto& curve = evaluator_->curve();
-  if (context_.recorder.stats().updates(number_) > curve.back().updates || curve.size() == 1)
-    take_point(finished_);
+  evaluator_->finish();
+  const CurvePoint& last = evaluator_->curve().back();
+  const bool is_final = last.weights == hash_of_weights() && last.updates == least_version(weights());
+  if (!(is_final || mutant("the-last-point-is-any")) || evaluator_->curve().size() == 1)
+    take_point(std::max(finished_, last.at));
   evaluator_->finish();
   const DataPart reported_on = plan_.split->reported_on();
   if (reported_on == judged_on()) return;
@@ -180,10 +203,22 @@ std::optional<CurvePoint> Job::target() const {
   return reached != nullptr ? std::optional(*reached) : std::nullopt;
 }
 
+std::optional<double> Job::last_miss() const { return evaluator_ ? evaluator_->last_miss() : std::nullopt; }
+
 std::uint64_t Job::hash_of_weights() const {
   if (!plan_.learner) return 0;
   Assembly whole(weights(), plan_.places_in(state_.layout.get()));
-  return XXH3_64bits(whole.get().raw(), whole.get().bytes());
+  return hash_of(whole.get());
+}
+
+bool Job::final_differs() const {
+  if (!evaluator_) return false;
+  const CurvePoint& last = evaluator_->curve().back();
+  if (last.weights != hash_of_weights()) return true;
+  if (!checks_invariants()) return false;
+  Assembly whole(weights(), plan_.places_in(state_.layout.get()));
+  const double loss = plan_.learner->evaluate(whole.get(), plan_.split->part(judged_on())).loss;
+  return std::memcmp(&loss, &last.result.loss, sizeof loss) != 0;
 }
 
 std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run) {

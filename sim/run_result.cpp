@@ -1,7 +1,9 @@
 #include "sim/run_result.hpp"
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/protocol/task_dag.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/nodes.hpp"
@@ -73,6 +75,7 @@ SpaceResult training_of(const Job& job) {
           .groups = job.plan().groups,
           .curve = job.curve(),
           .target = job.target(),
+          .last_miss = job.last_miss(),
           .judged_on = job.judged_on(),
           .tested = job.tested(),
           .parameters = static_cast<std::int64_t>(job.plan().keys.parameters),
@@ -120,6 +123,8 @@ RunResult result_of(const EndedRun& run) {
     add_servers(job, result);
     if (!run.scenario.groups.empty()) result.spaces.push_back(training_of(job));
     result.filters_used.merge(job.state().filter_buffers->used);
+    result.scale_overflows = result.scale_overflows || job.state().scale_overflows;
+    result.final_differs = result.final_differs || job.final_differs();
     result.ended_early = result.ended_early || job.ended_early();
     if (job.plan().served) result.inference = job.actors().finish_inference(run.end);
     result.copies_differ = result.copies_differ || (job.nodes().peers() && !job.nodes().peers()->agree());
@@ -127,6 +132,7 @@ RunResult result_of(const EndedRun& run) {
   result.tasks = tasks_of(first);
   result.curve = first.curve();
   result.target = first.target();
+  result.last_miss = first.last_miss();
   result.judged_on = first.judged_on();
   result.tested = first.tested();
   result.digest = finish_digest(run);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/links/links.hpp"
 #include "model/mutant.hpp"
 
 namespace psim::analysis {
@@ -33,10 +34,12 @@ std::uint32_t first_named(const Facts& facts, std::string_view name) {
 
 }  // namespace
 
-CauseBuilder::CauseBuilder(const Facts& facts, std::span<const Job> jobs, Forwards forwards)
+CauseBuilder::CauseBuilder(const Facts& facts, std::span<const Job> jobs, Forwards forwards,
+                           Followed followed)
     : facts_(facts),
       jobs_(jobs),
       forwards_(std::move(forwards)),
+      followed_(std::move(followed)),
       storage_(first_named(facts, "storage")),
       first_inference_(first_named(facts, "inference")) {}
 
@@ -235,8 +238,13 @@ CauseBuilder::Id CauseBuilder::arrival_of(std::int64_t message) const {
                                                          : none;
 }
 
-CauseBuilder::Id CauseBuilder::sending_of(const Row& row) const {
-  return row.sent >= 0 && row.sent < std::ssize(sent_) ? sent_[static_cast<std::size_t>(row.sent)] : none;
+CauseBuilder::Id CauseBuilder::sending_of(std::int64_t message) const {
+  return message >= 0 && message < std::ssize(sent_) ? sent_[static_cast<std::size_t>(message)] : none;
+}
+
+CauseBuilder::Id CauseBuilder::followed_by(const Row& row) const {
+  if (row.number >= std::ssize(followed_) || mutant("turns-are-forgotten")) return none;
+  return sending_of(followed_[static_cast<std::size_t>(row.number)]);
 }
 
 CausalGraph CauseBuilder::graph() && {
@@ -292,10 +300,38 @@ CauseBuilder::Forwards forwards_of(const RunRecord& record) {
   return all;
 }
 
+// Of messages that are sent at once none waits for another.
+CauseBuilder::Followed followed_of(const RunRecord& record) {
+  CauseBuilder::Followed followed;
+  if (record.facts.sends_at_once) return followed;
+  struct Streamed {
+    std::int64_t message;
+    std::uint32_t from, to;
+    double sent, left;
+  };
+  std::vector<Streamed> all;
+  each_transfer(record, Lone(record), [&](const Transfer& t) {
+    all.push_back({t.message, t.from, t.to, t.sent, t.end - t.latency});
+  });
+  std::ranges::sort(all, {}, &Streamed::message);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Streamed> last;  // of each stream: the last to leave
+  for (const Streamed& one : all) {
+    const auto [before, is_first] = last.try_emplace({one.from, one.to}, one);
+    if (is_first) continue;
+    const double rounding = 1e-9 * (1 + one.sent);
+    if (before->second.sent < one.sent && std::abs(before->second.left - one.sent) <= rounding) {
+      followed.resize(static_cast<std::size_t>(one.message) + 1, -1);
+      followed.back() = before->second.message;
+    }
+    if (!(one.left < before->second.left)) before->second = one;
+  }
+  return followed;
+}
+
 }  // namespace
 
 CausalGraph causal_graph(const RunRecord& record) {
-  CauseBuilder builder(record.facts, record.jobs, forwards_of(record));
+  CauseBuilder builder(record.facts, record.jobs, forwards_of(record), followed_of(record));
   record.each([&](const Row& row) { builder.on(row); });
   return std::move(builder).graph();
 }

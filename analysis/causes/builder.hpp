@@ -20,8 +20,12 @@ class CauseBuilder {
   // Which parts of its steps a stage of a pipeline makes forwards, by worker and part. A record does not say
   // it of a part that begins, but all steps are alike, and what a part sends tells.
   using Forwards = std::vector<std::vector<bool>>;
+  // By message: the number of the one before it in its stream, which had left when it left; -1: it did not
+  // wait.
+  using Followed = std::vector<std::int64_t>;
   // `jobs`: where there are several, each promises something of its own.
-  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {}, Forwards forwards = {});
+  explicit CauseBuilder(const Facts& facts, std::span<const Job> jobs = {}, Forwards forwards = {},
+                        Followed followed = {});
   void on(const Row& row);
   CausalGraph graph() &&;
 
@@ -137,12 +141,14 @@ class CauseBuilder {
   const Facts& facts_of(std::uint32_t shard) const;
   std::optional<std::int64_t> bound_of(std::uint32_t shard, std::int64_t clock) const;
   std::int64_t clock_of_batch(std::int64_t batch) const;
-  Id sending_of(const Row& row) const;
+  Id sending_of(std::int64_t message) const;
+  Id followed_by(const Row& row) const;  // the sending for which this one waited; none: it did not wait
   Id arrival_of(std::int64_t message) const;
 
   const Facts& facts_;
   std::span<const Job> jobs_;
   Forwards forwards_;
+  Followed followed_;
   std::uint32_t storage_, first_inference_;
   std::vector<Moment> moments_;
   std::vector<Edge> edges_, next_;

@@ -154,8 +154,11 @@ std::string text(const Difference& d, std::size_t width) {
   };
   for (const std::string& sentence : d.sentences) add(sentence);
   for (const std::string& caution : d.cautions) add("note: " + caution);
-  std::vector<TextColumn> columns{
-      {"on the critical path", true}, {"what", true}, {d.names[0]}, {d.names[1]}, {"difference"}};
+  std::vector<TextColumn> columns{{"on the critical path", true},
+                                  {"what", true},
+                                  TextColumn::called(d.names[0]),
+                                  TextColumn::called(d.names[1]),
+                                  {"difference"}};
   const auto put = [&](const std::string& node, std::string_view kind, double a, double b) {
     columns[0].cells.push_back(node);
     columns[1].cells.emplace_back(kind);

@@ -48,7 +48,8 @@ Json json_of(const LinkUse& link, const Facts& facts) {
 
 std::string shares_table(const Explanation& why, const Facts& facts, std::size_t width) {
   constexpr std::size_t shown = 8;
-  std::vector<TextColumn> columns{{"on the critical path", true}, {"what", true}, {"time"}, {"share"}};
+  std::vector<TextColumn> columns{
+      {"on the critical path", true}, {"what", true}, ColumnName("time", "psim why"), {"share"}};
   double rest = why.total;
   for (std::size_t n = 0; n < std::min(shown, why.shares.size()); ++n) {
     const Share& share = why.shares[n];
@@ -71,8 +72,13 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
   constexpr std::size_t shown = 12;
   std::vector<WaitTotal> waits = why.waits;
   std::ranges::stable_sort(waits, std::ranges::greater{}, &WaitTotal::seconds);
-  std::vector<TextColumn> columns{
-      {"who waited", true}, {"for", true}, {"mostly", true}, {"times"}, {"time"}, {"from"}, {"to"}};
+  std::vector<TextColumn> columns{{"who waited", true},
+                                  {"for", true},
+                                  {"mostly", true},
+                                  {"times"},
+                                  ColumnName("time", "psim why"),
+                                  ColumnName("from", "psim why"),
+                                  ColumnName("to", "psim why")};
   for (std::size_t n = 0; n < std::min(shown, waits.size()); ++n) {
     const WaitTotal& wait = waits[n];
     columns[0].cells.push_back(facts.name_of(wait.waiter));
@@ -90,8 +96,8 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
 
 // Links that were full, if any were.
 std::string links_table(const Explanation& why, const Facts& facts, std::size_t width) {
-  std::vector<TextColumn> columns{{"link", true}, {"full"},  {"busy"},
-                                  {"use"},        {"bytes"}, {"mostly of", true}};
+  std::vector<TextColumn> columns{
+      {"link", true}, {"full"}, {"busy"}, {"use"}, ColumnName("bytes", "psim why"), {"mostly of", true}};
   for (const LinkUse& link : why.links) {
     if (!(link.full_seconds() > 0.01 * why.total)) continue;
     columns[0].cells.push_back(link.link.name);
@@ -126,8 +132,7 @@ std::string slack_table(const Explanation& why, const Facts& facts, std::size_t 
   constexpr std::size_t shown = 12;
   std::vector<NodeSlack> nodes = why.slack;
   std::ranges::stable_sort(nodes, std::ranges::greater{}, &NodeSlack::on_path);
-  std::vector<TextColumn> columns{
-      {"node", true}, {"computations, updates"}, {"on the path"}, {"slack (median)"}};
+  std::vector<TextColumn> columns{{"node", true}, {"computations, updates"}, {"on the path"}, {"slack"}};
   for (std::size_t n = 0; n < std::min(shown, nodes.size()); ++n) {
     const NodeSlack& node = nodes[n];
     columns[0].cells.push_back(facts.name_of(node.node));

@@ -68,15 +68,21 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pie
 }
 
 NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path) {
-  std::vector<bool> on_path(graph.sent.size(), false);
+  const Lone lone(record);
+  if (lone.links().empty()) return {};  // sums on the way are on no links that the record tells
+  enum class Part : std::uint8_t { none, until_it_left, whole };
+  std::vector<Part> on_path(graph.sent.size(), Part::none);
   for (const Piece& piece : path) {
-    if (piece.kind == Kind::network)
-      on_path[static_cast<std::size_t>(graph.moments[piece.effect].message)] = true;
+    const std::int64_t message = message_of(graph, piece);
+    if (message < 0) continue;
+    const bool left_only = graph.moments[piece.effect].type == Name("sent");
+    on_path[static_cast<std::size_t>(message)] = left_only ? Part::until_it_left : Part::whole;
   }
   NetworkTime time;
-  each_transfer(record, Lone(record), [&](const Transfer& message) {
-    if (!on_path[static_cast<std::size_t>(message.message)]) return;
-    time.latency += message.latency;
+  each_transfer(record, lone, [&](const Transfer& message) {
+    const Part part = on_path[static_cast<std::size_t>(message.message)];
+    if (part == Part::none) return;
+    if (part == Part::whole) time.latency += message.latency;
     time.alone += message.alone;
     time.sharing += message.sharing;
     time.rest += message.rest;

@@ -63,14 +63,21 @@ std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double u
     }
     const Moment& cause = graph.moments[binding->cause];
     const bool travels = binding->kind == Kind::network;
-    const bool is_lost = graph.moments[here].type == Name("lost");
-    add(cause.at, now, travels ? cause.node : node, is_lost ? graph.moments[here].peer : node, binding->kind,
+    const bool is_over = !travels || graph.moments[here].type == Name("received");
+    add(cause.at, now, travels ? cause.node : node, is_over ? node : graph.moments[here].peer, binding->kind,
         here);
     here = binding->cause;
     now = cause.at;
   }
   std::ranges::reverse(path);
   return path;
+}
+
+std::int64_t message_of(const CausalGraph& graph, const Piece& piece) {
+  if (piece.kind != Kind::network || piece.effect == CausalGraph::none) return -1;
+  const Moment& effect = graph.moments[piece.effect];
+  if (effect.type != Name("sent")) return effect.message;
+  return graph.moments[binding_of(graph, piece.effect)->cause].number;
 }
 
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece) {

@@ -24,6 +24,9 @@ struct Piece {
 // before it ends, the first at `since`. `until`: a later date up to which nothing else happened.
 std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double until, double since = 0);
 
+// The number of the message that the piece was spent on; -1: on none.
+std::int64_t message_of(const CausalGraph& graph, const Piece& piece);
+
 // What a piece was spent on: "step 12", "push of step 12, 4820 B".
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece);
 

@@ -20,12 +20,17 @@ void set_at(std::vector<std::uint32_t>& by_number, std::int64_t number, std::uin
 void CauseBuilder::on_sent(const Row& row) {
   const Node& here = node(row.node);
   const bool is_weights = row.is("sent", "weights"), is_heartbeat = row.is("sent", "heartbeat");
+  const Id followed = followed_by(row);
+  bind(followed, Kind::network, row.at);
   if (is_weights && facts_.is_server(row.node)) {
     const Requests& asked = requests(row, row.node, row.peer);
-    if (is_now(asked.release, row.at)) bind(asked.release, Kind::idle, row.at);
+    if (followed != none) after(asked.release, Kind::idle, 0);
+    else if (is_now(asked.release, row.at)) bind(asked.release, Kind::idle, row.at);
     else bind_to_message(row, asked.pull);
     after(asked.pull, Kind::idle, 0);
     after_what_it_needs(row, asked);
+  } else if (followed != none) {
+    // What it waited for last is all that is known.
   } else if (is_heartbeat) {
     bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {
@@ -53,7 +58,7 @@ void CauseBuilder::on_sent(const Row& row) {
 }
 
 void CauseBuilder::on_received(const Row& row) {
-  bind(sending_of(row), Kind::network, row.at);
+  bind(sending_of(row.sent), Kind::network, row.at);
   const bool is_inference = facts_.is_server(row.node) && is_beside(row) && row.kind != "heartbeat";
   const Id id = is_inference ? add(row) : happens(row, row.node);
   set_at(received_, row.sent, id);
@@ -87,7 +92,7 @@ std::int64_t CauseBuilder::clock_of_batch(std::int64_t batch) const {
 
 // Nobody learns of it; but the sender's next message may have waited for its turn.
 void CauseBuilder::on_lost(const Row& row) {
-  bind(sending_of(row), Kind::network, row.at);
+  bind(sending_of(row.sent), Kind::network, row.at);
   node(row.node).delivered = add(row);
 }
 

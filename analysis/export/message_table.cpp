@@ -16,8 +16,13 @@ std::string milliseconds(double seconds) { return fmt::format("{:.3f}", 1e3 * se
 std::string message_table(const Recording& recording, const MessageTable& options) {
   const std::vector<Lane>& lanes = recording.line.lanes;
   enum { sent, arrives, from, to, what, clock, bytes };
-  std::vector<TextColumn> columns{{"sent [ms]"},  {"arrives [ms]"}, {"from", true}, {"to", true},
-                                  {"what", true}, {"clock"},        {"bytes"}};
+  std::vector<TextColumn> columns{ColumnName("sent", "psim timeline --messages"),
+                                  {"arrives"},
+                                  {ColumnName("from", "psim timeline --messages"), true},
+                                  {ColumnName("to", "psim timeline --messages"), true},
+                                  {ColumnName("what", "psim timeline --messages"), true},
+                                  ColumnName("clock", "psim timeline --messages"),
+                                  ColumnName("bytes", "psim timeline --messages")};
   std::size_t shown = 0, left_out = 0, heartbeats = 0;
   for (const Message& one : recording.messages) {
     if (one.sent < options.from || one.sent > options.until) continue;

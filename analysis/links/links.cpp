@@ -1,6 +1,8 @@
 #include "analysis/links/links.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -17,33 +19,46 @@ constexpr const char* all_transfers =
     "lost) over JOIN sent ON sent.number = over.message LEFT JOIN wire ON wire.message = sent.number "
     "ORDER BY over.number";
 
-// Of one link: when what began and ended, with how many bytes per second.
+constexpr std::size_t arrives = std::numeric_limits<std::size_t>::max();
+
+// Of one link: when what began and ended, with how many bytes per second; `lost`: which of the lost messages
+// it is, and then so many at most.
 struct Change {
   double at, rate;
+  std::size_t lost = arrives;
+};
+
+// A message that was lost on its way: nobody knows how much of it a link had carried.
+struct LostOne {
+  std::uint32_t from;
+  double rate;         // bytes per second at most
+  double carried = 0;  // bytes, at most
 };
 
 struct Load {
   LinkUse use;
   std::map<std::uint32_t, std::uint64_t> by_sender = {};
   std::vector<Change> changes = {};
+  std::vector<LostOne> lost = {};
 };
 
-// What a message can have carried until it was lost, of its bytes.
-double carried(const Transfer& t) {
-  const double share = t.is_lost && t.alone > 0 ? std::clamp((t.end - t.begin) / t.alone, 0.0, 1.0) : 1;
-  return share * static_cast<double>(t.bytes);
+void count_bytes(std::uint32_t from, double bytes, Load& load) {
+  load.use.bytes += static_cast<std::uint64_t>(bytes);
+  load.by_sender[from] += static_cast<std::uint64_t>(bytes);
 }
 
 // A message that took no time, or has no bytes, has no rate and cannot fill a link.
 void add(const Transfer& t, Load& load) {
-  const double bytes = carried(t);
   ++load.use.messages;
-  load.use.bytes += static_cast<std::uint64_t>(bytes);
-  load.by_sender[t.from] += static_cast<std::uint64_t>(bytes);
+  const auto bytes = static_cast<double>(t.bytes);
+  if (!t.is_lost) count_bytes(t.from, bytes, load);
   if (!(t.end > t.begin) || !(bytes > 0)) return;
-  const double rate = bytes / (t.end - t.begin);
-  load.changes.push_back({t.begin, rate});
-  load.changes.push_back({t.end, -rate});
+  const bool is_part = t.is_lost && t.alone > t.end - t.begin;
+  const double rate = bytes / (is_part ? t.alone : t.end - t.begin);
+  const std::size_t lost = t.is_lost ? load.lost.size() : arrives;
+  if (t.is_lost) load.lost.push_back({.from = t.from, .rate = rate});
+  load.changes.push_back({t.begin, rate, lost});
+  load.changes.push_back({t.end, -rate, lost});
 }
 
 // Adds what is between two dates, at which `rate` bytes per second went through, and something was open.
@@ -54,19 +69,50 @@ void pass(double from, double to, double rate, LinkUse& use) {
   else use.full.emplace_back(from, to);
 }
 
+// What messages that arrived leave of a link goes to those that were lost, equally. Returns bytes per second.
+double pass_lost(double seconds, double rate, const std::vector<std::size_t>& open, Load& load) {
+  const LinkUse& use = load.use;
+  const double left =
+      use.link.is_shared ? std::max(0.0, use.link.bandwidth - rate) : std::numeric_limits<double>::infinity();
+  double all = 0;
+  for (const std::size_t number : open) {
+    LostOne& one = load.lost[number];
+    const double own = std::min(one.rate, left / static_cast<double>(open.size()));
+    one.carried += own * seconds;
+    all += own;
+  }
+  return all;
+}
+
+// A link carries no more than it can, also where those that arrived were faster at first than in the mean.
+void count_lost(Load& load) {
+  double all = 0;
+  for (const LostOne& one : load.lost) all += one.carried;
+  const double most = load.use.busy * load.use.link.bandwidth - static_cast<double>(load.use.bytes);
+  const double share = load.use.link.is_shared && all > most ? std::max(0.0, most) / all : 1;
+  for (const LostOne& one : load.lost) count_bytes(one.from, share * one.carried, load);
+}
+
 void sweep(Load& load) {
   std::ranges::sort(load.changes, [](const Change& a, const Change& b) {
     return std::tuple(a.at, a.rate) < std::tuple(b.at, b.rate);
   });
-  double rate = 0;
+  double rate = 0;  // of messages that arrive
   std::int64_t open = 0;
+  std::vector<std::size_t> lost;
   for (std::size_t i = 0; i < load.changes.size(); ++i) {
     const Change& change = load.changes[i];
-    if (i > 0 && open > 0 && change.at > load.changes[i - 1].at)
-      pass(load.changes[i - 1].at, change.at, rate, load.use);
+    if (const double since = i > 0 ? load.changes[i - 1].at : 0; i > 0 && change.at > since) {
+      const double all = rate + pass_lost(change.at - since, rate, lost, load);
+      if (open > 0) pass(since, change.at, all, load.use);
+    }
     open += change.rate > 0 ? 1 : -1;
-    rate = open == 0 ? 0 : rate + change.rate;  // nothing is left of roundings
+    if (change.lost == arrives) rate += change.rate;
+    else if (change.rate > 0) lost.push_back(change.lost);
+    else std::erase(lost, change.lost);
+    if (open == std::ssize(lost)) rate = 0;  // nothing is left of roundings
   }
+  count_lost(load);
 }
 
 void rank_senders(Load& load) {

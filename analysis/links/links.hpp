@@ -47,7 +47,8 @@ struct LinkUse {
 inline constexpr double full_share = 0.95;
 
 // All links that carried anything, in the order of table `link`. Acknowledgements (cluster.network.
-// cross_traffic) are not counted, and of a message that was lost what it can have carried until then.
+// cross_traffic) are not counted, and of a message that was lost what the others left it until then: a link
+// never carries more than it can.
 std::vector<LinkUse> links_of(const RunRecord& run);
 
 }  // namespace psim::analysis

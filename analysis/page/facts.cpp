@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/page/page.hpp"
 #include "analysis/page/parts.hpp"
 #include "analysis/page/play_parts.hpp"
 
@@ -24,10 +25,11 @@ struct Kind {
   Shape shape;
   const char* doc;
 };
-constexpr std::array<Kind, 11> told_facts{{
+constexpr std::array<Kind, 12> told_facts{{
     {"until 90 % are right", "", as_seconds, "simulated time until the curve is at 90 % for the first time"},
     {"length of the run", "/sim_time_s", as_seconds, "simulated time until the last worker is through"},
     {"updates", "/updates", {.decimals = 0}, "versions of the weights"},
+    {"samples a second", "/samples_per_s", {.decimals = 0}, "whose gradients the model has taken in"},
     {"right in the end",
      "/final/accuracy",
      {.scale = 100, .decimals = 1, .unit = " %"},
@@ -48,6 +50,12 @@ Json value_in(const Kind& kind, const Json& summary) {
 }
 
 }  // namespace
+
+std::vector<FieldDoc> fact_docs() {
+  std::vector<FieldDoc> docs;
+  for (const Kind& kind : told_facts) docs.push_back({kind.name, "the facts of a page", kind.doc});
+  return docs;
+}
 
 Json facts_of(const std::vector<const Json*>& summaries) {
   Json facts = Json::array();

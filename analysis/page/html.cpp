@@ -23,6 +23,13 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string head(std::string_view heading, std::string_view doc, const char* classes) {
+  return fmt::format("<th scope=\"col\" class=\"{}\" title=\"{}\">{}</th>", classes, escaped(doc),
+                     escaped(heading));
+}
+
+std::string head(ColumnName name, const char* classes) { return head(name.heading(), name.doc(), classes); }
+
 std::string script_json(const Json& json) {
   std::string out;
   for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {

@@ -6,12 +6,18 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/columns.hpp"
+
 namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
 
 // As text or as the value of an attribute in double quotes.
 std::string escaped(std::string_view text);
+
+// The head of a column, with what it holds for those who point at it. `classes`: of CSS.
+std::string head(std::string_view heading, std::string_view doc, const char* classes = "");
+std::string head(ColumnName name, const char* classes = "");
 
 // JSON that no HTML parser takes for the end of its <script>.
 std::string script_json(const Json& json);

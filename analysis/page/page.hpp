@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/run_record.hpp"
+#include "analysis/study/field_docs.hpp"
 #include "analysis/study/study.hpp"
 #include "analysis/timeline/spans.hpp"
 
@@ -49,6 +50,9 @@ std::string run_page(const RunPage& page);
 // What that page is made of, for programs: "psim.report/1" with the run's `name`, its `sentences`, `facts`,
 // `curves`, `summary` and `drawn`, the numbers of charts and time line.
 Json run_document(const RunPage& page);
+
+// The facts that pages and the playground show of a run, with what each of them is.
+std::vector<FieldDoc> fact_docs();
 
 // The playground: sliders for `controls`, each {name, label, doc, values, usual}, and what comes of two
 // settings side by side. `data` also has "results" where they are there already, by the values of all

@@ -134,7 +134,28 @@ function drawGoal(context, area, graph, goal) {
   context.restore();
 }
 
-// Curves in `host`: {curves: [{series, label, x, mean, low, high}], xName, yName, log}; `goal`: a value to reach; `steps`: values hold until the next.
+// What happened, as lines down the chart: [date, name]. A name is left out where the one before covers it.
+function drawDates(context, area, graph, dates) {
+  context.save();
+  context.strokeStyle = context.fillStyle = colour("soft");
+  context.setLineDash([2, 3]);
+  context.font = "12px system-ui, sans-serif";
+  let free = area.x;
+  for (const [date, name] of dates) {
+    const x = graph.toDomXCoord(date);
+    if (x < area.x || x > area.x + area.w) continue;
+    context.beginPath();
+    context.moveTo(x, area.y);
+    context.lineTo(x, area.y + area.h);
+    context.stroke();
+    if (x < free) continue;
+    context.fillText(name, x + 4, area.y + 12);
+    free = x + 8 + context.measureText(name).width;
+  }
+  context.restore();
+}
+
+// Curves in `host`: {curves: [{series, label, x, mean, low, high}], xName, yName, log}; `goal`: a value to reach; `dates`: what happened, [date, name]; `steps`: values hold until the next.
 function chart(host, what) {
   const live = element("div", { class: "live" });
   const readout = element("p", { class: "readout", "aria-live": "polite" });
@@ -148,7 +169,7 @@ function chart(host, what) {
     xlabel: what.xName, ylabel: what.yName, legend: "never", stepPlot: Boolean(what.steps), gridLineColor: colour("line"), axisLineColor: colour("line"),
     axes: { y: { axisLabelFormatter: rounded, axisLabelWidth: 56 }, x: { axisLabelFormatter: rounded } },
     highlightCircleSize: 4, drawCallback: (g) => nameEnds(g, live, what.curves), valueRange: what.goal ? rangeWith(what) : null,
-    underlayCallback: (context, area, g) => drawGoal(context, area, g, what.goal),
+    underlayCallback: (context, area, g) => { drawGoal(context, area, g, what.goal); drawDates(context, area, g, what.dates || []); },
     highlightCallback: (event, x, points) => {
       readout.replaceChildren(`${what.xName} ${rounded(x)}: `, ...points.flatMap((p) => {
         const number = Number(p.name.split(" ", 1)[0]);

@@ -127,18 +127,17 @@
   const ready = () => sides.filter((side) => side.made);
 
   function drawFacts() {
-    const shown = ready();
-    const names = shown.length ? shown[0].made.result.facts.map((fact) => fact.name) : [];
-    const fact = (side, name) => side.made.result.facts.find((one) => one.name === name);
+    const made = ready();
+    const facts = made.length ? made[0].made.result.facts : [];
+    const fact = (side, name) => (side.made ? side.made.result.facts.find((one) => one.name === name) : { value: null, text: "-" });
     const ratio = (name) => {
-      const [a, b] = shown.map((side) => fact(side, name).value);
+      const [a, b] = sides.map((side) => fact(side, name).value);
       return a > 0 && b > 0 ? rounded(Number((b / a).toPrecision(3))) + "\u00d7" : "";
     };
-    const head = element("tr", {}, element("td", {}), ...shown.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])),
-      ...(shown.length === 2 ? [element("th", { scope: "col", class: "number" }, "B over A")] : []));
-    at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...names.map((name) => element("tr", {},
-      element("th", { scope: "row", title: fact(shown[0], name).doc }, name), ...shown.map((side) => element("td", { class: "number" }, fact(side, name).text)),
-      ...(shown.length === 2 ? [element("td", { class: "number" }, ratio(name))] : [])))));
+    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B over A"));
+    at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...facts.map(({ name, doc }) => element("tr", {},
+      element("th", { scope: "row", title: doc }, name), ...sides.map((side) => element("td", { class: "number" }, fact(side, name).text)),
+      element("td", { class: "number" }, ratio(name))))));
   }
 
   function drawCurves() {

@@ -76,6 +76,13 @@ void Figure::add_at(double x, double y, const std::string& content) {
                           100 * x_.share(x), 100 * y_.share(y), content);
 }
 
+void Figure::add_date(double x, const std::string& name) {
+  shapes_ += fmt::format("<line class=\"date\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"0\" y2=\"{1}\"/>",
+                         box_width * x_.share(x), box_height);
+  content_ +=
+      fmt::format("<span class=\"dated\" style=\"left:{:.2f}%\">{}</span>", 100 * x_.share(x), escaped(name));
+}
+
 void Figure::add_end(std::size_t series, double y, const std::string& name) {
   ends_.push_back({series, y_.share(y), name});
 }

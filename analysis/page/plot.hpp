@@ -45,6 +45,8 @@ class Figure {
   void add_band(std::size_t series, const Dots& outline);
   // `content`: HTML at a place, its centre there.
   void add_at(double x, double y, const std::string& content);
+  // A line across the figure at a date, with a name at its head.
+  void add_date(double x, const std::string& name);
   // Names a line at its end.
   void add_end(std::size_t series, double y, const std::string& name);
   // `name`: what the figure shows, for those who do not see it.

@@ -39,9 +39,39 @@
     if (!host) return;
     const points = data.curve.filter((p) => p[1] !== null);
     const section = host.parentElement;
-    joined(host, { curves: [curve(0, "loss", points)], yName: "loss", log: points.every((p) => p[1] > 0) });
+    joined(host, { curves: [curve(0, "loss", points)], yName: "loss", dates: data.dates, log: points.every((p) => p[1] > 0) });
     const accuracy = data.curve.filter((p) => p[2] !== null && p[2] !== undefined).map((p) => [p[0], p[2]]);
-    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
+    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", dates: data.dates, ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
+  }
+
+  // "workers 0-7" of names such as "worker 3", in their order; others one by one.
+  function namesOf(names) {
+    const [role] = names[0].split(" ");
+    const numbers = names.map((name) => (name.startsWith(role + " ") ? Number(name.slice(role.length + 1)) : NaN));
+    if (names.length < 2 || numbers.some(Number.isNaN)) return names.join(", ");
+    const ranges = [];
+    for (const n of numbers) {
+      if (ranges.length && ranges.at(-1)[1] === n - 1) ranges.at(-1)[1] = n;
+      else ranges.push([n, n]);
+    }
+    return `${role}s ${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(", ")}`;
+  }
+
+  // Lines that look alike are one: the mean of their nodes, with a band from the least to the most of them.
+  function bundled(lines) {
+    const peak = Math.max(...lines.flatMap(([, points]) => points.map((p) => p[1])));
+    const bundles = [];
+    for (const [name, points] of lines) {
+      const found = bundles.find((one) => one.first.every((p, i) => Math.abs(p[1] - points[i][1]) <= 0.05 * peak));
+      if (found) found.lines.push([name, points]);
+      else bundles.push({ first: points, lines: [[name, points]] });
+    }
+    return bundles.map(({ lines: alike }, i) => {
+      const at = (which) => alike[0][1].map((_, j) => which(alike.map(([, points]) => points[j][1])));
+      const mean = at((values) => values.reduce((sum, value) => sum + value, 0) / values.length);
+      const band = alike.length > 1 ? { low: at((values) => Math.min(...values)), high: at((values) => Math.max(...values)) } : {};
+      return { ...curve(i, namesOf(alike.map(([name]) => name)), alike[0][1]), mean, ...band };
+    });
   }
 
   // What only a run with its events has.
@@ -61,8 +91,8 @@
     const means = ` (means over ${width}${events.bin_steps ? `, about ${events.bin_steps} mean step${events.bin_steps > 1 ? "s" : ""}` : ""})`;
     const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
     if (events.traffic.length) {
-      joined(place(traffic, more + "Sent by each node" + means), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.out))), yName: "MB/s" });
-      joined(place(traffic, more + "Received by each node" + means), { curves: events.traffic.map((one, i) => curve(i, one.name, rates(one.in))), yName: "MB/s" });
+      joined(place(traffic, more + "Sent by each node" + means), { curves: bundled(events.traffic.map((one) => [one.name, rates(one.out)])), yName: "MB/s" });
+      joined(place(traffic, more + "Received by each node" + means), { curves: bundled(events.traffic.map((one) => [one.name, rates(one.in)])), yName: "MB/s" });
     }
   }
 

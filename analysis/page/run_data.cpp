@@ -9,6 +9,7 @@
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
+#include "analysis/timeline/opening.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -239,8 +240,13 @@ Json timeline_json(const Timeline& timeline) {
   Json uses = Json::array();
   for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down})
     uses.push_back(name_of(use));
-  return {
+  Json out = {
       {"end", timeline.end}, {"uses", uses}, {"joined_below_s", least}, {"lanes", lanes}, {"shades", shades}};
+  if (first_fault(timeline)) {
+    const Opening opening = opening_of(timeline);
+    out["opens"] = {opening.from, opening.until};
+  }
+  return out;
 }
 
 TrafficBins traffic_bins(double end, double step) {
@@ -272,7 +278,9 @@ Json run_data(const RunView& view) {
   Json out = {{"end", view.page.summary["sim_time_s"]},
               {"workers", view.page.summary["workers"].size()},
               {"curve", std::move(curve)},
-              {"goal", goal_of(view.page.summary["target"])}};
+              {"goal", goal_of(view.page.summary["target"])},
+              {"dates", Json::array()}};
+  for (const auto& [at, name] : dates_of(view.page.summary)) out["dates"].push_back({at, name});
   if (view.page.timeline != nullptr) out["timeline"] = timeline_json(*view.page.timeline);
   if (view.page.record != nullptr && view.page.timeline != nullptr) out["events"] = Reader(view.page).json();
   if (view.page.why.contains("path")) out["path"] = path_json(view.page.why["path"]);

@@ -174,8 +174,8 @@ std::string waits_table(const RunView& view) {
   }
   return fmt::format(
       "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who waited for whom\"><table "
-      "class=\"heat\"><thead><tr><th>waited [s] \\ for</th>{}</tr></thead><tbody>{}</tbody></table></div>",
-      heads, rows);
+      "class=\"heat\"><thead><tr>{}{}</tr></thead><tbody>{}</tbody></table></div>",
+      head("waited"), heads, rows);
 }
 
 std::string path_table(const RunView& view) {
@@ -195,10 +195,10 @@ std::string path_table(const RunView& view) {
   }
   return rows.empty() ? ""
                       : fmt::format(
-                            "<div class=\"wide\"><table><thead><tr><th>on the critical "
-                            "path</th><th>what</th><th>time</th><th>share</th>"
-                            "<th></th></tr></thead><tbody>{}</tbody></table></div>",
-                            rows);
+                            "<div class=\"wide\"><table><thead><tr>{}{}{}{}<th></th></tr></thead>"
+                            "<tbody>{}</tbody></table></div>",
+                            head("on the critical path"), head("what"), head(ColumnName("time", "psim why")),
+                            head("share"), rows);
 }
 
 std::string workers_figure(const RunView& view) {
@@ -210,6 +210,30 @@ std::string workers_figure(const RunView& view) {
                        share_bar(view.numbers, fmt::format("/workers/{}", i)));
   if (workers.size() > most) out += fmt::format("<p>... and {} more</p>", workers.size() - most);
   return out + "</div>";
+}
+
+std::vector<std::pair<double, std::string>> dates_of(const Json& summary) {
+  constexpr std::size_t most = 20;
+  constexpr double apart = 0.02;  // of the run's length: nearer names would cover each other
+  std::vector<std::pair<double, std::string>> dates;
+  const Json all = summary.contains("failures") ? summary["failures"]["recoveries"] : Json::array();
+  const double room = apart * summary["sim_time_s"].get<double>();
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+    double at = all[i]["at_s"].get<double>();
+    dates.emplace_back(at, i == 0 ? "crash" : "");
+    if (i > 0) continue;
+    using Parts = std::vector<std::pair<const char*, const char*>>;
+    const Parts parts = all[i].contains("worker")
+                            ? Parts{{"detection_s", "detected"}, {"reforming_s", "new group"}}
+                            : Parts{{"detection_s", "detected"}, {"takeover_s", "taken over"}};
+    for (const auto& [key, name] : parts) {
+      if (!all[i][key].is_number()) break;
+      at += all[i][key].get<double>();
+      if (at - dates.back().first < room) dates.back().second += fmt::format(", {}", name);
+      else dates.emplace_back(at, name);
+    }
+  }
+  return dates;
 }
 
 std::string loss_figure(const RunView& view) {
@@ -226,6 +250,7 @@ std::string loss_figure(const RunView& view) {
   Figure plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
               y.low > 0 ? "loss (log scale)" : "loss");
   plot.add_line(0, line);
+  for (const auto& [at, name] : dates_of(view.page.summary)) plot.add_date(at, name);
   return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
 }
 
@@ -248,9 +273,8 @@ std::string staleness_figure(const RunView& view) {
 }
 
 std::string traffic_table(const RunView& view) {
-  std::string out =
-      "<div class=\"wide\"><table><thead><tr><th>kind of "
-      "message</th><th>sent</th><th></th></tr></thead><tbody>";
+  std::string out = "<div class=\"wide\"><table><thead><tr>" + head("kind of message") +
+                    head(ColumnName("sent", "a report")) + "<th></th></tr></thead><tbody>";
   const Json& kinds = view.page.summary["bytes_by_kind"];
   const double all = view.page.summary["bytes_sent"];
   for (const auto& [kind, bytes] : kinds.items())
@@ -268,7 +292,11 @@ std::string traffic_table(const RunView& view) {
 std::string recoveries_figure(const RunView& view) {
   if (!view.page.summary.contains("failures")) return "";
   const Json& recoveries = view.page.summary["failures"]["recoveries"];
-  using Parts = std::vector<std::pair<const char*, const char*>>;
+  struct Part {
+    const char* key;
+    ColumnName name;
+  };
+  using Parts = std::vector<Part>;
   const bool of_workers = !recoveries.empty() && recoveries[0].contains("worker");
   const Parts parts =
       of_workers
@@ -277,28 +305,29 @@ std::string recoveries_figure(const RunView& view) {
                   {"takeover_s", "takeover"},
                   {"transfer_s", "transfer"},
                   {"catch_up_s", "catch-up"}};
-  const std::string who = of_workers ? "worker" : "server";
+  const ColumnName who = of_workers ? ColumnName("worker") : ColumnName("server");
   double longest = 0;
   for (const Json& one : recoveries) {
     if (one["total_s"].is_number()) longest = std::max(longest, one["total_s"].get<double>());
   }
   if (recoveries.empty()) return "";
   std::string out =
-      "<div class=\"wide\"><table class=\"recoveries\"><thead><tr><th>" + who + "</th><th>crash at</th>";
-  for (const auto& [key, name] : parts) out += fmt::format("<th>{}</th>", name);
-  out += "<th>in all</th><th></th></tr></thead><tbody>";
+      "<div class=\"wide\"><table class=\"recoveries\"><thead><tr>" + head(who) + head("crash at");
+  for (const auto& [key, name] : parts) out += head(name);
+  out += head("in all") + "<th></th></tr></thead><tbody>";
   for (std::size_t i = 0; i < recoveries.size(); ++i) {
     const std::string path = fmt::format("/failures/recoveries/{}", i);
     std::string bar;
     out += fmt::format("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td>",
-                       view.numbers(path + "/" + who), view.numbers(path + "/at_s", as_seconds));
+                       view.numbers(fmt::format("{}/{}", path, who.name())),
+                       view.numbers(path + "/at_s", as_seconds));
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const Json& seconds = recoveries[i][parts[p].first];
+      const Json& seconds = recoveries[i][parts[p].key];
       out += fmt::format("<td class=\"number\">{}</td>",
-                         view.numbers(fmt::format("{}/{}", path, parts[p].first), as_seconds));
+                         view.numbers(fmt::format("{}/{}", path, parts[p].key), as_seconds));
       if (seconds.is_number() && longest > 0)
         bar += fmt::format("<span class=\"part s{}\" style=\"width:{:.2f}%\" title=\"{}\"><b>{}</b></span>",
-                           p, 100 * seconds.get<double>() / longest, parts[p].second, p + 1);
+                           p, 100 * seconds.get<double>() / longest, parts[p].name.name(), p + 1);
     }
     out +=
         fmt::format("<td class=\"number\">{}</td><td class=\"sized\"><span class=\"bar\">{}</span></td></tr>",

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/play_parts.hpp"
 #include "analysis/page/run_parts.hpp"
+#include "analysis/timeline/opening.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -103,6 +105,28 @@ std::string waiting_heading(const RunView& view) {
                      part > nearly_all ? "nearly all" : "most", escaped(waits.most_awaited));
 }
 
+// "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was." Nothing without a fault.
+std::string fault_sentence(const RunView& view) {
+  const Json& s = view.page.summary;
+  const Numbers& n = view.numbers;
+  const Json recoveries = s.contains("failures") ? s["failures"]["recoveries"] : Json::array();
+  if (!recoveries.empty()) {
+    const bool is_worker = recoveries[0].contains("worker");
+    const std::string first = "/failures/recoveries/0";
+    const std::string who =
+        fmt::format("{} {} crashed at {}", is_worker ? "Worker" : "Server",
+                    n(first + (is_worker ? "/worker" : "/server")), n(first + "/at_s", as_seconds));
+    return recoveries[0]["total_s"].is_number()
+               ? fmt::format("{}; training needed {} to get back to where it was.", who,
+                             n(first + "/total_s", as_seconds))
+               : fmt::format("{}; the run ended before training was back to where it was.", who);
+  }
+  const auto fault = view.page.timeline == nullptr ? std::nullopt : first_fault(*view.page.timeline);
+  if (!fault) return "";
+  return escaped(
+      fmt::format("The first fault, {} of {}, came at {:.4g} s.", fault->what, fault->node, fault->at));
+}
+
 std::string run_answer(const RunView& view) {
   const Json& s = view.page.summary;
   const Numbers& n = view.numbers;
@@ -117,12 +141,16 @@ std::string run_answer(const RunView& view) {
     out = fmt::format("<p class=\"lead\">{} made {} updates in {}{}.</p>", who, n("/updates"),
                       n("/sim_time_s", as_seconds),
                       s["target"]["given"] == true ? " and did not reach " + escaped(view.page.target) : "");
+  if (const std::string fault = fault_sentence(view); !fault.empty())
+    out = fmt::format("<p class=\"lead\">{}</p>", fault) + out;
   out += fmt::format("<p>They computed {} of their time, waited {} and had messages on their way {}",
                      n("/time/compute_share", as_percent), n("/time/wait_share", as_percent),
                      n("/time/network_share", as_percent));
   if (s["time"]["absent_share"].get<double>() > 0)
     out += fmt::format("; {} they were absent", n("/time/absent_share", as_percent));
   out += ".";
+  if (n.at("/samples_per_s").is_number())
+    out += fmt::format(" The model took in {} samples a second.", n("/samples_per_s", {.decimals = 0}));
   if (s.contains("final") && s["final"].contains("loss") && s["final"]["loss"].is_number())
     out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"), n("/final/loss"));
   out += "</p>";

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/page/html.hpp"
@@ -35,6 +36,9 @@ std::string waits_table(const RunView& view);
 std::string path_table(const RunView& view);
 std::string workers_figure(const RunView& view);
 std::string loss_figure(const RunView& view);
+// What happened to the run, for its curves: "crash", "detected", "taken over", by date. Of the first crash of
+// which psim knows how it was made good, and the other crashes.
+std::vector<std::pair<double, std::string>> dates_of(const Json& summary);
 // How many pushes were so many updates stale; nothing where none was.
 std::string staleness_figure(const RunView& view);
 std::string traffic_table(const RunView& view);

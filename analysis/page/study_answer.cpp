@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <functional>
+#include <limits>
+#include <tuple>
 
+#include "analysis/page/fastest.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
 #include "analysis/study/table_columns.hpp"
@@ -43,10 +48,14 @@ constexpr const char* to_table = "see <a href=\"#table\">the table</a>";
 std::string compared_times(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   const StudyPage& page = view.page;
   const TableView table{.study = page.study, .evaluation = page.evaluation, .brief = true};
-  std::vector<const Aggregate*> faster, slower, alike;
+  std::vector<const Aggregate*> reached, faster, slower, alike;
   for (const Aggregate* one : condition) {
     if (!one->versus || is_baseline(table, *one)) continue;
     const bool seen = sees_difference(*one->versus) && one->versus->pairs.ratio;
+    if (decides_by_reached(*one->versus)) {
+      reached.push_back(one);
+      continue;
+    }
     (!seen ? alike : one->versus->pairs.ratio->value < 1 ? faster : slower).push_back(one);
   }
   const auto ratio = [](const Aggregate* one) { return one->versus->pairs.ratio->value; };
@@ -56,6 +65,9 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
     return fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one));
   };
   std::vector<std::string> parts;
+  for (const Aggregate* one : reached)
+    parts.push_back(fmt::format("{} {}", arm_html(view, one->cell->arm),
+                                escaped(cell_text(column_named("versus baseline"), table, *one))));
   if (faster.size() + slower.size() + alike.size() > most_named) {
     if (!faster.empty()) parts.push_back(say(faster.front()));
     if (!slower.empty()) parts.push_back(say(slower.back()));
@@ -79,15 +91,26 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
                                      what, fmt::join(parts, "; "));
 }
 
-// The mean time of an arm that has one (known_times).
-double seconds_of(const Aggregate* one) {
-  return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time->mean;
-}
-std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& arms) {
-  std::vector<const Aggregate*> known;
-  std::ranges::copy_if(arms, std::back_inserter(known),
-                       [](const Aggregate* one) { return one->time_to_target || one->time; });
-  return known;
+// Those that took less time than the fastest one, and are none the better for it.
+std::string fast_and_worse(const StudyView& view, const std::vector<const Aggregate*>& known,
+                           const Aggregate& best) {
+  std::vector<std::string> parts;
+  for (const Aggregate* one : known) {
+    if (one->better == nullptr || !is_faster(*one, best)) continue;
+    const char* key = one->measure("final_accuracy") != nullptr ? "final_accuracy" : "final_loss";
+    const auto value = [&](const Aggregate& of) {
+      const std::string path = fmt::format("{}/{}/mean", view.path_of(of), key);
+      return std::string_view(key) == "final_loss"
+                 ? view.numbers(path, {.digits = 4})
+                 : view.numbers(path, {.scale = 100, .decimals = 2, .unit = " %"});
+    };
+    parts.push_back(fmt::format(
+        "{} took less time and learned clearly less: {} {}, {} {}", arm_html(view, one->cell->arm),
+        std::string_view(key) == "final_loss" ? "loss" : "accuracy",
+        one->measure(key) == nullptr ? "none" : value(*one), arm_html(view, one->better->cell->arm),
+        one->better->measure(key) == nullptr ? "none" : value(*one->better)));
+  }
+  return parts.empty() ? "" : fmt::format("<p>{}.</p>", fmt::join(parts, "; "));
 }
 
 // An arm with its time and how often it reached the target.
@@ -96,21 +119,6 @@ std::string time_html(const StudyView& view, const Aggregate& one) {
   if (!one.time_to_target) return view.numbers(path + "/time_s/mean", as_seconds);
   return (one.time_to_target->cut > 0 ? "at least " : "") +
          view.numbers(path + "/time_to_target/restricted_mean_s", as_seconds);
-}
-
-// The fastest and the slowest arm, in seconds.
-std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
-  const std::vector<const Aggregate*> known = known_times(condition);
-  if (known.empty()) return "";
-  const Aggregate& best = **std::ranges::min_element(known, {}, seconds_of);
-  const Aggregate& last = **std::ranges::max_element(known, {}, seconds_of);
-  const std::string target = view.page.target.empty() ? "the target" : escaped(view.page.target);
-  const std::string verb = best.time_to_target ? fmt::format("reached {} in", target) : "took";
-  if (&best == &last || !compares_times(view.page.evaluation))
-    return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
-                       time_html(view, best));
-  return fmt::format("<p class=\"lead\">{} {} {} on average, {} in {}.</p>", arm_html(view, best.cell->arm),
-                     verb, time_html(view, best), arm_html(view, last.cell->arm), time_html(view, last));
 }
 
 // Where times do not differ, what the weights are worth at the end.
@@ -127,6 +135,39 @@ std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>
   return fmt::format("<p class=\"lead\">The lowest final loss was that of {}; the highest, of {}.</p>",
                      say(**std::ranges::min_element(known, {}, loss)),
                      say(**std::ranges::max_element(known, {}, loss)));
+}
+
+// How often an arm reached the target.
+std::string reached_html(const StudyView& view, const Aggregate& one) {
+  const std::string path = view.path_of(one);
+  return fmt::format("{} of {} runs", view.numbers(path + "/reached", {.decimals = 0}),
+                     view.numbers(path + "/n", {.decimals = 0}));
+}
+
+// The fastest and the slowest arm, in seconds; where their times are known until different dates, by how
+// often they reached the target.
+std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
+  const std::vector<const Aggregate*> known = known_times(condition);
+  if (known.empty()) return "";
+  const Aggregate& best = fastest_of(known);
+  const Aggregate& last = slowest_of(known);
+  const std::string target = view.page.target.empty() ? "the target" : escaped(view.page.target);
+  const std::string verb = best.time_to_target ? fmt::format("reached {} in", target) : "took";
+  const double first_s = seconds_of(&best), last_s = seconds_of(&last);
+  if (!best.time_to_target && &best != &last && std::abs(first_s - last_s) < 0.005 * last_s)
+    return best_loss(view, condition);
+  if (&best == &last || !compares_times(view.page.evaluation))
+    return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
+                       time_html(view, best));
+  const double best_until = known_until(best), last_until = known_until(last);
+  if (best_until < last_until || last_until < best_until)
+    return fmt::format("<p class=\"lead\">{} {} {}, {} in {}.</p>", arm_html(view, best.cell->arm), verb,
+                       reached_html(view, best), arm_html(view, last.cell->arm), reached_html(view, last)) +
+           fast_and_worse(view, known, best);
+  return fmt::format("<p class=\"lead\">{} {} {} on average, {}{} {}.</p>", arm_html(view, best.cell->arm),
+                     verb, time_html(view, best), arm_html(view, last.cell->arm),
+                     best.time_to_target ? " in" : "", time_html(view, last)) +
+         fast_and_worse(view, known, best);
 }
 
 // What workers do with their time, of which arms may differ.
@@ -162,9 +203,14 @@ Difference more_under(const Aggregate& most, const Aggregate& least) {
 // longer time is more seconds too. Nothing where all arms are about as fast.
 Difference cause_of(const std::vector<const Aggregate*>& condition) {
   constexpr double least_part = 0.05;
-  const auto [fastest, slowest] = std::ranges::minmax(known_times(condition), {}, seconds_of);
-  if (seconds_of(slowest) - seconds_of(fastest) < least_part * seconds_of(slowest)) return {};
-  return more_under(*slowest, *fastest);
+  const std::vector<const Aggregate*> known = known_times(condition);
+  const Aggregate &fastest = fastest_of(known), &slowest = slowest_of(known);
+  const double until = std::min(known_until(fastest), known_until(slowest));
+  const auto seconds = [&](const Aggregate& one) {
+    return std::isinf(until) ? seconds_of(&one) : mean_up_to(one, until);
+  };
+  if (seconds(slowest) - seconds(fastest) < least_part * seconds(slowest)) return {};
+  return more_under(slowest, fastest);
 }
 
 Difference widest_of(const std::vector<const Aggregate*>& condition) {
@@ -235,7 +281,8 @@ std::string records_html(const StudyView& view) {
     auto record = std::ranges::find(records, one.cell->arm, &Record::arm);
     if (record == records.end()) record = records.insert(record, {.arm = one.cell->arm});
     ++record->all;
-    if (!one.versus->pairs.ratio || !sees_difference(*one.versus)) continue;
+    if (!one.versus->pairs.ratio || decides_by_reached(*one.versus) || !sees_difference(*one.versus))
+      continue;
     ++(one.versus->pairs.ratio->value < 1 ? record->faster : record->slower);
   }
   std::vector<std::string> parts;
@@ -277,7 +324,7 @@ std::string fastest_everywhere(const StudyView& view, const Conditions& conditio
   std::vector<std::string> times;
   for (const std::vector<const Aggregate*>& condition : conditions) {
     if (known_times(condition).size() < condition.size()) return "";
-    const Aggregate& best = **std::ranges::min_element(condition, {}, seconds_of);
+    const Aggregate& best = fastest_of(condition);
     if (arm != nullptr && *arm != best.cell->arm) return "";
     arm = &best.cell->arm;
     times.push_back(fmt::format("{} with {}", time_html(view, best),

@@ -199,11 +199,12 @@ std::string study_page(const StudyPage& page) {
   body += section("table", "Results",
                   "Means over seeds. In brackets: 95 % intervals; behind ±: standard deviations.",
                   results_table(view) + definitions_of(view) + remarks_of(view));
-  body += section("curves", "How fast each arm learns",
-                  fmt::format("{} Lines are means over seeds, bands their 95 % intervals; a line ends where "
-                              "the first of its runs ends.",
-                              letters),
-                  curve_figures(view) + axes_left_out(view) + updates_note(view));
+  body +=
+      section("curves", "How fast each arm learns",
+              fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a run "
+                          "that has ended keeps its last value, and a line ends with the last of its runs.",
+                          letters),
+              curve_figures(view) + axes_left_out(view) + updates_note(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
                   "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its "
                   "95 % interval.",

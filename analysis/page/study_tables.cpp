@@ -31,11 +31,6 @@ std::string place_of(const TableColumn& column) {
   return std::ranges::find(others, column.name.name(), &decltype(others)::value_type::first)->second;
 }
 
-std::string head(std::string_view heading, std::string_view doc, const char* classes = "") {
-  return fmt::format("<th scope=\"col\" class=\"{}\" title=\"{}\">{}</th>", classes, escaped(doc),
-                     escaped(heading));
-}
-
 // What is asked first, in this order; the rest is under "all columns".
 constexpr std::array<std::string_view, 9> first_columns{"time to target", "time",       "versus baseline",
                                                         "compute",        "wait",       "network",
@@ -73,10 +68,7 @@ std::string results_table(const StudyView& view) {
   for (const std::string& axis : study.condition_axes)
     out += head(heading_of_axis(axis), "A condition: " + axis);
   for (const TableColumn* column : all)
-    out += head(column->name.heading(), column_docs[place_of_column(column->name.name())].doc,
-                is_more(column)   ? "number more"
-                : column->is_text ? ""
-                                  : "number");
+    out += head(column->name, is_more(column) ? "number more" : column->is_text ? "" : "number");
   out += "</tr></thead><tbody>";
   for (const std::vector<const Cell*>& condition : conditions_of(study)) {
     bool begins = true;
@@ -138,11 +130,9 @@ std::string runs_table(const StudyView& view) {
       head(heading_of_axis(view.page.study.arm_axis), "What is compared.");
   for (const std::string& axis : view.page.study.condition_axes) out += head(heading_of_axis(axis), axis);
   const bool has_target = view.page.evaluation.has_target;
-  out += fmt::format("<th scope=\"col\">seed</th>{}<th scope=\"col\">length [s]</th>",
-                     has_target ? "<th scope=\"col\">time to target [s]</th>" : "");
-  out +=
-      "<th scope=\"col\">updates</th><th scope=\"col\">final loss</th><th scope=\"col\">digest</th>"
-      "<th scope=\"col\">the run</th></tr></thead><tbody>";
+  out += head("seed") + (has_target ? head(ColumnName("to target", "a report")) : "") +
+         head(ColumnName("length", "a report"));
+  out += head("updates") + head("final loss") + head("digest") + head("the run") + "</tr></thead><tbody>";
   const Json& runs = view.document["runs"];
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::string path = fmt::format("/runs/{}", i), hash = runs[i]["run"], arm = runs[i]["arm"];

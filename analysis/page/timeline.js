@@ -122,8 +122,12 @@ class TimeLine {
     this.draw();
   }
 
-  // Opens at the first clocks of a run with many more; "all" shows the others.
+  // Opens around the first fault, or at the first clocks of a run with many more; "all" shows the others.
   openAt(clocks) {
+    if (this.timeline.opens) {
+      this.show(this.timeline.opens);
+      return;
+    }
     const last = Math.max(...this.rows.map((row) => (row.count ? row.clock[row.count - 1] : 0)));
     const ends = this.rows.map((row) => row.begin[row.clock.findIndex((clock) => clock >= clocks)]).filter((date) => date > 0);
     if (last >= 3 * clocks && ends.length) this.show([0, Math.max(...ends)]);

@@ -158,8 +158,10 @@ function drawPiece(g, line, style, row, i, x, y, width) {
   const name = line.timeline.uses[use], other = line.nameOf.get(row.other[i]);
   const text = name === "compute" ? `clock ${row.clock[i]}` : name === "wait" && other !== row.name ? `for ${other}` : name;
   const size = g.measureText(text).width;
-  if (size + 8 > width) return;
-  const at = Math.max(x, gutter) + 4;
+  const letter = 14, first = Math.max(x, gutter);  // a mark's letter at the begin keeps its place
+  const room = row.marks.some(([date]) => Math.abs(line.xOf(date) - first) < letter) ? letter : 0;
+  if (size + room + 8 > width) return;
+  const at = first + room + 4;
   g.fillStyle = name === "compute" ? style.uses[use] : style.paper;
   g.globalAlpha = 0.85;
   g.fillRect(at - 2, y + 5, size + 4, line.rowHeight - 10);

@@ -1,8 +1,10 @@
 #include "analysis/statistics/bootstrap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -37,24 +39,51 @@ double noise_of(const Point& sample, std::size_t size) {
   return 1.06 * sample.sd * std::pow(static_cast<double>(size), -0.2);
 }
 
-// How many standard deviations the interval reaches to each side: the quantile of how many of its own
-// standard deviations a resample's mean lies from the sample's.
-double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
-  const double noise = noise_of(sample, values.size());
-  Stream stream(how.seed, "bootstrap");
-  std::vector<double> distances, resample(values.size());
-  for (std::size_t r = 0; r < how.resamples; ++r) {
-    for (double& value : resample) {
-      value = values[stream.below(values.size())];
-      value += noise * stream.normal();
+// Standard normal noise in equally likely steps: the quantiles at (i + 1/2) / 4096. A table is ten times as
+// fast as a logarithm and a cosine for each of millions of draws.
+using Steps = std::array<double, 4096>;
+const Steps& normal_steps() {
+  static const Steps steps = [] {
+    Steps table{};
+    for (std::size_t i = 0; i < table.size() / 2; ++i) {
+      const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(table.size());
+      double low = -8, high = 0;
+      for (int halving = 0; halving < 60; ++halving) {
+        const double middle = (low + high) / 2;
+        (std::erfc(-middle / std::numbers::sqrt2) / 2 < p ? low : high) = middle;
+      }
+      table[i] = low;
+      table[table.size() - 1 - i] = -low;
     }
-    const Point point = point_of(resample);
-    distances.push_back(std::abs(point.mean - sample.mean) / point.sd);
-  }
+    return table;
+  }();
+  return steps;
+}
+
+// How many standard deviations the interval reaches to each side: the quantile of how many of its own
+// standard deviations a resample's mean lies from the sample's. A draw is one word: its upper half says which
+// value, its last 12 bits which noise.
+double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
+  const std::size_t resamples = how.resamples > 0 ? how.resamples : resamples_for(values.size());
   const double share = mutant("tails-are-swapped") ? 1 - how.confidence : how.confidence;
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(how.resamples + 1)));
-  if (rank == 0 || rank > how.resamples)
-    throw std::invalid_argument("so high a confidence needs more resamples");
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(resamples + 1)));
+  if (rank == 0 || rank > resamples) throw std::invalid_argument("so high a confidence needs more resamples");
+  const double noise = noise_of(sample, values.size()), n = static_cast<double>(values.size());
+  std::vector<double> centred;
+  for (const double value : values) centred.push_back(value - sample.mean);
+  const Steps& steps = normal_steps();
+  Stream stream(how.seed, "bootstrap");
+  std::vector<double> distances(resamples);
+  for (double& distance : distances) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint64_t word = stream.next();
+      const double value = centred[((word >> 32U) * values.size()) >> 32U] + noise * steps[word & 4095U];
+      sum += value;
+      squares += value * value;
+    }
+    distance = std::abs(sum / n) / std::sqrt(std::max(0.0, squares - sum * sum / n) / (n - 1));
+  }
   std::ranges::nth_element(distances, distances.begin() + static_cast<std::ptrdiff_t>(rank - 1));
   return distances[rank - 1];
 }
@@ -95,6 +124,12 @@ double partner(std::span<const Pair> pairs, std::size_t i) {
 }
 
 }  // namespace
+
+std::size_t resamples_for(std::size_t values) {
+  constexpr std::size_t draws = 8'000'000, fewest = 100'000, most = 1'000'000;
+  return mutant("few-resamples") ? 10'000
+                                 : std::clamp(draws / std::max<std::size_t>(values, 1), fewest, most);
+}
 
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how) {
   require_finite(pairs);

@@ -50,6 +50,26 @@ SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed, std:
   return {.p = static_cast<double>(hits + itself) / static_cast<double>(draws + itself), .exact = false};
 }
 
+double mcnemar(const Discordant& runs) {
+  const std::size_t all = runs.arm + runs.baseline, fewer = std::min(runs.arm, runs.baseline);
+  if (all > 10'000) throw std::invalid_argument("McNemar's test takes at most 10,000 runs");
+  if (2 * fewer == all) return 1;
+  // Binomial coefficients over 2^all, by their logarithms: 2^all itself may be beyond all numbers.
+  const auto n = static_cast<double>(all);
+  double log_ways = -n * std::log(2.0), tail = 0;
+  for (std::size_t k = 0; k <= fewer; ++k) {
+    tail += std::exp(log_ways);
+    log_ways += std::log((n - static_cast<double>(k)) / static_cast<double>(k + 1));
+  }
+  return std::min(1.0, 2 * tail);
+}
+
+std::size_t seeds_for_holm(std::size_t tests, double level) {
+  std::size_t seeds = 1;
+  for (double least = 1; static_cast<double>(tests) * least > level; least /= 2) ++seeds;
+  return seeds;
+}
+
 std::vector<double> holm(std::span<const double> p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

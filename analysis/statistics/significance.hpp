@@ -24,6 +24,21 @@ constexpr std::size_t fewest_flips = 10;
 // 2010).
 SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed = 1, std::size_t draws = 20'000);
 
+// Runs with one seed that ended differently: the target was reached by one of the two arms alone.
+struct Discordant {
+  std::size_t arm = 0, baseline = 0;  // by whom
+};
+// Could one as well have reached it as the other? Exact, two-sided (McNemar, Note on the sampling error of
+// the difference between correlated proportions or percentages, 1947): the share of all 2^d ways to set d
+// signs that are at least as unequal. 1 where no run ended differently. Throws std::invalid_argument beyond
+// 10,000.
+double mcnemar(const Discordant& runs);
+
+// With how few seeds can the clearest of `tests` comparisons have a corrected p of at most `level`? The
+// sign-flip test of n seeds and McNemar's test of n runs cannot get below 2 / 2^n, nor Holm's correction of
+// it below `tests` times that.
+std::size_t seeds_for_holm(std::size_t tests, double level = 0.05);
+
 // Step-down correction of a family of tests (Holm, A simple sequentially rejective multiple test procedure,
 // 1979): p values, in the order given, of which none is smaller than the raw one.
 std::vector<double> holm(std::span<const double> p);

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "analysis/statistics/sample.hpp"
 #include "model/mutant.hpp"
 
 namespace psim::statistics {
@@ -115,6 +114,14 @@ std::optional<RestrictedMean> restricted_mean(const SurvivalCurve& curve, double
   }
   result.mean_s += end;
   return result;
+}
+
+std::optional<Interval> restricted_interval(const RestrictedMean& mean, std::size_t runs, double most_s) {
+  if (runs < 2 || mean.mean_s >= most_s) return std::nullopt;
+  const auto n = static_cast<double>(runs);
+  const double spread = mutant("greenwood-of-all") ? 1 : n / (n - 1);
+  const double half = student_quantile(0.975, runs - 1) * std::sqrt(spread * mean.variance_s2);
+  return Interval{std::max(0.0, mean.mean_s - half), std::min(most_s, mean.mean_s + half)};
 }
 
 }  // namespace psim::statistics

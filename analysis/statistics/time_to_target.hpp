@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "analysis/statistics/sample.hpp"
+
 namespace psim::statistics {
 
 struct TimedRun {
@@ -67,5 +69,11 @@ struct RestrictedMean {
 };
 // Absent where tau lies beyond what the curve knows: nothing is extrapolated.
 std::optional<RestrictedMean> restricted_mean(const SurvivalCurve& curve, double tau_s);
+
+// 95 % for that mean: mean +- t sqrt(n / (n - 1) variance), with Student's t of n - 1 degrees for n runs:
+// Student's interval of the times, where no run was lost from sight. Cut where no mean can lie: below 0 and
+// above `most_s`, which is tau, or infinite where every run reached its target. Absent for a single run, and
+// where no run reached the target: that says nothing of a spread.
+std::optional<Interval> restricted_interval(const RestrictedMean& mean, std::size_t runs, double most_s);
 
 }  // namespace psim::statistics

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "analysis/study/curves.hpp"
@@ -25,7 +26,20 @@ std::string heading(const Study& study) {
 
 }  // namespace
 
+namespace {
+
+// A spreadsheet takes such a text for a formula, and does what it says.
+bool begins_formula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error != std::errc{} || end != text.data() + text.size();
+}
+
+}  // namespace
+
 std::string csv_field(std::string_view text) {
+  if (begins_formula(text)) return csv_field("'" + std::string(text));
   if (text.find_first_of(",\"\r\n") == std::string_view::npos || mutant("csv-is-not-quoted"))
     return std::string(text);
   std::string out = "\"";

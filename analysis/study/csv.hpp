@@ -10,7 +10,8 @@
 
 namespace psim::analysis {
 
-// A field by RFC 4180: quoted where it must be.
+// A field by RFC 4180: quoted where it must be. A text that a spreadsheet would take for a formula, and that
+// is no number, gets an apostrophe in front.
 std::string csv_field(std::string_view text);
 
 // Shortest text that gives the same number again; "inf"; empty for null.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "analysis/study/labels.hpp"
 
@@ -24,22 +25,40 @@ statistics::Curve curve_of(const Json& summary, const CurveAxes& axes, bool& div
   return curve;
 }
 
+// A run that has ended keeps its last value: so the mean is one over all runs until the last of them ends. A
+// run whose loss ceased to be a number keeps none, and the mean ends with it.
+void hold(std::vector<statistics::Curve>& curves, const std::vector<bool>& diverged) {
+  double end = 0;
+  for (const statistics::Curve& curve : curves) {
+    if (!curve.empty()) end = std::max(end, curve.back().time_s);
+  }
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (!curves[i].empty() && !diverged[i])
+      curves[i].push_back({.time_s = end, .value = curves[i].back().value});
+  }
+}
+
 }  // namespace
 
 MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes) {
   MeanCurve result{.label = arm_label(cell.arm), .band = {}, .runs = cell.runs.size()};
   std::vector<statistics::Curve> curves;
+  std::vector<bool> diverged;
   for (const StudyRun& run : cell.runs) {
-    bool diverged = false;
-    curves.push_back(curve_of(run.summary, axes, diverged));
-    if (diverged) ++result.diverged;
+    bool ceases = false;
+    curves.push_back(curve_of(run.summary, axes, ceases));
+    diverged.push_back(ceases);
+    if (ceases) ++result.diverged;
   }
   const auto is_empty = [](const statistics::Curve& curve) { return curve.empty(); };
   result.goes_back = std::ranges::any_of(curves, [](const statistics::Curve& curve) {
     return !std::ranges::is_sorted(curve, {}, &statistics::CurvePoint::time_s);
   });
-  if (std::ranges::none_of(curves, is_empty) && !result.goes_back)
+  if (std::ranges::none_of(curves, is_empty) && !result.goes_back) {
+    if (std::string_view(axes.along) == CurveAxes{}.along)
+      hold(curves, diverged);  // only time goes on without a run
     result.band = statistics::mean_band(curves, points);
+  }
   return result;
 }
 

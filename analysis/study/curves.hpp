@@ -32,7 +32,8 @@ struct CurveAxes {
 // Of one cell.
 MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes);
 
-// By condition. A curve ends where the first of its runs ends or diverges.
+// By condition. Along simulated time a curve ends where the last of its runs ends, because a run that has
+// ended keeps its last value; along another axis where the first one ends. It ends where a run diverges.
 std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes = {});
 
 }  // namespace psim::analysis

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "analysis/database.hpp"
 #include "analysis/study/csv.hpp"
 #include "analysis/study/files.hpp"
 
@@ -18,6 +17,11 @@ namespace {
 constexpr const char* tables =
 #include "analysis/study/schema.sql.inc"
     ;
+
+struct Closed {
+  void operator()(sqlite3* db) const { sqlite3_close(db); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
 
 class Writer {
  public:

@@ -45,7 +45,18 @@ Json until_ci_json(const Study& study, const Evaluation& evaluation) {
   return json;
 }
 
-Json versus_json(const Study& study, const Evaluation& evaluation, const Aggregate& a) {
+// A p value of what seeds do not change is none.
+Json reached_json(const VersusBaseline& versus) {
+  if (!versus.reached) return nullptr;
+  const ReachedByBoth& reached = *versus.reached;
+  return {{"arm", reached.arm},
+          {"baseline", reached.baseline},
+          {"p_value", versus.replicates ? Json(reached.p_value) : Json()},
+          {"p_value_holm", number(reached.p_value_holm)},
+          {"decides", decides_by_reached(versus)}};
+}
+
+Json versus_json(const Study& study, const Aggregate& a) {
   if (!a.versus) return nullptr;
   const VersusBaseline* versus = &*a.versus;
   const statistics::PairedComparison& pairs = versus->pairs;
@@ -55,24 +66,29 @@ Json versus_json(const Study& study, const Evaluation& evaluation, const Aggrega
                {"difference_ci95", interval(pairs.difference.interval)},
                {"p_better", pairs.better},
                {"p_better_unpaired", pairs.unpaired_better},
-               {"p_value", pairs.test.p},
-               {"p_value_holm", versus->p_value_holm},
+               {"p_value", versus->replicates ? Json(pairs.test.p) : Json()},
+               {"p_value_holm", number(versus->p_value_holm)},
+               {"reached", reached_json(*versus)},
                {"seeds", pairs.seeds},
+               {"replicates", versus->replicates},
                {"budget_s", number(versus->budget_s)},
+               {"cut_arm", versus->cut_arm},
+               {"cut_baseline", versus->cut_baseline},
+               {"cut_both", versus->cut_both},
                {"trustworthy", pairs.trustworthy}};
-  if (!study.until_ci.is_null() && has_width(evaluation, a))
+  if (!study.until_ci.is_null() && has_width(*versus))
     json["narrow"] = is_narrow(*a.versus, study.until_ci["half_width"].get<double>());
   return json;
 }
 
-Json aggregate_json(const Study& study, const Evaluation& evaluation, const Aggregate& a) {
+Json aggregate_json(const Study& study, const Aggregate& a) {
   Json json = {{"arm", a.cell->arm},
                {"condition", condition_json(study, *a.cell)},
                {"n", a.n},
                {"reached", a.reached},
                {"time_to_target", time_json(a.time_to_target)},
                {"time_s", statistic_json(a.time ? &*a.time : nullptr)},
-               {"versus_baseline", versus_json(study, evaluation, a)},
+               {"versus_baseline", versus_json(study, a)},
                {"pareto", a.pareto}};
   for (const Measure& measure : measures()) {
     if (measure.with && !a.measure(measure.with)) continue;
@@ -112,8 +128,7 @@ Json document(const Study& study, const Evaluation& evaluation) {
       runs.push_back(std::move(entry));
     }
   }
-  for (const Aggregate& one : evaluation.aggregates)
-    aggregates.push_back(aggregate_json(study, evaluation, one));
+  for (const Aggregate& one : evaluation.aggregates) aggregates.push_back(aggregate_json(study, one));
   for (const StudyNote& note : evaluation.notes)
     notes.push_back({{"name", note.name}, {"text", note.text}, {"runs", note.runs}});
   for (const ArmProfile& arm : evaluation.profiles) profiles.push_back(profile_json(arm));
@@ -129,6 +144,10 @@ Json document(const Study& study, const Evaluation& evaluation) {
                {"budget_s", common_budget_json(evaluation)},
                {"runs", std::move(runs)},
                {"aggregates", std::move(aggregates)}};
+  if (evaluation.family.tests > 0)
+    json["holm"] = {{"tests", evaluation.family.tests},
+                    {"seeds", evaluation.family.seeds},
+                    {"seeds_needed", evaluation.family.seeds_needed}};
   if (!profiles.empty()) json["profiles"] = std::move(profiles);
   if (!study.until_ci.is_null()) json["until_ci"] = until_ci_json(study, evaluation);
   if (!study.tuning.is_null()) json["tuning"] = study.tuning;

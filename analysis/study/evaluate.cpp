@@ -27,34 +27,27 @@ std::vector<TimedRun> timed_runs(const Cell& cell) {
   return runs;
 }
 
-// The cells of a condition, which share a budget.
-using Condition = std::vector<Aggregate*>;
-
-// Until when the times of a condition's runs are known, and whether that needs Kaplan-Meier.
+// Until when the times of an arm are known, and whether that needs Kaplan-Meier.
 struct Budget {
   double seconds = 0;
   bool differ = false;
 };
 
 // Where every run's budget is the same, or its target reached before: that. Otherwise the latest time that
-// all arms' Kaplan-Meier curves know. A run that got stuck would never have reached its target: any budget
-// will do.
-Budget budget_of(const Condition& condition, const std::vector<std::vector<TimedRun>>& arms) {
+// the Kaplan-Meier curve knows. A run that got stuck would never have reached its target: any budget will do.
+Budget budget_of(const Cell& cell, const std::vector<TimedRun>& runs) {
   std::set<double> missed, own;
-  double latest = 0, known = std::numeric_limits<double>::infinity(), longest = 0;
-  for (const std::vector<TimedRun>& runs : arms) {
-    for (const TimedRun& run : runs) {
-      if (std::isfinite(run.budget_s)) (run.reached ? own : missed).insert(run.budget_s);
-      if (run.reached) latest = std::max(latest, run.time_s);
-    }
-    known = std::min(known, statistics::kaplan_meier(runs).known_until_s);
+  double latest = 0, longest = 0;
+  for (const TimedRun& run : runs) {
+    if (std::isfinite(run.budget_s)) (run.reached ? own : missed).insert(run.budget_s);
+    if (run.reached) latest = std::max(latest, run.time_s);
   }
-  for (const Aggregate* one : condition) {
-    for (const StudyRun& run : one->cell->runs)
-      longest = std::max(longest, run.summary["sim_time_s"].get<double>());
+  for (const StudyRun& run : cell.runs) longest = std::max(longest, run.summary["sim_time_s"].get<double>());
+  if (missed.size() > 1 || (!missed.empty() && latest > *missed.begin())) {
+    const double known = statistics::kaplan_meier(runs).known_until_s;
+    const double reached = latest > 0 ? latest : *missed.begin();
+    return {.seconds = std::isfinite(known) ? known : reached, .differ = true};
   }
-  if (missed.size() > 1 || (!missed.empty() && latest > *missed.begin()))
-    return {.seconds = std::isfinite(known) ? known : latest, .differ = true};
   if (!missed.empty()) return {.seconds = *missed.begin()};
   if (own.size() == 1) return {.seconds = std::max(*own.begin(), latest)};
   return {.seconds = latest > 0 ? latest : longest};
@@ -63,100 +56,53 @@ Budget budget_of(const Condition& condition, const std::vector<std::vector<Timed
 TimeToTarget by_kaplan_meier(const std::vector<TimedRun>& runs, double budget) {
   const statistics::SurvivalCurve curve = statistics::kaplan_meier(runs);
   const auto mean = statistics::restricted_mean(curve, budget);
-  TimeToTarget time{.restricted_mean_s = mean->mean_s,
-                    .restricted_sd_s = std::nullopt,
-                    .interval_s = std::nullopt,
-                    .median_s = statistics::survival_median(curve),
-                    .budget_s = budget,
-                    .by_kaplan_meier = true};
-  constexpr double normal = 1.959963984540054;  // 97.5 % quantile
-  const double half = normal * std::sqrt(mean->variance_s2);
-  if (runs.size() > 1) time.interval_s = {.low = mean->mean_s - half, .high = mean->mean_s + half};
-  if (time.median_s && *time.median_s > budget) time.median_s.reset();
-  return time;
+  // The budget is the latest time that the curve knows, so a median that there is lies within it.
+  return {.restricted_mean_s = mean->mean_s,
+          .restricted_sd_s = std::nullopt,
+          .interval_s = statistics::restricted_interval(*mean, runs.size(), budget),
+          .median_s = statistics::survival_median(curve),
+          .budget_s = budget,
+          .by_kaplan_meier = true};
 }
 
-TimeToTarget within_one_budget(const std::vector<TimedRun>& runs, double budget) {
+// Without a budget nothing is cut.
+TimeToTarget within_one_budget(const std::vector<TimedRun>& runs, double budget, bool is_cut) {
   const statistics::TimeSummary summary = statistics::summarize_times(runs, budget);
-  std::vector<double> times;
-  for (const TimedRun& run : runs) times.push_back(statistics::restricted_time(run, budget));
+  const double most = is_cut ? budget : std::numeric_limits<double>::infinity();
   return {.restricted_mean_s = summary.restricted_mean_s,
           .restricted_sd_s = summary.restricted_sd_s,
-          .interval_s = statistics::student_interval(times),
+          .interval_s = statistics::restricted_interval(
+              *statistics::restricted_mean(statistics::kaplan_meier(runs), budget), runs.size(), most),
           .median_s = summary.median_s,
           .budget_s = budget};
 }
 
-void add_times(const Condition& condition) {
-  std::vector<std::vector<TimedRun>> arms;
-  for (const Aggregate* one : condition) arms.push_back(timed_runs(*one->cell));
-  const Budget budget = budget_of(condition, arms);
-  for (std::size_t i = 0; i < condition.size(); ++i) {
-    condition[i]->time_to_target =
-        budget.differ ? by_kaplan_meier(arms[i], budget.seconds) : within_one_budget(arms[i], budget.seconds);
-    condition[i]->time_to_target->cut = static_cast<std::size_t>(std::ranges::count_if(
-        arms[i], [&](const TimedRun& run) { return !run.reached || run.time_s > budget.seconds; }));
-  }
+TimeToTarget time_to_target(const Cell& cell) {
+  const std::vector<TimedRun> runs = timed_runs(cell);
+  const Budget budget = budget_of(cell, runs);
+  const auto cut = static_cast<std::size_t>(std::ranges::count_if(
+      runs, [&](const TimedRun& run) { return !run.reached || run.time_s > budget.seconds; }));
+  TimeToTarget time = budget.differ ? by_kaplan_meier(runs, budget.seconds)
+                                    : within_one_budget(runs, budget.seconds, cut > 0);
+  time.cut = cut;
+  return time;
 }
 
-// The values that are compared seed by seed. Nothing where some run has none.
-std::optional<std::vector<statistics::SeedValue>> compared_values(const Cell& cell, double budget) {
-  std::vector<statistics::SeedValue> values;
+// Whether seeds change a cell's times. They do not where step times come from a trace, or no part of the run
+// is drawn: then each seed is the same observation again.
+bool has_replicates(const Cell& cell) {
+  if (cell.runs.size() < 2) return true;
+  if (std::ranges::any_of(cell.runs, &StudyRun::by_trace)) return false;
+  constexpr double alike =
+      1e-3;  // of the time: what draws of batches change in the sizes of messages is less
+  double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const StudyRun& run : cell.runs) {
-    const TimedRun one = timed(run);
-    if (!has_target(cell) && !one.reached) return std::nullopt;
-    values.push_back({one.seed, has_target(cell) ? statistics::restricted_time(one, budget) : one.time_s});
+    const std::optional<double> time = time_of(run.summary);
+    if (!time) return true;  // got stuck, or missed its target: its budget made its length
+    least = std::min(least, *time);
+    most = std::max(most, *time);
   }
-  return values;
-}
-
-// A study gives all its comparisons the same draws, whatever else is in it.
-constexpr statistics::Resampling resampling{};
-
-void add_comparisons(const Condition& condition, const std::string& baseline) {
-  const auto base = std::ranges::find(condition, baseline, [](const Aggregate* a) { return a->cell->arm; });
-  if (base == condition.end()) return;
-  std::vector<TimedRun> all;
-  for (const Aggregate* one : condition) std::ranges::copy(timed_runs(*one->cell), std::back_inserter(all));
-  double budget = statistics::common_budget(all);
-  if (!std::isfinite(budget) && (*base)->time_to_target) budget = (*base)->time_to_target->budget_s;
-  const auto reference = compared_values(*(*base)->cell, budget);
-  for (Aggregate* one : condition) {
-    const Cell &cell = *one->cell, &other = *(*base)->cell;
-    if (!reference || same_runs(cell, other) || has_target(cell) != has_target(other)) continue;
-    const auto values = compared_values(cell, budget);
-    if (!values) continue;
-    const std::vector<statistics::Pair> pairs = statistics::pair_by_seed(*values, *reference);
-    if (pairs.empty()) continue;
-    one->versus = {.values = pairs,
-                   .pairs = statistics::compare_pairs(pairs, statistics::Better::smaller, resampling),
-                   .budget_s = budget};
-  }
-}
-
-// Two comparisons of the same runs, under conditions that mean nothing to either arm, are one.
-void correct_for_their_number(const std::vector<Condition>& conditions, const std::string& baseline) {
-  struct Test {
-    const Cell *arm, *baseline;
-  };
-  std::vector<Test> tests;
-  std::vector<statistics::PairedComparison> family;
-  std::vector<std::pair<Aggregate*, std::size_t>> members;
-  for (const Condition& condition : conditions) {
-    const auto base = std::ranges::find(condition, baseline, [](const Aggregate* a) { return a->cell->arm; });
-    for (Aggregate* one : condition) {
-      if (!one->versus) continue;
-      const auto same = std::ranges::find_if(tests, [&](const Test& test) {
-        return same_runs(*test.arm, *one->cell) && same_runs(*test.baseline, *(*base)->cell);
-      });
-      members.emplace_back(one, same - tests.begin());
-      if (same != tests.end()) continue;
-      tests.push_back({one->cell, (*base)->cell});
-      family.push_back(one->versus->pairs);
-    }
-  }
-  const std::vector<double> corrected = statistics::corrected(family);
-  for (const auto& [one, test] : members) one->versus->p_value_holm = corrected[test];
+  return most - least > alike * most;
 }
 
 Aggregate measured(const Cell& cell) {
@@ -167,9 +113,14 @@ Aggregate measured(const Cell& cell) {
     if (const auto time = time_of(run.summary)) times.push_back(*time);
     result.staleness_max = std::max(result.staleness_max, run.summary["staleness"]["max"].get<double>());
   }
-  if (!has_target(cell) && times.size() == cell.runs.size()) {
+  result.replicates = has_replicates(cell);
+  if (has_target(cell)) {
+    result.time_to_target = time_to_target(cell);
+    if (!result.replicates) result.time_to_target->interval_s.reset();
+  } else if (times.size() == cell.runs.size()) {
     result.time = statistic(times);
-    result.time_interval_s = statistics::student_interval(times);
+    result.time_interval_s = result.replicates ? statistics::student_interval(times) : std::nullopt;
+    if (result.time_interval_s) result.time_interval_s->low = std::max(0.0, result.time_interval_s->low);
   }
   for (const Measure& measure : measures()) {
     std::vector<double> values;
@@ -217,13 +168,52 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   notes.push_back(std::move(note));
 }
 
+// Samples of which all workers together compute gradients in one step each.
+double samples_at_once(const Json& summary) {
+  double samples = 0;
+  for (const Json& worker : summary.value("workers", Json::array()))
+    samples += worker.value("batch_size", 0.0);
+  return samples;
+}
+
+// An arm with larger batches or more workers needs longer for a step that does more: seconds alone mislead.
+void add_note_on_samples(const Study& study, Evaluation& evaluation) {
+  for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
+    const auto rate = [](const Aggregate* one) {
+      const Statistic* s = one->measure("samples_per_s");
+      return s == nullptr ? 0 : s->mean;
+    };
+    const auto at_once = [](const Aggregate* one) {
+      return samples_at_once(one->cell->runs.front().summary);
+    };
+    const auto [least, most] = std::ranges::minmax(condition, {}, rate);
+    const auto [small, large] = std::ranges::minmax(condition, {}, at_once);
+    if (!(rate(least) > 0) || !(at_once(small) < at_once(large))) continue;
+    const auto name = [](const Aggregate* one) {
+      return one->cell->arm.empty() ? std::string("as it is") : one->cell->arm;
+    };
+    evaluation.notes.push_back(
+        {.name = "samples_per_s",
+         .text = fmt::format(
+             "arms differ in workers times batch size ({} has {:.4g} samples in a step, {} {:.4g}), so a "
+             "step of one does more than a step of the other: {} computes {:.2g} times as many samples a "
+             "second as {} ({:.4g} against {:.4g}; column samples)",
+             name(small), at_once(small), name(large), at_once(large), name(most), rate(most) / rate(least),
+             name(least), rate(most), rate(least)),
+         .cell = condition.front()->cell,
+         .seed = condition.front()->cell->runs.front().seed,
+         .runs = study.cells.front().runs.size()});
+    return;
+  }
+}
+
 // The widest interval decides.
 std::optional<WidthKept> width_kept(const Study& study, const Evaluation& evaluation) {
   if (study.until_ci.is_null()) return std::nullopt;
   WidthKept kept{.asked = study.until_ci["half_width"].get<double>(), .narrow = true};
   bool compares = false;
   for (const Aggregate& one : evaluation.aggregates) {
-    if (!has_width(evaluation, one)) continue;
+    if (!one.versus || !has_width(*one.versus)) continue;
     compares = true;
     kept.widest = std::max(kept.widest, half_width(*one.versus));
     kept.narrow = kept.narrow && is_narrow(*one.versus, kept.asked);
@@ -263,29 +253,15 @@ const Statistic* Aggregate::measure(std::string_view key) const {
 }
 
 std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates) {
-  std::vector<Condition> conditions;
+  std::vector<std::vector<Aggregate*>> conditions;
   for (Aggregate& one : aggregates) {
-    const auto same = std::ranges::find_if(conditions, [&](const Condition& condition) {
+    const auto same = std::ranges::find_if(conditions, [&](const std::vector<Aggregate*>& condition) {
       return condition.front()->cell->condition == one.cell->condition;
     });
     if (same == conditions.end()) conditions.push_back({&one});
     else same->push_back(&one);
   }
   return conditions;
-}
-
-bool has_width(const Evaluation& evaluation, const Aggregate& one) {
-  return one.versus && one.versus->pairs.ratio && !(evaluation.has_target && one.reached == 0);
-}
-
-double half_width(const VersusBaseline& versus) {
-  const statistics::Estimate& ratio = *versus.pairs.ratio;
-  return ratio.interval.high / ratio.value - 1;
-}
-
-bool is_narrow(const VersusBaseline& versus, double asked) {
-  constexpr double rounding = 1e-12;
-  return half_width(versus) <= asked + rounding || mutant("every-width-is-kept");
 }
 
 bool same_runs(const Cell& a, const Cell& b) {
@@ -298,16 +274,11 @@ Evaluation evaluate(const Study& study) {
   Evaluation result;
   for (const Cell& cell : study.cells) result.aggregates.push_back(measured(cell));
   result.has_target = std::ranges::any_of(study.cells, has_target);
-  const std::vector<Condition> conditions = by_condition(result.aggregates);
-  for (const Condition& condition : conditions) {
-    if (std::ranges::all_of(condition, [](const Aggregate* one) { return has_target(*one->cell); }))
-      add_times(condition);
-    add_comparisons(condition, study.baseline);
-  }
-  correct_for_their_number(conditions, study.baseline);
+  compare_arms(study, result);
   result.width = width_kept(study, result);
   rank(study, result);
   result.notes = notes_of(study);
+  add_note_on_samples(study, result);
   return result;
 }
 

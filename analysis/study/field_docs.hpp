@@ -19,7 +19,8 @@ inline constexpr FieldDoc study_field_docs[] = {
     {"budget_s", "study.json, runs.csv",
      "Simulated seconds beyond which no time to the target counts: a run that missed it counts with the "
      "budget.\n"
-     "In runs.csv: how long the run itself went on; inf if it got stuck."},
+     "Each arm has its own, and so has each comparison: the smaller one of its two arms. In runs.csv: how "
+     "long the run itself went on; inf if it got stuck."},
     {"runs", "study.json", "Every run: its summary (docs/results.md) with its arm, condition and seed."},
     {"aggregates", "study.json", "What the seeds of an arm under a condition say together."},
     {"condition", "study.json", "Values of the condition axes, by axis."},
@@ -32,7 +33,9 @@ inline constexpr FieldDoc study_field_docs[] = {
      "target."},
     {"restricted_mean_s", "study.json, time_to_target",
      "Mean of min(time, budget): a run that missed counts with the budget."},
-    {"restricted_mean_ci95", "study.json, time_to_target", "Its 95 % interval over seeds, by Student's t."},
+    {"restricted_mean_ci95", "study.json, time_to_target",
+     "Its 95 % interval over seeds, by Student's t; within 0 and budget_s. Null where no run reached the "
+     "target."},
     {"restricted_sd_s", "study.json, time_to_target", "Standard deviation of min(time, budget)."},
     {"median_s", "study.json, time_to_target",
      "Median of the time to the target, missed runs as the longest; null if fewer than half reached it."},
@@ -57,7 +60,26 @@ inline constexpr FieldDoc study_field_docs[] = {
     {"p_value", "study.json, versus_baseline",
      "Of the sign-flip test: how often luck alone makes so large a difference."},
     {"p_value_holm", "study.json, versus_baseline",
-     "The same, corrected for all comparisons of the study (Holm)."},
+     "The same, corrected for all tests of the study (Holm); null for untuned rows, and where every "
+     "pair of runs was cut: they are no part of them."},
+    {"reached", "study.json, versus_baseline",
+     "Who reached the target over the seeds of both: `arm`, `baseline`, McNemar's `p_value`, the same after "
+     "Holm's\n"
+     "correction, and whether it `decides`: by more than chance, or all of one arm and none of the other."},
+    {"replicates", "study.json, versus_baseline",
+     "Whether seeds change the times. Where they do not (a trace, or no part is drawn) all seeds are one "
+     "observation:\n"
+     "no interval and no p value."},
+    {"cut_arm", "study.json, versus_baseline",
+     "Seeds under which the arm alone needs longer than budget_s: the ratio is too small, by an unknown "
+     "factor."},
+    {"cut_baseline", "study.json, versus_baseline",
+     "The same of the baseline alone: the ratio is too large."},
+    {"cut_both", "study.json, versus_baseline", "Seeds under which both need longer: they count as a tie."},
+    {"holm", "study.json",
+     "The family of tests that p_value_holm is for: `tests`, the fewest `seeds` of any of them, and "
+     "`seeds_needed`:\n"
+     "with fewer no corrected p value can be below 0.05."},
     {"seeds", "study.json",
      "Under versus_baseline: the seeds that both arms have. Under until_ci: those that the pilot decided on. "
      "Of a\n"
@@ -80,9 +102,16 @@ inline constexpr FieldDoc study_field_docs[] = {
     {"widest", "study.json, until_ci",
      "The largest half width of all intervals of ratios, as a share of the ratio."},
     {"pareto", "study.json",
-     "No other arm of the condition is as good in mean time, bytes sent and final accuracy, and better in "
-     "one."},
+     "No other arm of the condition is as good in time (median to the target, or mean), bytes sent and, "
+     "without a\n"
+     "target, final accuracy, and better in one."},
     {"s_per_update", "study.json, runs.csv", "Simulated seconds of the whole run, divided by its updates."},
+    {"target_bracket_s", "study.json, runs.csv",
+     "Simulated seconds between the evaluation that first showed the target and the one before it: the time "
+     "to "
+     "the\ntarget is too long by at most this."},
+    {"samples_per_s", "study.json, runs.csv",
+     "Samples whose gradients the model has taken in, divided by the simulated seconds of the whole run."},
     {"staleness_max", "study.json", "The largest staleness of any push of the arm's runs, in updates."},
     {"compute_percent", "study.json, runs.csv",
      "Percentage of the workers' time in which a gradient is being computed."},

@@ -72,8 +72,9 @@ std::string loss_chart(const Study& study, const ChartSize& size) {
                        charts + more);
   if (several)
     out +=
-        "Means over seeds, up to the end of the first run; dots: the 95 % interval of the mean at each "
-        "time.\n";
+        "Means over seeds, up to the end of the last run (one that has ended keeps its last value); dots: "
+        "the "
+        "95 % interval of the mean at each time.\n";
   if (diverged) out += "!: here a run's loss ceased to be a number.\n";
   return out;
 }

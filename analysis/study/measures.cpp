@@ -52,9 +52,17 @@ Json fullest_worker(const Json& summary) {
   return most > 0 ? Json(most) : Json();
 }
 
+// Between the evaluation that first showed the target and the one before it.
+Json bracket(const Json& summary) {
+  const Json hit = at(summary, "/target/sim_time_s"), miss = at(summary, "/target/last_miss_s");
+  return hit.is_number() && miss.is_number() ? Json(hit.get<double>() - miss.get<double>()) : Json();
+}
+
 constexpr Measure all_measures[] = {
     {"updates", "/updates"},
     {.key = "s_per_update", .compute = seconds_per_update},
+    {"samples_per_s", "/samples_per_s"},
+    {.key = "target_bracket_s", .with = "target_bracket_s", .compute = bracket},
     {"staleness", "/staleness/mean"},
     {"compute_percent", "/time/compute_share", 100},
     {"wait_percent", "/time/wait_share", 100},
@@ -92,15 +100,18 @@ std::optional<double> time_of(const Json& summary) {
   return target["sim_time_s"].get<double>();
 }
 
-// A run that got stuck would have gone on for ever without its target.
+// How long a run would have gone on without its target: for its duration, unless it ended earlier by its
+// steps, epochs or samples; for ever where it got stuck and has no duration.
 statistics::TimedRun timed(const StudyRun& run) {
   const Json& summary = run.summary;
   const std::optional<double> time = time_of(summary);
   const Json duration = summary["target"].value("budget_s", Json());
   const auto length = summary["sim_time_s"].get<double>();
-  const double budget = duration.is_number() ? duration.get<double>()
-                        : is_stuck(summary)  ? std::numeric_limits<double>::infinity()
-                                             : length;
+  const bool ended_itself = !time && !is_stuck(summary);
+  const double watched =
+      duration.is_number() ? duration.get<double>() : std::numeric_limits<double>::infinity();
+  const bool until_its_end = ended_itself || (time && !duration.is_number());
+  const double budget = until_its_end && length < watched * (1 - 1e-9) ? length : watched;
   return {.seed = static_cast<std::uint64_t>(run.seed),
           .time_s = time.value_or(0),
           .reached = time.has_value(),

@@ -17,26 +17,76 @@ double ranked_time(const Aggregate& one) {
   return one.time ? one.time->mean : infinite;
 }
 
-double mean_time(const Aggregate& one) {
-  if (one.time_to_target) return one.time_to_target->restricted_mean_s;
-  return one.time ? one.time->mean : infinite;
-}
-
 // What not all runs have is as bad as can be: a mean over the others would favour those that diverge.
 double mean_or(const Aggregate& one, const char* key, double worst) {
   const Statistic* found = one.measure(key);
   return found == nullptr || found->n < one.n ? worst : found->mean;
 }
 
+// With a target all arms stop at the same quality: what is left of it is noise around the target.
 void find_front(const std::vector<Aggregate*>& condition) {
   using statistics::Better;
   constexpr std::array<Better, 3> columns{Better::smaller, Better::smaller, Better::larger};
   std::vector<std::vector<double>> rows;
   for (const Aggregate* one : condition)
-    rows.push_back(
-        {mean_time(*one), mean_or(*one, "bytes_sent", infinite), mean_or(*one, "final_accuracy", -infinite)});
+    rows.push_back({ranked_time(*one), mean_or(*one, "bytes_sent", infinite),
+                    one->time_to_target ? 0 : mean_or(*one, "final_accuracy", -infinite)});
   const std::vector<bool> front = statistics::pareto_front(rows, columns);
   for (std::size_t i = 0; i < condition.size(); ++i) condition[i]->pareto = front[i];
+}
+
+// What the weights are worth at the end, and which difference matters to somebody.
+struct Quality {
+  const char* key;
+  bool is_better_large;
+  double (*least)(double best);
+};
+constexpr Quality qualities[] = {
+    {"final_accuracy", true, [](double) { return 0.01; }},
+    {"final_loss", false, [](double best) { return 0.1 * best; }},
+};
+
+// By how much less each seed of `one` is worth than the same seed of `best`.
+std::vector<double> shortfalls(const Cell& one, const Cell& best, const Quality& quality) {
+  const Measure& measure = *std::ranges::find_if(
+      measures(), [&](const Measure& m) { return std::string_view(m.key) == quality.key; });
+  std::vector<double> result;
+  for (const StudyRun& run : one.runs) {
+    const auto other = std::ranges::find(best.runs, run.seed, &StudyRun::seed);
+    if (other == best.runs.end()) continue;
+    const Json mine = value_of(measure, run.summary), theirs = value_of(measure, other->summary);
+    if (!mine.is_number() || !theirs.is_number()) return {};
+    const double less = theirs.get<double>() - mine.get<double>();
+    result.push_back(quality.is_better_large ? less : -less);
+  }
+  return result;
+}
+
+bool is_clearly_worse(const Aggregate& one, const Aggregate& best, const Quality& quality) {
+  if (one.measure(quality.key) == nullptr || one.measure(quality.key)->n < one.n) return true;
+  const std::vector<double> less = shortfalls(*one.cell, *best.cell, quality);
+  if (less.empty() || statistics::mean_of(less) <= quality.least(best.measure(quality.key)->mean))
+    return false;
+  const auto interval = statistics::student_interval(less);
+  return !interval || interval->low > 0;
+}
+
+void find_clearly_worse(const std::vector<Aggregate*>& condition) {
+  for (const Quality& quality : qualities) {
+    const Aggregate* best = nullptr;
+    for (const Aggregate* one : condition) {
+      const Statistic* value = one->measure(quality.key);
+      if (one->time_to_target || value == nullptr || value->n < one->n) continue;
+      const double ahead = best == nullptr ? 1 : value->mean - best->measure(quality.key)->mean;
+      if (best == nullptr || (quality.is_better_large ? ahead > 0 : ahead < 0)) best = one;
+    }
+    if (best == nullptr) continue;
+    for (Aggregate* one : condition) {
+      if (one != best && one->better == nullptr && !one->time_to_target &&
+          is_clearly_worse(*one, *best, quality))
+        one->better = best;
+    }
+  }
 }
 
 }  // namespace
@@ -49,6 +99,7 @@ void rank(const Study& study, Evaluation& evaluation) {
   std::vector<std::vector<double>> times(arms.size());
   for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
     find_front(condition);
+    find_clearly_worse(condition);
     if (condition.size() < arms.size()) continue;  // of a study that is not complete
     if (!study.tuning.is_null() && condition.front()->cell->condition.back() == untuned) continue;
     for (const Aggregate* one : condition)

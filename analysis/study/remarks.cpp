@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"
@@ -37,16 +38,95 @@ void say_times(std::string& out, const Evaluation& evaluation) {
   }
   if (!budgets.empty())
     say(out,
-        fmt::format("`>=`: {} run{} missed the target within the budget of {:.4g} s{}, and count{} with it: "
+        fmt::format("`>=`: {} run{} missed the target within {} budget of {:.4g} s{}, and count{} with it: "
                     "the mean is at least this.",
-                    cut, cut == 1 ? "" : "s", *budgets.begin(),
-                    budgets.size() > 1 ? fmt::format(" (up to {:.4g} s)", *budgets.rbegin()) : std::string(),
+                    cut, cut == 1 ? "" : "s", budgets.size() > 1 ? "their arm's" : "the", *budgets.begin(),
+                    budgets.size() > 1 ? fmt::format(" to {:.4g} s", *budgets.rbegin()) : std::string(),
                     cut == 1 ? "s" : ""));
   if (any(evaluation,
           [](const Aggregate& a) { return a.time_to_target && a.time_to_target->by_kaplan_meier; }))
     say(out,
-        "The runs' own budgets differ, so mean times are areas under Kaplan-Meier curves; give all runs one "
-        "training.duration to compare them more simply.");
+        "Where the budgets of an arm's own runs differ, its mean time is the area under a Kaplan-Meier "
+        "curve; one "
+        "training.duration for all runs makes it a plain mean.");
+}
+
+// Where fewer than half of an arm's runs reached the target in time, nobody knows how long half of them take.
+void say_medians(std::string& out, const Evaluation& evaluation) {
+  std::vector<std::string> cells;
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (one.time_to_target && !one.time_to_target->median_s) cells.push_back(cell_label(*one.cell));
+  }
+  if (cells.empty()) return;
+  constexpr std::size_t most = 4;  // names in a line
+  const std::size_t more = cells.size() > most ? cells.size() - most : 0;
+  cells.resize(cells.size() - more);
+  say(out,
+      fmt::format(
+          "The median time of {}{} lies beyond the budget: fewer than half of the runs reached the target.",
+          fmt::join(cells, "; "), more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
+// Which arms reach the target decides before any time does.
+void say_who_reached(std::string& out, const Evaluation& evaluation) {
+  if (any(evaluation, [](const Aggregate& a) { return a.versus && decides_by_reached(*a.versus); }))
+    say(out,
+        "reached by k/n, baseline m/n: who reached the target, each run within its own budget, differs by "
+        "more than "
+        "chance, or all did of one arm and none of the other. That decides before times do; p is McNemar's.");
+  const auto bound = [](const Aggregate& a) {
+    return a.versus && !decides_by_reached(*a.versus) && a.versus->cut_arm + a.versus->cut_baseline > 0;
+  };
+  if (any(evaluation, bound))
+    say(out,
+        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one of them "
+        "need longer, "
+        "so the whole times lie further apart than shown, or nearer.");
+}
+
+// Whether the number of tests leaves any p value a chance.
+void say_family(std::string& out, const Evaluation& evaluation) {
+  const TestFamily& family = evaluation.family;
+  if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
+  say(out, fmt::format("p (--wide): Holm's correction for {} test{} leaves no p value below 0.05 with {} "
+                       "seeds; at least {} "
+                       "seeds can have one.",
+                       family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
+}
+
+// Seeds that change no time are one observation, however many there are.
+void say_replicates(std::string& out, const Evaluation& evaluation) {
+  std::vector<std::string> arms;
+  bool traced = false;
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (one.replicates || (one.versus && one.versus->replicates)) continue;
+    if (std::ranges::find(arms, arm_label(one.cell->arm)) == arms.end())
+      arms.push_back(arm_label(one.cell->arm));
+    traced = traced || one.cell->runs.front().by_trace;
+  }
+  if (arms.empty()) return;
+  say(out, fmt::format("{} {}. They are one observation, not {}: it has no interval and no p value.",
+                       traced ? "All seeds have the step times of one trace under"
+                              : "Seeds do not change the times of",
+                       fmt::join(arms, ", "), fewest_runs(evaluation)));
+}
+
+// Without a target a run may be fast because it learns less.
+void say_quality(std::string& out, const Evaluation& evaluation) {
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean)
+      continue;
+    const auto end = [](const Aggregate& a) {
+      const Statistic *accuracy = a.measure("final_accuracy"), *loss = a.measure("final_loss");
+      std::string text = loss == nullptr ? "no loss" : fmt::format("loss {:.4g}", loss->mean);
+      return accuracy == nullptr ? text : text + fmt::format(", accuracy {:.4g} %", 100 * accuracy->mean);
+    };
+    say(out,
+        fmt::format("{} is faster than {}, and learns clearly less ({}; {}). A target in [training] compares "
+                    "times to "
+                    "the same quality.",
+                    cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
+  }
 }
 
 void say_comparisons(std::string& out, const Study& study, const Evaluation& evaluation) {
@@ -54,37 +134,36 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     return any(evaluation, [&](const Aggregate& a) { return a.versus && holds(*a.versus); });
   };
   if (!has([](const VersusBaseline&) { return true; })) return;
-  if (!compares_times(evaluation)) return say(out, "All runs take the same time, so times are not compared.");
-  const auto compared =
-      std::ranges::count_if(evaluation.aggregates, [](const Aggregate& a) { return a.versus.has_value(); });
-  say(out,
-      fmt::format(
-          "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "
-          "draws and stragglers; geometric mean{}.",
-          arm_label(study.baseline),
-          fewest_runs(evaluation) > 1 ? ", [its 95 % interval], and the seeds under which the arm is faster"
-                                      : ""));
-  if (has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && !sees_difference(v); }))
+  if (!compares_times(evaluation)) {
+    const bool any_reached = any(evaluation, [](const Aggregate& a) { return a.reached > 0; });
+    return say(out, !has(are_all_cut) ? "All runs take the same time, so times are not compared."
+                    : any_reached
+                        ? "No two runs are known to have different times to the target: the longer one "
+                          "reached it after the shorter one had ended. So times are not compared."
+                        : "No run reached the target, so times are not compared.");
+  }
+  const bool has_intervals = has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && v.replicates; });
+  say(out, fmt::format(
+               "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "
+               "draws and stragglers; geometric mean{}.",
+               arm_label(study.baseline),
+               has_intervals ? ", [its 95 % interval], and the seeds under which the arm is faster" : ""));
+  say_who_reached(out, evaluation);
+  const auto judged = [](const VersusBaseline& v) {
+    return v.pairs.seeds > 1 && v.replicates && !decides_by_reached(v);
+  };
+  if (has([&](const VersusBaseline& v) { return judged(v) && !sees_difference(v); }))
     say(out, "no difference seen: the 95 % interval of the ratio holds 1. More seeds may show one.");
-  if (has([](const VersusBaseline& v) {
-        return v.pairs.seeds > 1 && sees_difference(v) && !v.pairs.trustworthy;
-      }))
+  if (has([&](const VersusBaseline& v) { return judged(v) && sees_difference(v) && !v.pairs.trustworthy; }))
     say(out,
         fmt::format(
             "`~`: with fewer than {} seeds, or the same difference under all, an interval may be too narrow "
             "(docs/statistics.md).",
             statistics::fewest_seeds));
   if (has(fails_holm))
-    say(out,
-        fmt::format("`?`: after Holm's correction for {} comparisons the p value is above 0.05.", compared));
-  for (const Aggregate& one : evaluation.aggregates) {
-    if (!one.versus || !one.time_to_target || one.versus->budget_s >= one.time_to_target->budget_s) continue;
-    say(out, fmt::format(
-                 "The ratio compares times up to {:.4g} s, which is as long as every run went on; the means "
-                 "beside it go further.",
-                 one.versus->budget_s));
-    break;
-  }
+    say(out, fmt::format("`?`: after Holm's correction for {} tests the p value is above 0.05.",
+                         evaluation.family.tests));
+  say_family(out, evaluation);
   if (any(evaluation, [](const Aggregate& a) { return a.versus && a.versus->pairs.seeds < a.n; }))
     say(out, "Some arm has seeds that the baseline lacks: they count for its mean, not for its ratio.");
 }
@@ -158,11 +237,21 @@ std::string width_line(const Study& study, const Evaluation& evaluation) {
                                  asked["pilot_seeds"].get<std::size_t>(), asked["seeds"].get<std::size_t>());
   if (asked["baseline"] != study.baseline)
     line += fmt::format(", with the baseline {}", arm_label(asked["baseline"]));
-  if (!evaluation.width) return line + ".";
+  const auto left_out = std::ranges::count_if(
+      evaluation.aggregates, [](const Aggregate& a) { return a.versus && !has_width(*a.versus); });
+  const std::string but =
+      left_out == 0
+          ? ""
+          : fmt::format(
+                " {} of the comparisons {} no part of that: who reached the target decides, both arms "
+                "mostly missed it, or seeds change no time.",
+                left_out, left_out == 1 ? "is" : "are");
+  if (!evaluation.width) return line + "." + but;
   line += fmt::format("; the widest interval of a ratio is ± {:.3g} %", 100 * evaluation.width->widest);
-  return line + (evaluation.width->narrow ? ": as narrow as asked."
+  return line + (evaluation.width->narrow ? ": as narrow as asked." + but
                                           : ": wider than asked. The seeds that decided scattered less than "
-                                            "all; a smaller percentage, or more --seeds, makes it narrower.");
+                                            "all; a smaller percentage, or more --seeds, makes it narrower." +
+                                                but);
 }
 
 std::string remarks(const Study& study, const Evaluation& evaluation) {
@@ -173,16 +262,21 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   }
   if (fewest_runs(evaluation) > 1)
     say(out,
-        "± of a time (where all columns are shown, [a, b]): 95 % interval of its mean over seeds, by "
-        "Student's t. "
+        "± of a time (where all columns are shown, or it reaches 0 or the budget, [a, b]): 95 % interval of "
+        "its mean over "
+        "seeds, by Student's t. "
         "± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)
     say(out,
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "
         "adds some.");
   say_times(out, evaluation);
+  say_medians(out, evaluation);
+  for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);
   say_where_judged(out, study);
   say_comparisons(out, study, evaluation);
+  say_replicates(out, evaluation);
+  say_quality(out, evaluation);
   if (!study.until_ci.is_null()) say(out, width_line(study, evaluation));
   say_gaps(out, study, evaluation);
   say_tuning(out, study);

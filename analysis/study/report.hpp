@@ -23,6 +23,8 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
 
 // What the table's marks mean, its notes, and what does not fit into a cell.
 std::string remarks(const Study& study, const Evaluation& evaluation);
+// What the dates of evaluations may have decided: sentences.
+std::vector<std::string> remarks_on_looks(const Evaluation& evaluation);
 
 // What --until-ci asked for, and whether the intervals are as narrow as that; empty without it.
 std::string width_line(const Study& study, const Evaluation& evaluation);

@@ -25,7 +25,8 @@ inline constexpr const char *tuning_axis = "tuning", *untuned = "untuned", *tune
 struct StudyRun {
   std::string run;  // its scenario's hash
   std::int64_t seed = 0;
-  Json summary;  // "psim.summary/1"
+  Json summary;           // "psim.summary/1"
+  bool by_trace = false;  // its step times are those of a file, the same for every seed
 };
 
 // The runs of an arm under a condition, in the order of their seeds.
@@ -52,23 +53,42 @@ struct Statistic {
   std::size_t n = 0;
 };
 
-// The time to the target, up to a budget that is the same for all arms of a condition.
+// The time to the target of one arm, up to a budget of its own: what other arms did changes nothing.
 struct TimeToTarget {
   double restricted_mean_s = 0;  // mean of min(T, budget)
   std::optional<double> restricted_sd_s;
-  std::optional<statistics::Interval> interval_s;  // 95 %, of the mean; absent for a single run
-  std::optional<double> median_s;                  // absent: more than the budget
+  std::optional<statistics::Interval>
+      interval_s;                  // 95 %, of the mean; absent where nothing is known of a spread
+  std::optional<double> median_s;  // absent: more than the budget
   double budget_s = 0;
   std::size_t cut = 0;           // runs that need more than the budget, or are not known to need less
   bool by_kaplan_meier = false;  // the runs' own budgets differ
 };
 
+// Who reached the target, each run within its own budget, over the seeds that both arms have.
+struct ReachedByBoth {
+  std::size_t arm = 0, baseline = 0;
+  statistics::Discordant apart;  // runs of seeds under which only one of the two did
+  double p_value = 1;            // McNemar's
+  std::optional<double> p_value_holm;
+};
+
 // The cell against the baseline's cell of the same condition, over the seeds that both have.
 struct VersusBaseline {
-  std::vector<statistics::Pair> values;  // by seed
+  std::vector<statistics::Pair> values;  // by seed: times up to the budget
   statistics::PairedComparison pairs;
-  double budget_s = 0;      // of the times that were compared
-  double p_value_holm = 1;  // corrected over all comparisons of the study
+  double budget_s = 0;                   // of these two arms: neither gave up before
+  std::optional<ReachedByBoth> reached;  // where the runs have a target
+  // Seeds under which the arm needs more than the budget, the baseline does, and both do.
+  std::size_t cut_arm = 0, cut_baseline = 0, cut_both = 0;
+  bool replicates = true;              // false: seeds do not change the times, so they say nothing of chance
+  std::optional<double> p_value_holm;  // over all tests of the family; absent: none, or no part of it
+};
+
+// The tests that Holm's correction is for.
+struct TestFamily {
+  std::size_t tests = 0, seeds = 0;  // the fewest seeds of any of them
+  std::size_t seeds_needed = 0;      // for a corrected p value of at most 0.05
 };
 
 struct Aggregate {
@@ -79,7 +99,9 @@ struct Aggregate {
   std::optional<Statistic> time;               // of the whole run, where they have none and none got stuck
   std::optional<statistics::Interval> time_interval_s;  // 95 %, of its mean; absent for a single run
   std::optional<VersusBaseline> versus;  // absent for the baseline's runs, and where times are not known
-  bool pareto = true;  // no arm of the condition is better in time, bytes sent or accuracy, and worse in none
+  bool pareto = true;      // no arm of the condition is better in one of what counts, and worse in none
+  bool replicates = true;  // false: its seeds all took the same time
+  const Aggregate* better = nullptr;  // without a target: an arm of the condition that learned clearly more
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // over the runs that have them, by key
   const Statistic* measure(std::string_view key) const;    // null: no run has it
@@ -111,15 +133,26 @@ struct Evaluation {
   bool has_target = false;
   std::vector<Aggregate> aggregates;  // by cell
   std::vector<ArmProfile> profiles;   // by arm; none for a single arm or condition
-  std::optional<WidthKept> width;     // where --until-ci has decided on the seeds
+  TestFamily family;
+  std::optional<WidthKept> width;  // where --until-ci has decided on the seeds
   std::vector<StudyNote> notes;
 };
 
 // `study` must outlive what is returned. Throws std::invalid_argument where the baseline is no arm.
 Evaluation evaluate(const Study& study);
 
-// Whether --until-ci looks at this comparison: its arm has a ratio, and not merely because both missed.
-bool has_width(const Evaluation& evaluation, const Aggregate& one);
+// Fills in the comparisons with the baseline.
+void compare_arms(const Study& study, Evaluation& evaluation);
+
+// What decides between an arm and the baseline: who reached the target, if that differs by more than chance,
+// or all did of one and none of the other; the times otherwise.
+bool decides_by_reached(const VersusBaseline& versus);
+// Whether both arms need longer than their budget under every seed: then nobody knows which is the faster
+// one.
+bool are_all_cut(const VersusBaseline& versus);
+// Whether a ratio says how long the arms take: not where most pairs missed the target together, where who
+// reached it decides, and where seeds are no replicates.
+bool has_width(const VersusBaseline& versus);
 // Of a comparison with a ratio: half the width of its interval, as a share of it.
 double half_width(const VersusBaseline& versus);
 bool is_narrow(const VersusBaseline& versus, double asked);
@@ -127,7 +160,7 @@ bool is_narrow(const VersusBaseline& versus, double asked);
 // The aggregates of each condition, in the order of their cells.
 std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates);
 
-// Fills in who is on the Pareto front, and the profiles.
+// Fills in who is on the Pareto front, which arms learned clearly less, and the profiles.
 void rank(const Study& study, Evaluation& evaluation);
 
 // Whether two cells hold the same runs, because an axis has no meaning beside another one's value.

@@ -40,22 +40,6 @@ std::string name_asked_for(std::string name) {
   return name;
 }
 
-const TableColumn& column_called(const std::string& asked) {
-  const std::string name = name_asked_for(asked);
-  std::vector<std::string> known;
-  const TableColumn* nearest = nullptr;
-  for (const TableColumn& column : table_columns()) {
-    if (column.name.name() == name) return column;
-    std::ranges::replace(known.emplace_back(column.name.name()), ' ', '-');
-    if (nearest == nullptr || distance(name, column.name.name()) < distance(name, nearest->name.name()))
-      nearest = &column;
-  }
-  std::string near(nearest->name.name());
-  std::ranges::replace(near, ' ', '-');
-  throw std::invalid_argument(fmt::format("no column is called `{}`: did you mean `{}`? There are: {}", asked,
-                                          near, fmt::join(known, ", ")));
-}
-
 // A row: aggregates that are the same runs, and look the same.
 struct Row {
   std::vector<const Aggregate*> members;
@@ -94,12 +78,11 @@ std::vector<Row> rows_of(const TableView& view, const Picked& columns) {
 
 // The columns as texts: first those that name the rows.
 std::vector<TextColumn> texts_of(const TableView& view, const std::vector<Row>& rows, const Picked& columns) {
-  std::vector<TextColumn> texts{{.heading = heading_of_axis(view.study.arm_axis), .is_text = true}};
+  std::vector<TextColumn> texts{TextColumn::called(heading_of_axis(view.study.arm_axis), true)};
   for (const std::string& axis : view.study.condition_axes)
-    texts.push_back({.heading = heading_of_axis(axis), .is_text = true});
+    texts.push_back(TextColumn::called(heading_of_axis(axis), true));
   const std::size_t labels = texts.size();
-  for (const TableColumn* column : columns)
-    texts.push_back({.heading = column->name.heading(), .is_text = column->is_text});
+  for (const TableColumn* column : columns) texts.emplace_back(column->name, column->is_text);
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < labels; ++i) texts[i].cells.push_back(row.labels[i]);
     for (std::size_t i = 0; i < columns.size(); ++i) texts[labels + i].cells.push_back(row.cells[i]);
@@ -139,18 +122,20 @@ TextColumns fit(const std::vector<TextColumn>& columns, std::size_t labels, cons
 }
 
 std::string profile_table(const Evaluation& evaluation, const Study& study, const TableOptions& options) {
-  std::vector<TextColumn> columns{{.heading = heading_of_axis(study.arm_axis), .is_text = true},
-                                  {.heading = ColumnName("score").heading()}};
-  constexpr double factors[] = {1, 1.5, 2, 4};
-  for (const double factor : factors)
-    columns.push_back({.heading = factor > 1 ? fmt::format("within {}x", factor) : "best"});
+  std::vector<TextColumn> columns{TextColumn::called(heading_of_axis(study.arm_axis), true), {"score"}};
+  struct Within {
+    double factor;
+    ColumnName name;
+  };
+  constexpr Within factors[] = {{1, "best"}, {1.5, "within 1.5x"}, {2, "within 2x"}, {4, "within 4x"}};
+  for (const auto& [factor, name] : factors) columns.emplace_back(name);
   for (const ArmProfile& arm : evaluation.profiles) {
     columns[0].cells.push_back(arm_label(arm.arm));
     columns[1].cells.push_back(fmt::format("{:.2f}", arm.score));
     for (std::size_t i = 0; i < std::size(factors); ++i) {
       const auto conditions = static_cast<double>(arm.profile.ratios.size());
       columns[2 + i].cells.push_back(fmt::format(
-          "{:.0f}/{}", statistics::share_within(arm.profile, factors[i]) * conditions, conditions));
+          "{:.0f}/{}", statistics::share_within(arm.profile, factors[i].factor) * conditions, conditions));
     }
   }
   TextColumns all;
@@ -159,6 +144,22 @@ std::string profile_table(const Evaluation& evaluation, const Study& study, cons
 }
 
 }  // namespace
+
+const TableColumn& column_called(const std::string& asked) {
+  const std::string name = name_asked_for(asked);
+  std::vector<std::string> known;
+  const TableColumn* nearest = nullptr;
+  for (const TableColumn& column : table_columns()) {
+    if (column.name.name() == name) return column;
+    std::ranges::replace(known.emplace_back(column.name.name()), ' ', '-');
+    if (nearest == nullptr || distance(name, column.name.name()) < distance(name, nearest->name.name()))
+      nearest = &column;
+  }
+  std::string near(nearest->name.name());
+  std::ranges::replace(near, ' ', '-');
+  throw std::invalid_argument(fmt::format("no column is called `{}`: did you mean `{}`? There are: {}", asked,
+                                          near, fmt::join(known, ", ")));
+}
 
 TableView view_of(const Study& study, const Evaluation& evaluation, bool brief) {
   TableView view{.study = study, .evaluation = evaluation, .brief = brief};

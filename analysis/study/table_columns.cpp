@@ -28,15 +28,31 @@ std::string runs_text(const Statistic& s, const Aggregate& row) {
   return s.n < row.n ? fmt::format(" ({}/{})", s.n, row.n) : "";
 }
 
-// The interval is symmetric. Where other columns have deviations it is written out, so that nobody takes it
-// for one.
+// Bounds are rounded away from what they enclose: an interval is never printed narrower than it is.
+double rounded_down(double bound, int decimals) {
+  const double unit = std::pow(10.0, decimals);
+  return std::floor(bound * unit * (1 + 1e-12)) / unit;
+}
+double rounded_up(double bound, int decimals) {
+  const double unit = std::pow(10.0, decimals);
+  return std::ceil(bound * unit * (1 - 1e-12)) / unit;
+}
+
+std::string interval_text(const statistics::Interval& i, int decimals) {
+  return fmt::format("[{:.{}f}, {:.{}f}]", rounded_down(i.low, decimals), decimals,
+                     rounded_up(i.high, decimals), decimals);
+}
+
+// The interval is written out where it is not symmetric, and where other columns have deviations, so that
+// nobody takes it for one.
 std::string mean_and_interval(const TableView& view, double mean,
                               const std::optional<statistics::Interval>& interval, int decimals) {
   std::string text = fmt::format("{:.{}f}", mean, decimals);
-  if (interval && view.brief) text += fmt::format(" ± {:.{}f}", interval->high - mean, decimals);
-  else if (interval)
-    text += fmt::format(" [{:.{}f}, {:.{}f}]", interval->low, decimals, interval->high, decimals);
-  return text;
+  if (!interval) return text;
+  const double up = interval->high - mean, down = mean - interval->low;
+  const bool is_symmetric = std::abs(up - down) <= 1e-9 * std::abs(mean);
+  return text + (view.brief && is_symmetric ? fmt::format(" ± {:.{}f}", rounded_up(up, decimals), decimals)
+                                            : " " + interval_text(*interval, decimals));
 }
 
 std::string time_cell(const TableView& view, const Aggregate& row) {
@@ -69,58 +85,95 @@ std::string times_text(double ratio, int decimals) {
   return std::isfinite(ratio) ? fmt::format("{:.{}f}", ratio, decimals) : "inf";
 }
 
+// Times of both arms are cut at the budget: nobody knows on which side the ratio of the whole times lies.
+bool are_both_cut(const VersusBaseline& versus) {
+  return versus.cut_both > 0 || (versus.cut_arm > 0 && versus.cut_baseline > 0);
+}
+
+// Where only one arm's times are cut, the ratio is a bound: ">= " where the arm is further from the baseline
+// than shown, "<= " where it is nearer.
+const char* bound_of(const VersusBaseline& versus, bool faster) {
+  if (are_both_cut(versus) || versus.cut_arm + versus.cut_baseline == 0) return "";
+  return (versus.cut_baseline > 0) == faster ? ">= " : "<= ";
+}
+
+// How many decimals a ratio has, and its bounds: two below 2, and enough that no bound looks like 1, nor an
+// interval like a point.
+int decimals_of(double ratio, double low, double high, bool has_interval) {
+  const double nearest = has_interval ? low : ratio;
+  const int needed = nearest > 1 ? static_cast<int>(std::ceil(-std::log10(nearest - 1))) : 1;
+  const int for_width = has_interval && high > low && std::isfinite(high)
+                            ? static_cast<int>(std::ceil(-std::log10(high - low)))
+                            : 1;
+  const int least = ratio < 2 ? 2 : ratio < 100 ? 1 : 0;
+  return std::clamp(std::max(needed, std::min(for_width, 3)), least, 6);
+}
+
 // "2.9x faster [2.6, 3.2], 5/5": how many times, and under how many seeds the arm is the better one.
-std::string ratio_text(const statistics::PairedComparison& pairs) {
+std::string ratio_text(const VersusBaseline& versus) {
+  const statistics::PairedComparison& pairs = versus.pairs;
   const statistics::Estimate& ratio = *pairs.ratio;
-  const bool faster = ratio.value < 1;
+  const bool faster = ratio.value<1, has_interval = pairs.seeds> 1 && versus.replicates;
   const auto times = [faster](double r) { return faster ? 1 / r : r; };
   const double low = times(faster ? ratio.interval.high : ratio.interval.low);
   const double high = times(faster ? std::max(ratio.interval.low, 0.0) : ratio.interval.high);
-  // The bound that is nearest to 1 must not look like 1.
-  const double nearest = pairs.seeds > 1 ? low : times(ratio.value);
-  const int needed = nearest > 1 ? static_cast<int>(std::ceil(-std::log10(nearest - 1))) : 1;
-  // Nor must an interval look like a point.
-  const int for_width =
-      pairs.seeds > 1 && high > low ? static_cast<int>(std::ceil(-std::log10(high - low))) : 1;
-  const int decimals =
-      std::clamp(std::max(needed, std::min(for_width, 3)), times(ratio.value) < 100 ? 1 : 0, 6);
-  std::string text =
-      fmt::format("{}x {}", times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
+  const int decimals = decimals_of(times(ratio.value), low, high, has_interval);
+  std::string text = fmt::format("{}{}x {}", bound_of(versus, faster),
+                                 times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
+  if (!versus.replicates) return text + ", seeds alike";
   const double wins = std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
-  return text + fmt::format(" [{}, {}], {}/{}", times_text(low, decimals), times_text(high, decimals), wins,
-                            pairs.seeds);
+  text += fmt::format(" [{}, {}], {}/{}", times_text(rounded_down(low, decimals), decimals),
+                      times_text(rounded_up(high, decimals), decimals), wins, pairs.seeds);
+  return are_both_cut(versus) ? text + fmt::format(" up to {:.4g} s", versus.budget_s) : text;
 }
 
 // Whether the ratio, and all of its interval if it has one, rounds to the same time.
-bool is_same_time(const statistics::PairedComparison& pairs) {
+bool is_same_time(const VersusBaseline& versus) {
   constexpr double visible = 0.005;
+  const statistics::PairedComparison& pairs = versus.pairs;
   const auto is_one = [](double ratio) { return std::abs(ratio - 1) < visible; };
-  if (!pairs.ratio || pairs.seeds == 1) return pairs.ratio && is_one(pairs.ratio->value);
+  if (!pairs.ratio || pairs.seeds == 1 || !versus.replicates)
+    return pairs.ratio && is_one(pairs.ratio->value);
   return is_one(pairs.ratio->interval.low) && is_one(pairs.ratio->interval.high);
+}
+
+// "reached by 0/10, baseline 10/10, p 0.002"
+std::string reached_text(const VersusBaseline& versus) {
+  const ReachedByBoth& reached = *versus.reached;
+  std::string text =
+      fmt::format("reached by {0}/{2}, baseline {1}/{2}", reached.arm, reached.baseline, versus.pairs.seeds);
+  if (reached.p_value <= 0.05) text += fmt::format(", p {:.2g}", reached.p_value);
+  return text;
 }
 
 std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (is_baseline(view, row)) return "baseline";
   if (!row.versus) return "-";
-  const statistics::PairedComparison& pairs = row.versus->pairs;
-  if (row.time_to_target && row.reached == 0 && is_same_time(pairs)) return "both missed the target";
-  if (is_same_time(pairs)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
-  if (!sees_difference(*row.versus)) {
+  const VersusBaseline& versus = *row.versus;
+  const statistics::PairedComparison& pairs = versus.pairs;
+  if (decides_by_reached(versus)) return reached_text(versus) + (fails_holm(versus) ? " ?" : "");
+  if (versus.reached && versus.reached->arm == 0 && versus.reached->baseline == 0)
+    return "both missed the target";
+  if (are_all_cut(versus)) return fmt::format("neither within {:.4g} s", versus.budget_s);
+  if (is_same_time(versus)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
+  if (!sees_difference(versus)) {
     if (pairs.seeds == 1) return "same time, 1 seed";
     return view.brief || !pairs.ratio ? fmt::format("no difference seen with {} seeds", pairs.seeds)
-                                      : fmt::format("no difference seen: {}", ratio_text(pairs));
+                                      : fmt::format("no difference seen: {}", ratio_text(versus));
   }
-  std::string text = pairs.ratio ? ratio_text(pairs)
+  std::string text = pairs.ratio ? ratio_text(versus)
                                  : fmt::format("{:.3g} s {}", std::abs(pairs.difference.value),
                                                pairs.difference.value < 0 ? "faster" : "slower");
-  if (pairs.seeds > 1 && !pairs.trustworthy) text += " ~";
-  if (fails_holm(*row.versus)) text += " ?";
+  if (pairs.seeds > 1 && versus.replicates && !pairs.trustworthy) text += " ~";
+  if (fails_holm(versus)) text += " ?";
   return text;
 }
 
 std::string p_cell(const TableView&, const Aggregate& row) {
-  return row.versus ? fmt::format("{:.3g}", row.versus->p_value_holm) : "-";
+  if (!row.versus) return "-";
+  const std::optional<double> p = corrected_p(*row.versus);
+  return p ? fmt::format("{:.3g}", *p) : "-";
 }
 
 std::string shares_cell(const TableView&, const Aggregate& row) {
@@ -136,6 +189,11 @@ std::string shares_cell(const TableView&, const Aggregate& row) {
 std::string per_update_cell(const TableView& view, const Aggregate& row) {
   const Statistic* s = row.measure("s_per_update");
   return s == nullptr ? "-" : mean_text(view, *s, decimals_for(1e3 * s->mean), 1e3);
+}
+
+std::string bracket_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure("target_bracket_s");
+  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(s->mean));
 }
 
 std::string staleness_cell(const TableView& view, const Aggregate& row) {
@@ -191,7 +249,9 @@ constexpr TableColumn all_columns[] = {
     {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = megabytes_cell<copied_key>},
     {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
     {.name = "updates", .key = "updates", .decimals = 0},
+    {.name = "samples", .key = "samples_per_s", .decimals = 0},
     {.name = "memory", .place = wide, .key = "memory_bytes", .cell = megabytes_cell<memory_key>},
+    {.name = "bracket", .place = wide, .key = "target_bracket_s", .cell = bracket_cell},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
     {.name = "compute", .place = wide, .key = "compute_percent", .decimals = 1, .if_zero = IfZero::named},
@@ -215,8 +275,10 @@ bool is_known(const TableColumn& column, const TableView& view, const Aggregate&
 }
 
 bool compares_times(const Evaluation& evaluation) {
-  return std::ranges::any_of(evaluation.aggregates,
-                             [](const Aggregate& a) { return a.versus && !is_same_time(a.versus->pairs); });
+  return std::ranges::any_of(evaluation.aggregates, [](const Aggregate& a) {
+    return a.versus &&
+           (decides_by_reached(*a.versus) || (!is_same_time(*a.versus) && !are_all_cut(*a.versus)));
+  });
 }
 
 bool is_baseline(const TableView& view, const Aggregate& row) {
@@ -230,13 +292,18 @@ bool sees_difference(const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
   const statistics::Estimate& estimate = pairs.ratio ? *pairs.ratio : pairs.difference;
   const double none = pairs.ratio ? 1 : 0;
-  if (pairs.seeds == 1) return estimate.value < none || estimate.value > none;
+  if (pairs.seeds == 1 || !versus.replicates) return estimate.value < none || estimate.value > none;
   return estimate.interval.low > none || estimate.interval.high < none;
 }
 
+std::optional<double> corrected_p(const VersusBaseline& versus) {
+  return decides_by_reached(versus) ? versus.reached->p_value_holm : versus.p_value_holm;
+}
+
 bool fails_holm(const VersusBaseline& versus) {
-  return versus.pairs.seeds >= statistics::fewest_flips && sees_difference(versus) &&
-         versus.p_value_holm > 0.05;
+  const std::optional<double> p = corrected_p(versus);
+  return versus.pairs.seeds >= statistics::fewest_flips && p && *p > 0.05 &&
+         (decides_by_reached(versus) || sees_difference(versus));
 }
 
 }  // namespace psim::analysis

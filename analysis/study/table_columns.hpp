@@ -1,6 +1,7 @@
 // The columns of a study's table, as rows of one data table: their names, and what their cells say.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct TableColumn {
   bool is_text = false;
 };
 std::span<const TableColumn> table_columns();
+// The column that is called so, with blanks or hyphens. Throws std::invalid_argument where there is none,
+// with those that there are.
+const TableColumn& column_called(const std::string& name);
 TableView view_of(const Study& study, const Evaluation& evaluation, bool brief);
 
 // Columns that are not asked for by name: of those that a row has, all, or those that say most.
@@ -54,17 +58,21 @@ std::string cell_text(const TableColumn& column, const TableView& view, const Ag
 // Whether the cell has more to say than "-".
 bool is_known(const TableColumn& column, const TableView& view, const Aggregate& row);
 
-// Whether some arm's time differs from the baseline's; it does not where every run has the same duration.
+// Whether some arm's time differs from the baseline's, or who reached the target does; neither does where
+// every run has the same duration.
 bool compares_times(const Evaluation& evaluation);
 
 // Whether the aggregate holds the runs of its condition's baseline.
 bool is_baseline(const TableView& view, const Aggregate& row);
 
-// What a comparison says: no difference, or one whose interval does not hold 1. Of a single seed, which has
-// no interval, what it shows is all there is.
+// What a comparison of times says: no difference, or one whose interval does not hold 1. Of a single seed,
+// and of seeds that change nothing, which have no interval, what is shown is all there is.
 bool sees_difference(const VersusBaseline& versus);
-// That difference's p value is above 0.05 after Holm's correction, though there are seeds enough for a small
-// one.
+// Of the test that decides the comparison: of times, or of who reached the target. Absent where it is part of
+// no family.
+std::optional<double> corrected_p(const VersusBaseline& versus);
+// A difference is seen, and its p value is above 0.05 after Holm's correction, though there are seeds enough
+// for a small one.
 bool fails_holm(const VersusBaseline& versus);
 
 }  // namespace psim::analysis

@@ -5,13 +5,22 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "analysis/columns.hpp"
 #include "analysis/study/report.hpp"
 
 namespace psim::analysis {
 
 struct TextColumn {
+  TextColumn(ColumnName name, bool text = false) : heading(name.heading()), is_text(text) {}
+  // Of a column that a scenario or a run gives its name.
+  static TextColumn called(std::string name, bool text = false) {
+    TextColumn column("arm", text);
+    column.heading = std::move(name);
+    return column;
+  }
   std::string heading;
   bool is_text = false;  // aligned to the left; numbers are aligned to the right
   std::vector<std::string> cells = {};

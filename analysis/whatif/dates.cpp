@@ -30,6 +30,14 @@ std::uint32_t sending_of(const CausalGraph& graph, std::uint32_t effect) {
   return CausalGraph::none;
 }
 
+// The sending of the message that had to leave before this one was sent; none: there was none.
+std::uint32_t followed_by(const CausalGraph& graph, std::uint32_t sending) {
+  const auto [first, last] = out_edges(sending, graph.moments);
+  if (first == last || graph.moments[*first].kind != Kind::network) return CausalGraph::none;
+  const bool is_sending = graph.moments[sending].type == Name("sent");
+  return is_sending ? static_cast<std::uint32_t>(target(*first, graph.moments)) : CausalGraph::none;
+}
+
 }  // namespace
 
 Replay::Replay(const RunRecord& record, const CausalGraph& graph)
@@ -38,6 +46,7 @@ Replay::Replay(const RunRecord& record, const CausalGraph& graph)
       ways_(record),
       speed_(record.facts),
       message_of_(graph.size(), CausalGraph::none),
+      begun_by_(graph.size(), CausalGraph::none),
       first_effect_(graph.size() + 1, 0) {
   const auto each_edge = [&](auto visit) {
     for (std::uint32_t id = 0; id < graph_.size(); ++id) {
@@ -71,8 +80,13 @@ void Replay::find_messages(const RunRecord& record) {
     message.before = begin - sending.at;
     message.latency = std::min(end - begin, ways_.latency(message.way));
     message.after = graph_.moments[id].at - end;
-    message_of_[id] = static_cast<std::uint32_t>(messages_.size());
+    message_of_[id] = begun_by_[sent] = static_cast<std::uint32_t>(messages_.size());
     messages_.push_back(message);
+  }
+  for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+    const std::uint32_t before = followed_by(graph_, id);
+    if (before != CausalGraph::none && begun_by_[before] != CausalGraph::none)
+      messages_[begun_by_[before]].next = id;
   }
 }
 
@@ -153,6 +167,8 @@ class Replay::Pass {
       sharing_.end(number, event.date);
       const Carried& message = replay_.messages_[number];
       allow(message.effect, event.date + message.after);
+      if (message.next != CausalGraph::none)
+        allow(message.next, event.date - message.latency * hypothesis_.latency);
     }
     sharing_.each_changed([this](std::uint32_t link, const Sharing::Next& next) {
       next_[link] = next.message;
@@ -165,6 +181,9 @@ class Replay::Pass {
     for (std::uint32_t n = replay_.first_effect_[id]; n < replay_.first_effect_[id + 1]; ++n) {
       const std::uint32_t effect = replay_.effects_[n];
       if (open_[effect] == 0) continue;  // it stays at its date
+      const std::uint32_t own = replay_.begun_by_[id];
+      const bool is_next = own != CausalGraph::none && replay_.messages_[own].next == effect;
+      if (is_next && replay_.messages_[own].load > 0) continue;  // when it has left
       const std::uint32_t number = replay_.message_of_[effect];
       if (number == CausalGraph::none || replay_.messages_[number].sending != id) {
         allow(effect, dates_[id] + least(effect, id));

@@ -8,6 +8,7 @@
 // - Messages share links with those that are on their way at the new dates (sharing.hpp). So the moments come
 // in
 //   the order of the new dates.
+// - The next message of a stream leaves when the one before has left: a latency before that arrives.
 // - Faults stay at their dates, and so does what has no cause.
 #pragma once
 
@@ -33,10 +34,11 @@ struct Hypothesis {
 struct Carried {
   std::uint32_t sending = 0, effect = 0;  // moments
   std::uint32_t way = 0;
-  double before = 0;   // seconds until it is on the links
-  double latency = 0;  // seconds until its bytes are
-  double load = 0;     // what it has to carry
-  double after = 0;    // seconds from there to its effect
+  double before = 0;                       // seconds until it is on the links
+  double latency = 0;                      // seconds until its bytes are
+  double load = 0;                         // what it has to carry
+  double after = 0;                        // seconds from there to its effect
+  std::uint32_t next = CausalGraph::none;  // the sending that waits until it has left
 };
 
 class Replay {
@@ -58,6 +60,7 @@ class Replay {
   Speed speed_;
   std::vector<Carried> messages_;
   std::vector<std::uint32_t> message_of_;  // by moment: of the message that ends with it; none: it is no such
+  std::vector<std::uint32_t> begun_by_;    // ... that begins with it
   std::vector<std::uint32_t> first_effect_, effects_;  // by moment: its effects
 };
 

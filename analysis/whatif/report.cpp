@@ -56,9 +56,15 @@ std::string table_of(std::vector<TextColumn>& columns, std::size_t width) {
 }
 
 std::string outcomes_table(const WhatIf& all, std::size_t width) {
-  std::vector<TextColumn> columns{{"change", true}, {"predicted"}, {"same steps"},
-                                  {"error"},        {"re-run"},    {"faster by"},
-                                  {"loss"},         {"accuracy"},  {"target", true}};
+  std::vector<TextColumn> columns{{"change", true},
+                                  {"predicted"},
+                                  {"same steps"},
+                                  {"error"},
+                                  {"re-run"},
+                                  {"faster by"},
+                                  {"loss"},
+                                  ColumnName("accuracy", "psim what-if"),
+                                  {ColumnName("target", "psim what-if"), true}};
   const auto row = [&](std::vector<std::string> cells) {
     for (std::size_t n = 0; n < cells.size(); ++n) columns[n].cells.push_back(std::move(cells[n]));
   };

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/input.hpp"
 #include "analysis/whatif/change.hpp"
 
 namespace psim::analysis {
@@ -30,8 +31,7 @@ std::string list_text(std::string_view key, const toml::array& rows) {
 // Collects a change's fields.
 class Sets {
  public:
-  explicit Sets(const std::filesystem::path& run)
-      : scenario_(toml::parse_file((run / "scenario.toml").string())) {}
+  explicit Sets(const std::filesystem::path& run) : scenario_(toml_file(run / "scenario.toml")) {}
 
   bool has(std::string_view key) const { return static_cast<bool>(scenario_.at_path(key)); }
   std::string word(std::string_view key) const {

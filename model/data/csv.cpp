@@ -6,6 +6,7 @@
 
 #include "model/data/sources.hpp"
 #include "model/data/text.hpp"
+#include "model/dataset.hpp"
 
 namespace psim {
 
@@ -18,22 +19,27 @@ class CsvReader {
  public:
   explicit CsvReader(std::string name) : name_(std::move(name)) {}
 
-  Dataset parse(std::string_view text) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // spreadsheets write this mark
-    while (!text.empty()) {
-      ++line_;
-      const std::string_view line = trim(cut(text, '\n'));
-      if (line.empty()) {
-        if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) break;
-        refuse("empty line between samples");
-      }
-      split(line);
-      if (line_ == 1) {
-        columns_ = cells_.size();
-        if (is_header()) continue;
-      }
-      read_sample();
+  void take(std::string_view line) {
+    ++line_;
+    if (line_ == 1 && line.starts_with("\xef\xbb\xbf"))
+      line.remove_prefix(3);  // spreadsheets write this mark
+    line = trim(line);
+    if (line.empty()) {
+      if (blank_ == 0) blank_ = line_;
+      return;
     }
+    if (blank_ != 0) {
+      line_ = blank_;
+      refuse("empty line between samples");
+    }
+    split(line);
+    if (columns_ == 0) {
+      columns_ = cells_.size();
+      if (is_header()) return;
+    }
+    read_sample();
+  }
+  Dataset finish() {
     if (labels_.empty()) throw DataError(name_ + ": holds no samples");
     return dataset();
   }
@@ -65,6 +71,7 @@ class CsvReader {
     for (column_ = 1; column_ < columns_; ++column_) values_.push_back(feature(cells_[column_ - 1]));
     labels_.push_back(label(cells_.back()));
     column_ = 0;
+    check_values(name_ + ":" + std::to_string(line_), values_.size() + labels_.size());
   }
 
   float feature(std::string_view cell) const {
@@ -77,7 +84,7 @@ class CsvReader {
     std::int32_t value = -1;
     if (read(cell, value) != std::errc{} || value < 0 || value > label_max)
       refuse("the last column is the class label, an integer from 0 to " + std::to_string(label_max) +
-             ", not `" + std::string(cell) + "`");
+             ", not " + in_backticks(cell));
     return value;
   }
 
@@ -92,7 +99,7 @@ class CsvReader {
   }
 
   std::string name_;
-  std::int64_t line_ = 0;
+  std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty one
   std::size_t columns_ = 0;
   std::size_t column_ = 0;  // that is read, from 1; 0: the line as a whole
   std::vector<std::string_view> cells_;
@@ -104,9 +111,15 @@ class CsvReader {
 
 Dataset load_csv(const std::filesystem::path& path, const Folders& search) {
   const std::filesystem::path found = find_file(path, search);
-  return parse_csv(read_file(found), found.string());
+  CsvReader reader(found.string());
+  each_line(found, [&](std::string_view line) { reader.take(line); });
+  return reader.finish();
 }
 
-Dataset parse_csv(std::string_view text, const std::string& name) { return CsvReader(name).parse(text); }
+Dataset parse_csv(std::string_view text, const std::string& name) {
+  CsvReader reader(name);
+  while (!text.empty()) reader.take(cut(text, '\n'));
+  return reader.finish();
+}
 
 }  // namespace psim

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "model/data/sources.hpp"
+#include "model/dataset.hpp"
 
 // The assembler copies the file into the read-only data; the build defines PSIM_DIGITS_FILE as its path.
 asm(".pushsection .rodata\n"

@@ -5,15 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "model/dataset.hpp"
+#include "model/input.hpp"
 #include "model/machine_memory.hpp"
 
 namespace psim {
@@ -49,18 +47,13 @@ fs::path find_file(const fs::path& path, const Folders& search) {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, int zlib_code, int system_code) {
+[[noreturn]] void refuse(const std::string& name, int zlib_code) {
   switch (zlib_code) {
     case Z_BUF_ERROR: throw DataError(name + ": truncated: the gzip data ends too early");
-    case Z_DATA_ERROR: throw DataError(name + ": corrupt gzip data");
     case Z_MEM_ERROR: throw DataError(name + ": not enough memory to decompress it");
-    default: throw DataError(name + ": cannot read: " + std::generic_category().message(system_code));
+    default: throw DataError(name + ": corrupt gzip data");
   }
 }
-
-struct FileClose {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 constexpr unsigned chunk = 1U << 20U;
 
@@ -73,15 +66,15 @@ constexpr unsigned chunk = 1U << 20U;
 // tape's last block (gzip's manual, section 5). zlib's own reader takes whatever comes behind for the end.
 class Gunzip {
  public:
-  Gunzip(std::string name, std::size_t most) : name_(std::move(name)), most_(most) {
+  Gunzip(std::string name, TakePiece take) : name_(std::move(name)), take_(std::move(take)) {
     constexpr int gzip_only = 16 + MAX_WBITS;
-    if (inflateInit2(&stream_, gzip_only) != Z_OK) refuse(name_, Z_MEM_ERROR, 0);
+    if (inflateInit2(&stream_, gzip_only) != Z_OK) refuse(name_, Z_MEM_ERROR);
   }
   ~Gunzip() { inflateEnd(&stream_); }
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  void take(std::string_view piece) {
+  void add(std::string_view piece) {
     while (!piece.empty()) {
       if (at_end_ && piece.front() == '\0') {
         padded_ = true;
@@ -95,9 +88,8 @@ class Gunzip {
       piece = piece.substr(piece.size() - inflated(piece));
     }
   }
-  std::string finish() {
-    if (!at_end_) refuse(name_, Z_BUF_ERROR, 0);
-    return std::move(content_);
+  void finish() {
+    if (!at_end_) refuse(name_, Z_BUF_ERROR);
   }
 
  private:
@@ -107,23 +99,20 @@ class Gunzip {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
     stream_.avail_in = static_cast<uInt>(piece.size());
     do {
-      const std::size_t before = content_.size();
-      content_.resize(before + chunk);
-      stream_.next_out = reinterpret_cast<Bytef*>(content_.data() + before);
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
       stream_.avail_out = chunk;
       const int code = inflate(&stream_, Z_NO_FLUSH);
-      content_.resize(before + chunk - stream_.avail_out);
-      if (content_.size() > most_) too_large(name_, most_);
       at_end_ = code == Z_STREAM_END;
       // With all of a piece taken there may be nothing left to do.
       if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-        refuse(name_, code == Z_NEED_DICT ? Z_DATA_ERROR : code, 0);
+        refuse(name_, code == Z_NEED_DICT ? Z_DATA_ERROR : code);
+      take_(std::string_view(out_).substr(0, chunk - stream_.avail_out));
     } while (!at_end_ && (stream_.avail_in > 0 || stream_.avail_out == 0));
     return stream_.avail_in;
   }
 
-  std::string name_, content_;
-  std::size_t most_;
+  std::string name_, out_ = std::string(chunk, '\0');
+  TakePiece take_;
   z_stream stream_{};
   bool at_end_ = false, padded_ = false;  // behind a whole stream; behind zeros as well
 };
@@ -135,29 +124,59 @@ std::size_t largest_file() {
   return std::min(always, available_memory() / 4);
 }
 
-std::string read_file(const fs::path& path, std::size_t most) {
+void each_piece(const fs::path& path, std::size_t most, const TakePiece& take) try {
   const std::string name = path.string();
-  const std::unique_ptr<std::FILE, FileClose> file(std::fopen(path.c_str(), "rb"));
-  if (!file) refuse(name, Z_ERRNO, errno);
-  std::string content, piece(chunk, '\0');
+  InputFile file(path);
+  std::size_t all = 0;
+  const auto count = [&](std::string_view got) {
+    all += got.size();
+    if (all > most) too_large(name, most);
+    take(got);
+  };
+  std::string piece(chunk, '\0');
   std::optional<Gunzip> gunzip;
   for (bool first = true; true; first = false) {
-    const std::size_t bytes = std::fread(piece.data(), 1, chunk, file.get());
-    if (std::ferror(file.get()) != 0) refuse(name, Z_ERRNO, errno);
+    const std::size_t bytes = file.read(piece.data(), piece.size());
     if (bytes == 0) break;
-    const std::string_view got(piece.data(), bytes);
-    if (first && got.starts_with("\x1f\x8b")) gunzip.emplace(name, most);
-    if (gunzip) gunzip->take(got);
-    else content += got;
-    if (content.size() > most) too_large(name, most);
+    const std::string_view got = std::string_view(piece).substr(0, bytes);
+    if (first && got.starts_with("\x1f\x8b")) gunzip.emplace(name, count);
+    if (!gunzip && file.size() > most) too_large(name, most);
+    if (gunzip) gunzip->add(got);
+    else count(got);
   }
-  return gunzip ? gunzip->finish() : content;
+  if (gunzip) gunzip->finish();
+} catch (const InputError& error) {
+  throw DataError(error.what(), error.help);
+}
+
+std::string read_file(const fs::path& path, std::size_t most) {
+  std::string content;
+  each_piece(path, most, [&](std::string_view piece) { content += piece; });
+  return content;
+}
+
+void each_line(const fs::path& path, const std::function<void(std::string_view line)>& take) {
+  LineCutter lines(path.string(), [&](std::string_view line) {
+    take(line);
+    return true;
+  });
+  each_piece(path, largest_file(), [&](std::string_view piece) { lines.add(piece); });
+  lines.finish();
+}
+
+void check_values(const std::string& where, std::size_t values) {
+  if (values <= most_data_values) return;
+  throw DataError(
+      fmt::format("{}: too large: more than {} million numbers", where, most_data_values / 1'000'000),
+      "data must fit in memory: take a part of the file");
 }
 
 std::string gunzip(std::string_view compressed, const std::string& name) {
-  Gunzip all(name, SIZE_MAX);
-  all.take(compressed);
-  return all.finish();
+  std::string content;
+  Gunzip all(name, [&](std::string_view piece) { content += piece; });
+  all.add(compressed);
+  all.finish();
+  return content;
 }
 
 }  // namespace psim

@@ -2,7 +2,9 @@
 // csv.cpp's business.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,13 +23,23 @@ std::optional<std::filesystem::path> plain_or_gz(const std::filesystem::path& pa
 // The first candidate that is a file, plain or with .gz; throws a DataError that lists them all.
 std::filesystem::path find_file(const std::filesystem::path& path, const Folders& search);
 
-// What a data file may have, decompressed: 4 GiB, or a quarter of the memory that is available, because its
-// numbers take as much again and strings grow by doubling.
+// Numbers of a data set, from files or generated: 1 GB in single precision.
+inline constexpr std::size_t most_data_values = 250'000'000;
+// Throws DataError where there are more. `where`: the file, and its line.
+void check_values(const std::string& where, std::size_t values);
+
+// What a data file may have, decompressed: 4 GiB, or a quarter of the memory that is available.
 std::size_t largest_file();
 
-// The whole content, decompressed if it is gzip (by its first bytes, not by its name). Throws DataError, also
-// as soon as there are more than `most` bytes: a few kilobytes of gzip can stand for gigabytes.
+// The content piece by piece, decompressed if it is gzip (by its first bytes, not by its name). Throws
+// DataError, also as soon as there are more than `most` bytes: a few kilobytes of gzip can stand for
+// gigabytes.
+using TakePiece = std::function<void(std::string_view piece)>;
+void each_piece(const std::filesystem::path& path, std::size_t most, const TakePiece& take);
+
+// The same as one text, and line by line, without their ends.
 std::string read_file(const std::filesystem::path& path, std::size_t most = largest_file());
+void each_line(const std::filesystem::path& path, const std::function<void(std::string_view line)>& take);
 
 // Decompresses gzip data in memory; `name` is for the DataError.
 std::string gunzip(std::string_view compressed, const std::string& name);

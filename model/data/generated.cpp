@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/data/sources.hpp"
+#include "model/dataset.hpp"
 #include "model/random.hpp"
 
 namespace psim {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/data/sources.hpp"
+#include "model/dataset.hpp"
 
 namespace psim {
 
@@ -70,8 +71,10 @@ std::uint32_t big_endian(std::string_view bytes) {
   return value;
 }
 
+constexpr std::size_t most_bytes = most_data_values + 16;  // of all values, one byte each, and the header
+
 IdxContent read_idx(const fs::path& path, std::uint32_t magic) {
-  IdxContent content{.name = path.string(), .bytes = read_file(path), .dimensions = {}};
+  IdxContent content{.name = path.string(), .bytes = read_file(path, most_bytes), .dimensions = {}};
   const std::string_view bytes = content.bytes;
   const auto need = [&](std::uint64_t size) {
     if (bytes.size() < size)

@@ -7,6 +7,7 @@
 
 #include "model/data/sources.hpp"
 #include "model/data/text.hpp"
+#include "model/dataset.hpp"
 
 namespace psim {
 
@@ -19,19 +20,22 @@ class LibsvmReader {
  public:
   explicit LibsvmReader(std::string name) : name_(std::move(name)) {}
 
-  Dataset parse(std::string_view text) {
-    while (!text.empty()) {
-      ++line_;
-      std::string_view line = cut(text, '\n');
-      const bool comment = line.find('#') != std::string_view::npos;
-      line = trim(cut(line, '#'));
-      if (!line.empty()) {
-        read_sample(line);
-      } else if (!comment) {
-        if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) break;
-        refuse("empty line between samples");
-      }
+  void take(std::string_view line) {
+    ++line_;
+    const bool comment = line.find('#') != std::string_view::npos;
+    line = trim(cut(line, '#'));
+    if (line.empty()) {
+      if (blank_ == 0 && !comment) blank_ = line_;
+      return;
     }
+    if (blank_ != 0) {
+      line_ = blank_;
+      refuse("empty line between samples");
+    }
+    read_sample(line);
+    check_values(fmt::format("{}:{}", name_, line_), data_.sparse_inputs.index.size() + data_.labels.size());
+  }
+  Dataset finish() {
     if (data_.labels.empty()) throw DataError(name_ + ": holds no samples");
     if (data_.sparse_inputs.cols == 0) throw DataError(name_ + ": holds no features");
     data_.classes = 2;
@@ -66,7 +70,7 @@ class LibsvmReader {
     double value = 0.0;
     const bool is_number = read(digits, value) == std::errc{};
     if (!is_number || (value != 1 && value != 0 && value != -1))
-      refuse(fmt::format("the label must be +1 or -1, or 1 or 0, not `{}`", word));
+      refuse(fmt::format("the label must be +1 or -1, or 1 or 0, not {}", in_backticks(word)));
     if (value == 1) return 1;
     if (negative_ != 1 && value != negative_) refuse("labels 0 and -1 in one file");
     negative_ = value;
@@ -79,7 +83,7 @@ class LibsvmReader {
     std::uint32_t index = 0;
     if (word.find(':') == std::string_view::npos || read(index_text, index) != std::errc{} || index < 1 ||
         index > index_max)
-      refuse(fmt::format("not `index:value` with an index from 1 to {}: `{}`", index_max, word));
+      refuse(fmt::format("not `index:value` with an index from 1 to {}: {}", index_max, in_backticks(word)));
     if (!index_.empty() && index - 1 <= index_.back())
       refuse(fmt::format("index {} does not rise; {} came before", index, index_.back() + 1));
     float value = 0.0F;
@@ -89,8 +93,8 @@ class LibsvmReader {
   }
 
   std::string name_;
-  std::int64_t line_ = 0;
-  double negative_ = 1;  // how the file writes the other class; 1: not seen yet
+  std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty one
+  double negative_ = 1;                // how the file writes the other class; 1: not seen yet
   std::vector<std::uint32_t> index_;
   std::vector<float> value_;
   Dataset data_;
@@ -100,7 +104,9 @@ class LibsvmReader {
 
 Dataset load_libsvm(const std::filesystem::path& path, const Folders& search) {
   const std::filesystem::path found = find_file(path, search);
-  return LibsvmReader(found.string()).parse(read_file(found));
+  LibsvmReader reader(found.string());
+  each_line(found, [&](std::string_view line) { reader.take(line); });
+  return reader.finish();
 }
 
 }  // namespace psim

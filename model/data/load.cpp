@@ -8,6 +8,7 @@
 #include "model/data/sources.hpp"
 #include "model/data/split.hpp"
 #include "model/data_shape.hpp"
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 
 namespace psim {
@@ -16,12 +17,12 @@ namespace {
 
 struct Request {
   const DataSpec& spec;
-  std::uint64_t seed;
+  std::uint64_t seed, split_seed;
   const Folders& search;
 };
 
 DataSplit split(Dataset data, const Request& request) {
-  return split_test(std::move(data), request.spec.test_fraction, request.seed);
+  return split_test(std::move(data), request.spec.test_fraction, request.split_seed);
 }
 
 struct Source {
@@ -39,7 +40,7 @@ constexpr std::array sources{
     Source{DataSource::teacher, [](const Request& r) { return split(make_teacher(r.spec, r.seed), r); }},
     Source{DataSource::clicks, [](const Request& r) { return split(make_clicks(r.spec, r.seed), r); }},
     Source{DataSource::inline_samples,
-           [](const Request& r) { return split_test(make_inline(r.spec), 0, r.seed); }},
+           [](const Request& r) { return split_test(make_inline(r.spec), 0, r.split_seed); }},
 };
 
 }  // namespace
@@ -94,9 +95,12 @@ DataPart DataSplit::reported_on() const {
 }
 
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& search) {
+  const std::uint64_t split_seed = spec.split_seed && !mutant("runs-split-by-their-seed")
+                                       ? static_cast<std::uint64_t>(*spec.split_seed)
+                                       : seed;
   for (const Source& row : sources) {
     if (row.source == spec.source)
-      return hold_out(row.load({spec, seed, search}), spec.validation_fraction, seed);
+      return hold_out(row.load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);
   }
   throw std::logic_error("a data source without a row in the table");
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "model/random.hpp"
 

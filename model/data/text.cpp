@@ -19,15 +19,21 @@ std::string_view cut(std::string_view& rest, char separator) {
   return head;
 }
 
+std::string in_backticks(std::string_view cell) {
+  constexpr std::size_t most = 60;
+  std::string text(cell.substr(0, most));
+  for (char& c : text) c = c == '\0' ? '?' : c;
+  return "`" + text + (cell.size() > most ? "...`" : "`");
+}
+
 std::string read_feature(std::string_view cell, float& value) {
   double exact = 0.0;
   const std::errc error = read(cell, exact);
-  const std::string quoted = "`" + std::string(cell) + "`";
-  if (error == std::errc::invalid_argument) return "not a number: " + quoted;
-  if (error == std::errc{} && !std::isfinite(exact)) return "not finite: " + quoted;
+  if (error == std::errc::invalid_argument) return "not a number: " + in_backticks(cell);
+  if (error == std::errc{} && !std::isfinite(exact)) return "not finite: " + in_backticks(cell);
   // Large doubles become infinite as floats, and none of them may enter a model.
   if (error != std::errc{} || std::abs(exact) > std::numeric_limits<float>::max())
-    return "number out of range: " + quoted;
+    return "number out of range: " + in_backticks(cell);
   value = static_cast<float>(exact);
   return {};
 }

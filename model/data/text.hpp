@@ -21,7 +21,10 @@ std::errc read(std::string_view cell, Number& value) {
   return end == cell.data() + cell.size() ? error : std::errc::invalid_argument;
 }
 
-// The same for a finite number that may enter a model; returns what is wrong with it, or nothing.
+// A finite number that may enter a model; returns what is wrong with it, or nothing.
 std::string read_feature(std::string_view cell, float& value);
+
+// In backticks; what is long is cut.
+std::string in_backticks(std::string_view cell);
 
 }  // namespace psim

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/record/run_file.hpp"
@@ -110,8 +111,12 @@ bool is_yes(const Json& summary);
 // Writes `text` to `path`; throws with the path when the disk refuses.
 void write_file(const fs::path& path, const std::string& text);
 
-// Throws with the path when there is no such file.
+// Throws InputError where there is no such file, and what is there is no file.
 std::string read_file(const fs::path& path);
+
+// Whether `text`, which may stand in a file of somebody else's, is the name of a file in a folder that is
+// known, and no path to another one.
+bool is_name(std::string_view text);
 
 // As a shell takes it for one word: in single quotes where it needs them.
 std::string shell_word(const std::string& text);

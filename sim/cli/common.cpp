@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "model/input.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -161,12 +162,13 @@ void write_file(const fs::path& path, const std::string& text) {
                                std::error_code(errno == 0 ? EIO : errno, std::generic_category()));
 }
 
-std::string read_file(const fs::path& path) {
-  if (fs::is_directory(path))
-    throw fs::filesystem_error("read", path, std::make_error_code(std::errc::is_a_directory));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read", path.string()));
-  return {std::istreambuf_iterator<char>(file), {}};
+std::string read_file(const fs::path& path) { return read_input(path); }
+
+bool is_name(std::string_view text) {
+  constexpr std::size_t longest = 200;  // bytes; file systems take 255, and psim adds to it
+  const bool is_control = std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  return !text.empty() && text.size() <= longest && text.find('/') == std::string_view::npos && text != "." &&
+         text != ".." && !is_control && is_utf8(text);
 }
 
 std::string shell_word(const std::string& text) {

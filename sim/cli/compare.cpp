@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "sim/cli/interrupt.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
+#include "sim/cli/see/report.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/folder.hpp"
 #include "sim/cli/study/lock.hpp"
 #include "sim/cli/study/make.hpp"
@@ -142,15 +145,38 @@ class Making {
   std::size_t made_ = 0, mine_ = 0, planned_ = 0;
 };
 
+// Throws Refused where a study cannot be written to this folder.
+void check_out(const fs::path& dir) {
+  check_study_target(dir);
+  if (!can_be_written(dir)) check_can_make(dir, "--out");
+}
+
+// Throws Refused where the study's page would take the place of something else.
+void check_page_of(const Plan& plan, const Command& command) {
+  const fs::path dir = command.out.empty() ? study_directory(plan) : folder_named(command.out);
+  if (fs::is_directory(dir)) page_target(dir, "");
+}
+
 }  // namespace
 
 int compare(const Command& command, const StudyCommand& study) {
-  const std::optional<Slice> slice = slice_of(study.slice);
+  Refusals wrong;
+  std::optional<Slice> slice;
+  std::optional<Plan> read;
   const bool only_says = study.count || !study.recipe.empty();
-  if (study.until_ci > 0 && (slice || only_says))
-    throw Refused("--until-ci decides on seeds while it runs: it cannot be cut into slices",
-                  "give --seeds, or leave out --slice, --count and --recipe");
-  Plan plan = plan_study(command, !only_says);
+  wrong.check([&] { slice = slice_of(study.slice); });
+  wrong.check([&] { check_columns(study); });
+  wrong.check([&] {
+    if (study.until_ci > 0 && (!study.slice.empty() || only_says))
+      throw Refused("--until-ci decides on seeds while it runs: it cannot be cut into slices",
+                    "give --seeds, or leave out --slice, --count and --recipe");
+  });
+  if (!command.out.empty() && !only_says) wrong.check([&] { check_out(folder_named(command.out)); });
+  wrong.check([&] { read = plan_study(command, !only_says); });
+  if (read) wrong.check([&] { check_baseline(*read, study.baseline); });
+  if (read && study.page) wrong.check([&] { check_page_of(*read, command); });
+  wrong.throw_if_any();
+  Plan& plan = *read;
   if (!only_says) return Making(command, study, slice).run(std::move(plan));
   const Effort effort = effort_of(plan);
   if (study.count && plan.tune) say("{}\n", text_of(count_of(plan)));
@@ -159,7 +185,14 @@ int compare(const Command& command, const StudyCommand& study) {
 }
 
 int merge(const std::string& directory, const StudyCommand& study, bool json) {
-  StudyFolder folder(found_on(studies_shelf(), directory));
+  Refusals wrong;
+  std::optional<StudyFolder> found;
+  wrong.check([&] { check_columns(study); });
+  wrong.check([&] { found.emplace(found_on(studies_shelf(), directory)); });
+  if (found) wrong.check([&] { check_baseline(*found, study.baseline); });
+  if (found && study.page) wrong.check([&] { page_target(found->dir, ""); });
+  wrong.throw_if_any();
+  StudyFolder& folder = *found;
   if (const auto alone = StudyLock::alone(folder.dir); alone && can_be_written(folder.dir))
     remove_unfinished(folder.dir);
   const StudyLock lock = StudyLock::to_work(folder.dir);

@@ -6,16 +6,12 @@
 #include <array>
 #include <fstream>
 #include <iterator>
-#include <span>
 
-#include "analysis/columns.hpp"
-#include "analysis/study/field_docs.hpp"
-#include "analysis/summary_docs.hpp"
 #include "model/table.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/explain_tasks.hpp"
-#include "sim/cli/glossary.hpp"
 #include "sim/cli/talk.hpp"
+#include "sim/cli/words.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
@@ -90,12 +86,6 @@ bool is_number(std::string_view word) {
   return word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::string indented(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '\n' ? "\n  " : std::string(1, c);
-  return out;
-}
-
 // The comment at the head of a scenario, and where the file is.
 std::string explain_scenario(const fs::path& scenario) {
   std::string out =
@@ -112,49 +102,6 @@ std::string title_of(const fs::path& scenario) {
     if (!line.starts_with("title")) continue;
     const std::size_t begin = line.find('"'), end = line.rfind('"');
     if (begin < end) return line.substr(begin + 1, end - begin - 1);
-  }
-  return {};
-}
-
-std::string without_brackets(std::string_view text) {
-  std::string out(text);
-  std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')'; });
-  return out;
-}
-
-// On a command line a name may have hyphens, so that it needs no quotes.
-std::string with_blanks(std::string_view name) {
-  std::string out(name);
-  std::ranges::replace(out, '-', ' ');
-  return out;
-}
-
-// "compute", "compute [%]", "time-to-target": what a column or line of psim's tables holds; empty when there
-// is none.
-std::string explain_column(std::string_view asked) {
-  const std::string name = with_blanks(asked);
-  for (const analysis::ColumnDoc& column : analysis::column_docs) {
-    const std::string heading = analysis::heading_of(column);
-    // The command line is read without the brackets of "[%]".
-    if (name == with_blanks(column.name) || without_brackets(name) == with_blanks(without_brackets(heading)))
-      return fmt::format("{}, where psim prints it:\n  {}\n", heading, indented(column.doc));
-  }
-  return {};
-}
-
-// "trustworthy", "budget", "catch-up": what a name in a study's or a run's files means; empty where none is
-// called so.
-std::string explain_file_field(std::span<const analysis::FieldDoc> docs, std::string_view asked) {
-  const auto plain = [](std::string_view name) {
-    std::string out = with_blanks(name);
-    std::ranges::replace(out, '_', ' ');
-    return out;
-  };
-  const std::string name = plain(asked);
-  for (const analysis::FieldDoc& field : docs) {
-    const std::string known = plain(field.name);
-    if (known == name || known == name + " s")
-      return fmt::format("{}, in {}:\n  {}\n", field.name, field.where, indented(field.doc));
   }
   return {};
 }
@@ -191,6 +138,86 @@ std::string with_kinds(std::string_view text) {
   return std::string(text.substr(0, at)) + lines + std::string(text.substr(at + mark.size()));
 }
 
+// The line of a topic's list that begins with `name`, and the lines that go on with it; empty: there is none.
+std::string entry_in(std::string_view text, std::string_view name) {
+  const std::string begin = fmt::format("\n  {}  ", name);
+  std::size_t at = text.find(begin);
+  if (at == std::string_view::npos) return {};
+  std::string out;
+  for (std::string_view rest = text.substr(at + begin.size());;) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    out += fmt::format("  {}\n", line.substr(std::min(line.find_first_not_of(' '), line.size())));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!rest.starts_with("   ")) return out;
+  }
+}
+
+// A topic that `name` is another name of, or whose list has a line for it.
+std::string explain_alias(const Topic& topic, const std::string& name, const std::vector<std::string>& own) {
+  const std::string entry = entry_in(topic.text, name);
+  const std::string more = fmt::format("More: psim explain {} ({})\n", topic.name, topic.title);
+  if (!entry.empty()) return fmt::format("{}:\n{}\n{}", name, entry, more);
+  if (!own.empty()) return fmt::format("{}\n{}", fmt::join(own, "\n"), more);
+  return {};
+}
+
+std::string explain_topic(const Topic& topic, const std::vector<std::string>& own) {
+  return fmt::format("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
+                     own.empty() ? "" : "\n", fmt::join(own, "\n"));
+}
+
+// What a name alone means; empty where psim has nothing of that name.
+std::string explain_known(const std::string& name) {
+  std::vector<std::string> found;
+  const auto look_in = [&](const auto& rows, const auto& text_of) {
+    for (const auto& row : rows) {
+      if (answers_to(row, name)) found.push_back(text_of(row));
+    }
+  };
+  look_in(all_rows<ConsistencyRow>(),
+          [](const ConsistencyRow& row) { return with_needs(explain_model(row), row.name); });
+  look_in(all_rows<FilterRow>(),
+          [](const FilterRow& row) { return with_needs(explain_filter(row), row.name); });
+  look_in(all_rows<PresetTable>(), [](const PresetTable& table) {
+    return table.rows.empty() ? std::string() : explain_preset(table);
+  });
+  std::erase(found, "");
+  if (!found.empty()) return found.front();
+  std::vector<std::string> own = texts_of_word(name);
+  for (const std::string& text : {explain_field(name), explain_choice(name), explain_list_of(name)}) {
+    if (!text.empty()) own.push_back(text);
+  }
+  for (const Topic& topic : topics()) {
+    if (topic.name == name) return explain_topic(topic, texts_of_word(name));
+    if (!answers_to(topic, name)) continue;
+    const std::string text = explain_alias(topic, name, own);
+    return text.empty() ? explain_topic(topic, {}) : text;
+  }
+  if (!own.empty()) return with_needs(fmt::format("{}", fmt::join(own, "\n")), name);
+  for (const fs::path& file : scenarios()) {
+    if (file.stem() == name) return explain_scenario(file);
+  }
+  return {};
+}
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names{"compatibility", "tables", "tasks", "units"};
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) names.emplace_back(row.name);
+  for (const FilterRow& row : all_rows<FilterRow>()) names.emplace_back(row.name);
+  for (const PresetTable& row : all_rows<PresetTable>()) names.emplace_back(row.name);
+  for (const Topic& topic : topics()) names.emplace_back(topic.name);
+  for (const fs::path& file : scenarios()) names.push_back(file.stem().string());
+  std::ranges::move(field_names(), std::back_inserter(names));
+  std::ranges::move(printed_words(), std::back_inserter(names));
+  return names;
+}
+
+std::string in_small_letters(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
 std::string explain_preset_called(const std::string& name) {
   std::vector<std::string> names;
   for (const PresetTable& table : all_rows<PresetTable>()) {
@@ -210,47 +237,13 @@ std::string explain(std::vector<std::string> words) {
   if (name == "compatibility") return compatibility_page();
   if (name == "tables") return event_tables_page();
   if (name == "units") return fmt::format("units: what a quantity may be given in\n\n{}", unit_table());
-  const std::string column = explain_column(name);
-  std::vector<std::string> names{"compatibility", "tables", "tasks", "units"}, found;
-  const auto look_in = [&](const auto& rows, const auto& text_of) {
-    for (const auto& row : rows) {
-      if (answers_to(row, name)) found.push_back(text_of(row));
-      names.emplace_back(row.name);
-    }
-  };
-  look_in(all_rows<ConsistencyRow>(),
-          [](const ConsistencyRow& row) { return with_needs(explain_model(row), row.name); });
-  look_in(all_rows<FilterRow>(),
-          [](const FilterRow& row) { return with_needs(explain_filter(row), row.name); });
-  look_in(all_rows<PresetTable>(), [](const PresetTable& table) {
-    return table.rows.empty() ? std::string() : explain_preset(table);
-  });
-  look_in(topics(), [&](const Topic& topic) {
-    return fmt::format("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
-                       column.empty() ? "" : "\n", column);
-  });
-  std::erase(found, "");
-  if (!found.empty()) return found.front();
-  found = {column,
-           explain_file_field(analysis::study_field_docs, name),
-           explain_file_field(analysis::summary_field_docs, name),
-           explain_field(name),
-           explain_choice(name),
-           explain_list_of(name),
-           explain_word(name)};
-  std::erase(found, "");
-  if (!found.empty()) return with_needs(fmt::format("{}", fmt::join(found, "\n")), name);
-  for (const fs::path& file : scenarios()) {
-    if (file.stem() == name) return explain_scenario(file);
-    names.push_back(file.stem().string());
-  }
-  std::ranges::move(field_names(), std::back_inserter(names));
-  std::ranges::move(glossary_words(), std::back_inserter(names));
-  for (const analysis::ColumnDoc& known : analysis::column_docs) names.emplace_back(known.name);
-  for (const analysis::FieldDoc& known : analysis::study_field_docs) names.emplace_back(known.name);
-  for (const analysis::FieldDoc& known : analysis::summary_field_docs) names.emplace_back(known.name);
+  std::string text = explain_known(name);
+  if (text.empty()) text = explain_known(in_small_letters(name));
+  if (text.empty() && name.ends_with('s'))
+    text = explain_known(in_small_letters(name.substr(0, name.size() - 1)));
+  if (!text.empty()) return text;
   throw nothing_called(
-      name, names,
+      name, known_names(),
       "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
 }
 
@@ -275,10 +268,10 @@ std::string list() {
   add("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");
   add("  {:<18} {}\n", "tasks", "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
   add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
-  add("\nColumns and lines that psim prints: psim explain NAME, for example `per update`, reached, copies\n");
-  add("\nNames in a study's files: psim explain NAME, for example trustworthy, pareto, budget_s\n");
-  add("\nNames in a run's summary.json: psim explain NAME, for example unused_at_end, catch_up_s\n");
-  add("\nWords of the field, also in German, Chinese and Thai: psim explain NAME, for example incast\n");
+  add("\nEvery word that psim prints: psim explain NAME, for example `per update`, reached, `same steps`\n");
+  add("Names in its files and in --json: psim explain NAME, for example trustworthy, unused_at_end, "
+      "on_path\n");
+  add("Words of the field, also in German, Chinese and Thai: psim explain NAME, for example incast\n");
   add("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
       "docs/scenario.md\n");
   return out;

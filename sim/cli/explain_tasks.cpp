@@ -4,7 +4,7 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/record_run.hpp"
-#include "sim/protocol/tasks.hpp"
+#include "sim/protocol/task_dag.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

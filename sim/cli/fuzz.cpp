@@ -14,8 +14,10 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/judge.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/fuzz/base.hpp"
 #include "sim/fuzz/generator.hpp"
@@ -32,26 +34,6 @@ std::atomic<int> interrupted = 0;  // the signal
 extern "C" void on_interrupt(int signal) { interrupted = signal; }
 
 using Counts = std::map<std::string, std::int64_t>;
-
-// Throws Refused when no file could be written to `out`: tried by making a folder in it, which is removed
-// again. `out` itself is made when there is something to write.
-void check_out(const fs::path& out) {
-  std::error_code error, ignored;
-  const fs::path folder = fs::absolute(out).lexically_normal();
-  fs::path there = folder;
-  while (!fs::exists(there, ignored) && there != there.root_path()) there = there.parent_path();
-  if (!fs::is_directory(there, ignored))
-    throw Refused(fmt::format("--out {}: {} is no folder", out.string(), there.string()),
-                  "name another folder");
-  const fs::path trial = folder / fmt::format("psim-trial-{}", getpid());
-  fs::create_directories(trial, error);
-  for (fs::path made = trial; made != there && made.has_relative_path(); made = made.parent_path())
-    fs::remove(made, ignored);
-  if (error)
-    throw Refused(fmt::format("--out {}: in {} no folder can be made: {}", out.string(), there.string(),
-                              error.message()),
-                  "name a folder that you may write to");
-}
 
 // The consistency model of a scenario. Throws Invalid where that does not load.
 fuzz::Table base_consistency(const std::string& file) {
@@ -81,7 +63,7 @@ class Fuzzer {
       threads.emplace_back([this, i] { work(i); });
     threads.clear();
     if (isatty(STDERR_FILENO) != 0) say("\r\033[K");
-    rethrow_error();
+    if (error_) std::rethrow_exception(error_);
     print_table();
     if (interrupted != 0)
       throw Interrupted{interrupted,
@@ -91,18 +73,6 @@ class Fuzzer {
   }
 
  private:
-  void rethrow_error() const {
-    if (!error_) return;
-    try {
-      std::rethrow_exception(error_);
-    } catch (const fs::filesystem_error& error) {
-      if (!error.path1().string().starts_with(base_.path().string())) throw;
-      throw Refused(fmt::format("after {} runs, {} cannot be written to: {}", finished_,
-                                base_.path().string(), error.code().message()),
-                    "let TMPDIR name a folder with more room");
-    }
-  }
-
   // One at a time, as long as there are any.
   void work(unsigned job) {
     try {
@@ -212,8 +182,12 @@ class Fuzzer {
 }  // namespace
 
 int fuzz(const FuzzCommand& command) {
-  check_out(command.out);
-  return Fuzzer(command).run();
+  Refusals wrong;
+  std::optional<Fuzzer> fuzzer;
+  wrong.check([&] { check_can_make(command.out, "--out"); });
+  wrong.check([&] { fuzzer.emplace(command); });
+  wrong.throw_if_any();
+  return fuzzer->run();
 }
 
 }  // namespace psim::cli

@@ -1,21 +1,14 @@
 // psim's command line: what can be asked for, and who answers.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <exception>
-#include <filesystem>
+#include <csignal>
 #include <functional>
 #include <initializer_list>
-#include <stdexcept>
-#include <system_error>
 
-#include "analysis/run_record.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/guarded.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/study/cite.hpp"
 #include "sim/cli/study/recipe.hpp"
@@ -23,7 +16,6 @@
 #include "sim/cli/talk.hpp"
 #include "sim/cli/usage.hpp"
 #include "sim/cli/validators.hpp"
-#include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
@@ -123,46 +115,6 @@ void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
       ->check(not_empty());
 }
 
-// The message for an answer that stdout does not take.
-std::string lost_answer(int error) {
-  return error == EBADF ? "stdout is closed: the answer cannot be written"
-                        : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
-}
-
-int refused(std::string_view what, std::string_view help) {
-  say("error: {}\n  = help: {}\n", what, help);
-  return bad_input;
-}
-
-int guarded(const std::function<int()>& action) {
-  try {
-    const int code = action();
-    if (std::fflush(stdout) != 0) throw std::runtime_error(lost_answer(errno));
-    return code;
-  } catch (const Interrupted& interrupt) {
-    say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
-    return 128 + interrupt.signal;
-  } catch (const Invalid& input) {
-    say_text(input.text);
-    return bad_input;
-  } catch (const Refused& refusal) {
-    return refused(refusal.what(), refusal.help);
-  } catch (const analysis::Unverifiable& nothing) {
-    return refused(nothing.what(), nothing.help);
-  } catch (const DamagedRun& damage) {
-    return refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
-  } catch (const std::filesystem::filesystem_error& error) {
-    return refused(fmt::format("{}: {}", error.path1().string(), error.code().message()),
-                   "--out names another folder to write to");
-  } catch (const std::system_error& error) {
-    const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
-    say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
-  } catch (const std::exception& error) {
-    say("error: {}\n", error.what());
-  }
-  return our_fault;
-}
-
 int print(std::string_view text) {
   fmt::print("{}", text);
   return done;
@@ -175,10 +127,20 @@ constexpr const char* general =
     "  psim explain ssp\n"
     "  psim help run                              a command's options and more examples\n\n"
     "Exit codes: 0 done, 1 the answer is no (target missed, digest differs), 2 bad input or usage,\n"
-    "3 psim's fault or the machine's, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+    "3 psim's fault or the machine's (a full disk), 130 stopped by Ctrl-C, 143 by SIGTERM.";
+
+// What `psim` alone prints.
+constexpr const char* first_words =
+    "psim simulates parameter-server training. Begin with one of these:\n\n"
+    "  run      psim run quickstart         one scenario, and why it took as long as it did\n"
+    "  compare  psim compare stragglers     four ways to live with a slow worker\n"
+    "  see      psim report runs/latest     a page with the time line of every node\n"
+    "  learn    psim lab                    six labs that check your answers\n"
+    "  look up  psim explain ssp            a model, a field, a column, a word or an error\n\n"
+    "psim --help lists all commands, psim help run explains one.\n";
 
 const Subcommand subcommands[] = {
-    {"run", "Run a scenario.",
+    {"run", groups::simulate, "Run a scenario.",
      "  psim run quickstart                                the scenario of this name that comes with psim\n"
      "  psim run my.toml --set cluster.workers=16 --seed 7\n"
      "  psim run my.toml --set 'model.layers=[64, 10]'     a list: in quotes, for the shell\n"
@@ -196,7 +158,7 @@ const Subcommand subcommands[] = {
            ->check(one_of({"auto", "json"}));
      },
      [](const Asked& a) { return run(complete(a.command, "")); }},
-    {"compare", "Run a scenario's [compare] axes and seeds, and compare the results.",
+    {"compare", groups::simulate, "Run a scenario's [compare] axes and seeds, and compare the results.",
      "  psim compare stragglers                            the scenario's own axes\n"
      "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"
      "  psim compare my.toml --set 'cluster.workers=[4, 8, 16]'\n"
@@ -227,7 +189,7 @@ const Subcommand subcommands[] = {
        add_limits_of_study_options(app);
      },
      [](const Asked& a) { return compare(complete(a.command, "none"), a.study); }},
-    {"merge", "Put the results of a study's slices together, and compare them.",
+    {"merge", groups::keep, "Put the results of a study's slices together, and compare them.",
      "  psim merge studies/stragglers-1a2b3c4d\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("study", a.directory, "The study's folder.")->required();
@@ -235,12 +197,12 @@ const Subcommand subcommands[] = {
        add_report_options(app, a.study);
      },
      [](const Asked& a) { return merge(a.directory, a.study, a.command.json); }},
-    {"check", "Check a scenario and print it with every default written out.",
+    {"check", groups::simulate, "Check a scenario and print it with every default written out.",
      "  psim check my.toml                                 also checks every run of [compare]\n"
      "  psim check my.toml --set cluster.servers=4\n",
      [](CLI::App* app, Asked& a) { add_scenario_options(app, a.command); },
      [](const Asked& a) { return check(complete(a.command, "none")); }},
-    {"replay", "Make a finished run or study again and compare.",
+    {"replay", groups::keep, "Make a finished run or study again and compare.",
      "  psim replay runs/latest                            a run, event by event\n"
      "  psim replay studies/latest                         all runs of a study\n",
      [](CLI::App* app, Asked& a) {
@@ -250,7 +212,7 @@ const Subcommand subcommands[] = {
            ->check(whole(0, 1024));
      },
      [](const Asked& a) { return replay(a.directory, a.command); }},
-    {"studies", "List the studies in studies/; rename or remove one.",
+    {"studies", groups::keep, "List the studies in studies/; rename or remove one.",
      "  psim studies                                       all of them\n"
      "  psim studies 'strag*'                              a glob, or a part of the name\n"
      "  psim studies rename stragglers-1a2b3c4d slow-node\n"
@@ -259,7 +221,7 @@ const Subcommand subcommands[] = {
        add_shelf_options(app, a.shelf, "Which studies, or what to do with one: its name, path, or `latest`.");
      },
      [](const Asked& a) { return studies(a.shelf); }},
-    {"runs", "List the runs in runs/ and those of studies; rename or remove one of runs/.",
+    {"runs", groups::keep, "List the runs in runs/ and those of studies; rename or remove one of runs/.",
      "  psim runs                                          all of them\n"
      "  psim runs quickstart                               a part of the name, a glob, or a hash\n"
      "  psim runs --study latest --where arm=asp --where seed=2\n"
@@ -276,7 +238,7 @@ const Subcommand subcommands[] = {
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return runs(a.shelf); }},
-    {"archive", "Pack a complete study into one file, fit to be published.",
+    {"archive", groups::keep, "Pack a complete study into one file, fit to be published.",
      "  psim archive latest --author 'Lovelace, Ada'       writes NAME.tar.gz\n"
      "  psim archive studies/stragglers-1a2b3c4d -o stragglers.tar.gz\n",
      [](CLI::App* app, Asked& a) {
@@ -294,7 +256,7 @@ const Subcommand subcommands[] = {
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return archive(a.archive); }},
-    {"cite", "Say what to cite: for psim, or for all that a study or a scenario uses.",
+    {"cite", groups::keep, "Say what to cite: for psim, or for all that a study or a scenario uses.",
      "  psim cite                                          psim and what it stands on\n"
      "  psim cite stragglers                               models, optimizer, filters, data of a scenario\n"
      "  psim cite latest --bibtex                          of a study, with the statistics of its table\n",
@@ -305,7 +267,8 @@ const Subcommand subcommands[] = {
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return cite(a.directory, a.command, a.bibtex); }},
-    {"verify", "Check that a finished run kept the promises of its consistency model and of replication.",
+    {"verify", groups::examine,
+     "Check that a finished run kept the promises of its consistency model and of replication.",
      "  psim run server_crash --trace events\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("directory", a.directory,
@@ -314,12 +277,13 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.command.json, "Print one JSON document.");
      },
      [](const Asked& a) { return verify(a.directory, a.command.json); }},
-    {"explain", "Explain a consistency model, a preset, a field, a measure or an error.",
+    {"explain", groups::learn,
+     "Explain a consistency model, a preset, a field, an error, or any word that psim prints.",
      "  psim explain ssp                                   a model, filter or preset\n"
      "  psim explain cluster.workers                       a field\n"
      "  psim explain cluster                               a table and its fields\n"
      "  psim explain tasks ssp                             what each pull waits for\n"
-     "  psim explain wait                                  a measure\n",
+     "  psim explain wait                                  a word that psim prints\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("name", a.words, "For example ssp, cluster.workers, unit, tasks ssp, time to target.")
            ->expected(0, 4);
@@ -328,41 +292,56 @@ const Subcommand subcommands[] = {
      [](const Asked& a) {
        return print(a.reference ? scenario_reference() : a.words.empty() ? list() : explain(a.words));
      }},
-    {"fuzz", "Run random scenarios with failures, and shrink those that go wrong.",
+    {"fuzz", groups::examine, "Run random scenarios with failures, and shrink those that go wrong.",
      "  psim fuzz --runs 100 --seed 7\n"
      "  psim fuzz --for 10min --out failures\n"
      "  psim fuzz --base my.toml --runs 200                your own consistency model, under all that may "
      "fail\n",
      [](CLI::App* app, Asked& a) { add_fuzz_options(app, a.fuzz); },
      [](const Asked& a) { return fuzz(a.fuzz); }},
-    {"schema", "Print the JSON Schema of scenario files, for editors.",
+    {"schema", groups::examine, "Print the JSON Schema of scenario files, for editors.",
      "  psim schema > scenario.schema.json\n", [](CLI::App*, Asked&) {},
      [](const Asked&) { return print(scenario_schema().dump(2) + "\n"); }},
-    {"list", "List the scenarios that come with psim, models and topics.", "  psim list\n",
+    {"list", groups::simulate, "List the scenarios that come with psim, models and topics.", "  psim list\n",
      [](CLI::App*, Asked&) {}, [](const Asked&) { return print(list()); }},
-    {"help", "Explain a command: psim help run.", "  psim help run\n", [](CLI::App*, Asked&) {},
-     [](const Asked&) { return print(""); }},
+    {"help", groups::learn, "Explain a command: psim help run.", "  psim help run\n",
+     [](CLI::App*, Asked&) {}, [](const Asked&) { return print(""); }},
 };
 
 }  // namespace
+
+std::string about_subcommand(std::string_view name) {
+  const std::span<const Subcommand> all[] = {subcommands, see_subcommands(), play_subcommands(),
+                                             lab_subcommands()};
+  for (const std::span<const Subcommand> some : all) {
+    for (const Subcommand& one : some) {
+      if (one.name == name)
+        return fmt::format("psim {}, a subcommand:\n  {}\n  psim help {} has its options\n", name,
+                           one.description, name);
+    }
+  }
+  return {};
+}
+
 }  // namespace psim::cli
 
 int main(int argc, char** argv) {
   using namespace psim::cli;
   keep_standard_streams();
   end_at_interrupt();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk: an error to tell
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
   app.require_subcommand(1);
   app.footer(general);
   app.set_version_flag("--version",
                        fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
   Asked asked;
-  int code = done;
+  const Subcommand* chosen = nullptr;  // none: only help was asked for
   const auto add = [&](const Subcommand& one) {
-    CLI::App* sub = app.add_subcommand(one.name, one.description);
+    CLI::App* sub = app.add_subcommand(one.name, one.description)->group(one.group);
     sub->footer(fmt::format("Examples:\n{}\n`psim --help` lists the exit codes.", one.examples));
     one.add_options(sub, asked);
-    sub->callback([&] { code = one.answer(asked); });
+    sub->callback([&] { chosen = &one; });
   };
   const std::span all(subcommands);
   std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
@@ -372,7 +351,8 @@ int main(int argc, char** argv) {
   std::ranges::for_each(lab_subcommands(), add);
   std::ranges::for_each(all.last(2), add);
   return guarded([&] {
+    if (argc == 1) return print(first_words);
     parse(app, {argv + 1, argv + argc});
-    return code;
+    return chosen == nullptr ? done : chosen->answer(asked);
   });
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "model/dataset.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/event.hpp"
 #include "sim/scenario/spec/pace.hpp"

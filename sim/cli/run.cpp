@@ -11,7 +11,9 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/record_run.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/plan.hpp"
 #include "sim/cli/study/tuning.hpp"
 #include "sim/cli/talk.hpp"
@@ -73,10 +75,24 @@ std::string study_size(const Plan& plan) {
       text_of(count_of(plan)), time_text(seconds * effort_of(plan).times), bytes / 1e6);
 }
 
+// Throws Refused where a run cannot be written to the folder that --out names. One that is there already may
+// be this one, which is known when its scenario is.
+void check_out(const std::string& out) {
+  const fs::path dir = folder_named(out);
+  const fs::file_status status = fs::symlink_status(dir);
+  if (fs::exists(status) && !fs::is_symlink(status) && !fs::exists(dir / "summary.json")) check_target(dir);
+  if (!fs::exists(status)) check_can_make(dir, "--out");
+}
+
 }  // namespace
 
 int run(const Command& command) {
-  const LoadedScenario loaded = load_for_run(command);
+  Refusals wrong;
+  std::optional<LoadedScenario> read;
+  wrong.check([&] { read = load_for_run(command); });
+  if (!command.out.empty()) wrong.check([&] { check_out(command.out); });
+  wrong.throw_if_any();
+  const LoadedScenario& loaded = *read;
   const RunIdentity identity = identity_of(loaded, scenario_name(command.scenario));
   const bool keep = !command.json || !command.out.empty();
   const fs::path dir =
@@ -97,6 +113,7 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
+    if (reused) sweep_partial_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."), dir);
     if (!reused) {
       require_room(loaded, command);
       summary = make_and_record(kept, loaded, identity);

@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <system_error>
 
+#include "analysis/input.hpp"
 #include "analysis/run_files.hpp"
+#include "sim/cli/scratch.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 
@@ -19,19 +21,6 @@ namespace psim::cli {
 namespace {
 
 constexpr const char* between = ".psim-partial-";
-
-// "NAME.psim-partial-PROCESS-ATTEMPT", as UnfinishedRun names what is not complete.
-bool is_partial_name(const std::string& name) {
-  const std::size_t at = name.rfind(between);
-  if (at == std::string::npos) return false;
-  const std::string_view rest = std::string_view(name).substr(at + std::string_view(between).size());
-  const std::size_t dash = rest.find('-');
-  const auto is_number = [](std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  return dash != std::string_view::npos && is_number(rest.substr(0, dash)) &&
-         is_number(rest.substr(dash + 1));
-}
 
 constexpr const char* name_another = "name another folder; psim replaces nothing but its own runs";
 
@@ -47,23 +36,6 @@ std::uint64_t number_of(const fs::path& path) {
   return stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
 }
 
-// Removes what has the name of an unfinished run, has nothing in it that is not a run's, and was never
-// completed: a run gets its checksums last.
-void sweep(const fs::path& parent) {
-  std::error_code ignored;  // it can be swept next time
-  std::vector<fs::path> left;
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    if (is_partial_name(entry.path().filename().string())) left.push_back(entry.path());
-  }
-  for (const fs::path& folder : left) {
-    const int lock = lock_folder(folder);
-    if (lock < 0) continue;
-    const analysis::Contents contents = analysis::contents_of(folder);
-    if (contents.foreign.empty() && !contents.complete) analysis::remove_run(folder);
-    close(lock);
-  }
-}
-
 void sync(const fs::path& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -76,6 +48,43 @@ bool is_at_or_above(const fs::path& dir, const fs::path& other) {
 }
 
 }  // namespace
+
+// "NAME.psim-partial-PROCESS-ATTEMPT", as UnfinishedRun names what is not complete.
+bool is_partial_name(const std::string& name) {
+  const std::size_t at = name.rfind(between);
+  if (at == std::string::npos) return false;
+  const std::string_view rest = std::string_view(name).substr(at + std::string_view(between).size());
+  const std::size_t dash = rest.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(rest.substr(0, dash)) &&
+         is_number(rest.substr(dash + 1));
+}
+
+// What has something in it that is not a run's stays; so does a run that was completed (it gets its checksums
+// last), if it was not on the way to or from the place where another run is written now.
+void sweep_partial_runs(const fs::path& parent, const fs::path& to) {
+  std::error_code ignored;  // it can be swept next time
+  const std::string own = to.filename().string() + between;
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    if (is_partial_name(entry.path().filename().string())) left.push_back(entry.path());
+  }
+  for (const fs::path& folder : left) {
+    const int lock = lock_folder(folder);
+    if (lock < 0) continue;
+    const std::string name = folder.filename().string();
+    const bool is_own = !to.empty() && name.rfind(between) + std::string_view(between).size() == own.size() &&
+                        name.starts_with(own);
+    try {
+      const analysis::Contents contents = analysis::contents_of(folder);
+      if (contents.foreign.empty() && (!contents.complete || is_own)) analysis::remove_run(folder);
+    } catch (const fs::filesystem_error&) {  // it is somebody else's trouble
+    }
+    close(lock);
+  }
+}
 
 int lock_folder(const fs::path& folder) {
   const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -135,7 +144,7 @@ void check_target(const fs::path& dir) {
 
 Json summary_in(const fs::path& dir) {
   const fs::path file = dir / "summary.json";
-  Json summary = Json::parse(read_file(file), nullptr, false);
+  Json summary = analysis::json_file(file);
   if (!summary.is_object()) throw DamagedRun(fmt::format("{} is not the summary of a run", file.string()));
   for (const char* key : {"build", "scenario_hash"}) {
     if (summary.contains(key) && !summary[key].is_string())
@@ -170,7 +179,8 @@ Finished finished_run(const fs::path& dir, const std::string& hash, const std::s
 UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
   check_target(dir_);
   fs::create_directories(parent_of(dir_));
-  sweep(parent_of(dir_));
+  sweep_partial_runs(parent_of(dir_), dir_);
+  sweep_scratch();
   const InterruptsHeld held;  // until it is known what is to be removed
   for (int attempt = 0; lock_ < 0; ++attempt) {
     path_ = fmt::format("{}{}{}-{}", dir_.string(), between, getpid(), attempt);

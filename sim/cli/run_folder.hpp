@@ -47,6 +47,14 @@ auto look_into(const fs::path& dir, Look look) {
   }
 }
 
+// Whether a folder with this name may be removed as what a killed process has left. Nothing else may be
+// called so.
+bool is_partial_name(const std::string& name);
+
+// Removes what killed processes have left in `parent` of runs that they were writing; and finished runs too
+// that were on their way to `to`, or away from it.
+void sweep_partial_runs(const fs::path& parent, const fs::path& to = {});
+
 // Throws Refused when a run must not be written to `dir`. It may be where nothing is, into an empty folder,
 // and over a run that psim made, with nothing else in its folder.
 void check_target(const fs::path& dir);

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "analysis/remove_folder.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -17,33 +20,52 @@ namespace {
 // An empty file in every folder of this kind, by which it is known as psim's.
 constexpr const char* mark = ".psim-scratch";
 
-void sweep(const fs::path& parent, const std::string& prefix) {
-  std::error_code ignored;  // other users' folders stay
-  std::vector<fs::path> left;
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() == prefix.size() + 6 && name.starts_with(prefix) &&
-        fs::exists(entry.path() / mark, ignored))
-      left.push_back(entry.path());
-  }
-  for (const fs::path& folder : left) {
-    const int lock = lock_folder(folder);
-    if (lock < 0) continue;
-    fs::remove_all(folder, ignored);
-    close(lock);
-  }
+fs::path scratch_parent() {
+  const char* given = std::getenv("TMPDIR");
+  return given != nullptr && *given != '\0' ? given : "/tmp";
+}
+
+// "psim-COMMAND-XXXXXX", as mkdtemp makes them.
+bool is_scratch_name(std::string_view name) {
+  constexpr std::string_view begin = "psim-";
+  constexpr std::size_t drawn = 6;
+  if (!name.starts_with(begin) || name.size() <= begin.size() + drawn + 1) return false;
+  const std::string_view tail = name.substr(name.size() - drawn);
+  return name[name.size() - drawn - 1] == '-' &&
+         std::ranges::all_of(tail, [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+bool anything(const fs::path&, fs::file_type) { return true; }
+
+// Whether psim made it. An empty folder may be that of another program, which is about to use it.
+bool is_scratch(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
 }
 
 }  // namespace
 
+void sweep_scratch() {
+  std::error_code ignored;  // other users' folders stay
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(scratch_parent(), ignored)) {
+    if (is_scratch_name(entry.path().filename().string())) left.push_back(entry.path());
+  }
+  for (const fs::path& folder : left) {
+    const int lock = lock_folder(folder);
+    if (lock < 0) continue;
+    if (is_scratch(folder)) analysis::remove_folder(folder, anything);
+    close(lock);
+  }
+}
+
 ScratchFolder::ScratchFolder(const std::string& name) {
   std::error_code ignored;
-  const char* given = std::getenv("TMPDIR");
-  const fs::path parent = given != nullptr && *given != '\0' ? given : "/tmp";
+  const fs::path parent = scratch_parent();
   if (!fs::is_directory(parent, ignored))
     throw Refused(fmt::format("TMPDIR is {}: there is no such folder", parent.string()),
                   "make it, or name another one");
-  sweep(parent, name + "-");
+  sweep_scratch();
   while (lock_ < 0) {
     std::string path = (parent / (name + "-XXXXXX")).string();
     if (mkdtemp(path.data()) == nullptr)
@@ -57,9 +79,10 @@ ScratchFolder::ScratchFolder(const std::string& name) {
 }
 
 ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;  // the next one sweeps it up
-  fs::remove_all(path_, ignored);
+  remove_scratch(path_);  // what is left, the next one sweeps up
   close(lock_);
 }
+
+void remove_scratch(const fs::path& folder) { analysis::remove_folder(folder, anything); }
 
 }  // namespace psim::cli

@@ -9,8 +9,8 @@ namespace psim::cli {
 
 class ScratchFolder {
  public:
-  // "<name>-XXXXXX" in TMPDIR, or /tmp. Removes what killed processes have left there under this name.
-  // Throws Refused when there is no such place.
+  // "<name>-XXXXXX" in TMPDIR, or /tmp; `name` begins with "psim-". Removes what killed processes of psim
+  // have left there. Throws Refused when there is no such place.
   explicit ScratchFolder(const std::string& name);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
@@ -22,5 +22,11 @@ class ScratchFolder {
   fs::path path_;
   int lock_ = -1;
 };
+
+// Removes the temporary folders of killed processes.
+void sweep_scratch();
+
+// Removes a folder in a temporary folder, with all that is in it.
+void remove_scratch(const fs::path& folder);
 
 }  // namespace psim::cli

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cli/command.hpp"
@@ -36,11 +37,23 @@ struct Asked {
   bool reference = false;
 };
 
+// What commands are for; `psim --help` lists them so.
+namespace groups {
+constexpr const char* simulate = "Simulate";
+constexpr const char* understand = "Understand a run";
+constexpr const char* keep = "Keep, repeat and publish";
+constexpr const char* learn = "Learn and teach";
+constexpr const char* examine = "Examine psim itself";
+}  // namespace groups
+
 struct Subcommand {
-  const char *name, *description, *examples;
+  const char *name, *group, *description, *examples;
   void (*add_options)(CLI::App*, Asked&);
   int (*answer)(const Asked&);
 };
+
+// What `psim explain` says of a subcommand; empty where none is called so.
+std::string about_subcommand(std::string_view name);
 
 // Those that look at runs that are finished.
 std::span<const Subcommand> see_subcommands();

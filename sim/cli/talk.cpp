@@ -28,6 +28,10 @@ void say_text(std::string_view text) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+std::string refusal_text(std::string_view what, std::string_view help) {
+  return fmt::format("error: {}\n  = help: {}\n", what, help);
+}
+
 std::optional<int> terminal_width() {
   winsize size{};
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

@@ -30,6 +30,8 @@ struct Refused : std::runtime_error {
   std::string help;
 };
 
+std::string refusal_text(std::string_view what, std::string_view help);
+
 // The same, with all that is to be said.
 struct Invalid {
   std::string text;

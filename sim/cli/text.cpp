@@ -237,6 +237,8 @@ std::string training_text(const Json& s) {
     out += line("target") + target_text(s);
     out += fill(target, target["reached"] ? " reached after {sim_time_s:.4g s} and {updates} updates"
                                           : " not reached");
+    if (target.value("last_miss_s", Json()).is_number())
+      out += fill(target, ", not yet after {last_miss_s:.4g s}");
   }
   const std::string architecture = s["architecture"];
   out += line("simulated", s, "{sim_time_s:.4g s}, {updates} updates, {steps} steps of ") +

@@ -8,7 +8,9 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
@@ -87,12 +89,6 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string name = command.get_name();
-  std::vector<std::string> left = app.remaining(true);  // of "--flag value", the flag is not always first
-  std::ranges::stable_partition(left, [](const std::string& word) { return word.starts_with('-'); });
-  if (!left.empty()) return unexpected(app, command, left.front());
-  if (chosen.empty())
-    return {"psim needs a command",
-            fmt::format("commands: {}; `psim --help` explains them", fmt::join(command_names(app), ", "))};
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const Need& need = need_of(name);
     return {fmt::format("psim {} needs {}", name, need.what),
@@ -104,6 +100,74 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return {error.what(), "alone it would be ignored"};
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch(command, error.what());
   return {error.what(), fmt::format("`psim {} --help` lists the options", name)};
+}
+
+// What no option takes: all flags among it, or else the first word.
+std::vector<Refused> unexpected_words(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  std::vector<Refused> all;
+  const std::vector<std::string> left = app.remaining(true);
+  for (const std::string& word : left) {
+    if (word.starts_with('-')) all.push_back(unexpected(app, command, word));
+  }
+  if (all.empty() && !left.empty()) all.push_back(unexpected(app, command, left.front()));
+  return all;
+}
+
+// Removes the option that a validator has refused, "--jobs: `x` is ...", with its values.
+void remove_option(const CLI::App& app, const std::string& what, std::vector<std::string>& words) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::Option* option = command.get_option_no_throw(what.substr(0, what.find(':')));
+  if (option == nullptr) return;
+  std::vector<std::string> names;
+  for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  for (std::size_t i = 0; i < words.size();) {
+    const std::string& word = words[i];
+    const auto is_it = [&](const std::string& name) {
+      return word.starts_with(name) &&
+             (!name.starts_with("--") || word.size() == name.size() || word[name.size()] == '=');
+    };
+    const auto name = std::ranges::find_if(names, is_it);
+    if (name == names.end()) {
+      ++i;
+      continue;
+    }
+    const std::size_t count = word == *name && i + 1 < words.size() ? 2 : 1;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
+                words.begin() + static_cast<std::ptrdiff_t>(i + count));
+  }
+}
+
+// Parses `words` until nothing is wrong with what is left of them. Empty: they are a command line, or ask for
+// help.
+std::vector<Refused> wrong_with(CLI::App& app, std::vector<std::string> words) {
+  std::vector<Refused> all;
+  for (;;) {
+    const std::size_t before = words.size();
+    try {
+      app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+      return all;
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) {  // --help, --version
+        std::ostringstream text, nothing;
+        app.exit(error, text, nothing);
+        fmt::print("{}", text.str());
+        return {};
+      }
+      if (const std::vector<Refused> unknown = unexpected_words(app); !unknown.empty()) {
+        all.insert(all.end(), unknown.begin(), unknown.end());
+        for (const std::string& word : app.remaining(true)) std::erase(words, word);
+      } else {
+        all.push_back(usage_error(app, error));
+        if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr)
+          remove_option(app, error.what(), words);
+      }
+    }
+    if (words.size() == before) return all;
+  }
 }
 
 }  // namespace
@@ -121,15 +185,9 @@ void parse(CLI::App& app, std::vector<std::string> words) {
                   near.empty() ? fmt::format("commands: {}", fmt::join(commands, ", "))
                                : fmt::format("did you mean `psim {}`?", near));
   }
-  std::ranges::reverse(words);  // as CLI11 wants them
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw usage_error(app, error);
-    std::ostringstream text, nothing;  // --help, --version
-    app.exit(error, text, nothing);
-    fmt::print("{}", text.str());
-  }
+  Refusals wrong;
+  for (const Refused& one : wrong_with(app, std::move(words))) wrong.check([&] { throw one; });
+  wrong.throw_if_any();
 }
 
 }  // namespace psim::cli

@@ -10,7 +10,8 @@ class App;
 
 namespace psim::cli {
 
-// Parses and runs, or prints what --help asks for. Throws Refused when the words are no command line.
+// Parses, or prints what --help asks for. Throws Refused or Invalid when the words are no command line, with
+// all that is wrong with them.
 void parse(CLI::App& app, std::vector<std::string> words);
 
 }  // namespace psim::cli

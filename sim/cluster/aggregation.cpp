@@ -7,43 +7,109 @@
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
+namespace {
+
+// Legs have the numbers of slots in the carrier below. A message that goes straight has one; what goes
+// through an aggregator has a near leg for each message, and the common one bears the number of one of them.
+std::uint32_t near_leg(std::uint32_t slot) { return 2 * slot; }
+std::uint32_t common_leg(std::uint32_t slot) { return 2 * slot + 1; }
+std::uint32_t slot_of(std::uint32_t leg) { return leg / 2; }
+
+}  // namespace
 
 AggregatingCarrier::AggregatingCarrier(const Scenario& scenario, std::unique_ptr<Carrier> legs,
                                        Agenda& agenda)
     : scenario_(scenario),
       legs_(std::move(legs)),
       agenda_(agenda),
-      workers_of_rack_(aggregator_count(scenario.cluster)) {
+      workers_of_rack_(aggregator_count(scenario.cluster)),
+      streams_(scenario.cluster.network.aggregate == AggregateAt::switches && !mutant("switches-store")) {
   const auto first = static_cast<NodeId>(1 + scenario.cluster.servers);
   for (NodeId node = first; node < first + static_cast<NodeId>(scenario.cluster.workers); ++node)
     ++workers_of_rack_[rack_of(scenario.cluster, node)];
-  legs_->on_arrival([this](std::uint32_t slot) { on_leg(slot); });
+  legs_->on_arrival([this](std::uint32_t leg) { on_leg(leg); });
 }
 
 void AggregatingCarrier::start(std::span<const Cargo> cargos) {
   for (const Cargo& cargo : cargos) {
-    const NodeId hub = node_count(scenario_.cluster);
     if (cargo.what.kind == Summable::Kind::push) {
-      traffic_.pushes += 1;
-      traffic_.push_bytes += cargo.bytes;
-      coming_[cargo.slot] = cargo;
-      start_leg(cargo.slot, cargo.from, hub + rack_of(scenario_.cluster, cargo.from), cargo.bytes);
+      push(cargo);
     } else if (cargo.what.kind == Summable::Kind::answer && is_worker(cargo.to)) {
       answer(cargo);
     } else {
-      legs_->start({&cargo, 1});
+      Cargo straight = cargo;
+      straight.slot = near_leg(cargo.slot);
+      legs_->start({&straight, 1});
     }
   }
 }
+
+void AggregatingCarrier::cancel(std::uint32_t slot) { legs_->cancel(near_leg(slot)); }
 
 bool AggregatingCarrier::is_worker(NodeId node) const {
   const auto first = static_cast<NodeId>(1 + scenario_.cluster.servers);
   return node >= first && node < first + static_cast<NodeId>(scenario_.cluster.workers);
 }
 
-void AggregatingCarrier::start_leg(std::uint32_t slot, NodeId from, NodeId to, std::uint64_t bytes) {
-  const Cargo leg{.slot = slot, .from = from, .to = to, .bytes = bytes};
+bool AggregatingCarrier::has_all(const Sum& sum) const {
+  return sum.parts.size() >= workers_of_rack_[std::get<3>(sum.key)] - (mutant("sums-lack-a-worker") ? 1 : 0);
+}
+
+double AggregatingCarrier::near_latency(const Sum& sum, const Cargo& part) {
+  return sum.is_push ? legs_->latency(part.from, sum.aggregator) : legs_->latency(sum.aggregator, part.to);
+}
+
+// In the report of a flow what is due at this date is done there and then; the rest waits for its date.
+void AggregatingCarrier::at(double date, const std::function<void()>& action) {
+  if (date > Agenda::now()) agenda_.at(date, action);
+  else action();
+}
+
+// Another node may send while a flow starts: whoever starts one has changed all state before.
+void AggregatingCarrier::start_near(Number number, const Cargo& part) {
+  const Sum& sum = sums_.at(number);
+  const Cargo leg{.slot = near_leg(part.slot),
+                  .from = sum.is_push ? part.from : sum.aggregator,
+                  .to = sum.is_push ? sum.aggregator : part.to,
+                  .bytes = part.bytes};
+  sum_of_[leg.slot] = number;
   legs_->start({&leg, 1});
+}
+
+void AggregatingCarrier::start_common(Number number) {
+  const Sum& sum = sums_.at(number);
+  const Cargo leg{.slot = common_leg(sum.parts.front().slot),
+                  .from = sum.is_push ? sum.aggregator : sum.server,
+                  .to = sum.is_push ? sum.server : sum.aggregator,
+                  .bytes = sum.bytes};
+  sum_of_[leg.slot] = number;
+  legs_->start({&leg, 1});
+}
+
+void AggregatingCarrier::push(const Cargo& cargo) {
+  const std::uint32_t rack = rack_of(scenario_.cluster, cargo.from);
+  const Key key{cargo.to, cargo.what.shard, cargo.what.number, rack};
+  traffic_.pushes += 1;
+  traffic_.push_bytes += cargo.bytes;
+  const auto [found, is_new] = pushes_.try_emplace(key, next_);
+  const Number number = found->second;
+  if (is_new)
+    sums_.emplace(next_++, Sum{.key = key,
+                               .server = cargo.to,
+                               .aggregator = node_count(scenario_.cluster) + rack,
+                               .is_push = true});
+  Sum& sum = sums_.at(number);
+  sum.parts.push_back(cargo);
+  sum.bytes = std::max(sum.bytes, cargo.bytes);
+  sum.begun = std::max(sum.begun, Agenda::now() + near_latency(sum, cargo));
+  const bool is_last = has_all(sum);
+  if (is_last) {
+    pushes_.erase(found);
+    std::ranges::sort(sum.parts, {}, &Cargo::from);  // in worker order
+  }
+  const double begun = sum.begun;
+  start_near(number, cargo);
+  if (is_last && streams_) agenda_.at(begun, [this, number] { go_on(number); });
 }
 
 // One that leaves at the same date as another joins it.
@@ -54,69 +120,92 @@ void AggregatingCarrier::answer(const Cargo& cargo) {
   traffic_.answer_bytes += cargo.bytes;
   const auto last = answers_.find(key);
   if (last != answers_.end() && !mutant("every-answer-goes-alone")) {
-    const auto sum = between_.find(last->second);
-    if (sum != between_.end() && sum->second.begun == Agenda::now()) {
-      sum->second.parts.push_back(cargo);
+    Sum& sum = sums_.at(last->second);
+    if (sum.begun == Agenda::now()) {
+      sum.parts.push_back(cargo);
+      if (sum.goes_on) start_near(last->second, cargo);
       return;
     }
   }
-  answers_[key] = cargo.slot;
-  between_[cargo.slot] = {.parts = {cargo}, .bytes = cargo.bytes, .begun = Agenda::now()};
+  const Number number = next_++;
+  const NodeId aggregator = node_count(scenario_.cluster) + rack;
+  answers_[key] = number;
+  sums_.emplace(number, Sum{.key = key,
+                            .server = cargo.from,
+                            .aggregator = aggregator,
+                            .is_push = false,
+                            .parts = {cargo},
+                            .bytes = cargo.bytes,
+                            .begun = Agenda::now()});
   traffic_.copied += 1;
   traffic_.copied_bytes += cargo.bytes;
-  start_leg(cargo.slot, cargo.from, node_count(scenario_.cluster) + rack, cargo.bytes);
+  const double here = Agenda::now() + legs_->latency(cargo.from, aggregator);
+  start_common(number);
+  if (streams_) agenda_.at(here, [this, number] { go_on(number); });
+}
+
+void AggregatingCarrier::go_on(Number number) {
+  Sum& sum = sums_.at(number);
+  sum.goes_on = true;
+  if (sum.is_push) {
+    traffic_.sums += 1;
+    traffic_.sum_bytes += sum.bytes;
+    start_common(number);
+  } else {
+    for (const Cargo& part : std::vector<Cargo>(sum.parts)) start_near(number, part);
+  }
 }
 
 // No flow may begin while the carrier reports another one.
-void AggregatingCarrier::on_leg(std::uint32_t slot) {
-  if (const auto sum = between_.find(slot); sum != between_.end()) {
-    const Sum whole = std::move(between_.extract(sum).mapped());
-    const bool is_push = whole.parts.front().what.kind == Summable::Kind::push;
-    if (is_push) {
-      for (const Cargo& part : whole.parts) arrived_(part.slot);
-      return;
-    }
-    const Cargo& first = whole.parts.front();
-    const auto newest = answers_.find(
-        {first.from, first.what.shard, first.what.number, rack_of(scenario_.cluster, first.to)});
-    if (newest != answers_.end() && newest->second == slot) answers_.erase(newest);
-    agenda_.at(Agenda::now(), [this, parts = whole.parts] {
-      const NodeId hub = node_count(scenario_.cluster);
-      for (const Cargo& part : parts) {
-        coming_[part.slot] = part;
-        start_leg(part.slot, hub + rack_of(scenario_.cluster, part.to), part.to, part.bytes);
-      }
-    });
+void AggregatingCarrier::on_leg(std::uint32_t leg) {
+  const auto found = sum_of_.find(leg);
+  if (found == sum_of_.end()) return arrived_(slot_of(leg));
+  const Number number = found->second;
+  sum_of_.erase(found);
+  if (leg == near_leg(slot_of(leg))) end_near_leg(number, slot_of(leg));
+  else end_common_leg(number);
+}
+
+void AggregatingCarrier::end_near_leg(Number number, std::uint32_t slot) {
+  Sum& sum = sums_.at(number);
+  if (!sum.is_push) {
+    const Cargo part = *std::ranges::find(sum.parts, slot, &Cargo::slot);
+    if (sum.whole) deliver_answer(number, part);
+    else sum.early.push_back(part);
     return;
   }
-  const auto coming = coming_.find(slot);
-  if (coming == coming_.end()) return arrived_(slot);
-  const Cargo cargo = coming_.extract(coming).mapped();
-  if (cargo.what.kind == Summable::Kind::push) push_on(cargo);
-  else arrived_(slot);
+  if (++sum.near < sum.parts.size() || !has_all(sum)) return;
+  sum.whole = Agenda::now();
+  if (streams_) deliver_pushes(number);
+  else agenda_.at(Agenda::now(), [this, number] { go_on(number); });
 }
 
-void AggregatingCarrier::push_on(const Cargo& cargo) {
-  const std::uint32_t rack = rack_of(scenario_.cluster, cargo.from);
-  const Key key{cargo.to, cargo.what.shard, cargo.what.number, rack};
-  Sum& sum = pushes_[key];
-  sum.parts.push_back(cargo);
-  sum.bytes = std::max(sum.bytes, cargo.bytes);
-  const std::size_t all = workers_of_rack_[rack] - (mutant("sums-lack-a-worker") ? 1 : 0);
-  if (sum.parts.size() < all) return;
-  std::ranges::sort(sum.parts, {}, &Cargo::from);  // in worker order
-  agenda_.at(Agenda::now(), [this, key] { go_on(key); });
+void AggregatingCarrier::end_common_leg(Number number) {
+  Sum& sum = sums_.at(number);
+  sum.is_carried = true;
+  if (sum.is_push) return deliver_pushes(number);
+  sum.whole = Agenda::now();
+  if (const auto newest = answers_.find(sum.key); newest != answers_.end() && newest->second == number)
+    answers_.erase(newest);
+  if (!streams_) agenda_.at(Agenda::now(), [this, number] { go_on(number); });
+  for (const Cargo& part : std::exchange(sum.early, {})) deliver_answer(number, part);
 }
 
-void AggregatingCarrier::go_on(const Key& key) {
-  Sum sum = std::move(pushes_.extract(key).mapped());
-  const Cargo first = sum.parts.front();
-  traffic_.sums += 1;
-  traffic_.sum_bytes += sum.bytes;
-  const std::uint64_t bytes = sum.bytes;
-  between_[first.slot] = std::move(sum);
-  start_leg(first.slot, node_count(scenario_.cluster) + rack_of(scenario_.cluster, first.from), first.to,
-            bytes);
+void AggregatingCarrier::deliver_pushes(Number number) {
+  const Sum& sum = sums_.at(number);
+  if (!sum.whole || !sum.is_carried) return;
+  const double date = streams_ ? *sum.whole + legs_->latency(sum.aggregator, sum.server) : 0;
+  at(date, [this, number] {
+    const Sum whole = std::move(sums_.extract(number).mapped());
+    for (const Cargo& part : whole.parts) arrived_(part.slot);
+  });
+}
+
+void AggregatingCarrier::deliver_answer(Number number, const Cargo& part) {
+  Sum& sum = sums_.at(number);
+  const double date = streams_ ? *sum.whole + near_latency(sum, part) : 0;
+  if (++sum.near == sum.parts.size()) sums_.erase(number);
+  at(date, [this, slot = part.slot] { arrived_(slot); });
 }
 
 }  // namespace psim

@@ -28,11 +28,15 @@ struct Cargo {
   NodeId from, to;
   std::uint64_t bytes;
   Summable what = {};
+  // Of a stream: its bytes take bandwidth from now on, and it has arrived when the last one has left. The
+  // latency of its way comes after that, and is the network's.
+  bool streamed = false;
 };
 
 class Carrier {
  public:
-  using Arrived = std::function<void(std::uint32_t slot)>;  // in the kernel, when the last byte is there
+  // In the kernel, when the last byte is there; of a stream, when it has left.
+  using Arrived = std::function<void(std::uint32_t slot)>;
 
   Carrier() = default;
   Carrier(const Carrier&) = delete;
@@ -44,6 +48,8 @@ class Carrier {
   virtual void start(std::span<const Cargo> cargos) = 0;
   // It takes no more bandwidth, and does not arrive.
   virtual void cancel(std::uint32_t slot) = 0;
+  // Seconds from the sending of a byte to its arrival on an empty way between two machines.
+  virtual double latency(NodeId from, NodeId to) = 0;
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
   virtual void set_bandwidth(NodeId node, double factor) = 0;
   // Nothing arrives any more.

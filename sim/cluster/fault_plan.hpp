@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/learner.hpp"
+#include "model/model_spec.hpp"
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/fault_turns.hpp"
 #include "sim/cluster/link_faults.hpp"

@@ -30,6 +30,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
       routes_(platform.routes),
       turns_(scenario),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
+      second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
       acknowledges_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic")) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
@@ -91,6 +92,14 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
   }
   scale_latency(latency);
   voyage.flow = flow_between(from.host, to.host, bytes);
+  if (voyage.cargo.streamed && routes_->latency(from.host, to.host) > 0) {
+    voyage.flow->suspend();
+    voyage.flow->resume();
+  }
+  voyage.flows_from =
+      Agenda::now() +
+      (voyage.cargo.streamed ? 0 : latency * this->latency(voyage.cargo.from, voyage.cargo.to));
+  if (from.bandwidth < 1 || to.bandwidth < 1) hold(voyage);
   for (const Node* end : {&from, &to}) {
     if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
   }
@@ -132,11 +141,27 @@ void FluidCarrier::cancel(std::uint32_t slot) {
   forget_acknowledgements(voyage);
 }
 
+double FluidCarrier::latency(NodeId from, NodeId to) {
+  return second_ * routes_->latency(nodes_[from].host, nodes_[to].host);
+}
+
 void FluidCarrier::scale_links(const Node& node, double factor) {
   for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
+void FluidCarrier::hold(const Voyage& voyage) {
+  if (!(voyage.flows_from > Agenda::now())) return;
+  voyage.flow->suspend();
+  agenda_.at(voyage.flows_from, [flow = voyage.flow] { flow->resume(); });
+}
+
 void FluidCarrier::set_bandwidth(NodeId node, double factor) {
+  const auto crosses = [this, host = nodes_[node].host](const Cargo& cargo) {
+    return nodes_[cargo.from].host == host || nodes_[cargo.to].host == host;
+  };
+  for (const Voyage& voyage : voyages_) {
+    if (voyage.flow != nullptr && crosses(voyage.cargo)) hold(voyage);
+  }
   nodes_[node].bandwidth = factor;
   scale_links(nodes_[node], factor);
 }

@@ -12,6 +12,14 @@
 //   latency, and the rest of the message what is left of it. A message of one turn is one flow. A flow must
 //   not begin while SimGrid reports that another ends: it would be moved on by the time since SimGrid's last
 //   step. So the agenda starts last turns, at the same date.
+// - Streams. A flow of SimGrid waits for its latency before it takes bandwidth, and its weight follows from
+// the
+//   latency. One that is suspended and resumed keeps its weight and takes bandwidth at once, because Full
+//   does not ask whether the latency is over (tests/oracles/network_test.cpp). So the next message of a
+//   stream takes over the bandwidth of the one before at the date at which that has left.
+// - Changes of bandwidth. Where SimGrid's weights depend on the bandwidth of links (lv08), each change of it
+//   makes every flow of the link take bandwidth at once, also one whose latency is not over; but not one that
+//   is suspended. So such a flow is suspended, and resumed when its latency is over.
 // - Acknowledgements load the opposite direction as a flow of their own, which nobody waits for. SimGrid's
 //   network/crosstraffic lets one flow cross both directions, and so gives it no more than its share of the
 //   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
@@ -34,6 +42,7 @@ class FluidCarrier final : public Carrier {
 
   void start(std::span<const Cargo> cargos) override;
   void cancel(std::uint32_t slot) override;
+  double latency(NodeId from, NodeId to) override;
   void set_bandwidth(NodeId node, double factor) override;
   void stop() override { slots_.clear(); }
 
@@ -48,6 +57,7 @@ class FluidCarrier final : public Carrier {
     Cargo cargo = {};
     std::uint64_t last_turn = 0;                       // bytes that go when the flow is through
     simgrid::s4u::CommPtr flow = nullptr;              // null while its last turn is planned
+    double flows_from = 0;                             // the date at which the flow's latency is over
     simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
   };
   struct Flow {
@@ -56,6 +66,7 @@ class FluidCarrier final : public Carrier {
   };
   void plan_last_turn(std::uint32_t slot);
   void start_flow(Voyage& voyage, std::uint64_t bytes, double latency);
+  void hold(const Voyage& voyage);
   void scale_latency(double factor);
   void start_acknowledgements(Voyage& voyage);
   void forget_acknowledgements(Voyage& voyage);
@@ -66,6 +77,7 @@ class FluidCarrier final : public Carrier {
   RouteTable* routes_;
   Turns turns_;
   double window_, latency_factor_ = 1;  // window_: as SimGrid knows it; 0: no limit
+  double second_;                       // of delay for one of a route's latency, as SimGrid knows that
   bool acknowledges_;
   std::vector<Voyage> voyages_;                  // by slot
   std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date

@@ -28,7 +28,7 @@ Network::Network(std::size_t nodes, std::unique_ptr<Carrier> carrier, Options op
     : options_(std::move(options)), recorder_(recorder), agenda_(agenda), carrier_(std::move(carrier)) {
   for (std::size_t node = 0; node < nodes; ++node)
     nodes_.push_back({.inbox = {}, .mail = sg4::Semaphore::create(0)});
-  carrier_->on_arrival([this](std::uint32_t slot) { leave_wire(slot); });
+  carrier_->on_arrival([this](std::uint32_t slot) { leave(slot); });
 }
 
 // Of a message that leaves its sender. Sets its number, and returns its kind.
@@ -67,7 +67,7 @@ void Network::enqueue(Message&& message, std::uint32_t rank) {
   Connection& connection = connection_of(message);
   add_name(message);
   connection.waiting.emplace(std::pair(rank, next_held_++), std::move(message));
-  if (!connection.busy) send_next(from, to);
+  send_next(from, to);
 }
 
 bool Network::send_once(Message&& message) {
@@ -78,8 +78,7 @@ bool Network::send_once(Message&& message) {
 
 void Network::send_next(NodeId from, NodeId to) {
   Connection& connection = connections_[{from, to}];
-  connection.busy = !connection.waiting.empty();
-  if (!connection.busy) return;
+  if (connection.leaving > 0 || connection.waiting.empty()) return;
   Message next = std::move(connection.waiting.begin()->second);
   connection.waiting.erase(connection.waiting.begin());
   remove_name(next);
@@ -89,9 +88,8 @@ void Network::send_next(NodeId from, NodeId to) {
 void Network::transmit(Message&& message) {
   const MessageFate fate = faults_ != nullptr ? faults_->fate(message) : MessageFate{};
   Flights flights;
-  for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, false, flights);
-  const bool has_turn = in_turn(message.from);
-  launch(std::move(message), fate, has_turn, flights);
+  for (int copy = 0; copy < fate.copies; ++copy) launch(Message(message), {}, flights);
+  launch(std::move(message), fate, flights);
   boost::container::small_vector<std::uint32_t, 2> at_once;
   for (Flight& flight : flights) {
     const EndpointSpec& endpoint = options_.endpoint;
@@ -145,11 +143,11 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
     Flight& flight = *in_flight_[slot];
     flight.begun = Agenda::now();
     if (stays_on_host(flight) && !mutant("neighbours-use-the-network")) {
-      later(flight.begun, slot, [this](std::uint32_t there) { leave_wire(there); });
+      later(flight.begun, slot, [this](std::uint32_t there) { leave(there); });
       continue;
     }
     flight.stage = Stage::on_wire;
-    cargos.push_back({slot, flight.from, flight.to, flight.bytes, flight.what});
+    cargos.push_back({slot, flight.from, flight.to, flight.bytes, flight.what, flight.streamed});
   }
   carrier_->start({cargos.data(), cargos.size()});
 }
@@ -179,12 +177,14 @@ void Network::set_bandwidth(NodeId node, double factor) {
   }
 }
 
-void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights) {
+void Network::launch(Message&& message, const MessageFate& fate, Flights& flights) {
   const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;
   const std::uint64_t bytes = header + wire_size(message.body);
   const MessageKind kind = record_sending(message, bytes);
   const bool is_cut = faults_ != nullptr && faults_->cut(message.from, message.to);
   if (!is_cut) add_name(message);
+  const bool has_turn = in_turn(message.from);
+  if (has_turn) ++connection_of(message).leaving;
   Flight flight{.from = message.from,
                 .to = message.to,
                 .sent = *message.sent,
@@ -193,6 +193,7 @@ void Network::launch(Message&& message, const MessageFate& fate, bool has_turn, 
                 .kind = kind,
                 .what = summable(message),
                 .has_turn = has_turn,
+                .streamed = is_streamed(message.from),
                 .dropped = fate.dropped,
                 .message = PackedMessage(std::move(message))};
   if (is_cut) {
@@ -229,15 +230,24 @@ bool Network::is_lost(const Flight& flight) const {
 }
 
 void Network::pass_on_turn(const Flight& flight) {
-  if (!flight.has_turn) return;
+  if (!flight.has_turn || --connections_[{flight.from, flight.to}].leaving > 0) return;
   agenda_.at(Agenda::now(), [this, from = flight.from, to = flight.to] { send_next(from, to); });
+}
+
+// Its bytes are through. Those of a stream have left, and are on their way for its latency.
+void Network::leave(std::uint32_t slot) {
+  Flight& flight = *in_flight_[slot];
+  pass_on_turn(flight);
+  if (!flight.streamed || stays_on_host(flight)) return leave_wire(slot);
+  flight.stage = Stage::has_left;
+  const double arrives = Agenda::now() + carrier_->latency(flight.from, flight.to);
+  later(arrives, slot, [this](std::uint32_t there) { leave_wire(there); });
 }
 
 void Network::leave_wire(std::uint32_t slot) {
   Flight& flight = *in_flight_[slot];
   flight.stage = Stage::taken_in;
   if (options_.repeats) remove_name(flight.message.copy());
-  pass_on_turn(flight);
   const EndpointSpec& endpoint = options_.endpoint;
   const double time = handling(endpoint.receive_overhead, endpoint.receive_bandwidth, flight.bytes);
   if (time > 0 || flight.delay > 0 ||
@@ -335,6 +345,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
     if (ends.first != node && ends.second != node) continue;
     connection.waiting.clear();
     connection.names.clear();
+    connection.leaving = 0;
   }
   break_connections(node);
 }
@@ -351,7 +362,6 @@ void Network::break_connections(NodeId node) {
   for (const std::uint32_t slot : slots) {
     const Flight& flight = *in_flight_[slot];
     if (flight.stage == Stage::on_wire && !mutant("flows-outlive-their-ends")) carrier_->cancel(slot);
-    if (flight.stage != Stage::taken_in) pass_on_turn(flight);
     flights.push_back(release(slot));
   }
   for (auto entry = delayed_.begin(); entry != delayed_.end();) {

@@ -9,6 +9,12 @@
 // - Machines. A message between two nodes of one machine crosses no link and is there at once, but for what
 // its
 //   endpoints cost. The machine's link is the slower of what faults make of either node's.
+// - Streams. With `in_order` a connection from one node to another is a stream, as one of TCP is: its
+// messages
+//   pay the latency of their way once, and follow each other back to back. When the last byte of a message
+//   has left, the most urgent of those that wait leaves next; a message that has begun is not interrupted.
+//   The two directions of a pair are two connections. So the latency of a streamed message comes after its
+//   bytes have taken their bandwidth; that of any other comes before.
 // - A message on its way from or to a node that crashes is lost at that date, and takes no more bandwidth.
 //   Messages are not repeated while the same message is on its way, and a repetition goes after all that is
 //   sent for the first time: requests that wait at their server would else hold up what they wait for.
@@ -42,11 +48,11 @@ namespace psim {
 class Network {
  public:
   struct Options {
-    std::uint64_t header = 0;                // bytes added to every message
-    bool one_by_one = false;                 // a connection carries one message at a time ...
-    std::optional<NodeId> stream_from = {};  // connections from this node always do so
-    // ... smallest rank first; among equal ranks in the order of sending.
+    std::uint64_t header = 0;  // bytes added to every message
+    bool in_order = false;  // a connection is a stream: smallest rank first, equal ones in order of sending
     std::function<std::uint32_t(const Message&)> rank = {};
+    // On a connection from this node a message leaves when the one before has arrived.
+    std::optional<NodeId> one_by_one_from = {};
     NodeId background;     // nodes from this number on: their traffic does not count as in flight
     bool repeats = false;  // some messages are sent again: carries() may be asked
     EndpointSpec endpoint = {};
@@ -125,16 +131,17 @@ class Network {
   };
   using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
   static Name name_of(const Message& message);
-  // From one node to another: messages that wait for the one on its way, by rank and order.
+  // From one node to another: messages that wait for the one that leaves, by rank and order.
   struct Connection {
-    bool busy = false;
+    std::size_t leaving = 0;  // the copies of one message
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
     std::multiset<Name> names = {};  // of these, and of what is in flight; where messages are repeated
   };
   Connection& connection_of(const Message& message) { return connections_[{message.from, message.to}]; }
   void add_name(const Message& message);
   void remove_name(const Message& message);
-  enum class Stage : std::uint8_t { prepared, on_wire, taken_in };  // by the sender; ...; by the receiver
+  // By the sender; ...; of a stream; by the receiver.
+  enum class Stage : std::uint8_t { prepared, on_wire, has_left, taken_in };
   struct Flight {
     NodeId from, to;
     std::uint64_t sent;  // tells it from all others
@@ -144,11 +151,13 @@ class Network {
     MessageKind kind;  // for the record
     Summable what;     // for aggregators
     bool has_turn;     // the next message of its connection waits for it
-    bool dropped;      // by a fault, when it arrives
+    bool streamed;
+    bool dropped;  // by a fault, when it arrives
     Stage stage = Stage::prepared;
     PackedMessage message;
   };
-  bool in_turn(NodeId from) const { return options_.one_by_one || options_.stream_from == from; }
+  bool is_streamed(NodeId from) const { return options_.in_order && options_.one_by_one_from != from; }
+  bool in_turn(NodeId from) const { return options_.in_order || options_.one_by_one_from == from; }
   bool stays_on_host(const Flight& m) const {
     return !options_.hosts.empty() && options_.hosts[m.from] == options_.hosts[m.to];
   }
@@ -156,12 +165,13 @@ class Network {
   void enqueue(Message&& message, std::uint32_t rank);
   using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it
   void transmit(Message&& message);
-  void launch(Message&& message, const MessageFate& fate, bool has_turn, Flights& flights);
+  void launch(Message&& message, const MessageFate& fate, Flights& flights);
   std::uint32_t keep(Flight&& flight);
   Flight release(std::uint32_t slot);
   template <class Action>
   void later(double date, std::uint32_t slot, Action action);
   void put_on_wire(std::span<const std::uint32_t> slots);
+  void leave(std::uint32_t slot);
   void leave_wire(std::uint32_t slot);
   void break_connections(NodeId node);
   void pass_on_turn(const Flight& flight);

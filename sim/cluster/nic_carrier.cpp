@@ -24,7 +24,9 @@ NicCarrier::NicCarrier(const Scenario& scenario, Agenda& agenda)
       model_(flow_model(scenario.cluster.network)),
       wiring_(scenario.cluster.network, make_topology(scenario.cluster)),
       // A little less, because the latencies themselves are rounded.
-      ahead_(0.999 * model_.latency * wiring_.least_latency()),
+      ahead_(scenario.messages.order != SendOrder::parallel
+                 ? 0
+                 : 0.999 * model_.latency * wiring_.least_latency()),
       turns_(scenario),
       stations_(scaled(wiring_.bandwidths(), model_.bandwidth),
                 static_cast<unsigned>(scenario.cluster.network.segments),
@@ -44,14 +46,16 @@ void NicCarrier::enter(const Cargo& cargo) {
                       to = host_of(scenario_.cluster, cargo.to);
   const Wiring::Way way = wiring_.way(from, to);
   const double latency = way.latency;
-  Stations::Load load{
-      .bytes = static_cast<double>(cargo.bytes),
-      .weight = share_weight(network, latency, way.slowness),
-      .limit = way.limit * model_.bandwidth,
-      .last_turn = latency > 0 || mutant("turns-without-latency")
-                       ? static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes))
-                       : 0,
-      .path = way.stations};
+  const bool has_turns = latency > 0 || mutant("turns-without-latency");
+  Stations::Load load{.bytes = static_cast<double>(cargo.bytes),
+                      .weight = share_weight(network, latency, way.slowness),
+                      .limit = way.limit * model_.bandwidth,
+                      .path = way.stations};
+  if (has_turns) {
+    load.last_turn = static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes));
+    load.step = turns_.step(cargo.bytes);
+  }
+  if (load.last_turn > 0) load.weight *= weight_before;
   if (model_.window > 0 && latency > 0) {
     const double limit = model_.bandwidth * model_.window / (2 * latency);
     load.limit = load.limit > 0 ? std::min(load.limit, limit) : limit;
@@ -59,8 +63,14 @@ void NicCarrier::enter(const Cargo& cargo) {
   if (network.cross_traffic && !mutant("no-cross-traffic")) load.back = wiring_.way(to, from).stations;
   if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
   numbers_[cargo.slot] = ++next_number_;
-  stations_.enter(cargo.slot,
-                  Agenda::now() + (mutant("links-have-no-latency") ? 0 : model_.latency * latency), load);
+  const double wait = cargo.streamed || mutant("links-have-no-latency") ? 0 : model_.latency * latency;
+  stations_.enter(cargo.slot, Agenda::now() + wait, load);
+}
+
+double NicCarrier::latency(NodeId from, NodeId to) {
+  if (mutant("links-have-no-latency")) return 0;
+  return model_.latency *
+         wiring_.way(host_of(scenario_.cluster, from), host_of(scenario_.cluster, to)).latency;
 }
 
 void NicCarrier::cancel(std::uint32_t slot) {

@@ -7,6 +7,8 @@
 // - So nothing that a node does now reaches a station before the least latency of any way is over, and the
 //   stations are worked off until then in one go. What cannot wait for a message, a cut flow or another
 //   bandwidth, takes effect there up to this latency later.
+// - A message of a stream takes bandwidth at once. In runs that have streams the stations are never ahead of
+//   the clock.
 #pragma once
 
 #include <deque>
@@ -26,6 +28,7 @@ class NicCarrier final : public Carrier {
 
   void start(std::span<const Cargo> cargos) override;
   void cancel(std::uint32_t slot) override;
+  double latency(NodeId from, NodeId to) override;
   void set_bandwidth(NodeId node, double factor) override;
   void stop() override { stopped_ = true; }
 

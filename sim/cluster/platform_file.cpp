@@ -1,7 +1,8 @@
 // Platform files. SimGrid aborts or crashes on many a mistake in its XML, so a child process loads the file
 // and asks for the routes. It sends back hosts, links and routes, and the simulation is built from these as
 // from any topology: unequal shares and stragglers work, and the run itself never reads XML. A Host there
-// is a node here, with one core; profiles, actors and options of SimGrid are refused.
+// is a node here, which computes on all of its cores at once; profiles, actors and options of SimGrid are
+// refused.
 #include "sim/scenario/spec/platform_file.hpp"
 
 #include <fcntl.h>
@@ -73,7 +74,7 @@ class Inspection {
 
  private:
   static double sound_speed(const sg4::Host& host) {
-    const double speed = host.get_speed();
+    const double speed = host.get_speed() * host.get_core_count();
     if (!(speed >= 1 && speed <= most_speed))
       throw std::runtime_error(fmt::format("host '{}' has a speed of {:.6g} flop/s", host.get_name(), speed));
     return speed;

@@ -26,6 +26,11 @@ void RouteTable::add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* t
   }
 }
 
+double RouteTable::latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const {
+  const auto route = routes_.find(key(from->get_netpoint(), to->get_netpoint()));
+  return route == routes_.end() ? 0 : route->second.latency;
+}
+
 // Without a route there are no links, which SimGrid reports as an error.
 void RouteTable::get_local_route(const NetPoint* from, const NetPoint* to, Route* into, double* latency) {
   const auto route = routes_.find(key(from, to));

@@ -21,6 +21,9 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, const Links& links);
 
+  // Of the route, in the unit of its links' latencies; 0 without a route.
+  double latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
+
   // Flows that begin from now on have this much of their routes' latency.
   void scale_latency(double factor) { latency_factor_ = factor; }
 

@@ -16,6 +16,7 @@ namespace {
 constexpr double packet = 1500;     // bytes: Ethernet's largest payload
 constexpr std::uint8_t window = 2;  // segments
 constexpr double parts_of_rest = 256;
+constexpr double most_segments = 4096;  // of all loads that share a station, each counted by its own size
 constexpr double golden_section = 0.6180339887498949;
 
 }  // namespace
@@ -57,10 +58,17 @@ void Stations::happen(const Event& event) {
     return;
   }
   if (is_gone(segment)) return;
+  if (event.kind == Kind::through) {
+    if (!open_[segment.slot].alone) return;
+    if (const double end = open_[segment.slot].through; end > clock_)
+      return plan(end, Kind::through, segment);
+    count_out(segment.slot);
+    return arrive(segment.slot);
+  }
   if (event.kind == Kind::arrives) arrive(segment.slot);
   else if (event.kind == Kind::comes) has_changed_ && !is_due(segment) ? void() : come(segment);
   else if (const Open& open = open_[segment.slot]; open.bytes <= packet || open.hops == 0) slip_in(segment);
-  else send_segments(segment.slot);
+  else set_out(segment.slot);
 }
 
 // Places follow the golden section: those of any few loads in a row lie far from each other.
@@ -72,12 +80,14 @@ void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   open.weight = load.weight;
   open.limit = load.limit;
   open.last_turn = load.last_turn;
+  open.step = load.step;
   open.paced = date = std::max(date, clock_);
   open.place = place - std::floor(place);
   open.sent = 0;
   open.under_way = 0;
   for (Open::Part& part : open.parts) part.bytes = 0;
   open.present = true;
+  open.counts = open.alone = false;
   lay_out(slot, load);
   plan(date, Kind::enters, {slot, ++open.life, 0, 0, 0});
 }
@@ -112,12 +122,74 @@ void Stations::slip_in(const Segment& whole) {
     tail = std::max({tail, ready + time, station.packets_until + time});
     station.packets_until = tail;
     if (station.busy) station.slipped_in += time;
+    if (station.alone && !(station.bandwidth > open_[*station.alone].rate))
+      open_[*station.alone].through += time;
   }
   plan(tail, Kind::arrives, whole);
 }
 
-double Stations::next_segment(const Open& open) const {
-  const double most = part_ * open.bytes, least = std::max(most / 16, packet);
+// From now on it is one of those that share its stations. Whoever was alone there is not any more.
+void Stations::set_out(std::uint32_t slot) {
+  open_[slot].counts = true;
+  for (const Hop& hop : std::span(hops_of(slot), open_[slot].hops + open_[slot].back)) {
+    Station& station = stations_[hop.station];
+    ++station.loads;
+    if (station.alone) be_no_more_alone(*station.alone);
+  }
+  send_segments(slot);
+}
+
+void Stations::count_out(std::uint32_t slot) {
+  Open& open = open_[slot];
+  if (!std::exchange(open.counts, false)) return;
+  for (const Hop& hop : std::span(hops_of(slot), open.hops + open.back)) {
+    Station& station = stations_[hop.station];
+    --station.loads;
+    if (station.alone == slot) station.alone.reset();
+  }
+  open.alone = false;
+}
+
+bool Stations::is_alone(std::uint32_t slot) const {
+  const Open& open = open_[slot];
+  const auto is_own = [this](const Hop& hop) { return stations_[hop.station].loads == 1; };
+  return open.step > 0 && std::ranges::all_of(std::span(hops_of(slot), open.hops + open.back), is_own);
+}
+
+// What is left of it goes in one piece, as fast as its slowest station, when the packets there are through.
+void Stations::go_alone(std::uint32_t slot) {
+  Open& open = open_[slot];
+  open.alone = true;
+  double since = open.limit > 0 ? std::max(clock_, open.paced) : clock_;
+  open.rate = open.limit > 0 ? open.limit : std::numeric_limits<double>::infinity();
+  for (const Hop& hop : std::span(hops_of(slot), open.hops)) {
+    Station& station = stations_[hop.station];
+    station.alone = slot;
+    since = std::max(since, station.packets_until);
+    open.rate = std::min(open.rate, station.bandwidth);
+  }
+  open.through = since + open.left / open.rate;
+  plan(open.through, Kind::through, {slot, open.life, 0, 0, 0});
+}
+
+// Another load has come, or a bandwidth has changed.
+void Stations::be_no_more_alone(std::uint32_t slot) {
+  Open& open = open_[slot];
+  if (!(open.through > clock_)) return;  // it is through at this date
+  open.left = std::min(open.left, (open.through - clock_) * open.rate);
+  open.paced = clock_;
+  open.alone = false;
+  for (const Hop& hop : std::span(hops_of(slot), open.hops)) stations_[hop.station].alone.reset();
+  send_segments(slot);
+}
+
+double Stations::next_segment(std::uint32_t slot) const {
+  const Open& open = open_[slot];
+  std::uint32_t loads = 1;
+  for (const Hop& hop : std::span(hops_of(slot), open.hops))
+    loads = std::max(loads, stations_[hop.station].loads);
+  const double step = open.step > 0 ? std::max(open.step, loads * open.bytes / most_segments) : open.bytes;
+  const double most = std::min(part_ * open.bytes, step), least = std::max(most / 16, packet);
   const double first = open.sent == 0 ? std::max(least, open.place * most) : most;
   const double bytes = std::min(first, std::max(open.left / 2, least));
   return open.left - bytes < least / 2 ? open.left : bytes;
@@ -125,11 +197,12 @@ double Stations::next_segment(const Open& open) const {
 
 void Stations::send_segments(std::uint32_t slot) {
   Open& open = open_[slot];
+  if (open.left > 0 && is_alone(slot)) return open.under_way == 0 ? go_alone(slot) : void();
   while (open.under_way < window && open.left > 0) {
     const std::uint8_t index = open.parts[0].bytes > 0 ? 1 : 0;  // segments may overtake each other
     const Segment segment{slot, open.life, 0, static_cast<std::uint8_t>(open.sent), index};
     const double rest = open.left - open.last_turn;
-    const double bytes = rest > 0 ? std::min(next_segment(open), rest) : next_segment(open);
+    const double bytes = rest > 0 ? std::min(next_segment(slot), rest) : next_segment(slot);
     open.parts[segment.index] = {
         .bytes = bytes, .announced = 1, .number = segment.number, .is_last_turn = !(rest > 0)};
     for (Hop& hop : std::span(hops_of(slot), open.hops)) hop.at[segment.index] = {};
@@ -165,8 +238,7 @@ void Stations::come(const Segment& segment) {
   Station& station = stations_[hop.station];
   hop.at[segment.index].stage = Stage::here;
   const double start = std::max(hop.virtual_date, station.virtual_date);
-  const double length =
-      bytes_of(segment) / (part.is_last_turn ? last_turn_weight * open.weight : open.weight);
+  const double length = bytes_of(segment) / (part.is_last_turn ? last_turn_gain * open.weight : open.weight);
   hop.virtual_date = start + length;
   if (!station.busy) {
     station.virtual_date = start;
@@ -281,7 +353,10 @@ void Stations::leave(const Segment& segment) {
   open.parts[segment.index].bytes = 0;
   --open.under_way;
   if (open.left > 0) send_segments(segment.slot);
-  else if (open.under_way == 0) arrive(segment.slot);
+  else if (open.under_way == 0) {
+    count_out(segment.slot);
+    arrive(segment.slot);
+  }
 }
 
 void Stations::arrive(std::uint32_t slot) {
@@ -294,6 +369,7 @@ void Stations::cancel(std::uint32_t slot, double date) {
   if (slot >= open_.size() || !open_[slot].present) return;
   const Open& open = open_[slot];
   open_[slot].present = false;
+  count_out(slot);
   for (const Hop& hop : std::span(hops_of(slot), open.hops)) {
     Station& station = stations_[hop.station];
     if (!station.busy || station.served.slot != slot || station.served.life != open.life) continue;
@@ -313,6 +389,7 @@ void Stations::set_bandwidth(std::uint32_t number, double bandwidth, double date
   const double times = before / bandwidth;
   station.slipped_in *= times;
   station.packets_until = clock_ + std::max(0.0, station.packets_until - clock_) * times;
+  if (station.alone) be_no_more_alone(*station.alone);
   if (!station.busy) return;
   plan_end(number, clock_ + (station.end - clock_) * times);
   if (bandwidth > before && !mutant("what-is-announced-stays-late"))

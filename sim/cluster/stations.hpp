@@ -2,11 +2,16 @@
 // and bytes, no SimGrid and no message.
 //
 // Decisions:
-// - Segments. A load travels in a few segments: each is at most 2 / `segments` of it, and at most half of
-// what
-//   is left. So a load costs a number of events that depends on neither its size nor on who else sends, and
-//   its end is known to a small part of its time. The first is any part of such a segment, so that loads of
-//   one date do not stay in step.
+// - Segments. A load travels in segments: each is at most 2 / `segments` of it, and at most half of what is
+//   left. So its end is known to a small part of its time. The first is any part of such a segment, so that
+//   loads of one date do not stay in step.
+// - Steps. What tells loads apart that share a station is a few bytes of each (Load::step), and a segment
+// that is
+//   longer would hide it. So a segment is no longer than a step. Where n loads share a station, a load has
+//   `most_segments` / n segments of its own size at most: all of them together cost as much as two.
+// - Alone. A load that shares no station needs no segments: its end is known. When another load comes to one
+// of
+//   its stations, the rest of it goes on in segments; when it is alone again, in one piece.
 // - Cut-through. A station may begin with a segment when the station before it has, but not so early that it
 //   would run dry; one behind a faster one may begin before that. So a lone load takes bytes / (bandwidth of
 //   its slowest link), exactly.
@@ -27,6 +32,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "sim/cluster/heap.hpp"
@@ -42,6 +48,7 @@ class Stations {
     double weight = 1;     // of its share where it meets others
     double limit = 0;      // bytes per second at most; 0: no limit
     double last_turn = 0;  // bytes at its end that weigh more (turns.hpp)
+    double step = 0;       // bytes of its longest segment where it meets others; 0: as `segments` says
     Path path = {};
     Path back = {};  // of its acknowledgements, if they take room
   };
@@ -81,6 +88,8 @@ class Stations {
     double weight = 1, limit = 0, last_turn = 0;
     double paced = 0;  // date until which the limit forbids more
     double place = 0;  // of its segments between start and finish, in [0, 1)
+    double step = 0;
+    double rate = 0, through = 0;  // alone: how fast, and until when
     struct Part {
       double bytes = 0;             // 0: there is none
       std::uint16_t announced = 0;  // hops that it has come to, or that its coming is planned for
@@ -95,6 +104,8 @@ class Stations {
     std::uint16_t back = 0;  // stations that its acknowledgements cross
     std::uint8_t under_way = 0;
     bool present = false;
+    bool counts = false;  // as one that shares its stations
+    bool alone = false;   // on its way in one piece
   };
   struct Segment {
     std::uint32_t slot, life;
@@ -120,11 +131,13 @@ class Stations {
     double slipped_in = 0;  // seconds that packets have taken from the segment that is served
     Segment served = {};
     std::uint32_t turn = 0;
-    std::uint32_t came = 0;  // segments that had to wait
+    std::uint32_t came = 0;                   // segments that had to wait
+    std::uint32_t loads = 0;                  // that cross it, or whose acknowledgements do
+    std::optional<std::uint32_t> alone = {};  // slot of the load that has it to itself
     bool busy = false;
     Heap<Waiting> waiting;
   };
-  enum class Kind : std::uint8_t { enters, comes, ends, arrives };
+  enum class Kind : std::uint8_t { enters, comes, ends, arrives, through };
   struct Event {
     double date;
     std::uint64_t number;
@@ -138,7 +151,12 @@ class Stations {
   void happen(const Event& event);
   bool is_gone(const Segment& s) const { return open_[s.slot].life != s.life || !open_[s.slot].present; }
   void slip_in(const Segment& whole);
-  double next_segment(const Open& open) const;
+  double next_segment(std::uint32_t slot) const;
+  void set_out(std::uint32_t slot);
+  void count_out(std::uint32_t slot);
+  bool is_alone(std::uint32_t slot) const;
+  void go_alone(std::uint32_t slot);
+  void be_no_more_alone(std::uint32_t slot);
   void send_segments(std::uint32_t slot);
   void come(const Segment& segment);
   void serve_next(std::uint32_t station);

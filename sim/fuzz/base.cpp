@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <sstream>
 
+#include "model/input.hpp"
+
 namespace psim::fuzz {
 
 std::optional<Table> consistency_of(const std::filesystem::path& file) {
-  toml::table root = toml::parse_file(file.string());
+  toml::table root = toml::parse(read_input(file), file.string());
   const toml::table* given = root.get_as<toml::table>("consistency");
   if (given == nullptr) return std::nullopt;
   Table table{.name = "consistency", .rows = {}};

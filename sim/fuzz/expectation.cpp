@@ -71,6 +71,15 @@ bool begins_anew(const Scenario& scenario) {
   return std::pow(lost, std::floor(recovery.timeout.value / recovery.heartbeat.value)) > rarely;
 }
 
+// An update of a model of the scenario's own may need more workers than are left.
+bool waits_for_the_gone(const Scenario& scenario, const std::set<std::uint32_t>& gone) {
+  const SlowSpec& slow = scenario.recovery.slow;
+  const auto is_worker = [&](std::uint32_t node) { return node > scenario.cluster.servers; };
+  const bool some_are_dropped = slow.given && slow.action != SlowAction::flag;
+  const bool some_go = some_are_dropped || std::ranges::any_of(gone, is_worker);
+  return scenario.consistency.model->is_custom() && some_go;
+}
+
 }  // namespace
 
 bool must_end(const Scenario& scenario) {
@@ -82,6 +91,7 @@ bool must_end(const Scenario& scenario) {
     const Nodes nodes = fault_nodes(scenario.cluster, fault.nodes);
     if (fault.kind->leaves) gone.insert(nodes.begin(), nodes.end());
   }
+  if (waits_for_the_gone(scenario, gone)) return false;
   // What a lost worker had is gone, and the others wait for it.
   const auto crashes = [](const FaultSpec& fault) { return fault.kind->crashes; };
   if (!scenario.architecture.has_servers())

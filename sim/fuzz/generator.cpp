@@ -277,6 +277,7 @@ Draft without_servers(Dice& dice, Dice own) {
   victims.end_us = 3 * steps * step_us;
   draft["architecture"].rows = {{"kind", is_pipeline ? "\"model-parallel\"" : "\"all-reduce\"", true}};
   if (!is_pipeline) draft["architecture"].rows.push_back({"algorithm", in_quotes(algorithm), true});
+  if (!is_pipeline && own.chance(0.3)) draft["architecture"].rows.push_back({"ranks", "\"index\""});
   draft["training"].rows = {{"batch_size", dice.number(2, 8)}, {"steps", std::to_string(steps), true}};
   draw_model_of_peers(draft, victims.learns, dice);
   draw_cluster(draft, victims, dice);
@@ -309,6 +310,7 @@ Draft without_servers(Dice& dice, Dice own) {
   if (victims.may_leave && dice.chance(0.3)) draft["recovery"].rows.push_back({"lost_data", "\"reassign\""});
   draw_copies(draft, victims, dice);
   draw_faults(draft, victims, dice);
+  draw_last_survivor(draft, victims, own);
   return draft;
 }
 
@@ -356,6 +358,11 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   draw_faults(draft, victims, dice);
   Dice ranges(Stream(seed, "fuzz-ranges", run, attempt));
   draw_ranges(draft, victims, ranges);
+  Dice survivor(Stream(seed, "fuzz-survivor", run, attempt));
+  if (survivor.chance(0.1)) {
+    victims.may_leave = true;
+    draw_last_survivor(draft, victims, survivor);
+  }
   draw_node_life(draft, victims, false, life);
   return draft;
 }

@@ -101,6 +101,8 @@ void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
 // When updates close, what becomes of stale pushes, and what workers keep.
 void draw_staleness(Draft& draft, Dice& dice);
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
+// All workers but one are gone for a while.
+void draw_last_survivor(Draft& draft, const Victims& victims, Dice& dice);
 // Servers that join, or leave for a while, where ranges or loads decide what they get.
 void draw_ranges(Draft& draft, const Victims& v, Dice& dice);
 void draw_work(Draft& draft, Victims& victims, Dice& dice);

@@ -158,6 +158,31 @@ void draw_faults(Draft& draft, const Victims& victims, Dice& dice) {
   for (std::int64_t left = dice.between(0, 4); left > 0; --left) faults.draw_one();
 }
 
+void draw_last_survivor(Draft& draft, const Victims& v, Dice& dice) {
+  if (v.workers < 2 || !dice.chance(0.3)) return;
+  const std::int64_t survivor = dice.between(0, v.workers - 1);
+  const bool leaves = v.may_leave && dice.chance(0.5);
+  const auto add = [&](std::string_view kind, std::int64_t worker, std::int64_t at) -> std::vector<Row>& {
+    draft.tables.push_back({.name = "fault",
+                            .many = true,
+                            .rows = {{"kind", in_quotes(kind)},
+                                     {"nodes", fmt::format("[\"worker {}\"]", worker)},
+                                     {"at", fmt::format("\"{}us\"", at)}}});
+    return draft.tables.back().rows;
+  };
+  for (std::int64_t worker = 0; worker < v.workers; ++worker) {
+    if (worker == survivor) continue;
+    const std::int64_t gone = dice.between(0, v.end_us / 4), away = dice.between(5'000, 60'000);
+    std::vector<Row>& rows = add(leaves ? "leave" : "crash", worker, gone);
+    if (leaves) add("join", worker, gone + away);
+    else rows.push_back({"restart_after", fmt::format("\"{}us\"", away)});
+  }
+  const std::string more = dice.number(20, 120);  // so that the survivor goes on until they are back
+  for (Row& row : draft["training"].rows) {
+    if (row.key == "steps") row.value = more;
+  }
+}
+
 void draw_ranges(Draft& draft, const Victims& v, Dice& dice) {
   if (v.servers < 2 || !dice.chance(0.25)) return;
   if (dice.chance(0.75)) {

@@ -36,10 +36,12 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
   if (elastic) rows.push_back({"algorithm", "\"elastic\""});
   if (dense && !elastic && dice.chance(0.1)) rows.push_back({"update", "\"worker\""});
   if (learns && dice.chance(0.4))
-    rows.push_back({"evaluate_every", dice.chance(0.5) ? "\"3 updates\"" : dice.time(500, 4000)});
+    rows.push_back({"evaluate_every", dice.chance(0.6) ? dice.text_of({"3 updates", "1 update", "10 samples"})
+                                                       : dice.time(500, 4000)});
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
   if (learns && dice.chance(0.1))
-    draft["training.target"].rows = {{"accuracy", "0.9"}, {"stop", dice.chance(0.5) ? "true" : "false"}};
+    draft["training.target"].rows = {
+        {"accuracy", "0.9"}, {"hold", dice.number(1, 3)}, {"stop", dice.chance(0.5) ? "true" : "false"}};
 }
 
 void draw_memory(Draft& draft, bool dense, Dice dice) {

@@ -192,7 +192,27 @@ Range range_of(Chunks chunks, std::size_t total, std::uint32_t count) {
   return {begin, last.begin + last.count - begin};
 }
 
-bool workers_talk(const ArchitectureSpec& spec, std::uint32_t workers, std::uint32_t a, std::uint32_t b) {
+std::vector<std::uint32_t> ranks_along(AllReduceAlgorithm algorithm, std::uint32_t workers) {
+  std::vector<std::uint32_t> ranks;
+  if (algorithm != AllReduceAlgorithm::halving_doubling) {
+    for (std::uint32_t rank = 0; rank < workers; ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+  const Fold fold(workers);
+  const int bits = std::bit_width(fold.power) - 1;
+  for (std::uint32_t place = 0; place < fold.power; ++place) {
+    std::uint32_t within = 0;
+    for (int bit = 0; bit < bits; ++bit) within |= (place >> bit & 1U) << (bits - 1 - bit);
+    const std::uint32_t rank = fold.worker(within);
+    if (within < fold.pairs) ranks.push_back(rank - 1);
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+bool workers_talk(const ArchitectureSpec& spec, std::uint32_t workers, std::uint32_t first,
+                  std::uint32_t second) {
+  const std::uint32_t a = spec.rank_of(first), b = spec.rank_of(second);
   const std::uint32_t distance = a < b ? b - a : a - b;
   const bool neighbours = distance == 1;
   switch (spec.kind) {

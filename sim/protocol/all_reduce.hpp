@@ -48,4 +48,9 @@ Range range_of(Chunks chunks, std::size_t total, std::uint32_t count);
 // The rounds of an all-gather: its chunks are the workers' vectors, by rank.
 std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me);
 
+// The ranks of workers that stand in a row, each near to the next one: neighbours exchange most. Along a ring
+// and in a tree these are consecutive ranks; halving-doubling exchanges halves at the largest distance, so
+// its ranks are the places with their bits reversed.
+std::vector<std::uint32_t> ranks_along(AllReduceAlgorithm algorithm, std::uint32_t workers);
+
 }  // namespace psim

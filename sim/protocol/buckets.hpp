@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/learner.hpp"
+#include "model/model_spec.hpp"
 #include "model/values.hpp"
 
 namespace psim {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/protocol/tasks.hpp"
+#include "sim/protocol/task_dag.hpp"
 
 namespace psim {
 namespace {

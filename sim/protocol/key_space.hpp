@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/learner.hpp"
+#include "model/model_spec.hpp"
 #include "model/values.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/part.hpp"

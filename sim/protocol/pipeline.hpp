@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/learner.hpp"
+#include "model/model_spec.hpp"
 #include "sim/protocol/architecture.hpp"
 #include "sim/protocol/message.hpp"
 

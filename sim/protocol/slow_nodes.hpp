@@ -18,12 +18,17 @@ class SlowNodes {
   struct Found {
     double seconds, median;  // its mean time per sample, and the median of the others' means
   };
-  // Worker `worker` took `seconds` a sample in a clock. What is found if it is slow, each worker once: its
+  // Worker `worker` took `seconds` a sample in a clock. What is found if it is slow, once in a life: its
   // mean over a full window is above `factor` times the median of the others with a full window, of which
   // there must be one.
   std::optional<Found> report(std::size_t worker, double seconds);
-  // It takes no part any more, or is another machine.
+  // It takes no part any more.
   void forget(std::size_t worker) { times_[worker].clear(); }
+  // It has been started anew: what was found of its last life tells nothing about this one.
+  void begins_anew(std::size_t worker) {
+    forget(worker);
+    found_[worker] = false;
+  }
 
  private:
   std::optional<double> mean(std::size_t worker) const;

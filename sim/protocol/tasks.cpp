@@ -1,4 +1,4 @@
-#include "sim/protocol/tasks.hpp"
+#include "sim/protocol/task_dag.hpp"
 
 #include <algorithm>
 #include <boost/graph/topological_sort.hpp>

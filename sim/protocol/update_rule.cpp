@@ -1,7 +1,6 @@
 #include "sim/protocol/update_rule.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <tuple>
 
@@ -109,23 +108,30 @@ std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
   return std::ssize(distinct);
 }
 
+// Where a worker is gone, groups are as large as the workers that are left. A model of the scenario's own
+// says what an update needs: with fewer workers left, it waits until one comes back.
 // The last groups are smaller. A group is also complete when no worker is left that could push into it,
 // because the others have finished or wait for their own pushes to be applied.
 bool UpdateRule::is_complete(const WorkerClocks& workers, std::int64_t version) const {
   const ConsistencyRule& rule = options_.rule;
-  std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
   if (rule.custom) {
-    const std::int64_t pushes = count_here(workers);
+    const std::int64_t pushes = std::ssize(pending());
     if (pushes > 0 && rule.custom->makes_update({pushes, workers.members(), version, workers.slowest()}))
       return true;
-    whole = std::numeric_limits<std::int64_t>::max();
+  } else {
+    const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
+    const bool some_gone = workers.members() < rule.workers;
+    const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
+    // Counted only when there can be enough: a barrier asks at each push of ten thousand.
+    if (std::ssize(pending()) >= enough && count_here(workers) >= enough) return true;
   }
-  const bool some_gone = workers.members() < rule.workers;
-  const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
-  // Counted only when there can be enough: a barrier asks at each push of ten thousand.
-  if (std::ssize(pending()) >= enough && count_here(workers) >= enough) return true;
   if (pending_.empty() || rule.drops_stale) return false;
   std::int64_t may_push = workers.will_push();
+  // Who is gone may come back, and the expression has to wait for it. After the last step of those that are
+  // left nobody waits.
+  if (rule.custom && may_push > 0)
+    may_push += std::ranges::count_if(
+        workers, [](const WorkerClocks::Worker& worker) { return worker.gone && !worker.finished; });
   if (rule.gate == Gate::own) {
     may_push -= std::ranges::count_if(
         pending(), [&](const Push& push) { return !workers[index_of(push.worker)].finished; });
@@ -223,7 +229,7 @@ std::optional<std::int64_t> UpdateRule::least_first_version() const {
 // version is too late.
 UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
   const Decision* known = decision();
-  const bool by_date = options_.rule.closes_by_date() || options_.rule.varies();
+  const bool by_date = options_.rule.closes_by_date() || options_.rule.custom;
   if (known == nullptr || (!by_date && !is_complete(workers, known->version))) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <vector>
 
+#include "model/dataset.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim {

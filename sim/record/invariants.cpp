@@ -39,12 +39,19 @@ std::vector<std::string> broken_invariants(const RunResult& r) {
       broken.push_back(fmt::format("worker {} has computed {} samples, and the record has {}", w,
                                    r.samples_told[w], s.workers[w].samples));
   }
+  for (std::size_t w = 0; w < s.workers.size(); ++w) {
+    if (s.workers[w].samples_used > s.workers[w].samples)
+      broken.push_back(fmt::format("worker {} has computed {} samples, and the model has taken in {}", w,
+                                   s.workers[w].samples, s.workers[w].samples_used));
+  }
   if (s.last_work > r.sim_time + tolerance(r.sim_time))
     broken.push_back(fmt::format("the run ends at {:.9g} s, and something is computed or applied at {:.9g} s",
                                  r.sim_time, s.last_work));
   if (r.ended_early && !mutant("the-end-is-not-looked-at"))
     broken.push_back(fmt::format(
         "the run ends at {:.9g} s, and a worker that is not gone for good has steps to do", r.sim_time));
+  if (r.final_differs)
+    broken.emplace_back("the last point of the curve is of other weights than the run's last ones");
   if (r.copies_differ) broken.emplace_back("workers that have done all their steps have different models");
   if (s.least_clock < 0) broken.push_back(fmt::format("a step begins with clock {}", s.least_clock));
   const std::uint64_t bytes =

@@ -19,6 +19,8 @@ struct BrokenInvariant : std::logic_error {
 // - Nobody computes and no server updates after the run's end.
 // - A run that ends by itself ends when every worker is through that is not gone for good.
 // - The samples that workers have computed are those in the record.
+// - The last point of a curve is of the last weights.
+// - No worker has more samples in the model than it has computed.
 // - The bytes sent of all kinds of messages are all bytes sent.
 std::vector<std::string> broken_invariants(const RunResult& result);
 

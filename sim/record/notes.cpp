@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <span>
 
 #include "sim/scenario/fields/choices.hpp"
 
@@ -19,17 +21,34 @@ struct Training {
   const Scenario& scenario;
   const std::vector<CurvePoint>& curve;
   const std::optional<CurvePoint>& target;  // where it was reached
+  std::int64_t stalest = 0;                 // of its pushes that were applied, in updates
+  bool drops = false;                       // some of its pushes were too stale
 };
 
+// How stale the pushes of its workers were.
+void add_staleness(Training& one, std::span<const WorkerStats> workers) {
+  for (const WorkerStats& worker : workers) {
+    const StalenessCounts& counts = worker.staleness;
+    if (!counts.applied.empty()) one.stalest = std::max(one.stalest, counts.applied.rbegin()->first);
+    one.drops = one.drops || !counts.dropped.empty();
+  }
+}
+
 std::vector<Training> trainings(const Scenario& scenario, const RunResult& run) {
+  const std::span<const WorkerStats> workers = run.stats.workers;
   std::vector<Training> all;
-  for (const SpaceResult& space : run.spaces) {
+  for (std::size_t n = 0; n < run.spaces.size(); ++n) {
+    const SpaceResult& space = run.spaces[n];
     std::string names;
     for (const std::size_t group : space.groups)
       names += (names.empty() ? "" : ", ") + scenario.groups[group].name;
     all.push_back({names + ": ", space.scenario, space.curve, space.target});
+    const SpaceStats& its = run.stats.spaces[n];
+    add_staleness(all.back(), workers.subspan(its.first_worker, its.workers));
   }
-  if (all.empty()) all.push_back({"", scenario, run.curve, run.target});
+  if (!all.empty()) return all;
+  all.push_back({"", scenario, run.curve, run.target});
+  add_staleness(all.back(), workers);
   return all;
 }
 
@@ -154,11 +173,33 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
     if (one.curve.size() < 2) continue;
     const double first = first_of(one)->result.loss, last = last_of(one)->result.loss;
     if (last <= first) continue;  // false where it is not a number
+    const TrainingSpec& training = one.scenario.training;
+    const std::string help =
+        run.scale_overflows && !std::isfinite(last)
+            ? fmt::format(
+                  "a gradient times training.loss_scale is larger than {} can be; a smaller one helps, for "
+                  "example --set training.loss_scale={:g}",
+                  name_of(one.scenario.model.precision), std::max(1.0, training.loss_scale / 16))
+            : fmt::format(
+                  "a smaller learning rate often helps, for example --set training.learning_rate={:g}",
+                  training.learning_rate / 10);
+    texts.push_back(fmt::format("{}diverged: the loss went from {:.4g} to {}; {}", one.name, first,
+                                std::isfinite(last) ? fmt::format("{:.4g}", last) : "NaN", help));
+  }
+  return texts;
+}
+
+// The rule of an adaptive optimizer divides the gradient by its size; a local step does not.
+Texts plain_local_steps(const Scenario& scenario, const RunResult& run) {
+  Texts texts;
+  for (const Training& one : trainings(scenario, run)) {
+    const TrainingSpec& training = one.scenario.training;
+    const bool several = training.local_steps > 1 || training.local_steps_of(0) > 1 || training.local_time;
+    if (one.curve.empty() || !several || !training.optimizer.kind->adaptive) continue;
     texts.push_back(fmt::format(
-        "{}diverged: the loss went from {:.4g} to {}; a smaller learning rate often helps, for example --set "
-        "training.learning_rate={:g}",
-        one.name, first, std::isfinite(last) ? fmt::format("{:.4g}", last) : "NaN",
-        one.scenario.training.learning_rate / 10));
+        "{0}local steps are plain SGD at training.learning_rate, {1:g}: {2} is applied to their sum "
+        "only, and a rate that suits {2} may be far too small for them",
+        one.name, training.learning_rate, training.optimizer.kind->name));
   }
   return texts;
 }
@@ -188,15 +229,15 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
     const TrainingSpec& training = one.scenario.training;
-    if (training.delay_compensation > 0 && run.stats.staleness_max == 0)
+    if (training.delay_compensation > 0 && one.stalest == 0)
       texts.push_back(one.name + "no push was late, so training.delay_compensation changed nothing");
     const bool by_inverse = training.staleness_weight == Chosen<StalenessWeightRow>();
-    if (training.staleness_aware && run.stats.staleness_max <= (by_inverse ? 1 : 0))
+    if (training.staleness_aware && one.stalest <= (by_inverse ? 1 : 0))
       texts.push_back(
           fmt::format("{}no push was more than {} late, so training.staleness_aware changed nothing",
                       one.name, by_inverse ? "one update" : "zero updates"));
     const std::optional<std::int64_t>& limit = one.scenario.consistency.max_staleness;
-    if (limit && run.stats.staleness_max <= *limit && run.stats.staleness_counts.dropped.empty())
+    if (limit && one.stalest <= *limit && !one.drops)
       texts.push_back(
           fmt::format("{}no push was more than {} updates stale, so consistency.max_staleness changed "
                       "nothing",
@@ -223,9 +264,10 @@ struct Row {
   Texts (*texts)(const Scenario&, const RunResult&);
 };
 
-constexpr std::array<Row, 12> rows{{
+constexpr std::array<Row, 13> rows{{
     {"diverged", risen_losses},
     {"little-computing", little_computing},
+    {"plain-local-steps", plain_local_steps},
     {"late-straggler", late_stragglers},
     {"idle-straggler", idle_stragglers},
     {"idle-fault", idle_faults},

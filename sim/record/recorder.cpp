@@ -181,8 +181,11 @@ void Recorder::on(const Event& event, const PushOutcome& push) {
     stats_.staleness_sum += static_cast<double>(*push.staleness);
     stats_.staleness_max = std::max(stats_.staleness_max, *push.staleness);
     stats_.last_work = event.at;
+    const std::size_t worker = worker_index(push.worker);
+    stats_.spaces[space_of_[worker]].samples_used += books_[worker].on_applied(push.clock);
     return look_for_new(push);
   }
+  if (push.outcome == Outcome::late) books_[worker_index(push.worker)].on_dropped(push.clock);
   ++stats_.pushes_dropped;
   if (push.outcome == Outcome::unused) ++stats_.pushes_unused;
   if (push.outcome == Outcome::duplicate) ++stats_.pushes_duplicate;
@@ -192,7 +195,9 @@ void Recorder::on(const Event& event, const PushOutcome& push) {
 void Recorder::on(const Event& event, const ModelUpdate& update) {
   stats_.last_work = event.at;
   if (!update.shard) {
-    stats_.workers[worker_index(event.node)].updates = update.version;
+    const std::size_t worker = worker_index(event.node);
+    stats_.workers[worker].updates = update.version;
+    stats_.spaces[space_of_[worker]].samples_used += books_[worker].on_own_update();
     if (update.version > furthest_copy_ && !mutant("copies-are-no-progress")) {
       furthest_copy_ = update.version;
       got_further(event.at);
@@ -287,9 +292,12 @@ void Recorder::on(const Event& event, const Promotion& owner) {
   if (owner.epoch < owner_epoch_[owner.shard]) return;
   owner_epoch_[owner.shard] = owner.epoch;
   stats_.shard_owner[owner.shard] = event.node - 1;
-  // What its first owner did before it had heard of the cut, it did to both parts.
-  if (owner.shard < stats_.shard_server.size()) return;
   std::int64_t& updates = stats_.shard_updates[owner.shard];
+  if (owner.shard < stats_.shard_server.size()) {
+    updates = owner.version;  // less than before, where the last owner's newest updates are lost
+    return;
+  }
+  // What its first owner did before it had heard of the cut, it did to both parts.
   updates = std::max(updates, owner.version);
   furthest_[owner.shard].updates = std::max(furthest_[owner.shard].updates, updates);
 }

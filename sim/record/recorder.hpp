@@ -39,6 +39,7 @@ struct GroupStats {
 struct SpaceStats {
   std::uint32_t first_worker = 0, workers = 0;
   std::uint32_t first_shard = 0, shards = 0;
+  std::int64_t samples_used = 0;  // whose gradients the model has taken in
 };
 
 struct RunStats {

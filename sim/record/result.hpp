@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/dataset.hpp"
-#include "model/learner.hpp"
+#include "model/data_spec.hpp"
+#include "model/model_spec.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/scenario/spec/scenario.hpp"
@@ -33,6 +33,7 @@ struct CurvePoint {
   std::uint64_t bytes = 0;              // sent so far
   std::optional<Economy> economy = {};  // so far, where power or prices are given
   Evaluation result;
+  std::uint64_t weights = 0;  // a hash of those that were evaluated
 };
 
 // What the inference group did.
@@ -86,6 +87,7 @@ struct SpaceResult {
   std::vector<std::size_t> groups = {};  // of the run's scenario
   std::vector<CurvePoint> curve = {};
   std::optional<CurvePoint> target = {};
+  std::optional<double> last_miss = {};
   DataPart judged_on = DataPart::test;    // the curve, and so the target
   std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
   std::int64_t parameters = 0;
@@ -105,7 +107,8 @@ struct RunResult {
   std::string digest = {};
   double sim_time = 0;                    // seconds, when the last worker finished or the run was ended
   std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
-  std::optional<CurvePoint> target = {};  // the first point that reached it
+  std::optional<CurvePoint> target = {};  // the first point that reached it, and held it as long as asked for
+  std::optional<double> last_miss = {};   // the date of the point before that one
   DataPart judged_on = DataPart::test;    // the curve, and so the target
   std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
   std::int64_t parameters = 0;
@@ -126,7 +129,9 @@ struct RunResult {
   std::vector<double> startup_s = {};            // by worker, then by server; empty where nobody takes time
   std::vector<FaultUse> faults = {};             // by table
   bool copies_differ = false;                    // of the model, of workers that have done all their steps
-  bool ended_early = false;  // as if all were through, while a worker still had steps to do
+  bool final_differs = false;    // from what the last weights come to: the last point of a curve
+  bool ended_early = false;      // as if all were through, while a worker still had steps to do
+  bool scale_overflows = false;  // a gradient was too large for its precision only because of the loss scale
   FiltersUsed filters_used = {};
   std::vector<std::string> stuck = {};  // when nothing could happen any more: who waits for what
 };

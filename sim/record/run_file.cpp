@@ -4,12 +4,15 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
+#include "model/input_database.hpp"
 #include "model/mutant.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/record/serving.hpp"
@@ -28,7 +31,15 @@ const char* const schema =
 #include "sim/record/schema.sql.inc"
     ;
 
+// A disk that is full or broken is said to be so, with its file.
 [[noreturn]] void fail(sqlite3* db, const std::string& what) {
+  const int code = db == nullptr ? SQLITE_NOMEM : sqlite3_errcode(db) & 0xff;
+  const char* file = db == nullptr ? nullptr : sqlite3_db_filename(db, "main");
+  if ((code == SQLITE_FULL || code == SQLITE_IOERR) && file != nullptr) {
+    const int error = sqlite3_system_errno(db), usual = code == SQLITE_FULL ? ENOSPC : EIO;
+    throw std::filesystem::filesystem_error(
+        "write", file, std::error_code(error == 0 ? usual : error, std::generic_category()));
+  }
   throw std::runtime_error(fmt::format("{}: {}", what, db == nullptr ? "out of memory" : sqlite3_errmsg(db)));
 }
 
@@ -309,24 +320,13 @@ void RunFile::write_groups(const RunResult& result) {
 
 namespace {
 
-struct Closed {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-
 // Calls `row` with each row of `sql`.
 template <class F>
-void query(const std::filesystem::path& path, const std::string& sql, F&& row) {
-  sqlite3* opened = nullptr;
-  int result = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
-  const std::unique_ptr<sqlite3, Closed> db(opened);
-  sqlite3_stmt* prepared = nullptr;
-  if (result == SQLITE_OK) result = sqlite3_prepare_v2(opened, sql.c_str(), -1, &prepared, nullptr);
-  const std::unique_ptr<sqlite3_stmt, Closed> statement(prepared);
-  if (result == SQLITE_OK) {
-    while ((result = sqlite3_step(prepared)) == SQLITE_ROW) row(prepared);
-  }
-  if (result != SQLITE_DONE) throw DamagedRun(fmt::format("{}: {}", path.string(), sqlite3_errmsg(opened)));
+void query(const std::filesystem::path& path, const std::string& sql, F&& row) try {
+  InputRows rows(path, sql);
+  while (rows.next()) row(rows.row());
+} catch (const InputError& error) {
+  throw DamagedRun(error.what());
 }
 
 std::string text(sqlite3_stmt* row, int column) {
@@ -340,6 +340,8 @@ void read(sqlite3_stmt* row, int column, T& value) {
     if (sqlite3_column_type(row, column) != SQLITE_NULL) read(row, column, value.emplace());
   } else if constexpr (Named<T>) {
     value = value_of(value, text(row, column));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = sqlite3_column_double(row, column);
   } else {
     value = static_cast<T>(sqlite3_column_int64(row, column));
   }

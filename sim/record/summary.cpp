@@ -12,6 +12,7 @@
 #include "sim/record/summary_nodes.hpp"
 #include "sim/record/summary_serving.hpp"
 #include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/memory.hpp"
@@ -117,6 +118,7 @@ Json workers(const Scenario& scenario, const RunResult& r) {
          {"clocks", worker.clocks},
          {"cancelled", worker.cancelled},
          {"samples", worker.samples},
+         {"samples_used", worker.samples_used},
          {"batch_size", worker.batch_size},
          {"mean_step_s", worker.mean_step()},
          {"compute_share", time["compute_share"]},
@@ -167,15 +169,27 @@ Json memory(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
-Json target(const TrainingSpec& training, const std::optional<CurvePoint>& reached) {
+// `training`: a RunResult or a SpaceResult.
+template <class Result>
+Json target(const TrainingSpec& training, const Result& result) {
+  const std::optional<CurvePoint>& reached = result.target;
   const Target& t = training.target;
   Json json = {{"given", t.given()}, {"reached", reached.has_value()}};
   if (t.accuracy) json["accuracy"] = *t.accuracy;
   if (t.loss) json["loss"] = *t.loss;
+  if (t.hold) json["hold"] = *t.hold;
   json["sim_time_s"] = reached ? Json(reached->at) : Json(nullptr);
   json["updates"] = reached ? Json(reached->updates) : Json(nullptr);
+  json["last_miss_s"] = result.last_miss ? Json(*result.last_miss) : Json(nullptr);
   json["budget_s"] = training.duration ? Json(training.duration->value) : Json(nullptr);
   return json;
+}
+
+// Samples whose gradients the model has taken in, in a second; none in no time.
+Json samples_per_second(std::span<const WorkerStats> workers, double seconds) {
+  std::int64_t used = 0;
+  for (const WorkerStats& worker : workers) used += worker.samples_used;
+  return seconds > 0 ? Json(static_cast<double>(used) / seconds) : Json(nullptr);
 }
 
 WorkerTime total_time(std::span<const WorkerStats> workers) {
@@ -217,6 +231,13 @@ Json evaluated_on(const Training& training) {
           {"final", training.tested ? name_of(DataPart::test) : judged_on}};
 }
 
+// As the scenario has it: "10 updates"; null: about once an epoch.
+Json evaluate_every(const TrainingSpec& training) {
+  auto period = training.evaluate_every;
+  const std::optional<std::string> text = toml_text(&period);
+  return text ? Json(text->substr(1, text->size() - 2)) : Json(nullptr);
+}
+
 std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 Json groups(const Scenario& scenario, const RunResult& r) {
@@ -233,6 +254,7 @@ Json groups(const Scenario& scenario, const RunResult& r) {
                      {"workers", group.workers},
                      {"updates", r.stats.updates(n)},
                      {"finished_s", group.finished},
+                     {"samples_per_s", samples_per_second(workers, group.finished)},
                      {"messages", group.messages},
                      {"bytes_sent", group.bytes_sent},
                      {"pushes", {{"applied", group.pushes_applied}, {"dropped", group.pushes_dropped}}},
@@ -242,7 +264,7 @@ Json groups(const Scenario& scenario, const RunResult& r) {
                      {"evaluated_on", evaluated_on(space)},
                      {"staleness", {{"mean", group.staleness_mean()}, {"max", group.staleness_max}}},
                      {"time", shares(total_time(workers))},
-                     {"target", target(space.scenario.training, space.target)},
+                     {"target", target(space.scenario.training, space)},
                      {"model", {{"parameters", space.parameters}, {"weights", hex(space.weights)}}},
                      {"curve", points(space.curve)}});
     }
@@ -321,6 +343,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"sim_time_s", r.sim_time},
       {"updates", s.updates()},
       {"steps", s.clocks()},
+      {"samples_per_s", samples_per_second(s.workers, r.sim_time)},
       {"messages", s.messages},
       {"messages_received", s.delivered},
       {"messages_lost", s.lost},
@@ -334,10 +357,11 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"final", final_of(r)},
       {"final_validation", validation_of(r)},
       {"evaluated_on", evaluated_on(r)},
+      {"evaluate_every", evaluate_every(first.training)},
       {"staleness", staleness(s)},
       {"clock_gap", {{"max", s.clock_gap_max}}},
       {"time", shares(total_time(s.workers))},
-      {"target", target(first.training, r.target)},
+      {"target", target(first.training, r)},
       {"model",
        {{"parameters", r.parameters}, {"flops_per_sample", r.flops_per_sample}, {"weights", hex(r.weights)}}},
       {"workers", workers(scenario, r)},

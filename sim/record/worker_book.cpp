@@ -1,5 +1,6 @@
 #include "sim/record/worker_book.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -50,6 +51,7 @@ void WorkerBook::on_message(double at, int change) {
 void WorkerBook::on_join(double at) {
   if (!absent_ && !through_) return;
   account(at);
+  if (absent_) held_.clear();  // what it had is lost, or has arrived
   absent_ = false;
   if (!std::exchange(through_, false)) return;
   stats_->time += std::exchange(later_, {});
@@ -89,6 +91,9 @@ void WorkerBook::on_begin(double at, const Computation& step) {
   }
   in_step_ = true;
   returned_ = false;
+  // It computes the clock again, and those after it: nobody has what it computed before.
+  if (step.is_first() && !counts_steps_)
+    std::erase_if(held_, [&step](const Held& one) { return one.clock >= *step.clock; });
   reach(*step.clock);
 }
 
@@ -97,7 +102,10 @@ void WorkerBook::on_computation(double at, const Computation& what) {
   const bool goes_on = what.phase == ComputePhase::begun || what.phase == ComputePhase::resumed;
   if (what.work == Work::step) step_goes_on_ = goes_on;
   computing_ = goes_on || step_goes_on_;  // a filter may end within a step
-  stats_->samples += what.samples.value_or(0);
+  if (what.samples) {
+    stats_->samples += *what.samples;
+    hold(what.clock.value_or(clock_), *what.samples);
+  }
   if (what.work != Work::step) return;
   switch (what.phase) {
     case ComputePhase::begun: return on_begin(at, what);
@@ -113,6 +121,37 @@ void WorkerBook::on_computation(double at, const Computation& what) {
       return;
     default: return;
   }
+}
+
+void WorkerBook::hold(std::int64_t clock, std::int64_t samples) {
+  const auto same = std::ranges::find(held_, clock, &Held::clock);
+  if (same == held_.end()) held_.push_back({clock, samples});
+  else same->samples += samples;
+}
+
+// What it computed before this clock and is not dropped is in this push: under elastic averaging a push is of
+// the copy that earlier gradients have moved. Pushes of tasks have no order.
+std::int64_t WorkerBook::on_applied(std::int64_t clock) {
+  const auto is_in = [this, clock](const Held& one) {
+    return counts_steps_ ? one.clock == clock : one.clock <= clock;
+  };
+  std::int64_t samples = 0;
+  for (const Held& one : held_) samples += is_in(one) ? one.samples : 0;
+  std::erase_if(held_, is_in);
+  stats_->samples_used += samples;
+  return samples;
+}
+
+void WorkerBook::on_dropped(std::int64_t clock) {
+  std::erase_if(held_, [clock](const Held& one) { return one.clock == clock; });
+}
+
+std::int64_t WorkerBook::on_own_update() {
+  std::int64_t samples = 0;
+  for (const Held& one : held_) samples += one.samples;
+  stats_->samples_used += samples;
+  held_.clear();
+  return samples;
 }
 
 void WorkerBook::on_finish(double at, const Finish& what) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "sim/record/event.hpp"
 
@@ -33,6 +34,7 @@ struct WorkerStats {
   std::int64_t cancelled = 0;      // computations stopped before their end
   std::int64_t starts = 0;         // steps begun
   std::int64_t samples = 0;        // of the gradients computed to their end
+  std::int64_t samples_used = 0;   // ... and of those that the model has taken in
   std::int64_t batch_size = 0;     // at the end
   StalenessCounts staleness = {};  // of its pushes
   double first_start = 0, last_start = 0;
@@ -60,6 +62,12 @@ class WorkerBook {
   void on_crash(double at);
   void on_computation(double at, const Computation& what);
   void on_finish(double at, const Finish& what);
+  // A server applies its push of this clock to a shard, or drops it as too late; what becomes of a gradient
+  // counts once, with the first server. Returns the samples that the model has taken in by it.
+  std::int64_t on_applied(std::int64_t clock);
+  void on_dropped(std::int64_t clock);
+  // Without servers: its copy of the model, or its stage, has the gradients that it has computed.
+  std::int64_t on_own_update();
   // A server counts it in or out.
   void on_member(bool takes_part);
   // Its time ends here, unless it has ended before.
@@ -76,6 +84,7 @@ class WorkerBook {
   void go_away();
   void reach(std::int64_t clock);
   void on_begin(double at, const Computation& step);
+  void hold(std::int64_t clock, std::int64_t samples);
 
   WorkerStats* stats_;
   const double* last_work_;
@@ -97,6 +106,10 @@ class WorkerBook {
   };
   Mark mark_;
   std::int64_t clock_ = 0;
+  struct Held {
+    std::int64_t clock = 0, samples = 0;
+  };
+  std::vector<Held> held_;  // gradients that are computed, and not in the model yet
 };
 
 }  // namespace psim

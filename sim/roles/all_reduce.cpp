@@ -8,6 +8,15 @@
 #include "model/mutant.hpp"
 
 namespace psim {
+namespace {
+
+// How many snapshots are due until now, with this version.
+std::int64_t turn_of(const Period& every, std::int64_t version) {
+  return every.by_updates() ? version / every.updates
+                            : static_cast<std::int64_t>(Agenda::now() / every.time.value);
+}
+
+}  // namespace
 
 AllReduceWorker::AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index,
                                  const Values* weights)
@@ -61,6 +70,7 @@ void AllReduceWorker::lose() {
 bool AllReduceWorker::train(const SharedView& view) {
   while (clock_ < job_.plan.steps) {
     if (peers_.is_leaving(index_)) return false;
+    if (group_.size() == 1) mailbox_.look();
     step_.begin(clock_, replica_);  // real numbers; takes simulated time
     for (std::size_t b = 0; b < sums_.size(); ++b) {
       step_.wait_for(b);
@@ -98,6 +108,9 @@ void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
     if (waits || view->workers[w]) members.push_back(w);
   }
+  if (!mutant("groups-forget-the-order"))
+    std::ranges::sort(members, {},
+                      [&spec = job_.plan.scenario.architecture](std::uint32_t w) { return spec.rank_of(w); });
   const auto me = std::ranges::find(members, index_);
   if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
     mailbox_.await_group();
@@ -170,6 +183,9 @@ void AllReduceWorker::read_snapshot() {
 void AllReduceWorker::adopt(const State& state) {
   if (!mutant("newcomers-keep-their-copy")) replica_.adopt(state);
   has_copy_ = true;
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (every && every->by_updates()) snapshots_ = turn_of(*every, replica_.version());
+  job_.observer.on_version();
 }
 
 State AllReduceWorker::copy() const {
@@ -177,14 +193,13 @@ State AllReduceWorker::copy() const {
       .version = replica_.version(), .entries = 0, .replica = replica_.content(), .bytes = replica_.bytes()};
 }
 
-// The first worker's copy is everybody's.
+// The first worker's copy is everybody's. All count, because another worker may be the first one next.
 void AllReduceWorker::take_snapshot() {
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
-  if (!every || group_.rank > 0) return;
-  const std::int64_t turn = every->by_updates()
-                                ? replica_.version() / every->updates
-                                : static_cast<std::int64_t>(Agenda::now() / every->time.value);
-  if (turn <= std::exchange(snapshots_, turn)) return;
+  if (!every) return;
+  const std::int64_t turn = turn_of(*every, replica_.version());
+  const bool is_due = turn > std::exchange(snapshots_, turn);
+  if (!is_due || group_.rank > 0) return;
   job_.network.send({.from = node_, .to = job_.plan.snapshot_node(), .body = copy()});
 }
 
@@ -195,7 +210,7 @@ void AllReduceWorker::update() {
   step_.finish();
   made_in_ = group_view_;
   job_.record(node_, ModelUpdate{.version = replica_.version()});
-  job_.observer.on_update();
+  job_.observer.on_version();
 }
 
 AllReduce::AllReduce(JobContext& job, const Values* weights) : Peers(job.plan.workers()), job_(job) {
@@ -213,17 +228,20 @@ void AllReduce::on_arrival(const Message& message) {
     workers_[message.from - job_.plan.first_worker()]->mailbox().arrived(message);
 }
 
-// All copies of a version are equal. A worker that is down has none, and so has one that has just come back.
-std::vector<Slice> AllReduce::weights() const {
-  const AllReduceWorker* last = nullptr;
+// The copy that all who take part have reached. All copies of a version are equal. A worker that is down has
+// none; and who is more than one update behind the newest copy does not take part yet, or not any more.
+const Replica& AllReduce::common() const {
+  std::vector<const Replica*> copies;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    const AllReduceWorker& one = *workers_[w];
-    const bool is_there =
-        one.has_copy() && job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.left_early[w];
-    if (is_there && (last == nullptr || one.replica().version() < last->replica().version())) last = &one;
+    const bool is_there = job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.left_early[w];
+    if (workers_[w]->has_copy() && is_there) copies.push_back(&workers_[w]->replica());
   }
-  if (last == nullptr) last = workers_.front().get();
-  return {last->replica().weights()};
+  if (copies.empty()) return workers_.front()->replica();
+  const std::int64_t newest = (*std::ranges::max_element(copies, {}, &Replica::version))->version();
+  if (mutant("the-newest-copy-is-evaluated"))
+    return **std::ranges::max_element(copies, {}, &Replica::version);
+  std::erase_if(copies, [newest](const Replica* copy) { return copy->version() + 1 < newest; });
+  return **std::ranges::min_element(copies, {}, &Replica::version);
 }
 
 // The copies that one group made. Who was taken for lost at the end may have done the last step in another.

@@ -85,7 +85,8 @@ class AllReduce final : public Peers {
   AllReduce(JobContext& job, const Values* weights);
   void run(std::uint32_t index) override { workers_[index]->run(); }
   void on_arrival(const Message& message) override;
-  std::vector<Slice> weights() const override;
+  std::vector<Slice> weights() const override { return {common().weights()}; }
+  std::int64_t version() const override { return common().version(); }
   void lose(std::uint32_t index) override;
   std::int64_t view(std::uint32_t index) const override { return workers_[index]->mailbox().view(); }
   std::int64_t samples_computed(std::uint32_t index) const override {
@@ -98,6 +99,8 @@ class AllReduce final : public Peers {
   bool agree() const override;
 
  private:
+  const Replica& common() const;
+
   JobContext& job_;
   std::vector<std::unique_ptr<AllReduceWorker>> workers_;
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "sim/scenario/spec/pace.hpp"
 

@@ -144,9 +144,8 @@ void FailureAwareScheduler::retire(const JobContext& job) {
 }
 
 bool FailureAwareScheduler::is_retired(NodeId node) const {
-  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+  for (std::size_t j = 0; j < jobs_.size(); ++j)
     if (ended_[j] && jobs_[j]->plan.is_worker(node)) return true;
-  }
   return false;
 }
 
@@ -220,10 +219,11 @@ void FailureAwareScheduler::on(const Message& message) {
   const auto life = static_cast<std::uint32_t>(news->life);
   if (message.is<Join>()) {
     if (news->life < here_[node].life) return;  // overtaken
-    // The same node does not come back without a new life: this is what it once said.
-    if (news->life > here_[node].life) {
+    if (news->life > here_[node].life) {        // else it says again what it said
       here_[node] = {.joined = true, .life = news->life};
       for (WorkSharing& sharing : sharing_) sharing.is_new(node);
+      unwanted_.erase(node);
+      if (slow_ && job_.plan.is_worker(node)) slow_->begins_anew(node - job_.plan.first_worker());
     }
     manager_.heard(node, life, Agenda::now());
     return start(node);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/scenario/spec/nodes.hpp"

@@ -33,6 +33,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/dataset.hpp"
 #include "sim/record/result.hpp"
 #include "sim/roles/actors.hpp"
 #include "sim/roles/job_context.hpp"

@@ -141,12 +141,21 @@ std::vector<std::string> JobNodes::who_waits() const {
       const CustomModel* custom = job_.plan.rule.custom.get();
       const CustomModel::Start start = Pulls::start_of(worker, pull, server->state());
       const bool is_held_back = custom != nullptr && !custom->may_start(start);
+      const CustomModel::Update update{.pushes = std::ssize(server->pending()),
+                                       .members = server->state().workers.members(),
+                                       .version = server->version(),
+                                       .min_clock = server->state().workers.slowest()};
+      const bool lacks_pushes = custom != nullptr && update.pushes > 0 && !custom->makes_update(update);
       say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
-          "{} pushes of its next update, and the slowest worker at clock {}{}",
+          "{} pushes of its next update, and the slowest worker at clock {}{}{}",
           Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
           server->version(), server->pending().size(), server->state().workers.slowest(),
-          is_held_back ? "; " + custom->why_not(start) : ""));
+          is_held_back ? "; " + custom->why_not(start) : "",
+          lacks_pushes
+              ? fmt::format("; `{}` is false, with {} that take part",
+                            job_.plan.scenario.consistency.custom.update, counted(update.members, "worker"))
+              : ""));
     }
   }
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {

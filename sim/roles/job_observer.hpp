@@ -25,7 +25,9 @@ class RunWatch {
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
-  virtual void on_update() = 0;                                  // after a server's update
+  // A part of the model has another version: after an update, or since an older one took the place of what
+  // was lost.
+  virtual void on_version() = 0;
   virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
   virtual void on_end() = 0;                                     // every worker of the job has left
   virtual void start_spare(NodeId worker) = 0;                   // from an actor; it joins when it is up

@@ -3,7 +3,10 @@
 #include <set>
 #include <utility>
 
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
 #include "model/mutant.hpp"
+#include "sim/protocol/task_dag.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {

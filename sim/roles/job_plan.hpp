@@ -22,6 +22,10 @@
 
 namespace psim {
 
+class TaskDag;
+struct Dataset;
+struct DataSplit;
+
 // The ranges of `whole`, `count` values in all, one after the other.
 std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,10 +30,11 @@ struct JobState {
   // Of each worker: it has done all its steps; it has left before that, or has not joined yet; the scheduler
   // has taken it out, and not heard of it since.
   std::vector<bool> completed, left_early, taken_out;
-  std::uint32_t left = 0;         // workers that have told the scheduler so
-  double last_finish = 0;         // when a worker was through, or known to be gone for good
-  bool over = false;              // the job has ended, although others may go on
-  std::int64_t most_updates = 0;  // versions that all shards have had, before any was set back
+  std::uint32_t left = 0;                     // workers that have told the scheduler so
+  double last_finish = 0;                     // when a worker was through, or known to be gone for good
+  std::atomic<bool> scale_overflows = false;  // see RunResult; threads say so
+  bool over = false;                          // the job has ended, although others may go on
+  std::int64_t most_updates = 0;              // versions that all shards have had, before any was set back
 
   std::vector<std::uint64_t> keys_used;   // sparse models: of all steps, by worker
   NodeUsage usage;                        // of workers and servers

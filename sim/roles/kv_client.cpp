@@ -51,7 +51,10 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
   if (job_.plan.rule.gate != Gate::version) {
-    std::erase_if(wanted, [&](std::uint32_t s) { return cache_.does(s, clock); });
+    const auto is_asked = [this](std::uint32_t s) {
+      return std::exchange(connections_[s].pulled_ahead, false);
+    };
+    std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || cache_.does(s, clock); });
     pull(wanted, clock, Wanted::any);
     return;
   }
@@ -66,6 +69,15 @@ void KvClient::pull_for_step(std::int64_t clock) {
     std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || unused(s); });
   }
   pull(wanted, clock, Wanted::newer);
+}
+
+void KvClient::pull_ahead(const ShardIds& shards, std::int64_t clock) {
+  if (job_.plan.rule.gate == Gate::version) {
+    pull(shards, clock, Wanted::newer);
+    return;
+  }
+  for (const std::uint32_t s : shards) connections_[s].pulled_ahead = true;
+  pull(shards, clock, Wanted::any);
 }
 
 // The next batch of a sparse model needs other weights, which are not known yet: that pull asks for none.

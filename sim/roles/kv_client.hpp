@@ -58,6 +58,9 @@ class KvClient {
   Timestamp pull(const ShardIds& shards, std::int64_t clock, Wanted wanted);
   // What the model wants for the next step: any version of all shards, or a newer one.
   void pull_for_step(std::int64_t clock);
+  // The same, of these shards only, while the step before goes on: their pushes are on their way. The pull
+  // for that step leaves them out.
+  void pull_ahead(const ShardIds& shards, std::int64_t clock);
   // A pull for the next version, whose answer stops the step in hand.
   void watch_for_newer(std::int64_t clock);
   // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's. Done when it
@@ -157,11 +160,12 @@ class KvClient {
     bool unused = false;        // the weights that are here have not been used for a step
     bool of_last_step =
         false;  // a step has begun while a pull of any version was outstanding: it is not for the next
-    bool finished = false;    // the shard wants no more pushes; while it is asked again, it did
-    bool has_push = false;    // where nodes may fail: a push of this worker waits for the next update
-    std::int64_t clock = 0;   // of the last pull
-    std::int64_t above = -1;  // the last pull is for a newer version
-    AskedKeys keys = {};      // key caching
+    bool pulled_ahead = false;  // for the next step
+    bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
+    bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
+    std::int64_t clock = 0;     // of the last pull
+    std::int64_t above = -1;    // the last pull is for a newer version
+    AskedKeys keys = {};        // key caching
     Timestamp pull_task = 0;
     std::int64_t copy = -1;        // version of the worker's own weights, where workers update ...
     std::uint32_t copy_epoch = 0;  // ... of the owner that made it, or showed it

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "model/learner.hpp"
 #include "model/mutant.hpp"
 #include "sim/scenario/spec/devices.hpp"
 

@@ -40,8 +40,8 @@ Message Mailbox::take(MessageKind kind, NodeId from, std::int64_t clock, std::in
 Message Mailbox::take_any(MessageKind kind, NodeId from) { return take(Wanted{.kind = kind, .from = from}); }
 
 Message Mailbox::take(const Wanted& wanted) {
-  const double since = Agenda::now();
   wanted_ = wanted;
+  if (wanted.kind != MessageKind::start) begin_wait(Awaited::peers, wanted.clock);
   for (;;) {
     const auto found = std::ranges::find_if(early_, [&](const Message& one) {
       return fits(wanted, one) && !(is_of_group(one) && one.epoch != group_);
@@ -50,28 +50,32 @@ Message Mailbox::take(const Wanted& wanted) {
       Message message = std::move(*found);
       early_.erase(found);
       wanted_.reset();
-      if (wanted.kind != MessageKind::start) record(Awaited::peers, since, wanted.clock, Heard(message));
+      end_wait(Heard(message));
       return message;
     }
-    if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
+    keep_next();
   }
+}
+
+void Mailbox::keep_next() {
+  if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
+}
+
+void Mailbox::look() {
+  while (job_.network.has_mail(node_) && !mutant("who-is-alone-hears-nothing")) keep_next();
 }
 
 void Mailbox::flush() {
   flushes_ = true;
-  while (!sending_.empty()) {
-    if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
-  }
+  while (!sending_.empty()) keep_next();
   flushes_ = false;
 }
 
 void Mailbox::wait_until(std::optional<Awaited> what, std::int64_t clock,
                          const std::function<bool()>& is_over) {
-  const double since = Agenda::now();
-  while (!is_over()) {
-    if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
-  }
-  if (what) record(*what, since, clock, heard_);
+  if (what) begin_wait(*what, clock);
+  while (!is_over()) keep_next();
+  end_wait(heard_);
 }
 
 void Mailbox::computes(bool does) {
@@ -79,15 +83,16 @@ void Mailbox::computes(bool does) {
   computes_ = does;
 }
 
-void Mailbox::record(Awaited what, double since, std::optional<std::int64_t> clock, const Heard& last) const {
-  if (!computes_) record_wait(job_, node_, what, std::max(since, idle_since_), clock, last);
+void Mailbox::end_wait(const Heard& last) {
+  const std::optional<Waiting> wait = std::exchange(waiting_, {});
+  if (wait && !computes_)
+    record_wait(job_, node_, wait->what, std::max(wait->since, idle_since_), wait->clock, last);
 }
 
 void Mailbox::await_group() {
   awaits_group_ = true;
-  for (;;) {
-    if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
-  }
+  begin_wait(Awaited::peers, {});
+  for (;;) keep_next();
 }
 
 // A notice wakes whoever waits for nothing else.
@@ -107,6 +112,7 @@ void Mailbox::clear() {
   early_.clear();
   sending_.clear();
   wanted_.reset();
+  waiting_.reset();
   flushes_ = awaits_group_ = computes_ = false;
 }
 
@@ -116,6 +122,7 @@ void Mailbox::join(const SharedView& view) {
     group_ = static_cast<std::uint32_t>(view->number);
   sending_.clear();
   wanted_.reset();
+  waiting_.reset();
   flushes_ = awaits_group_ = false;
   std::erase_if(early_, [this](const Message& message) { return is_old(message); });
 }
@@ -134,8 +141,9 @@ std::optional<Message> Mailbox::next() {
   if (const NewView* news = message->as<NewView>()) {
     if (news->view->number <= view()) return std::nullopt;
     newest_ = news->view;
-    if (job_.plan.scenario.recovery.workers != LostWorkers::wait) throw NewGroup{newest_};
-    return std::nullopt;
+    if (job_.plan.scenario.recovery.workers == LostWorkers::wait) return std::nullopt;
+    end_wait(Heard(*message));
+    throw NewGroup{newest_};
   }
   if (message->is<Samples>() || message->is<Assign>()) {
     heard_ = Heard(*message);

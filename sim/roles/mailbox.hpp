@@ -41,6 +41,9 @@ class Mailbox {
   // Until `is_over`; `what` it waits for in the meantime, for the record. None: it does not wait, it
   // computes.
   void wait_until(std::optional<Awaited> what, std::int64_t clock, const std::function<bool()>& is_over);
+  // Takes the messages that have come, and waits for no more. A worker that needs nobody waits for no
+  // message, and would else never hear of a newer group, or of a scheduler that asks.
+  void look();
   // Who gets samples of the database and the scheduler's assignments.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
   // Whether the worker computes meanwhile: then nobody waits.
@@ -75,11 +78,21 @@ class Mailbox {
     double due;
   };
   Message take(const Wanted& wanted);
+  // What it waits for, for the record, and since when.
+  struct Waiting {
+    Awaited what;
+    double since;
+    std::optional<std::int64_t> clock;
+  };
   std::optional<Message> next();
+  void keep_next();
   std::optional<Message> receive();
   void send_again();
   bool is_old(const Message& message) const;
-  void record(Awaited what, double since, std::optional<std::int64_t> clock, const Heard& last) const;
+  void begin_wait(Awaited what, std::optional<std::int64_t> clock) {
+    waiting_ = {what, Agenda::now(), clock};
+  }
+  void end_wait(const Heard& last);
 
   JobContext& job_;
   NodeId node_;
@@ -89,6 +102,7 @@ class Mailbox {
   std::vector<Message> early_;
   std::vector<Sending> sending_;
   std::optional<Wanted> wanted_;
+  std::optional<Waiting> waiting_;
   bool flushes_ = false, awaits_group_ = false;
   std::function<void(const Message&)> other_;
   Heard heard_;  // the last one of these

@@ -7,7 +7,22 @@
 
 namespace psim {
 
-OverlapStep::OverlapStep(StepContext& context) : step_(context), task_(context.job) {
+namespace {
+
+// Whether the next step pulls what this one has pushed, whatever happens meanwhile. Where nodes fail a step
+// may have to be done again; where late pushes are dropped the next clock is not known yet.
+bool pulls_ahead(const JobContext& job) {
+  const Scenario& s = job.plan.scenario;
+  const ConsistencyRule& rule = job.plan.rule;
+  const bool knows_clock = rule.waits_for_all() || (!rule.drops_stale && rule.gate != Gate::version);
+  return knows_clock && !s.may_fail() && !job.plan.sparse() && !s.consistency.cache &&
+         s.training.pull_every == 1 && !job.plan.workers_update();
+}
+
+}  // namespace
+
+OverlapStep::OverlapStep(StepContext& context)
+    : step_(context), pulls_ahead_(pulls_ahead(context.job)), task_(context.job) {
   const JobContext& job = context.job;
   for (const LayerWork& work : step_work(job.plan.scenario))
     layers_.push_back({.shards = {}, .forward = work.forward, .backward = work.backward, .copy = 0});
@@ -43,6 +58,7 @@ bool OverlapStep::compute() {
     if (l > 0 && layers_[l].shards.empty()) continue;
     task_.wait();
     if (l > 0) push(layers_[l], task_.gradient());
+    if (l > 0 && pulls_ahead_) step_.kv.pull_ahead(layers_[l].shards, step_.number);
   }
   step_.record(ComputePhase::ended, step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());

@@ -1,6 +1,8 @@
 // A step that computes and communicates at the same time, layer by layer: a layer's forward pass begins when
 // its weights are here, and its gradient is pushed when its backward pass is done. In a clock of several
-// batches that is the first one's forward and the last one's backward pass.
+// batches that is the first one's forward and the last one's backward pass. A layer's weights for the next
+// step are asked for when its gradient is pushed (ByteScheduler: Peng et al., SOSP 2019; P3: Jayarajan et
+// al., MLSys 2019), so that they come while the layers in front of it are still computed.
 #pragma once
 
 #include <vector>
@@ -29,6 +31,7 @@ class OverlapStep final : public Step {
   void push(const Layer& layer, const std::shared_ptr<Values>& gradient);
 
   StepContext& step_;
+  bool pulls_ahead_;
   std::vector<Layer> layers_;
   GradientTask task_;
   Timestamp pushed_ = 0;

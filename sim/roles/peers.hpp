@@ -23,8 +23,10 @@ class Peers {
   virtual void run(std::uint32_t index) = 0;
   // A message has arrived somewhere. Runs in the simulation kernel.
   virtual void on_arrival(const Message& message) = 0;
-  // The model, in one part or more, as far as all workers have updated it.
+  // The model, in one part or more, as far as all workers have updated it, and its version: of parts with
+  // several ones the least.
   virtual std::vector<Slice> weights() const = 0;
+  virtual std::int64_t version() const = 0;
   // Worker `index` has crashed: what it had is gone.
   virtual void lose(std::uint32_t index) = 0;
   // The newest view that it knows; -1: none.

@@ -61,7 +61,7 @@ void StageWorker::form_group(const SharedView& view, bool goes_on) {
   if (!restarts && is_lost_) mailbox_.await_group();  // the others wait for it for ever
   if (!restarts) return;
   if (!is_whole(job_, view)) mailbox_.await_group();
-  if (is_lost_ && !goes_on) replica_.adopt({});
+  if (is_lost_ && !goes_on) adopt({});
   if (goes_on) go_back();
   is_lost_ = false;
 }
@@ -78,12 +78,17 @@ void StageWorker::go_back() {
     mailbox_.send_about(index_, job_.plan.snapshot_node(), Restore{});
     kept = *mailbox_.take_any(MessageKind::state, job_.plan.snapshot_node()).as<State>();
   }
-  replica_.adopt(kept);
+  adopt(kept);
   clock_ = replica_.version();
   if (meet(clock_, Round::after_restoring)) return;
-  replica_.adopt({});
+  adopt({});
   clock_ = 0;
   meet(clock_, Round::beginning_anew);
+}
+
+void StageWorker::adopt(const State& state) {
+  replica_.adopt(state);
+  job_.observer.on_version();
 }
 
 // Who leaves takes its layers along, so nobody does before all are through.
@@ -103,6 +108,7 @@ bool StageWorker::meet(std::int64_t version, Round number) {
 }
 
 void StageWorker::step() {
+  if (is_first() && is_last()) mailbox_.look();
   if (is_first()) {
     pipeline_.start_gradient(clock_);  // every stage has done its last update
     is_kept_ = ends_with_snapshot();
@@ -175,7 +181,7 @@ void StageWorker::send(Body body, NodeId to) { mailbox_.send(to, std::move(body)
 void StageWorker::update() {
   replica_.update(pipeline_.gradient(replica_.range()), 1.0);
   job_.record(node_, ModelUpdate{.version = replica_.version()});
-  job_.observer.on_update();
+  job_.observer.on_version();
   if (!is_kept_) return;
   Message copy{.from = node_, .to = job_.plan.snapshot_node(), .shard = index_};
   copy.body = State{
@@ -215,9 +221,9 @@ void Pipeline::start_gradient(std::int64_t clock) {
   gradient_ = std::make_shared<Values>();
   task_ = job_.pool.submit([weights = job_.assemble(weights()), learner = job_.plan.learner.get(),
                             result = gradient_, batch = std::move(batch), precision = job_.plan.precision(),
-                            scale = job_.plan.loss_scale()] {
+                            scale = job_.plan.loss_scale(), state = &job_.state] {
     *result = learner->gradient(weights->get(), batch);
-    round_to(precision, *result, scale);
+    if (round_to(precision, *result, scale)) state->scale_overflows = true;
   });
 }
 
@@ -243,6 +249,12 @@ std::vector<Slice> Pipeline::weights() const {
   std::vector<Slice> parts;
   for (const auto& stage : stages_) parts.push_back(stage->replica().weights());
   return parts;
+}
+
+std::int64_t Pipeline::version() const {
+  const auto least =
+      std::ranges::min_element(stages_, {}, [](const auto& stage) { return stage->replica().version(); });
+  return (*least)->replica().version();
 }
 
 }  // namespace psim

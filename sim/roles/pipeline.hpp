@@ -40,6 +40,7 @@ class StageWorker {
   // Of all stages, `goes_on`: not for the first time.
   void form_group(const SharedView& view, bool goes_on);
   void go_back();
+  void adopt(const State& state);
   void await_others();
   enum class Round : std::uint8_t { before_restoring, after_restoring, at_end, beginning_anew };
   bool meet(std::int64_t version, Round number);
@@ -77,6 +78,7 @@ class Pipeline final : public Peers {
   void run(std::uint32_t index) override { stages_[index]->run(); }
   void on_arrival(const Message& message) override;
   std::vector<Slice> weights() const override;
+  std::int64_t version() const override;
   void lose(std::uint32_t index) override { stages_[index]->lose(); }
   std::int64_t view(std::uint32_t index) const override { return stages_[index]->mailbox().view(); }
   std::int64_t samples_computed(std::uint32_t index) const override { return stages_[index]->samples(); }

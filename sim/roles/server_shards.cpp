@@ -329,7 +329,7 @@ void ServerShards::updated(std::int64_t version) {
       version == job_.plan.steps) {  // no group will have them
     for (const Push& push : server->pending()) acknowledge(push);
   }
-  job_.observer.on_update();
+  job_.observer.on_version();
 }
 
 void ServerShards::promoted() {
@@ -345,6 +345,7 @@ void ServerShards::promoted() {
                                .weights_hash = weights,
                                .state_hash = state,
                                .waiting_pushes = ended_ ? 0 : std::ssize(server.pending())});
+  job_.observer.on_version();
 }
 
 std::shared_ptr<const Parameters> ServerShards::first_copy() {

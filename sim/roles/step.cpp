@@ -1,5 +1,6 @@
 #include "sim/roles/step.hpp"
 
+#include "model/learner.hpp"
 #include "model/mutant.hpp"
 #include "sim/roles/charged_work.hpp"
 #include "sim/roles/elastic_step.hpp"

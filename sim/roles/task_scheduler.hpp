@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "sim/protocol/tasks.hpp"
+#include "sim/protocol/task_dag.hpp"
 #include "sim/roles/job_context.hpp"
 
 namespace psim {

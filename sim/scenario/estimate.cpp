@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/pace.hpp"
@@ -61,7 +62,7 @@ double copies_of_model(const Scenario& s) {
   return times;
 }
 
-// Clocks of each worker until the run ends by its steps, epochs or duration.
+// Clocks of each worker until the run ends by its steps, epochs, samples or duration.
 double clocks_of(const Scenario& s, std::int64_t samples) {
   double clocks = HUGE_VAL;
   if (const auto steps = steps_of(s, samples)) clocks = static_cast<double>(*steps);

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
 
+#include "model/data/text.hpp"
+#include "model/dataset.hpp"
+#include "model/input.hpp"
 #include "model/mutant.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
@@ -20,6 +19,7 @@
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/presets.hpp"
+#include "sim/scenario/spec/ranks.hpp"
 #include "sim/scenario/text/document.hpp"
 
 namespace psim {
@@ -78,13 +78,12 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
     return refuse("this is a device or a pipe, not a scenario file",
                   "write the scenario to a file: it is read more than once");
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return refuse(fmt::format("cannot be read: {}", std::strerror(errno)), "check the file's permissions");
-  const std::uintmax_t size = fs::file_size(path, error);
-  std::string text(std::min<std::uintmax_t>(error ? largest_file : size, largest_file) + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string text;
+  try {
+    text = beginning_of(path, largest_file + 1);
+  } catch (const InputError& unread) {
+    return refuse(unread.why, unread.help);
+  }
   if (text.size() > largest_file) {
     return refuse(
         "the file is too large for a scenario",
@@ -137,47 +136,69 @@ std::shared_ptr<const DataSplit> find_data(const Scenario& scenario, const LoadR
 }
 
 // One row of factors per line, separated by commas or spaces.
-void read_trace(std::istream& file, Scenario& scenario, const Check& check) {
-  const std::string& name = scenario.compute.trace;
-  const auto workers = static_cast<std::size_t>(scenario.cluster.workers);
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    for (char& c : line) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
-    std::istringstream words(line);
+class TraceFile {
+ public:
+  TraceFile(Scenario& scenario, const Check& check) : scenario_(scenario), check_(check) {}
+
+  // False: there is something wrong, and it is said.
+  bool take(std::string_view line) {
+    ++number_;
     std::vector<double> row;
-    for (std::string word; words >> word;) {
+    constexpr std::string_view gaps = ", \t\r";
+    for (std::size_t at = 0; (at = line.find_first_not_of(gaps, at)) != std::string_view::npos;) {
+      const std::string_view word = line.substr(at, line.find_first_of(gaps, at) - at);
+      at += word.size();
       double factor = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
-      if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9) {
-        return check.add_data({"compute.trace"},
-                              fmt::format("{}:{}: `{}` is not a factor", name, number, word), "in this file",
-                              "factors are numbers from 0 to 1e9");
-      }
+      if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9)
+        return refuse({"compute.trace"}, fmt::format("{} is not a factor", in_backticks(word)),
+                      "in this file", "factors are numbers from 0 to 1e9");
       row.push_back(factor);
+      if (++factors_ > most_factors)
+        return refuse({"compute.trace"},
+                      fmt::format("more than {} million factors", most_factors / 1'000'000),
+                      "too large for memory", "a trace begins anew after its last line: take a part of it");
     }
-    if (row.empty()) continue;
-    if (row.size() != 1 && row.size() != workers) {
-      return check.add_data({"compute.trace", "cluster.workers"},
-                            fmt::format("{}:{}: {} columns", name, number, row.size()), "in this file",
-                            fmt::format("must be one column, or one for each of the {} workers", workers));
-    }
-    scenario.compute.trace_rows.push_back(std::move(row));
+    const auto workers = static_cast<std::size_t>(scenario_.cluster.workers);
+    if (row.empty()) return true;
+    if (row.size() != 1 && row.size() != workers)
+      return refuse({"compute.trace", "cluster.workers"}, fmt::format("{} columns", row.size()),
+                    "in this file",
+                    fmt::format("must be one column, or one for each of the {} workers", workers));
+    scenario_.compute.trace_rows.push_back(std::move(row));
+    return true;
   }
-  if (scenario.compute.trace_rows.empty())
-    check.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
-}
+
+ private:
+  static constexpr std::size_t most_factors = 10'000'000;
+
+  bool refuse(std::vector<std::string> fields, const std::string& what, std::string label, std::string help) {
+    check_.add_data(std::move(fields), fmt::format("{}:{}: {}", scenario_.compute.trace, number_, what),
+                    std::move(label), std::move(help));
+    return false;
+  }
+
+  Scenario& scenario_;
+  const Check& check_;
+  std::size_t number_ = 0, factors_ = 0;
+};
 
 void load_trace(Scenario& scenario, const LoadRequest& request, const Check& check) {
+  constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30U;
   const std::string& name = scenario.compute.trace;
   const std::optional<fs::path> path = find_file(request, name);
   if (!path)
     return check.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
                           "looked for in --data-dir, PSIM_DATA and the scenario's folder");
-  std::ifstream file(*path);
-  if (!file)
-    return check.add_data({"compute.trace"}, fmt::format("{} cannot be read", path->string()), "this file",
-                          "check its permissions");
-  read_trace(file, scenario, check);
+  bool is_good = true;
+  try {
+    TraceFile trace(scenario, check);
+    each_input_line(*path, most_bytes, [&](std::string_view line) { return is_good = trace.take(line); });
+  } catch (const InputError& error) {
+    return check.add_data({"compute.trace"}, error.what(), "this file", error.help);
+  }
+  if (is_good && scenario.compute.trace_rows.empty())
+    check.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
 }
 
 }  // namespace
@@ -267,6 +288,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     scenario.recovery.workers = LostWorkers::wait;
 
   settle_warmup(scenario, reader.reading());
+  settle_split(scenario, *document);
   Reading reading = reader.reading();
   load_profiles(scenario, request, reading, diagnostics);
   const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};
@@ -288,6 +310,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   // Overrides may take away what the axes are about.
   if (request.overrides.empty() && request.point.empty()) read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
+  if (scenario.architecture.kind == Architecture::all_reduce) give_ranks(scenario);
   return loaded;
 }
 

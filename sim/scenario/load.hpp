@@ -10,11 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "model/dataset.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
+
+struct DataSplit;
 
 // Data sets that were loaded already, by what they were loaded from; for loading many scenarios in a row.
 using DataCache = std::map<std::string, std::shared_ptr<const DataSplit>>;

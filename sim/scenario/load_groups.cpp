@@ -216,6 +216,7 @@ class JobLoader {
     Reader reader(*document, found);
     describe(reader, scenario);
     reader.finish({"compare", "tune"});
+    settle_split(scenario, *document);
     use(reader.reading(), found, scenario);
     merge(found, diagnostics_);
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/dataset.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/text/document.hpp"
@@ -67,6 +68,9 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
                    Diagnostics& diagnostics);
 // What stands for fields that are not given and depends on others.
 void settle_warmup(Scenario& scenario, const Reading& reading);
+// With [tune] all runs, trials and others, set the same samples aside: a trial under another seed would learn
+// from samples that the comparison is judged on.
+void settle_split(Scenario& scenario, const Document& document);
 
 // load_groups.cpp
 //

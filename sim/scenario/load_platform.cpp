@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
 
+#include "model/input.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/platform_file.hpp"
 
@@ -128,12 +128,6 @@ void check_latencies(const Scenario& scenario, const PlatformFile& file, const C
   }
 }
 
-std::optional<std::string> content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 void load_platform(Scenario& scenario, const LoadRequest& request, const Check& check) {
@@ -143,19 +137,16 @@ void load_platform(Scenario& scenario, const LoadRequest& request, const Check& 
   if (!path)
     return check.add_data({field_platform}, fmt::format("there is no file `{}`", name), "not found",
                           "looked for in --data-dir, PSIM_DATA and the scenario's folder");
-  std::error_code error;
-  if (fs::file_size(*path, error) > largest_platform)
-    return check.add_data({field_platform}, fmt::format("{} is too large for a platform file", name),
-                          fmt::format("more than {} MB", largest_platform / 1000000));
-  const std::optional<std::string> text = content_of(*path);
-  if (!text)
-    return check.add_data({field_platform}, fmt::format("{} cannot be read", path->string()), "this file",
-                          "check its permissions");
-  if (text->find('<') == std::string::npos ||
-      text->find('<') != text->find_first_not_of(" \t\r\n\xef\xbb\xbf"))
+  std::string text;
+  try {
+    text = read_input(*path, largest_platform);
+  } catch (const InputError& error) {
+    return check.add_data({field_platform}, error.what(), "this file", error.help);
+  }
+  if (text.find('<') == std::string::npos || text.find('<') != text.find_first_not_of(" \t\r\n\xef\xbb\xbf"))
     return check.add_data({field_platform}, fmt::format("{} is not XML", name), "this file",
                           "a platform file of SimGrid begins with <?xml");
-  if (const std::string part = foreign_part(*text); !part.empty())
+  if (const std::string part = foreign_part(text); !part.empty())
     return check.add_data({field_platform}, fmt::format("{} has {}", name, part),
                           "psim takes hosts, links and routes only",
                           "actors, traces and options belong in the scenario");
@@ -169,7 +160,7 @@ void load_platform(Scenario& scenario, const LoadRequest& request, const Check& 
   if (!all_reached(scenario, report, check)) return;
   check_latencies(scenario, report.file, check);
   c.network.platform_file = std::move(report.file);
-  c.network.platform_file.text = *text;
+  c.network.platform_file.text = text;
   if (!c.network.platform_speeds) return;
   const auto speeds = [&](std::int64_t begin, std::int64_t count) {
     std::vector<FlopsPerSecond> result;

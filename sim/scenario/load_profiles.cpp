@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <fstream>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
+#include "model/data/text.hpp"
+#include "model/input.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -29,15 +30,24 @@ class ProfileFile {
   ProfileFile(ProfileSpec& profile, std::string path, const Check& check)
       : profile_(profile), path_(std::move(path)), check_(check) {}
 
-  bool read(std::istream& file) {
-    std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
-      for (char& c : line) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
-      std::istringstream split(line.substr(0, line.find('#')));
-      std::vector<std::string> words;
-      for (std::string word; split >> word;) words.push_back(word);
-      if (!words.empty() && !take(number, words)) return false;
+  bool read(const fs::path& file) {
+    constexpr std::uintmax_t most_bytes = 16'000'000;
+    int number = 0;
+    bool is_good = true;
+    try {
+      each_input_line(file, most_bytes, [&](std::string_view line) {
+        std::string row(line.substr(0, line.find('#')));
+        for (char& c : row) c = c == ',' || c == '\t' || c == '\r' ? ' ' : c;
+        std::istringstream split(row);
+        std::vector<std::string> words;
+        for (std::string word; split >> word;) words.push_back(word);
+        ++number;
+        return is_good = words.empty() || take(number, words);
+      });
+    } catch (const InputError& error) {
+      return refuse(error.what(), "this file", error.help);
     }
+    if (!is_good) return false;
     if (profile_.rows.empty())
       return refuse(fmt::format("{} has no rows", profile_.file), "an empty file",
                     profile_.of == ProfileOf::speed
@@ -58,7 +68,7 @@ class ProfileFile {
                     "each line has a date in seconds and a value");
     const std::optional<double> date = number_of(words[0]), value = number_of(words[1]);
     if (!date || *date < 0 || *date > 1e9)
-      return refuse(at + fmt::format("`{}` is not a date", words[0]), "in this file",
+      return refuse(at + fmt::format("{} is not a date", in_backticks(words[0])), "in this file",
                     "dates are seconds from 0 to 1e9");
     if (!profile_.rows.empty() && *date <= profile_.rows.back().first)
       return refuse(at + fmt::format("{} s is not after {} s", words[0], profile_.rows.back().first),
@@ -68,7 +78,8 @@ class ProfileFile {
                                       : !(*value > 0 && *value < 1) && *value >= 0 && *value <= 1);
     if (!fits)
       return refuse(
-          at + fmt::format("`{}` is not {}", words[1], speed ? "a factor" : "0 or 1"), "in this file",
+          at + fmt::format("{} is not {}", in_backticks(words[1]), speed ? "a factor" : "0 or 1"),
+          "in this file",
           speed ? "factors are numbers from 1e-6 to 1e6; a worker that stops has of = \"availability\""
                 : "1 is up, 0 is down");
     constexpr std::size_t most = 10'000;
@@ -87,8 +98,9 @@ class ProfileFile {
   const Check& check_;
 };
 
-// A crash for each time in which the workers are down, as somebody would write them by hand.
-std::vector<FaultSpec> faults_of(const ProfileSpec& profile) {
+// A crash for each time in which the workers are down, as somebody would write them by hand. A profile may go
+// on after the end of the run (`end`, in seconds): what it says of later times is nothing to this run.
+std::vector<FaultSpec> faults_of(const ProfileSpec& profile, double end) {
   std::vector<std::string> nodes;
   for (const std::int64_t worker : profile.workers) nodes.push_back(fmt::format("worker {}", worker));
   if (nodes.empty()) nodes.emplace_back("workers");
@@ -96,6 +108,7 @@ std::vector<FaultSpec> faults_of(const ProfileSpec& profile) {
   bool up = true;
   double since = 0;
   const auto add = [&](std::optional<double> until) {
+    if (since >= end) return;
     FaultSpec& fault = faults.emplace_back();
     fault.kind = "crash";
     fault.nodes = nodes;
@@ -137,16 +150,11 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
                      "looked for in --data-dir, PSIM_DATA and the scenario's folder");
       continue;
     }
-    std::ifstream file(*found);
-    if (!file) {
-      check.add_data({field}, fmt::format("{} cannot be read", found->string()), "this file",
-                     "check its permissions");
-      continue;
-    }
-    if (!ProfileFile(profile, path, check).read(file)) profile.rows.clear();
+    if (!ProfileFile(profile, path, check).read(*found)) profile.rows.clear();
     if (profile.of != ProfileOf::availability || profile.rows.empty()) continue;
     if (!are_known(scenario, profile)) continue;  // check_nodes says so
-    for (FaultSpec& fault : faults_of(profile)) {
+    const std::optional<Seconds>& duration = scenario.training.duration;
+    for (FaultSpec& fault : faults_of(profile, duration ? duration->value : HUGE_VAL)) {
       faults.push_back(std::move(fault));
       places.push_back(reading.places.at(field));
     }
@@ -170,6 +178,11 @@ void settle_warmup(Scenario& scenario, const Reading& reading) {
                    scenario.model.kind != ModelKind::logistic;
   if (!reading.given("training.warmup") && training.warmup_steps > 0 && starts && can)
     training.warmup = Warmup::before_servers;
+}
+
+void settle_split(Scenario& scenario, const Document& document) {
+  const bool learns = scenario.model.kind != ModelKind::phantom;
+  if (document.root.contains("tune") && learns && !scenario.data.split_seed) scenario.data.split_seed = 1;
 }
 
 }  // namespace psim

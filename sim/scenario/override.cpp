@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/nesting.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/text/toml_scan.hpp"
 

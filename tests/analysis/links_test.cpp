@@ -110,7 +110,7 @@ TEST_CASE("an incast of four equal messages: each shares for three times what it
   CHECK(own.senders[0].node == 4);
 }
 
-TEST_CASE("a message that nobody disturbs takes its latency and its transfer alone", "[links]") {
+TEST_CASE("a message that nobody disturbs takes its latency and its transfer alone", "[links][slow]") {
   const std::string file = (psim::test::source_folder() / "scenarios/data/two_sites.xml").string();
   const std::string own_graph = R"(topology = "graph"
 [[cluster.network.link]]
@@ -188,7 +188,7 @@ TEST_CASE("links are the same for every context and both models of the network",
   CHECK(tables("nic", psim::test::contexts().front()) == first);
 }
 
-TEST_CASE("a run with events takes less than a hundred bytes an event", "[links]") {
+TEST_CASE("a run with events takes less than a hundred bytes an event", "[links][slow]") {
   for (const std::string name : {"quickstart", "stragglers", "thousand_workers"}) {
     const TemporaryFolder folder;
     const std::string scenario = (psim::test::source_folder() / "scenarios" / (name + ".toml")).string();

@@ -93,6 +93,19 @@ def log_ratio(pairs):
     return [math.log(a / b) for a, b in pairs], 1.0
 
 
+STEPS = [statistics.NormalDist().inv_cdf((i + 0.5) / 4096) for i in range(4096)]
+
+
+def resamples_for(n):
+    return min(max(8_000_000 // n, 100_000), 1_000_000)
+
+
+def mcnemar(arm, baseline):
+    """Two-sided and exact, of the runs that only one of two arms ended well."""
+    n, fewer = arm + baseline, min(arm, baseline)
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(fewer + 1)) / 2 ** n)
+
+
 def symmetric_interval(pairs, of, seed, resamples):
     """Mean over seeds and its 95 % interval by the symmetric studentised bootstrap of smoothed resamples."""
     values, size = of(pairs)
@@ -107,12 +120,13 @@ def symmetric_interval(pairs, of, seed, resamples):
     noise = 1.06 * sd / n ** 0.2
     stream = Stream(seed, "bootstrap")
     distances = []
-    for _ in range(resamples):
-        resample = [values[stream.below(n)] + noise * stream.normal() for _ in range(n)]
+    for _ in range(resamples or resamples_for(n)):
+        words = [stream.next() for _ in range(n)]  # the upper half says which value, the last 12 bits which noise
+        resample = [values[(word >> 32) * n >> 32] + noise * STEPS[word & 4095] for word in words]
         mean = math.fsum(resample) / n
         spread = math.sqrt(math.fsum((x - mean) ** 2 for x in resample) / (n - 1))
-        distances.append(abs(mean - sign * value) / spread)
-    half = sorted(distances)[math.ceil(0.95 * (resamples + 1)) - 1] * sd
+        distances.append(abs(mean - sign * value) / spread if spread > 0 else math.inf)
+    half = sorted(distances)[math.ceil(0.95 * (len(distances) + 1)) - 1] * sd
     return value, value - half, value + half
 
 
@@ -252,7 +266,7 @@ def printable(x):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    how = {"seed": 1, "resamples": 10000, "draws": 20000, "tau_s": None}
+    how = {"seed": 1, "resamples": 0, "draws": 20000, "tau_s": None}
     theirs = {}
     if len(sys.argv) == 3:
         with open(sys.argv[2], encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <Eigen/Core>
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "model/sampler.hpp"
 #include "tests/bench/harness.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "model/optimizer.hpp"
 #include "model/sampler.hpp"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # sanitized.sh CMAKE ARCH PRESET RELEASE: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
-#   asan   AddressSanitizer and UBSan: what `./psim test` runs, without benchmarks, additions, study files and the
-#          installation; with PSIM_TEST_STRIDE=N every N-th test of it.
+#   asan   AddressSanitizer and UBSan: what `./psim test` runs, without benchmarks, additions and the installation;
+#          with PSIM_TEST_STRIDE=N every N-th test of it.
 #          System tests drive the sanitized program from RELEASE, the release build: their own code needs no sanitizer.
 #   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
 set -eu
@@ -12,11 +12,12 @@ build=build/$preset
 if [ "$preset" = asan ]; then
   "$cmake" --build "$build" --target psim psim_unit psim_joules psim_texts psim_pairs
   stride=${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}
-  ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE 'long|bench|study_files' \
+  ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE 'slow|long|bench' \
     -E '^system: |^additions: |^install: |NOT_BUILT' $stride
   mkdir -p "$build/system"
   printf 'include("%s")\n' "$release"/tests/psim_system_include-*.cmake >"$build/system/CTestTestfile.cmake"
-  PSIM_SANITIZED=1 PSIM_BINARY=$PWD/$build/psim exec ctest --test-dir "$build/system" --output-on-failure -j "$(nproc)" $stride
+  PSIM_SANITIZED=1 PSIM_BINARY=$PWD/$build/psim exec ctest --test-dir "$build/system" --output-on-failure -j "$(nproc)" \
+    -LE slow $stride
 fi
 
 "$cmake" --build "$build" --target psim psim_unit

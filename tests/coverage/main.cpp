@@ -1,9 +1,10 @@
 // psim_coverage: do intervals keep their promise? Goal: of thousands of studies whose truth is known, 95 %
 // have it in their interval. Method: synthetic pairs (shapes.hpp), the library's own intervals, and a count.
-//   psim_coverage [--studies N] [--resamples N] [--methods | --until]
+//   psim_coverage [--studies N] [--resamples N] [--methods | --until | --times | --widths]
 // --methods shows what was tried beside the interval that the library has; --until the number of seeds that a
-// width decides. Exit code 1: an interval that promises 94 to 96 % is outside, by more than three binomial
-// errors.
+// width decides; --times the intervals of restricted means; --widths what the one seed of the program's
+// bootstrap does to widths, against twenty other seeds, with as many resamples as the program takes. Exit
+// code 1: an interval that promises 94 to 96 % is outside, by more than three binomial errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "analysis/statistics/pairs.hpp"
 #include "analysis/statistics/sample_size.hpp"
+#include "analysis/statistics/time_to_target.hpp"
 #include "tests/coverage/methods.hpp"
 #include "tests/coverage/shapes.hpp"
 
@@ -26,7 +28,7 @@ namespace {
 struct Options {
   std::size_t studies = 4'000;
   std::size_t resamples = 199;
-  bool methods = false, until = false;
+  bool methods = false, until = false, times = false, widths = false;
 };
 
 double share(std::size_t count, std::size_t studies) {
@@ -152,6 +154,95 @@ bool until(const Options& options) {
   return kept;
 }
 
+// Times to a target of one arm, and what gives up when.
+struct TimesShape {
+  std::string_view name;
+  double (*time)(Stream&);
+  double (*budget)(Stream&);
+  double (*mean_up_to)(double tau);  // of min(T, tau)
+};
+constexpr double no_end = 1e9;
+double lognormal_time(Stream& s) { return 10 * std::exp(0.3 * s.normal()); }
+double exponential_time(Stream& s) { return 10 * s.exponential(); }
+double lognormal_mean(double tau) { return restricted(10, 0.3, tau); }
+double exponential_mean(double tau) { return 10 * (1 - std::exp(-tau / 10)); }
+constexpr TimesShape times_shapes[] = {
+    {"lognormal, none missed", lognormal_time, [](Stream&) { return no_end; }, lognormal_mean},
+    {"lognormal, budget 12", lognormal_time, [](Stream&) { return 12.0; }, lognormal_mean},
+    {"lognormal, budget 10", lognormal_time, [](Stream&) { return 10.0; }, lognormal_mean},
+    {"lognormal, budgets 8-20", lognormal_time, [](Stream& s) { return s.uniform(8, 20); }, lognormal_mean},
+    {"exponential, none missed", exponential_time, [](Stream&) { return no_end; }, exponential_mean},
+    {"exponential, budget 10", exponential_time, [](Stream&) { return 10.0; }, exponential_mean},
+    {"exponential, budgets 5-40", exponential_time, [](Stream& s) { return s.uniform(5, 40); },
+     exponential_mean},
+};
+
+// Up to the time that the arm's own curve knows. Studies in which no run reached its target have no interval
+// and do not count.
+void restricted_means(const Options& options) {
+  fmt::print("{:<26}", "restricted mean, seeds:");
+  for (const std::size_t seeds : {3U, 5U, 10U, 20U}) fmt::print("{:>8}", seeds);
+  for (const TimesShape& shape : times_shapes) {
+    fmt::print("\n{:<26}", shape.name);
+    for (const std::size_t seeds : {3U, 5U, 10U, 20U}) {
+      std::size_t count = 0, all = 0;
+      for (std::size_t study = 0; study < options.studies; ++study) {
+        Stream stream(3, shape.name, seeds, study);
+        std::vector<statistics::TimedRun> runs;
+        double latest = 0;
+        bool missed = false;
+        for (std::size_t i = 0; i < seeds; ++i) {
+          const double time = shape.time(stream), budget = shape.budget(stream);
+          runs.push_back(
+              {.seed = i, .time_s = std::min(time, budget), .reached = time <= budget, .budget_s = budget});
+          latest = std::max(latest, std::min(time, budget));
+          missed = missed || time > budget;
+        }
+        const double tau = missed ? latest : no_end;
+        const auto mean = statistics::restricted_mean(statistics::kaplan_meier(runs), tau);
+        const auto interval = statistics::restricted_interval(*mean, seeds, tau);
+        if (!interval) continue;
+        ++all;
+        count += covers(*interval, shape.mean_up_to(tau));
+      }
+      fmt::print("{:>8.1f}", 100 * share(count, all));
+      std::fflush(stdout);
+    }
+  }
+  fmt::print("\n\nBinomial error {:.2f} points.\n", 100 * binomial_error(0.95, options.studies));
+}
+
+// The width with the program's seed, divided by the mean width over twenty other seeds: the mean over
+// studies. Whether all are within 0.3 %.
+bool widths(const Options& options) {
+  bool kept = true;
+  const std::size_t studies = std::min<std::size_t>(options.studies, 20);
+  fmt::print("{:<12}", "widths");
+  for (const std::size_t seeds : {5U, 10U, 20U}) fmt::print("{:>8}", seeds);
+  const auto all = shapes();
+  const Shape& shape = *all.begin();
+  fmt::print("\n{:<12}", shape.name);
+  for (const std::size_t seeds : {5U, 10U, 20U}) {
+    double sum = 0;
+    for (std::size_t study = 0; study < studies; ++study) {
+      const std::vector<Pair> pairs = draw_study(shape, seeds, study);
+      const auto width = [&](std::uint64_t seed) {
+        const statistics::Interval i = statistics::mean_difference(pairs, {.seed = seed}).interval;
+        return i.high - i.low;
+      };
+      double others = 0;
+      for (std::uint64_t seed = 2; seed < 22; ++seed) others += width(seed) / 20;
+      sum += width(1) / others;
+    }
+    const double ratio = sum / static_cast<double>(studies);
+    kept = kept && std::abs(ratio - 1) < 0.003;
+    fmt::print("{:>8.4f}", ratio);
+    std::fflush(stdout);
+  }
+  fmt::print("\n");
+  return kept;
+}
+
 std::optional<Options> options_of(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -162,6 +253,8 @@ std::optional<Options> options_of(int argc, char** argv) {
     };
     if (word == "--methods") options.methods = true;
     else if (word == "--until") options.until = true;
+    else if (word == "--times") options.times = true;
+    else if (word == "--widths") options.widths = true;
     else if (word == "--studies" && number(options.studies)) continue;
     else if (word == "--resamples" && number(options.resamples)) continue;
     else return std::nullopt;
@@ -176,12 +269,18 @@ int main(int argc, char** argv) {
   using namespace psim::test;
   const std::optional<Options> options = options_of(argc, argv);
   if (!options) {
-    fmt::print("usage: psim_coverage [--studies N] [--resamples N] [--methods | --until]\n");
+    fmt::print(
+        "usage: psim_coverage [--studies N] [--resamples N] [--methods | --until | --times | --widths]\n");
     return 2;
   }
   if (options->methods) {
     alternatives(*options);
     return 0;
   }
+  if (options->times) {
+    restricted_means(*options);
+    return 0;
+  }
+  if (options->widths) return widths(*options) ? 0 : 1;
   return (options->until ? until(*options) : intervals(*options)) ? 0 : 1;
 }

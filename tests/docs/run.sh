@@ -1,7 +1,8 @@
 #!/bin/sh
 # What pages show and say is what psim prints.
 #   run.sh PSIM SOURCE [--update | --long] [PAGE...]     pages of SOURCE, such as docs/why.md; or all of them
-# The commands of a page run in their order in a folder of their own, with psim's scenarios in it:
+# The commands of a page run in their order in a folder of their own, with psim's scenarios and
+# those of slides in it:
 #   blocks     ```console, lines "$ command"; what stands below is what it prints. `...` on a line of its own
 #              stands for any lines, `...` in a line for anything. A command that shows nothing may print
 #              anything. `<!-- exit 1 -->` on the line before a block: its last command ends with this code,
@@ -81,6 +82,7 @@ prepare() {
   : >"$scratch/wrong" && : >"$scratch/left_out" && : >"$scratch/remarks"
   text=$source/$page indented=
   cp -R "$source/scenarios" "$scratch/page"
+  mkdir -p "$scratch/page/docs/course" && cp -R "$source/docs/course/slides" "$scratch/page/docs/course"
   ln -s ../bin/psim "$scratch/page/psim"
   cd "$scratch/page" || exit 3
   case $page in

@@ -125,7 +125,7 @@ TEST_CASE("a typing error in the first line of a CSV file is no header", "[data]
   CHECK(typo.find("a header has no numbers") != std::string::npos);
 }
 
-TEST_CASE("CSV, LIBSVM and IDX files with random changes are read or refused", "[data]") {
+TEST_CASE("CSV, LIBSVM and IDX files with random changes are read or refused", "[data][slow]") {
   mutate(DataSource::csv, "a.csv", {"1,2,0\n3,4.5,1\n-1e3,0,1\n", "a,b,label\r\n1,2,0\r\n3,4,1\r\n"});
   mutate(DataSource::libsvm, "a.libsvm", {"+1 1:0.5 3:2\n-1 2:1 # note\n+1 4:1e-3\n", "1 1:1\n0 2:1\n"});
   std::string packed;
@@ -138,7 +138,7 @@ TEST_CASE("CSV, LIBSVM and IDX files with random changes are read or refused", "
   mutate(DataSource::csv, "b.csv", {packed, "1,2,0\n3,4.5,1\n"});
 }
 
-TEST_CASE("IDX files with random changes are read or refused", "[data]") {
+TEST_CASE("IDX files with random changes are read or refused", "[data][slow]") {
   const Folder folder;
   const std::string images(
       "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03"

@@ -1,6 +1,7 @@
 // Goal: the model that a scenario describes is the model that is trained. Method: small models whose
 // weights, losses and accuracies are known.
 #include "model/learner.hpp"
+#include "model/dataset.hpp"
 
 #include <algorithm>
 #include <cmath>

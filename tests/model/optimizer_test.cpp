@@ -187,6 +187,7 @@ TEST_CASE("the learning rate follows its schedule", "[optimizer]") {
   CHECK(cosine.at(0) == 0.4);
   CHECK(cosine.at(3) == Approx(0.4 * (1 + std::sqrt(0.5)) / 2));
   CHECK(cosine.at(6) == Approx(0.2));
+  CHECK(cosine.at(0.6) == Approx(0.4 * (1 + std::cos(0.05 * std::acos(-1.0))) / 2));
   CHECK(cosine.at(8) == Approx(0.1));
   CHECK(cosine.at(12) == Approx(0).margin(1e-16));
   CHECK(cosine.at(13) == Approx(0).margin(1e-16));  // and does not rise again
@@ -195,4 +196,6 @@ TEST_CASE("the learning rate follows its schedule", "[optimizer]") {
   CHECK(root.at(0) == 0.6);
   CHECK(root.at(3) == Approx(0.3));
   CHECK(root.at(8) == Approx(0.2));
+  CHECK(root.at(0.25) == Approx(0.6 / std::sqrt(1.25)));  // within an epoch too
+  CHECK(root.at(2.9) == Approx(0.6 / std::sqrt(3.9)));
 }

@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/parameters.hpp"
@@ -126,4 +127,17 @@ TEST_CASE("small updates vanish, unless there is a master copy", "[rounding]") {
   CHECK(after_steps({Precision::float16, true}, 7) == Path{0, 0, 4, 4, 4, 8, 8});
   CHECK(after_steps({Precision::bfloat16, false}, 40) == Path(40, 0));
   CHECK(after_steps({Precision::bfloat16, true}, 17).back() == 32);  // over half of 2^-7
+}
+
+TEST_CASE("rounding says when only the scale makes a value infinite", "[precision]") {
+  const auto overflows = [](Precision precision, float value, double scale) {
+    std::vector<float> values{1, value};
+    return round_to(precision, std::span(values), scale);
+  };
+  CHECK(overflows(Precision::float16, 2, 65536));
+  CHECK(overflows(Precision::float16, -60000, 2));
+  CHECK_FALSE(overflows(Precision::float16, 60000, 1));
+  CHECK_FALSE(overflows(Precision::float16, 70000, 8));  // it is too large by itself
+  CHECK_FALSE(overflows(Precision::bfloat16, 2, 65536));
+  CHECK_FALSE(overflows(Precision::float32, 2, 1e38));
 }

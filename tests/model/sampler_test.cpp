@@ -1,6 +1,7 @@
 // Goal: no sample is lost or seen twice, whoever asks in whatever order. Method: the laws of the partitions,
 // checked over small data sets whose sizes divide nothing.
 #include "model/sampler.hpp"
+#include "model/dataset.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/data_shape.hpp"
+#include "model/dataset.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

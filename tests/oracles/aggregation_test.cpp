@@ -47,9 +47,9 @@ TEST_CASE("a sum for each rack crosses the uplink and the server's link", "[orac
   const Json apart = run("servers", large);
   CHECK(apart["sim_time_s"].get<double>() == Approx(5 * (0.05 + 0.4 + 0.4)));
   CHECK(!apart.contains("aggregation"));
-  // To the switch 0.1 s, all at once; then two sums share the server's link: 0.2 s. Back likewise.
+  // The switches stream, and two sums share the server's link: 0.2 s. Back likewise.
   const Json in_switch = run("switch", large);
-  CHECK(in_switch["sim_time_s"].get<double>() == Approx(5 * (0.05 + 0.3 + 0.3)));
+  CHECK(in_switch["sim_time_s"].get<double>() == Approx(5 * (0.05 + 0.2 + 0.2)));
   // A node takes in its two pushes one after the other.
   const Json in_rack = run("rack", large);
   CHECK(in_rack["sim_time_s"].get<double>() == Approx(5 * (0.05 + 0.4 + 0.4)));
@@ -64,7 +64,7 @@ TEST_CASE("a sum for each rack crosses the uplink and the server's link", "[orac
   }
 }
 
-TEST_CASE("sums on the way change no weight", "[oracle][aggregation]") {
+TEST_CASE("sums on the way change no weight", "[oracle][aggregation][slow]") {
   const std::string learns = "kind = \"mlp\"\nlayers = [64, 10]\nprecision = \"float64\"";
   for (const char* more :
        {"", "model = \"nic\"", "[messages]\nunit = \"array\"", "[cluster.worker]\nstartup = \"1s\""}) {
@@ -73,5 +73,46 @@ TEST_CASE("sums on the way change no weight", "[oracle][aggregation]") {
                in_rack = run("rack", learns, more);
     CHECK(in_switch["model"]["weights"] == apart["model"]["weights"]);
     CHECK(in_rack["model"]["weights"] == apart["model"]["weights"]);
+  }
+}
+
+TEST_CASE("a switch that sums streams, and a node stores", "[oracle][aggregation]") {
+  // The server is alone in rack 0, the worker in rack 1. A message of 100 MB crosses four links of 10 ms, of
+  // which the two uplinks have 1 / oversubscription of the others' 1 GB/s.
+  const auto step = [](const std::string& at, int oversubscription) {
+    return run_toml(fmt::format(R"([model]
+kind = "phantom"
+parameters = 25_000_000
+[training]
+batch_size = 4
+steps = 5
+[consistency]
+model = "bsp"
+[compute]
+time = "50ms"
+[cluster]
+workers = 1
+servers = 1
+[cluster.network]
+topology = "two-tier"
+racks = 2
+oversubscription = {}
+latency = "10ms"
+bandwidth = "1GBps"
+share_spread = 0.0
+simgrid_model = "cm02"
+tcp_window = "0B"
+aggregate = "{}"
+)",
+                                oversubscription, at))["workers"][0]["mean_step_s"]
+        .get<double>();
+  };
+  for (const int oversubscription : {1, 4}) {
+    INFO(oversubscription);
+    const double uplink = 0.1 * oversubscription;  // seconds, of a message
+    CHECK(step("servers", oversubscription) == Approx(0.05 + 2 * (0.04 + uplink)).epsilon(1e-6));
+    CHECK(step("switch", oversubscription) == Approx(0.05 + 2 * (0.04 + uplink)).epsilon(1e-6));
+    // The node has a link of its own, which a message crosses twice.
+    CHECK(step("rack", oversubscription) == Approx(0.05 + 2 * (0.06 + 0.1 + uplink)).epsilon(1e-6));
   }
 }

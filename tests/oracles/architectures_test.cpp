@@ -91,6 +91,30 @@ TEST_CASE("halving-doubling takes 2 log2 N alpha + 2 (N - 1) / N M / B", "[oracl
   }
 }
 
+TEST_CASE("a ring over neighbours crosses each uplink once a round", "[oracle][ranks]") {
+  // Three workers in rack 0, two in rack 1, whose uplink is as fast as a link. By index two messages cross it
+  // in each round, and by the topology one.
+  const std::string racks =
+      "bandwidth = \"1Gbps\"\nlatency = \"0s\"\ntopology = \"two-tier\"\nracks = 2\noversubscription = 2.0";
+  const auto time = [&](const std::string& ranks) {
+    return step_time(run({.architecture = all_reduce("ring") + ranks, .workers = 5, .network = racks}));
+  };
+  CHECK(time("") == near(8 * model / (5 * bandwidth)));
+  CHECK(time("\nranks = \"index\"") == near(8 * 2 * model / (5 * bandwidth)));
+}
+
+TEST_CASE("a ring of a dragonfly shares no link", "[oracle][ranks]") {
+  // Between two workers there are two to five links.
+  const std::string dragonfly = "bandwidth = \"1Gbps\"\nlatency = \"50us\"\ntopology = \"dragonfly\"";
+  const auto time = [&](const std::string& ranks) {
+    return step_time(run({.architecture = all_reduce("ring") + ranks, .workers = 15, .network = dragonfly}));
+  };
+  const double bytes_of_a_round = model / (15 * bandwidth);
+  CHECK(time("") >= 28 * (alpha + bytes_of_a_round));
+  CHECK(time("") <= 28 * (2.5 * alpha + bytes_of_a_round) * 1.000001);
+  CHECK(time("\nranks = \"index\"") >= 28 * 1.5 * bytes_of_a_round);
+}
+
 TEST_CASE("an all-reduce step waits for the slowest worker", "[oracle]") {
   const Json summary = run({.architecture = all_reduce("ring"),
                             .time = "10ms",
@@ -100,7 +124,7 @@ TEST_CASE("an all-reduce step waits for the slowest worker", "[oracle]") {
   CHECK(summary["workers"][2]["compute_share"].get<double>() > 0.030 / (0.0301 + reduction));
 }
 
-TEST_CASE("a pipeline of W equal stages takes (M + W - 1) (forward + backward)", "[oracle]") {
+TEST_CASE("a pipeline of W equal stages takes (M + W - 1) (forward + backward)", "[oracle][slow]") {
   // Huang et al. 2019: a share (W - 1) / (M + W - 1) of the time is bubble. Each stage has 120 ms of work in
   // a step, a W-th of what W workers do in 120 ms each.
   for (const std::string schedule : {"gpipe", "1f1b"}) {

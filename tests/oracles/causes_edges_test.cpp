@@ -53,7 +53,7 @@ const std::string working = "cluster.server={speed=\"100kf\",flops_per_value=1.0
 
 }  // namespace
 
-TEST_CASE("a server's work is its own whatever else is on", "[oracle][causes]") {
+TEST_CASE("a server's work is its own whatever else is on", "[oracle][causes][slow]") {
   const Json alone = why(cluster, {working});
   // Four pushes of 10 ms each in a step, after 10 ms of computing.
   CHECK(share(alone, "service") == Approx(0.8).epsilon(0.02));
@@ -147,7 +147,7 @@ TEST_CASE("a run that ends when the last worker is given up ends with that silen
   CHECK(told["path"].back()["cause"].get<std::string>().find("worker 1") != std::string::npos);
 }
 
-TEST_CASE("a straggler is described as it is", "[causes]") {
+TEST_CASE("a straggler is described as it is", "[causes][slow]") {
   const auto first = [](const std::string& rows) {
     const Json told = why("[cluster]\nworkers = 2\nservers = 1\n", {"straggler=" + rows});
     return told["sentences"][0].get<std::string>();

@@ -176,7 +176,7 @@ TEST_CASE("an incast is the server's network", "[oracle][causes]") {
 }
 
 TEST_CASE("work on a server is its own kind of time, with the pushes before it in its queue",
-          "[oracle][causes]") {
+          "[oracle][causes][slow]") {
   // 250,000 values of 40 flops at 1 Gf: 10 ms a push.
   const Case work{.cluster = "workers = 4\nservers = 1\nserver = { speed = \"1Gf\", flops_per_value = 40.0 }",
                   .bandwidth = "500GBps"};
@@ -268,7 +268,7 @@ TEST_CASE("two runs differ by what their paths differ by", "[oracle][causes]") {
   CHECK(Json::parse(same.out)["difference_s"] == 0);
 }
 
-TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[causes]") {
+TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[causes][slow]") {
   const Json half = why({.more = straggler}, {"--at", "2s"});
   CHECK(half["total_s"] == 2.0);
   CHECK(half["until"] == "2 s");

@@ -16,7 +16,7 @@ Json clicks(const std::vector<std::string>& arguments = {}) { return run_toml(sh
 
 }  // namespace
 
-TEST_CASE("logistic regression learns to predict clicks", "[clicks]") {
+TEST_CASE("logistic regression learns to predict clicks", "[clicks][slow]") {
   const Json run = clicks();
   CHECK(run["initial"]["loss"].get<double>() == Approx(std::numbers::ln2).epsilon(1e-12));
   CHECK(run["initial"]["auc"] == 0.5);
@@ -30,7 +30,7 @@ TEST_CASE("logistic regression learns to predict clicks", "[clicks]") {
   CHECK(run["model"]["flops_per_sample"] == 84);
 }
 
-TEST_CASE("l1 makes weights exactly zero, more of them the larger it is", "[clicks]") {
+TEST_CASE("l1 makes weights exactly zero, more of them the larger it is", "[clicks][slow]") {
   const auto nonzero = [](const std::string& l1) {
     return clicks({"--set", "training.l1=" + l1})["final"]["nonzero_weights"].get<int>();
   };
@@ -42,7 +42,7 @@ TEST_CASE("l1 makes weights exactly zero, more of them the larger it is", "[clic
   CHECK(nonzero("10") == 0);
 }
 
-TEST_CASE("every optimizer learns a sparse model, in both precisions", "[clicks]") {
+TEST_CASE("every optimizer learns a sparse model, in both precisions", "[clicks][slow]") {
   const std::string optimizer = GENERATE("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam");
   const std::string precision = GENERATE("float32", "float64");
   std::string toml = shipped();

@@ -31,7 +31,8 @@ Counts counts(const Json& pairs) {
 
 }  // namespace
 
-TEST_CASE("bsp waits for the slowest, or until its window or its deadline is over", "[oracle][closing]") {
+TEST_CASE("bsp waits for the slowest, or until its window or its deadline is over",
+          "[oracle][closing][slow]") {
   for (const int servers : {1, 3}) {
     for (const auto& [fields, period] : {std::pair{"", 4.0},
                                          {"window = \"500ms\"", 1.5},
@@ -77,7 +78,7 @@ TEST_CASE("late = next: the late push counts in the update after, by hand", "[or
 }
 
 TEST_CASE("a limit of staleness: nothing staler is applied, and what is not applied is staler",
-          "[oracle][closing]") {
+          "[oracle][closing][slow]") {
   for (const char* model : {"model = \"asp\"", "model = \"ssp\"\nstaleness = 4", "model = \"k-async\"\nk = 2",
                             "model = \"k-batch-async\"\nk = 2"}) {
     const Json free = run_toml(toml({.consistency = model, .workers = 6, .duration = 500}));

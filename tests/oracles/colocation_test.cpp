@@ -106,3 +106,27 @@ TEST_CASE("a crash of a machine takes both of its nodes, and one of a node that 
   CHECK(crashed("server 1") == std::vector{2});
   CHECK(crashed("worker 1") == std::vector{5});
 }
+
+TEST_CASE("a machine's link is the slower of what faults make of either node's, whichever began last",
+          "[oracle][colocation]") {
+  // Until 900 ms.
+  const auto degraded = [](const std::string& node, int at, double factor) {
+    return fmt::format(
+        "[[fault]]\nkind = \"degrade\"\nnodes = [\"{}\"]\nat = \"{}ms\"\nlasts = \"{}ms\"\nfactor = {}\n",
+        node, at, 900 - at, factor);
+  };
+  for (const char* model : {"fluid", "nic"}) {
+    const auto seconds = [&](const std::string& faults) {
+      std::string text = toml(2, 1, 250'000, "");
+      return run_toml(text + faults, {"--set", std::string("cluster.network.model=") + model})["sim_time_s"]
+          .get<double>();
+    };
+    INFO(model);
+    const double alone = seconds(degraded("server 0", 1, 0.25));
+    CHECK(alone > 1.5 * seconds(""));
+    CHECK(seconds(degraded("server 0", 1, 0.25) + degraded("worker 0", 2, 0.5)) ==
+          Approx(alone).epsilon(1e-9));
+    CHECK(seconds(degraded("worker 0", 2, 0.5) + degraded("server 0", 1, 0.25)) ==
+          Approx(alone).epsilon(1e-9));
+  }
+}

@@ -169,11 +169,11 @@ std::ptrdiff_t distance_from_young(double mtbf, double duration) {
 
 }  // namespace
 
-TEST_CASE("checkpoint_interval: the best is next to sqrt(2 C MTBF), of 50 s", "[failures]") {
+TEST_CASE("checkpoint_interval: the best is next to sqrt(2 C MTBF), of 50 s", "[failures][slow]") {
   CHECK(distance_from_young(50, 1500) <= 1);  // 6 updates
 }
 
-TEST_CASE("checkpoint_interval: the best is next to sqrt(2 C MTBF), of 400 s", "[failures]") {
+TEST_CASE("checkpoint_interval: the best is next to sqrt(2 C MTBF), of 400 s", "[failures][slow]") {
   CHECK(distance_from_young(400, 3000) <= 1);  // 17 updates
 }
 
@@ -238,7 +238,7 @@ hand_over = ")" + hand_over + "\"\n");
 
 // The shard has half a million weights, and as many sums of squares: 4 MB over 2.5 MB/s.
 TEST_CASE("two phases make workers wait for a shard's last changes, stop-and-copy for all of it",
-          "[oracle]") {
+          "[oracle][slow]") {
   const double transfer = 4e6 / 2.5e6;
   CHECK(pause("stop-and-copy") > transfer);
   CHECK(pause("two-phase") < transfer / 8);

@@ -77,7 +77,7 @@ const std::vector<Quantiser> quantisers{
 
 }  // namespace
 
-TEST_CASE("a ring of quantised chunks takes 2 (N - 1) (alpha + c(M / N) / B)", "[oracle][rings]") {
+TEST_CASE("a ring of quantised chunks takes 2 (N - 1) (alpha + c(M / N) / B)", "[oracle][rings][slow]") {
   for (const Quantiser& q : quantisers) {
     for (const int n : {2, 3, 4, 8}) {
       INFO(q.fields << ", N = " << n);
@@ -103,7 +103,8 @@ TEST_CASE("quantised along a tree, and by halving-doubling", "[oracle][rings]") 
   }
 }
 
-TEST_CASE("what selects is gathered: (N - 1) (alpha + k (4 + 4) / B) around a ring", "[oracle][rings]") {
+TEST_CASE("what selects is gathered: (N - 1) (alpha + k (4 + 4) / B) around a ring",
+          "[oracle][rings][slow]") {
   const double gradient = 0.01 * values * 8;
   for (const std::string kind : {"top-k", "random-k"}) {
     const std::string one_percent = filter(fmt::format("kind = \"{}\"\nfraction = 0.01", kind));
@@ -155,7 +156,7 @@ TEST_CASE("between two sums: k steps, or k batches", "[oracle][rings]") {
 }
 
 TEST_CASE("overlap: a bucket is summed when its backward pass is done, and those before it",
-          "[oracle][rings]") {
+          "[oracle][rings][slow]") {
   // Two equal layers: of a gradient's 10 ms the backward pass of the second ends at 8, of the first at 10.
   for (const int n : {20'000, 400'000}) {
     const double sum = ring(4, 4.0 * n);

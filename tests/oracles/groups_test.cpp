@@ -160,7 +160,7 @@ TEST_CASE("two jobs share a server's time, and fall out of step", "[groups]") {
   CHECK(groups[1]["finished_s"].get<double>() == Approx(20 * 0.12 + 0.02).epsilon(1e-5));
 }
 
-TEST_CASE("groups with equal settings in one namespace are one group", "[groups]") {
+TEST_CASE("groups with equal settings in one namespace are one group", "[groups][slow]") {
   const std::string groups =
       "[[group]]\nname = \"one\"\nworkers = 3\n[[group]]\nname = \"two\"\nnamespace = \"shared\"\n";
   for (const char* model : {"model = \"bsp\"", "model = \"asp\"", "model = \"ssp\"\nstaleness = 2",

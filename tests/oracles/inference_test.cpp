@@ -180,7 +180,7 @@ TEST_CASE("an inference group's answers do not depend on threads", "[inference][
 }
 
 // Under bsp the order of messages decides nothing, so that pulls in between may shift times but no weight.
-TEST_CASE("readers change nothing that is learned", "[inference][equivalence]") {
+TEST_CASE("readers change nothing that is learned", "[inference][equivalence][slow]") {
   const std::string group = "[inference]\nnodes = 3\nrate = 300\nrefresh = \"1ms\"\nspeed = \"100Mf\"\n";
   for (const std::string& more :
        {std::string(), std::string("[messages]\nunit = \"array\"\nacknowledge = true\n"),

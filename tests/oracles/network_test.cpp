@@ -75,7 +75,7 @@ std::vector<double> arrivals(const TracedRun& run, const std::string& message, i
 
 }  // namespace
 
-TEST_CASE("one worker, one server: a step is X + 2 (latency + M / B)", "[oracle]") {
+TEST_CASE("one worker, one server: a step is X + 2 (latency + M / B)", "[oracle][slow]") {
   for (const Model& model : models) {
     for (const auto& [text, latency] :
          std::map<std::string, double>{{"0s", 0.0}, {"50us", 50e-6}, {"3ms", 3e-3}}) {
@@ -119,7 +119,7 @@ TEST_CASE("cross-traffic: both directions of a link at once are 1.05 times slowe
   }
 }
 
-TEST_CASE("incast: a bsp step is X + 2 (latency + max(W M / (S B), M / B))", "[oracle]") {
+TEST_CASE("incast: a bsp step is X + 2 (latency + max(W M / (S B), M / B))", "[oracle][slow]") {
   for (const Model& model : models) {
     for (const auto& [w, s] :
          std::vector<std::pair<int, int>>{{8, 1}, {8, 2}, {8, 8}, {16, 4}, {3, 1}, {2, 4}, {1, 5}, {5, 10}}) {

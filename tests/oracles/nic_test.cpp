@@ -74,7 +74,7 @@ Approx near(double t) { return Approx(t).epsilon(0).margin(1e-8 + 1e-9 * t); }
 
 }  // namespace
 
-TEST_CASE("nic: one worker, one server: a step is X + 2 (latency + M / B)", "[oracle][nic]") {
+TEST_CASE("nic: one worker, one server: a step is X + 2 (latency + M / B)", "[oracle][nic][slow]") {
   for (const Model& model : models) {
     for (const double latency : {0.0, 50e-6, 3e-3}) {
       INFO(model.name << ", " << latency);
@@ -95,7 +95,8 @@ TEST_CASE("nic: a TCP window caps a message at window / round trip", "[oracle][n
         near(compute + 2 * (13.01 * 0.1 + 1e6 / (0.97 * 4194304 / 0.2))));
 }
 
-TEST_CASE("nic: on every topology a lone step takes as long as that of SimGrid's flows", "[oracle][nic]") {
+TEST_CASE("nic: on every topology a lone step takes as long as that of SimGrid's flows",
+          "[oracle][nic][slow]") {
   for (const char* topology :
        {"topology = \"star\"", "topology = \"two-tier\"\nracks = 2\noversubscription = 0.4",
         "topology = \"two-tier\"\nracks = 2\noversubscription = 8.0", "topology = \"fat-tree\"\nports = 4",
@@ -132,7 +133,7 @@ TEST_CASE("nic: an incast at one server is work-conserving: a bsp step is X + 2 
   }
 }
 
-TEST_CASE("nic: a server's bytes bound a bsp step from below, segments from above", "[oracle][nic]") {
+TEST_CASE("nic: a server's bytes bound a bsp step from below, segments from above", "[oracle][nic][slow]") {
   for (const auto& [w, s] : std::vector<std::pair<int, int>>{{8, 2}, {16, 4}, {8, 8}, {5, 10}, {2, 4}}) {
     INFO("W = " << w << ", S = " << s);
     const double expected = compute + 2 * (100e-6 + std::max(w * 1e6 / s, 1e6) / bandwidth);
@@ -144,7 +145,8 @@ TEST_CASE("nic: a server's bytes bound a bsp step from below, segments from abov
   }
 }
 
-TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections differ", "[oracle][nic]") {
+TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections differ",
+          "[oracle][nic][slow]") {
   for (const auto& [w, s] : std::vector<std::pair<int, int>>{{16, 4}, {40, 2}}) {
     for (const std::string consistency : {"bsp", "asp"}) {
       INFO(consistency << ", W = " << w << ", S = " << s);
@@ -162,7 +164,8 @@ TEST_CASE("nic: near SimGrid's flows under bsp, and under asp where connections 
   }
 }
 
-TEST_CASE("nic: a link that is degraded for a time costs what it costs SimGrid's flows", "[oracle][nic]") {
+TEST_CASE("nic: a link that is degraded for a time costs what it costs SimGrid's flows",
+          "[oracle][nic][slow]") {
   const auto degraded = [](const std::string& node, int from, int lasts, double factor) {
     return fmt::format(
         "[[fault]]\nkind = \"degrade\"\nnodes = [\"{}\"]\nat = \"{}ms\"\nlasts = \"{}ms\"\nfactor = {}", node,

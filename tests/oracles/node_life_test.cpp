@@ -75,7 +75,7 @@ TEST_CASE("start-up times are drawn for each node, from streams of their own", "
 }
 
 TEST_CASE("a warm-up before the servers hides their start, and changes no weight",
-          "[oracle][nodes][rhythm]") {
+          "[oracle][nodes][rhythm][slow]") {
   for (const double startup : {0.0, 0.4, 2.0}) {
     for (const char* update : {"server", "worker"}) {
       INFO(startup << " s, update on the " << update);
@@ -194,6 +194,44 @@ TEST_CASE("a profile of availability is the crashes that one would write by hand
   CHECK(a["failures"]["crashes"] == 4);
   CHECK(seconds(a) == Approx(seconds(b)).epsilon(1e-12));
   CHECK(a["model"]["weights"] == b["model"]["weights"]);
+}
+
+TEST_CASE("a profile of availability may go on after the end of the run", "[oracle][nodes][failures]") {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& rows) {
+    std::ofstream(folder.path() / "up.csv") << rows;
+    Setup setup{.training = "duration = \"1s\"", .model = learns};
+    setup.more = "[[profile]]\nof = \"availability\"\nfile = \"up.csv\"\nworkers = [1, 2]\n";
+    return run_toml(toml(setup), {"--data-dir", folder.path().string()});
+  };
+  const Json cut = run("0 1\n0.35 0\n0.6 1\n0.9 0\n"),
+             whole = run("0 1\n0.35 0\n0.6 1\n0.9 0\n1.1 1\n1.5 0\n2 1\n3 0\n");
+  CHECK(whole["failures"]["crashes"] == 4);
+  CHECK(whole["digest"] == cut["digest"]);
+  CHECK(run("0 1\n1 0\n2 1\n")["workers"][1]["absent_share"] == 0);  // at the end itself
+}
+
+TEST_CASE("what was found of a worker's last life tells nothing about the next one",
+          "[oracle][nodes][failures]") {
+  const auto run = [](const std::string& straggler, const std::string& crash) {
+    return run_toml(
+        toml({.training = "duration = \"6s\"",
+              .consistency = "asp",
+              .cluster = "workers = 3\nservers = 1",
+              .more = "[recovery]\nheartbeat = \"20ms\"\ntimeout = \"100ms\"\nretry = "
+                      "\"50ms\"\n[recovery.slow]\nfactor = 2\nwindow = 10\n"
+                      "[[straggler]]\nworkers = [1]\n" +
+                      straggler + "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\n" + crash}));
+  };
+  // Four slow steps of 0.8 s in one life, and as fast as the others in the next one.
+  const Json once = run("slowdown = 8\nuntil = \"3s\"\n", "at = \"3300ms\"\nrestart_after = \"200ms\"\n");
+  CHECK(once["slow_workers"].empty());
+  // Slow in both lives: found in the first one, and again in the second.
+  const Json twice = run("slowdown = 2.5\n", "at = \"2600ms\"\nrestart_after = \"50ms\"\n");
+  REQUIRE(twice["slow_workers"].size() == 2);
+  CHECK(twice["slow_workers"][0]["worker"] == 1);
+  CHECK(twice["slow_workers"][1]["worker"] == 1);
+  CHECK(twice["slow_workers"][1]["at_s"].get<double>() > 2.65 + 10 * 0.25 - 0.01);
 }
 
 TEST_CASE("a worker that is slow for long is found, removed or replaced", "[oracle][nodes][failures]") {

@@ -41,7 +41,7 @@ Bounded with_delay(int tau) {
 
 }  // namespace
 
-TEST_CASE("figure 11 of OSDI 2014: each filter saves bytes, where the paper says", "[osdi14]") {
+TEST_CASE("figure 11 of OSDI 2014: each filter saves bytes, where the paper says", "[osdi14][slow]") {
   const Json plain = with_filters("[]"), keys = with_filters("[{kind = \"key-caching\"}]"),
              packed = with_filters("[{kind = \"key-caching\"}, {kind = \"snappy\"}]"),
              all = with_filters("[{kind = \"kkt\"}, {kind = \"key-caching\"}, {kind = \"snappy\"}]");
@@ -61,7 +61,8 @@ TEST_CASE("figure 11 of OSDI 2014: each filter saves bytes, where the paper says
   CHECK(packed["final"] == plain["final"]);
 }
 
-TEST_CASE("figures 10 and 12 of OSDI 2014: bounded delay waits less, and needs more clocks", "[osdi14]") {
+TEST_CASE("figures 10 and 12 of OSDI 2014: bounded delay waits less, and needs more clocks",
+          "[osdi14][slow]") {
   const Bounded none = with_delay(0);
   CHECK(none.wait > none.compute);
   Bounded last = none;
@@ -77,7 +78,7 @@ TEST_CASE("figures 10 and 12 of OSDI 2014: bounded delay waits less, and needs m
   CHECK(last.wait < 0.05);
 }
 
-TEST_CASE("section 4.3 of OSDI 2014: a sum is copied once, not each of its pushes", "[osdi14]") {
+TEST_CASE("section 4.3 of OSDI 2014: a sum is copied once, not each of its pushes", "[osdi14][slow]") {
   const auto copied = [](const std::string& when, int copies) {
     return bytes(run({"replication.when=" + when, "replication.copies=" + std::to_string(copies), "fault=[]",
                       "filter=[]"}),
@@ -90,7 +91,7 @@ TEST_CASE("section 4.3 of OSDI 2014: a sum is copied once, not each of its pushe
 }
 
 TEST_CASE("OSDI 2014 with filters, replicas and a crash: noticed within a second, and nothing lost",
-          "[osdi14]") {
+          "[osdi14][slow]") {
   const Json with = run({}), without = run({"fault=[]"}), alone = run({"replication.copies=0"});
   REQUIRE(with["failures"]["recoveries"].size() == 1);
   CHECK(with["failures"]["recoveries"][0]["total_s"].get<double>() < 1);

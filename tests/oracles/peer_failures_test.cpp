@@ -206,7 +206,8 @@ TEST_CASE("peers: stages go back to the newest version that all of them have sto
 
 // The last stage is through with a step first, and stores its weights; the other may crash before it does.
 // And a slow disk takes 41 ms for the first stage's 4 kB, 6 ms for the other's.
-TEST_CASE("peers: stages go back together, whatever each of them has stored", "[oracle][failure][rings]") {
+TEST_CASE("peers: stages go back together, whatever each of them has stored",
+          "[oracle][failure][rings][slow]") {
   for (const std::string disk : {"", "bandwidth = \"100kBps\"\n"}) {
     const Case base{.architecture = "kind = \"model-parallel\"",
                     .lost = "restart",
@@ -334,7 +335,7 @@ TEST_CASE("peers: the samples of a worker that is gone are the others'", "[oracl
 }
 
 TEST_CASE("peers: whoever waits lives through a frozen, a slow and a late member",
-          "[oracle][failure][rings]") {
+          "[oracle][failure][rings][slow]") {
   for (const std::string architecture : {"kind = \"all-reduce\"", "kind = \"model-parallel\""}) {
     INFO(architecture);
     const Case base{.architecture = architecture, .lost = "wait", .workers = 2};
@@ -362,7 +363,7 @@ TEST_CASE("peers: whoever waits lives through a frozen, a slow and a late member
 }
 
 TEST_CASE("peers: a lost worker in the middle of overlap, of filters and of local steps",
-          "[oracle][failure][rings]") {
+          "[oracle][failure][rings][slow]") {
   const std::vector<std::string> settings{
       "[messages]\nunit = \"array\"\noverlap = true\n", "[[filter]]\nkind = \"one-bit\"\n",
       "[[filter]]\nkind = \"top-k\"\nfraction = 0.05\n",

@@ -74,7 +74,7 @@ double half_square(double x) { return x * x / 2; }
 }  // namespace
 
 TEST_CASE("updates below half the distance to the next number vanish without a master copy",
-          "[oracle][precision]") {
+          "[oracle][precision][slow]") {
   // From w = 1 towards 2 in steps of 2^-12 (1 - what was seen to change), a quarter of that distance.
   const double quarter = std::ldexp(1, -12), start = half_square(1);
   const std::vector<double> stands(8, start);
@@ -107,7 +107,7 @@ TEST_CASE("numbers that half precision can represent train as in single precisio
   }
 }
 
-TEST_CASE("small gradients vanish unless the loss is scaled", "[oracle][precision]") {
+TEST_CASE("small gradients vanish unless the loss is scaled", "[oracle][precision][slow]") {
   // The gradient at w = 0 is -2^-26, less than half of float16's least number.
   const double x = std::ldexp(1, -13), start = half_square(x), rate = 524'288;  // 2^19
   for (const Run& way : ways()) {
@@ -142,7 +142,7 @@ Json bytes_of(const std::string& precision, const std::string& model, const std:
 
 }  // namespace
 
-TEST_CASE("half precision halves every byte that is a value's", "[oracle][precision]") {
+TEST_CASE("half precision halves every byte that is a value's", "[oracle][precision][slow]") {
   const std::string mlp = "layers = [64, 16, 10]", phantom = "kind = \"phantom\"\nparameters = 1000";
   for (const std::string& model : {mlp, phantom}) {
     for (const std::string more :

@@ -90,7 +90,7 @@ Loads loads(const Json& summary, std::size_t which) {
 }  // namespace
 
 // Karger et al., 1997: keys move only from the server that leaves, all of its keys, and to several others.
-TEST_CASE("a leaver's ranges go to their neighbours, and no others move", "[ranges]") {
+TEST_CASE("a leaver's ranges go to their neighbours, and no others move", "[ranges][slow]") {
   for (const int seed : {1, 2, 3}) {
     const Case stays{.rebalance = "placement", .seed = seed};
     Case leaves = stays;
@@ -114,7 +114,7 @@ TEST_CASE("a leaver's ranges go to their neighbours, and no others move", "[rang
 }
 
 // A server that joins takes what the ring gives it: 1 / (n + 1) in expectation, and from several.
-TEST_CASE("a joiner takes its part of the ring", "[ranges]") {
+TEST_CASE("a joiner takes its part of the ring", "[ranges][slow]") {
   double share = 0;
   constexpr int seeds = 12;
   for (int seed = 1; seed <= seeds; ++seed) {
@@ -159,7 +159,7 @@ TEST_CASE("a joiner takes the mean load, whether shards are ranges or whole serv
 }
 
 // Under bsp every update is the mean of all workers' gradients, wherever the parts of the model are.
-TEST_CASE("a cut changes no weight", "[ranges]") {
+TEST_CASE("a cut changes no weight", "[ranges][slow]") {
   const Case alone{.unit = "server",
                    .placement = "kind = \"even\"",
                    .model = "layers = [64, 10, 10]\nprecision = \"float64\"",
@@ -212,7 +212,7 @@ TEST_CASE("a cut changes no weight", "[ranges]") {
 }
 
 // Workers' copies and lists of keys, updates that close on a date, inference nodes' weights.
-TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges]") {
+TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges][slow]") {
   const Case joins{.unit = "server",
                    .placement = "kind = \"even\"",
                    .faults = fault("join", "server 2", "300ms"),

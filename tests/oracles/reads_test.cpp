@@ -77,7 +77,7 @@ std::string ssp(int s) { return fmt::format("model = \"ssp\"\nstaleness = {}", s
 
 }  // namespace
 
-TEST_CASE("ssp: a read at clock c sees every update up to c-s-1, and one's own", "[oracle]") {
+TEST_CASE("ssp: a read at clock c sees every update up to c-s-1, and one's own", "[oracle][slow]") {
   for (const int s : {0, 1, 2, 5, 200}) {
     for (const int servers : {1, 3}) {
       check_reads({.servers = servers, .consistency = ssp(s), .compute = noisy, .more = slow_worker},
@@ -104,7 +104,7 @@ TEST_CASE("ssp with a schedule and dssp: reads keep the moving bound", "[oracle]
               [](std::int64_t) { return 6; });
 }
 
-TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle]") {
+TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle][slow]") {
   for (const int s : {0, 1, 3, 10}) {
     for (const std::string& compute :
          {noisy, std::string("distribution = \"exponential\""), std::string("distribution = \"constant\"")}) {
@@ -132,7 +132,7 @@ TEST_CASE("ssp: any finite bound runs at the slowest worker's rate", "[oracle]")
   }
 }
 
-TEST_CASE("under every model the answer to a pull has waited for the worker's own pushes", "[oracle]") {
+TEST_CASE("under every model the answer to a pull has waited for the worker's own pushes", "[oracle][slow]") {
   const std::vector<std::string> models{"model = \"bsp\"",
                                         ssp(2),
                                         "model = \"asp\"",

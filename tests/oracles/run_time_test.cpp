@@ -52,31 +52,31 @@ double order_moment_of_pareto(int p, int k, double alpha, int power) {
 
 }  // namespace
 
-TEST_CASE("exponential steps: bsp takes H_P, asp 1/P", "[oracle]") {
+TEST_CASE("exponential steps: bsp takes H_P, asp 1/P", "[oracle][slow]") {
   for (const int p : {2, 8, 30}) {
     check_law({.consistency = R"(model = "bsp")", .workers = p}, exponential_order(p, p), computations / p);
     check_law({.consistency = R"(model = "asp")", .workers = p}, renewal(p, 1, 1), computations);
   }
 }
 
-TEST_CASE("exponential steps: k-sync takes H_P - H_{P-k}", "[oracle]") {
+TEST_CASE("exponential steps: k-sync takes H_P - H_{P-k}", "[oracle][slow]") {
   for (const auto& [p, k] : sizes)
     check_law({.consistency = model("k-sync", k), .workers = p}, exponential_order(p, k), computations / p);
 }
 
-TEST_CASE("exponential steps: k-async takes H_P - H_{P-k}", "[oracle]") {
+TEST_CASE("exponential steps: k-async takes H_P - H_{P-k}", "[oracle][slow]") {
   for (const auto& [p, k] : sizes)
     check_law({.consistency = model("k-async", k), .workers = p}, exponential_order(p, k), computations / k);
 }
 
-TEST_CASE("exponential steps: k-batch-sync and k-batch-async take k/P", "[oracle]") {
+TEST_CASE("exponential steps: k-batch-sync and k-batch-async take k/P", "[oracle][slow]") {
   for (const auto& [p, k] : sizes) {
     check_law({.consistency = model("k-batch-sync", k), .workers = p}, renewal(p, k, 1), computations / p);
     check_law({.consistency = model("k-batch-async", k), .workers = p}, renewal(p, k, 1), computations / k);
   }
 }
 
-TEST_CASE("shifted exponential steps: every model's time per update", "[oracle]") {
+TEST_CASE("shifted exponential steps: every model's time per update", "[oracle][slow]") {
   const double shift = 0.6, rest = 0.4;
   const Ideal base{.consistency = "", .compute = "distribution = \"shifted-exponential\"\nshift = \"600ms\""};
   for (const auto& [p, k] : std::vector<std::pair<int, int>>{{8, 4}, {8, 8}, {20, 15}}) {
@@ -93,7 +93,7 @@ TEST_CASE("shifted exponential steps: every model's time per update", "[oracle]"
 }
 
 TEST_CASE("shifted exponential steps: k-async is strictly faster than k-sync, k-batch-async still faster",
-          "[oracle]") {
+          "[oracle][slow]") {
   for (const auto& [p, k] : std::vector<std::pair<int, int>>{{8, 2}, {8, 4}, {8, 7}, {20, 15}}) {
     const double k_sync = 0.6 + 0.4 * exponential_order(p, k).mean;
     const double updates = computations / k;
@@ -108,7 +108,7 @@ TEST_CASE("shifted exponential steps: k-async is strictly faster than k-sync, k-
   }
 }
 
-TEST_CASE("Pareto steps: k-sync takes the k-th order statistic", "[oracle]") {
+TEST_CASE("Pareto steps: k-sync takes the k-th order statistic", "[oracle][slow]") {
   struct Case {
     int p, k;
     double alpha;
@@ -133,7 +133,7 @@ TEST_CASE("Pareto steps: with a heavy tail k-async is slower than k-sync", "[ora
   CHECK(seconds_per_update(base) == Approx(3.66).epsilon(0.02));  // Monte Carlo; k-sync: 3.05
 }
 
-TEST_CASE("uniform steps: k-sync takes the k-th order statistic", "[oracle]") {
+TEST_CASE("uniform steps: k-sync takes the k-th order statistic", "[oracle][slow]") {
   const double cv = 0.5, least = 1 - std::sqrt(3.0) * cv, width = 2 * std::sqrt(3.0) * cv;
   for (const auto& [p, k] : sizes) {
     const double variance = double(k) * (p - k + 1) / ((p + 1.0) * (p + 1.0) * (p + 2.0));
@@ -143,7 +143,7 @@ TEST_CASE("uniform steps: k-sync takes the k-th order statistic", "[oracle]") {
   }
 }
 
-TEST_CASE("whatever the distribution, asp and k-batch-async take k E(X) / P", "[oracle]") {
+TEST_CASE("whatever the distribution, asp and k-batch-async take k E(X) / P", "[oracle][slow]") {
   // Of a Markov chain the variance of the mean is that of independent steps times (1 + r) / (1 - r).
   const double slow = 0.05 / (0.05 + 0.25), mean = 1 + 4 * slow, r = 1 - 0.05 - 0.25;
   const double markov = std::sqrt(slow * (1 - slow) * 16 / (mean * mean) * (1 + r) / (1 - r));
@@ -162,7 +162,7 @@ TEST_CASE("whatever the distribution, asp and k-batch-async take k E(X) / P", "[
   }
 }
 
-TEST_CASE("workers of different speeds: rates add up", "[oracle]") {
+TEST_CASE("workers of different speeds: rates add up", "[oracle][slow]") {
   const std::string speeds = "[cluster.worker]\nspeed = [\"2Gf\", \"1Gf\", \"500Mf\", \"125Mf\"]\n";
   const double rate = 2 + 1 + 0.5 + 0.125;
   for (const std::string compute : {"distribution = \"exponential\"", "distribution = \"gamma\"\ncv = 1.0"}) {

@@ -76,7 +76,7 @@ double step_time(const Lab& lab) {
 
 }  // namespace
 
-TEST_CASE("pulls of one step vary as real ones do, and less the longer they take", "[oracle]") {
+TEST_CASE("pulls of one step vary as real ones do, and less the longer they take", "[oracle][slow]") {
   for (const int workers : {2, 4, 8}) {
     INFO(workers << " workers");
     const double brief = variation({.workers = workers, .milliseconds = 10, .steps = 60}),
@@ -105,7 +105,7 @@ TEST_CASE("asynchronous workers find phases in which their transfers do not meet
 
 // Also where a window of W bytes a round trip holds it back: 4 MB at W / (2 latency), LV08's with 13.01 times
 // the latency and 0.97 of the bandwidth.
-TEST_CASE("a lone message takes as long with turns as without", "[oracle]") {
+TEST_CASE("a lone message takes as long with turns as without", "[oracle][slow]") {
   for (const std::string& network :
        {"latency = \"2ms\""s, "latency = \"10ms\"\ntcp_window = \"1MiB\""s,
         "latency = \"1ms\"\nsimgrid_model = \"cm02\"\ntcp_window = \"64KiB\""s, "latency = \"50us\""s}) {

@@ -71,7 +71,7 @@ std::string model(const char* name, int k) { return fmt::format("model = \"{}\"\
 
 }  // namespace
 
-TEST_CASE("staleness identity of finite runs: asp ages P - 1 gradients an update", "[oracle]") {
+TEST_CASE("staleness identity of finite runs: asp ages P - 1 gradients an update", "[oracle][slow]") {
   for (const std::string& compute :
        {Ideal{}.compute, gamma_times, std::string("distribution = \"pareto\"\nalpha = 1.5")}) {
     check_identity({.consistency = R"(model = "asp")", .workers = 8, .duration = 600, .compute = compute}, 7);
@@ -82,7 +82,8 @@ TEST_CASE("staleness identity of finite runs: asp ages P - 1 gradients an update
   check_identity({.consistency = R"(model = "asp")", .workers = 5, .duration = 300, .servers = 3}, 4);
 }
 
-TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients an update", "[oracle]") {
+TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients an update",
+          "[oracle][slow]") {
   for (const int k : {1, 3, 8}) {
     check_identity({.consistency = model("k-batch-async", k), .workers = 8, .duration = 700}, 7);
     check_identity({.consistency = model("k-batch-async", k),
@@ -95,7 +96,7 @@ TEST_CASE("staleness identity of finite runs: k-batch-async ages P - 1 gradients
   }
 }
 
-TEST_CASE("staleness identity of finite runs: k-async ages P - k gradients an update", "[oracle]") {
+TEST_CASE("staleness identity of finite runs: k-async ages P - k gradients an update", "[oracle][slow]") {
   for (const int k : {1, 3, 6, 8}) {
     check_identity({.consistency = model("k-async", k), .workers = 8, .duration = 1600}, 8 - k);
     check_identity({.consistency = model("k-async", k),
@@ -108,7 +109,7 @@ TEST_CASE("staleness identity of finite runs: k-async ages P - k gradients an up
   }
 }
 
-TEST_CASE("mean staleness of asp is P - 1, whatever the distribution and the speeds", "[oracle]") {
+TEST_CASE("mean staleness of asp is P - 1, whatever the distribution and the speeds", "[oracle][slow]") {
   CHECK(mean_staleness({.consistency = R"(model = "asp")", .workers = 8, .duration = 13000}) ==
         Approx(7).epsilon(0.001));
   CHECK(mean_staleness(
@@ -121,7 +122,7 @@ TEST_CASE("mean staleness of asp is P - 1, whatever the distribution and the spe
                         .cluster = speeds}) == Approx(7).epsilon(0.001));
 }
 
-TEST_CASE("mean staleness of k-batch-async is (P - 1) / k", "[oracle]") {
+TEST_CASE("mean staleness of k-batch-async is (P - 1) / k", "[oracle][slow]") {
   CHECK(mean_staleness({.consistency = model("k-batch-async", 2), .workers = 30, .duration = 3500}) ==
         Approx(14.5).epsilon(0.001));
   CHECK(mean_staleness({.consistency = model("k-batch-async", 8),
@@ -130,7 +131,7 @@ TEST_CASE("mean staleness of k-batch-async is (P - 1) / k", "[oracle]") {
                         .compute = gamma_times}) == Approx(7.0 / 8).epsilon(0.001));
 }
 
-TEST_CASE("mean staleness of k-async is P / k - 1", "[oracle]") {
+TEST_CASE("mean staleness of k-async is P / k - 1", "[oracle][slow]") {
   CHECK(mean_staleness({.consistency = model("k-async", 6), .workers = 8, .duration = 23000}) ==
         Approx(1.0 / 3).epsilon(0.001));
   CHECK(mean_staleness(
@@ -153,7 +154,7 @@ TEST_CASE("no synchronous model applies a stale gradient", "[oracle]") {
   }
 }
 
-TEST_CASE("asp with exponential steps: staleness is geometric", "[oracle]") {
+TEST_CASE("asp with exponential steps: staleness is geometric", "[oracle][slow]") {
   const TracedRun run = trace_toml(toml({.consistency = R"(model = "asp")", .workers = 8, .duration = 6000}));
   std::map<std::int64_t, double> seen;
   double n = 0, sum = 0, squares = 0;

@@ -128,7 +128,7 @@ speed = ["0.5Mf", "1Mf", "2Mf"]
 
 }  // namespace
 
-TEST_CASE("who computes a sample does not matter to what is learned", "[work]") {
+TEST_CASE("who computes a sample does not matter to what is learned", "[work][slow]") {
   struct Case {
     std::string training, more;
   };

@@ -87,7 +87,7 @@ Json verified(const std::string& toml) {
 }  // namespace
 
 // A replica has every bit of each job's shard, and each push counts once.
-TEST_CASE("with a replica no tenant loses anything by a server's crash", "[groups][faults]") {
+TEST_CASE("with a replica no tenant loses anything by a server's crash", "[groups][faults][slow]") {
   const Json calm = verified(tenants(copies));
   CHECK(calm["stuck"].empty());
   for (const std::string& one : {fault("crash", "server 2"), fault("crash", "server 0"),
@@ -158,7 +158,7 @@ TEST_CASE("a condition is about the first group", "[groups][faults]") {
   CHECK(run_toml(tenants(fault("crash", "server 1", when)))["failures"]["crashes"] == 1);
 }
 
-TEST_CASE("the inference group pulls from the group that it names", "[groups][inference]") {
+TEST_CASE("the inference group pulls from the group that it names", "[groups][inference][slow]") {
   const std::string inference = "[inference]\nrate = 500\nrefresh = \"5ms\"\nspeed = \"100Mf\"\n";
   const std::string short_one = "\"training.steps = 20\"";
   const Json plain = run_toml(tenants("", "", short_one));

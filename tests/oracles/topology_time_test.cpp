@@ -207,3 +207,37 @@ TEST_CASE("a platform file's speeds are used when they are asked for, in file or
   const Json slowed = run_with_platform(toml(2, 1, network + "platform_speeds = true\n", slow, ""), xml);
   CHECK(compute_of(slowed, 0) / compute_of(slowed, 1) == Approx(0.125).epsilon(1e-3));
 }
+
+TEST_CASE("a link that nobody shares bounds a message as SimGrid does, in both models", "[oracle]") {
+  struct Model {
+    std::string name;
+    double latency, share;  // factors
+  };
+  std::string xml = star_xml(3);
+  for (std::size_t at = 0; (at = xml.find("</route>", at)) != std::string::npos; at += 30)
+    xml.insert(at, "<link_ctn id='fat'/>");
+  xml.insert(xml.find("<host"),
+             "<link id='fat' bandwidth='500Mbps' latency='0s' sharing_policy='FATPIPE'/>\n");
+  for (const Model& of : std::vector<Model>{{"cm02", 1, 1}, {"lv08", 13.01, 0.97}}) {
+    for (const char* model : {"fluid", "nic"}) {
+      INFO(of.name << ", " << model);
+      std::string scenario = toml(1, 1, raw + xml_file + host_list(3) + "\nmodel = \"" + model + "\"\n");
+      scenario.replace(scenario.find("cm02"), 4, of.name);
+      const Json run = run_with_platform(scenario, xml);
+      CHECK(run["workers"][0]["mean_step_s"].get<double>() ==
+            near(compute + 2 * (of.latency * 100e-6 + model_bytes / (of.share * bandwidth / 2))));
+    }
+  }
+}
+
+TEST_CASE("a node computes on all cores of its host", "[oracle]") {
+  std::string four = star_xml(3);
+  for (std::size_t at = 0; (at = four.find("speed='1Gf'", at)) != std::string::npos; at += 20)
+    four.insert(at, "core='4' ");
+  const std::string scenario = toml(1, 1, raw + xml_file + host_list(3) + "platform_speeds = true\n", "", "");
+  const auto step = [&](const std::string& xml) {
+    return run_with_platform(scenario, xml)["workers"][0]["mean_step_s"].get<double>();
+  };
+  CHECK(step(four) == step(star_xml(3, "4Gf")));
+  CHECK(step(four) < step(star_xml(3)));
+}

@@ -91,7 +91,7 @@ void check_exact(const Json& answer) {
 
 }  // namespace
 
-TEST_CASE("what-if: where nothing reorders, bsp is predicted to the last digit") {
+TEST_CASE("what-if: where nothing reorders, bsp is predicted to the last digit", "[slow]") {
   const Recorded run(Plan{});
   const Json answer =
       run.what_if({"no-straggler", "bandwidth=2x", "bandwidth=0.5x", "latency=10x", "compute=0.5x",
@@ -106,7 +106,7 @@ TEST_CASE("what-if: where nothing reorders, bsp is predicted to the last digit")
   CHECK(saved == Approx(20 * 0.01));
 }
 
-TEST_CASE("what-if: ssp, a ring and a pipeline are predicted to the last digit") {
+TEST_CASE("what-if: ssp, a ring and a pipeline are predicted to the last digit", "[slow]") {
   const std::vector<Plan> plans{
       {.consistency = "model = \"ssp\"\nstaleness = 2", .mega_values = 0.001},
       {.kind = "all-reduce"},
@@ -131,7 +131,7 @@ TEST_CASE("what-if: servers that work on one push after the other, whoever is la
   }
 }
 
-TEST_CASE("what-if: rounds of an all-reduce come in their order, whoever is early") {
+TEST_CASE("what-if: rounds of an all-reduce come in their order, whoever is early", "[slow]") {
   for (const std::string algorithm : {"ring", "tree", "halving-doubling"}) {
     INFO(algorithm);
     const Recorded run(
@@ -142,7 +142,7 @@ TEST_CASE("what-if: rounds of an all-reduce come in their order, whoever is earl
   }
 }
 
-TEST_CASE("what-if: without a straggler for a while, and with one whose time comes again") {
+TEST_CASE("what-if: without a straggler for a while, and with one whose time comes again", "[slow]") {
   for (const std::string window :
        {"from = \"0.1s\"\nuntil = \"0.35s\"", "until = \"30ms\"\nevery = \"110ms\""}) {
     INFO(window);
@@ -178,7 +178,8 @@ restart_after = "0.2s"
   CHECK(run.answer({"no-crash=server 7"}).code == 2);
 }
 
-TEST_CASE("what-if: what ends of links need, and what a fault delays, is not faster with the bandwidth") {
+TEST_CASE("what-if: what ends of links need, and what a fault delays, is not faster with the bandwidth",
+          "[slow]") {
   const std::vector<Plan> plans{
       {.more = "[cluster.network.endpoint]\nsend_overhead = \"3ms\"\nreceive_overhead = \"1ms\"\n"
                "receive_bandwidth = \"4GBps\"\n",

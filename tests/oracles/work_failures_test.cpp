@@ -145,7 +145,7 @@ TEST_CASE("stealing helps a worker that a fault slows down", "[work][work_failur
   }
 }
 
-TEST_CASE("who is ahead helps those behind where no clock is common", "[work][work_failures]") {
+TEST_CASE("who is ahead helps those behind where no clock is common", "[work][work_failures][slow]") {
   const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n";
   for (const std::string model : {"asp", "ssp", "k-async\"\nk = \"2"}) {
     const std::string consistency = model == "asp" || model == "ssp"
@@ -164,7 +164,7 @@ TEST_CASE("who is ahead helps those behind where no clock is common", "[work][wo
   }
 }
 
-TEST_CASE("pieces of a helper that crashes are computed by their owner", "[work][work_failures]") {
+TEST_CASE("pieces of a helper that crashes are computed by their owner", "[work][work_failures][slow]") {
   const std::string slow = "[[straggler]]\nworkers = [0]\nslowdown = 4.0\n";
   for (const std::string after : {"", "restart_after = \"500s\"\n"}) {
     for (const std::string at : {"110s", "150s", "230s"}) {
@@ -230,7 +230,7 @@ speed = ["0.5Mf", "1Mf", "2Mf"]
 
 }  // namespace
 
-TEST_CASE("what helps against failures changes nothing that is learned", "[work][work_failures]") {
+TEST_CASE("what helps against failures changes nothing that is learned", "[work][work_failures][slow]") {
   const std::vector<double> expected = losses("", "");
   const std::string copies = "servers = 2\n[replication]\ncopies = 1\n";
   for (const std::string training :
@@ -328,7 +328,7 @@ const std::string joins = "[[fault]]\nkind = \"join\"\nnodes = [\"worker 3\"]\na
 }  // namespace
 
 TEST_CASE("a worker that joins waits for its samples: latency and bytes over bandwidth",
-          "[work][work_failures]") {
+          "[work][work_failures][slow]") {
   const Moved free = moved("local", "drop", joins);
   CHECK(free.messages == 0);
   const long train = 400;
@@ -364,7 +364,7 @@ TEST_CASE("what a worker leaves behind is taken over, from itself or from the da
   }
 }
 
-TEST_CASE("samples arrive although messages and nodes are lost on the way", "[work][work_failures]") {
+TEST_CASE("samples arrive although messages and nodes are lost on the way", "[work][work_failures][slow]") {
   const std::string lost =
       "[[fault]]\nkind = \"drop\"\nmessages = [\"fetch\", \"samples\"]\nfrom = \"0s\"\nuntil = \"1.2s\"\n";
   const std::string holder = "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 0\"]\nat = \"1.05s\"\n";

@@ -66,7 +66,7 @@ const std::vector<std::string> architectures{all_reduce("ring"), all_reduce("tre
 
 }  // namespace
 
-TEST_CASE("all-reduce learns what bsp learns, but for the order of the sums", "[equivalence]") {
+TEST_CASE("all-reduce learns what bsp learns, but for the order of the sums", "[equivalence][slow]") {
   for (const auto& [precision, relative] :
        std::map<std::string, double>{{"float32", 1e-5}, {"float64", 1e-13}}) {
     Training training{.model = fmt::format("layers = [64, 16, 10]\nprecision = \"{}\"", precision)};
@@ -87,7 +87,7 @@ TEST_CASE("all-reduce learns what bsp learns, but for the order of the sums", "[
 }
 
 TEST_CASE("all-reduce learns what bsp learns, whatever a worker does between two sums",
-          "[equivalence][rings]") {
+          "[equivalence][rings][slow]") {
   struct Variant {
     std::string training, more;
   };
@@ -165,7 +165,7 @@ TEST_CASE("batches by measured times shrink where a worker is slow", "[equivalen
 }
 
 TEST_CASE("quantised sums: all copies stay equal, and error feedback makes up for what is lost",
-          "[equivalence][rings]") {
+          "[equivalence][rings][slow]") {
   // psim itself breaks a run off whose copies differ at its end.
   const auto loss = [](const std::string& algorithm, int workers, const std::string& more) {
     const auto all = losses(
@@ -201,7 +201,7 @@ TEST_CASE("what a filter leaves out of a whole sum, nobody learns", "[equivalenc
   }
 }
 
-TEST_CASE("where sums are exact, all-reduce learns what bsp learns, bit for bit", "[equivalence]") {
+TEST_CASE("where sums are exact, all-reduce learns what bsp learns, bit for bit", "[equivalence][slow]") {
   // Integers, and rates that are powers of two: after five steps a weight has no more than 53 digits.
   for (const int workers : {2, 4, 8}) {
     Training training{.workers = workers,
@@ -227,7 +227,7 @@ targets = [[1, -2], [3, 0], [5, 1], [-4, 2], [1, 1], [0, 7], [2, 3], [-1, -1]]
 }
 
 TEST_CASE("a pipeline of W workers learns what one worker with batches of W b learns, bit for bit",
-          "[equivalence]") {
+          "[equivalence][slow]") {
   for (const std::string& optimizer : optimizers) {
     const auto one = losses({.workers = 1, .batch = 24, .training = optimizer});
     REQUIRE(one.size() == 21);
@@ -242,7 +242,7 @@ TEST_CASE("a pipeline of W workers learns what one worker with batches of W b le
   }
 }
 
-TEST_CASE("a target, a duration and epochs end a run without servers", "[equivalence]") {
+TEST_CASE("a target, a duration and epochs end a run without servers", "[equivalence][slow]") {
   for (const std::string& architecture : architectures) {
     INFO(architecture);
     const Training base{.architecture = architecture, .workers = 2};
@@ -267,7 +267,7 @@ TEST_CASE("a target, a duration and epochs end a run without servers", "[equival
   }
 }
 
-TEST_CASE("a run without servers can be replayed", "[equivalence]") {
+TEST_CASE("a run without servers can be replayed", "[equivalence][slow]") {
   for (const std::string& architecture : architectures) {
     INFO(architecture);
     const TemporaryFolder folder;

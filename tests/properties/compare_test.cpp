@@ -45,7 +45,7 @@ std::set<std::string> compared(const fs::path& folder, std::vector<std::string> 
 
 }  // namespace
 
-TEST_CASE("axes of the command line are run as those of the file are", "[compare]") {
+TEST_CASE("axes of the command line are run as those of the file are", "[compare][slow]") {
   using Runs = std::set<std::string>;
   const TemporaryFolder folder;
   const auto with = [&](const std::string& set) { return compared(folder.path(), {"--set", set}); };
@@ -73,7 +73,7 @@ TEST_CASE("a comparison ends where the ends of children are ignored", "[compare]
   CHECK(outcome.code == 0);
 }
 
-TEST_CASE("data that change while a study runs do not change its runs", "[compare]") {
+TEST_CASE("data that change while a study runs do not change its runs", "[compare][slow]") {
   const TemporaryFolder folder;
   const fs::path data = folder.path() / "data.csv";
   const auto write = [&](int last) {

@@ -225,18 +225,18 @@ bool holds(const char* what, void (*property)()) {
 
 }  // namespace
 
-TEST_CASE("every run keeps its books and ends", "[property]") {
+TEST_CASE("every run keeps its books and ends", "[property][slow]") {
   CHECK(holds("conservation", [] {
     check_run(
         scenario({"bsp", "ssp", "asp", "dssp", "k-sync", "k-batch-sync", "k-async", "k-batch-async"}, 4));
   }));
 }
 
-TEST_CASE("workers that hear from several servers in different order are never stuck", "[property]") {
+TEST_CASE("workers that hear from several servers in different order are never stuck", "[property][slow]") {
   CHECK(holds("cancel and several servers", [] { check_run(scenario({"k-sync", "k-batch-sync"}, 5)); }));
 }
 
-TEST_CASE("every run without servers keeps its books and ends", "[property]") {
+TEST_CASE("every run without servers keeps its books and ends", "[property][slow]") {
   CHECK(holds("other architectures", [] {
     // As many layers as there may be stages; what a file says of servers has no meaning, and is left out.
     std::string toml = scenario({"bsp", "ssp"}, 4, false);

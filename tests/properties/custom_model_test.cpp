@@ -39,12 +39,17 @@ const std::string crash =
 
 }  // namespace
 
-TEST_CASE("custom: models written as expressions are the built-in ones, bit for bit", "[custom]") {
+TEST_CASE("custom: models written as expressions are the built-in ones, bit for bit", "[custom][slow]") {
   for (const int servers : {1, 3}) {
     for (const std::string& more : std::vector<std::string>{"", crash}) {
       Training base{.servers = servers};
       base.more += more;
       for (const auto& [built_in, own] : pairs) {
+        // psim's own models make smaller updates where workers are gone or have finished; an expression means
+        // what it says.
+        const bool shrinks = own.find("pushes >= workers") != std::string::npos ||
+                             built_in.find("k-batch-async") != std::string::npos;
+        if (!more.empty() && shrinks) continue;
         INFO(own << "\nS = " << servers << "\n" << more);
         CHECK(digest(with(base, own)) == digest(with(base, built_in)));
       }
@@ -61,7 +66,7 @@ TEST_CASE("custom: a push weighs what its expression says", "[custom]") {
   CHECK(losses(with(base, custom + "weight = \"1 / (1 + age)\"")) != losses(with(base, custom)));
 }
 
-TEST_CASE("custom: verify looks after promises", "[custom]") {
+TEST_CASE("custom: verify looks after promises", "[custom][slow]") {
   const TemporaryFolder folder;
   Training base;
   base.more += "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n";
@@ -81,13 +86,92 @@ TEST_CASE("custom: verify looks after promises", "[custom]") {
   CHECK(verdict("age <= 0").code != 0);
 }
 
+TEST_CASE("custom: an update is the model's, also when workers are gone", "[custom]") {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  const auto traced = [&](const std::string& model, const std::string& back) {
+    Training base;
+    base.steps = 40;
+    base.more +=
+        "[recovery]\nheartbeat = \"5ms\"\ntimeout = \"20ms\"\nretry = \"10ms\"\npatience = \"2s\"\n"
+        "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\", \"worker 2\"]\nat = \"30ms\"\n" +
+        back;
+    return run_toml(toml(with(base, model)), {"--out", run, "--force", "--trace", "events"});
+  };
+  const std::string three = custom + "update = \"pushes >= 3\"\npromises = [\"pushes >= 3\"]\n";
+  // Two workers are left for good: each third push makes an update, until the last ones.
+  const Json two = traced(custom + "update = \"pushes >= 3\"\n", "");
+  CHECK(two["stuck"].empty());
+  CHECK(two["updates"].get<int>() <= two["pushes"]["applied"].get<int>() / 3 + 1);
+  CHECK(psim::test::psim({"verify", run}).code == 0);
+  // Of four workers one is gone: `members - 1` is two.
+  const Json members = traced(custom + "update = \"pushes >= members - 1\"\n", "");
+  CHECK(members["stuck"].empty());
+  CHECK(psim::test::psim({"verify", run}).code == 0);
+  // Who waits for its own push waits for those that are gone; the run goes on when they are back ...
+  const std::string own = three + "start = \"applied >= pushed\"\n";
+  const Json back = traced(own, "restart_after = \"50ms\"\n");
+  CHECK(back["stuck"].empty());
+  // ... and is stuck when they never come.
+  const Json stuck = traced(own, "");
+  REQUIRE_FALSE(stuck["stuck"].empty());
+  CHECK(stuck["stuck"].dump().find("`pushes >= 3` is false, with 2 workers that take part") !=
+        std::string::npos);
+  CHECK(psim::test::psim({"verify", run}).code == 0);
+}
+
 TEST_CASE("custom: who waits for ever is told for which expression", "[custom]") {
   const Json told = run_toml(toml(with({}, custom + "start = \"clock < 5\"")));
   REQUIRE_FALSE(told["stuck"].empty());
   CHECK(told["stuck"][0].get<std::string>().find("`clock < 5` is false: clock = 5") != std::string::npos);
 }
 
-TEST_CASE("psim fuzz attacks a model of one's own, and its promises", "[custom]") {
+TEST_CASE("custom: verify judges the first shard, which decides by its own members", "[custom]") {
+  // Workers that come back are members of the second server's shard before its decision arrives.
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  for (const char* seed : {"1", "21", "22"}) {
+    run_toml(R"([data]
+source = "blobs"
+samples = 603
+features = 4
+classes = 3
+[model]
+layers = [4, 9, 3]
+[training]
+batch_size = 13
+duration = "2s"
+[consistency]
+model = "custom"
+start = "clock - min_clock <= 2"
+update = "pushes >= members"
+[cluster]
+workers = 4
+servers = 2
+[cluster.worker]
+speed = ["300kf", "200kf", "250kf", "90kf"]
+[compute]
+distribution = "exponential"
+[recovery]
+heartbeat = "7ms"
+timeout = "31ms"
+retry = "15ms"
+patience = "3s"
+[[fault]]
+kind = "crash"
+nodes = ["worker 1", "worker 3"]
+at = "100ms"
+restart_after = "60ms"
+every = "200ms"
+)",
+             {"--out", run, "--force", "--trace", "events", "--seed", seed});
+    const Outcome verdict = psim::test::psim({"verify", run});
+    INFO(seed << verdict.out);
+    CHECK(verdict.code == 0);
+  }
+}
+
+TEST_CASE("psim fuzz attacks a model of one's own, and its promises", "[custom][slow]") {
   const TemporaryFolder folder;
   const auto attack = [&](const std::string& model) {
     std::ofstream(folder.path() / "mine.toml") << "[training]\nsteps = 5\n" << model;

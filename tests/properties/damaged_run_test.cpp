@@ -53,7 +53,7 @@ struct Damaged {
 
 }  // namespace
 
-TEST_CASE("verify refuses a run whose files do not belong together", "[verify]") {
+TEST_CASE("verify refuses a run whose files do not belong together", "[verify][slow]") {
   const Damaged damaged;
   const fs::path& copy = damaged.copy;
   const auto refused_after = [&](auto&& change) {
@@ -86,7 +86,7 @@ TEST_CASE("verify refuses a run whose files do not belong together", "[verify]")
     });
 }
 
-TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
+TEST_CASE("replay and verify name the file that is damaged", "[verify][slow]") {
   const Damaged damaged;
   const fs::path &run = damaged.run, &copy = damaged.copy;
   const std::string toml = content(run / "scenario.toml"), json = content(run / "summary.json");
@@ -118,7 +118,8 @@ TEST_CASE("replay and verify name the file that is damaged", "[verify]") {
   CHECK(outcome.err.find("is not a run: it needs run.db, scenario.toml") != std::string::npos);
 }
 
-TEST_CASE("what looks at a run refuses a summary that is not its own, and says which file has changed") {
+TEST_CASE("what looks at a run refuses a summary that is not its own, and says which file has changed",
+          "[slow]") {
   const Damaged damaged;
   const std::vector<std::vector<std::string>> commands{
       {"why", "copy"},      {"what-if", "copy", "--predict-only", "bandwidth=2x"},

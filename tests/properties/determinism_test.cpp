@@ -88,7 +88,7 @@ std::string digest(const std::string& toml, const std::vector<std::string>& argu
 
 }  // namespace
 
-TEST_CASE("the digest does not depend on threads", "[determinism]") {
+TEST_CASE("the digest does not depend on threads", "[determinism][slow]") {
   for (const std::string& toml : scenarios()) {
     const std::string expected = digest(toml, {"--threads", "1"});
     INFO(toml);
@@ -97,7 +97,7 @@ TEST_CASE("the digest does not depend on threads", "[determinism]") {
   }
 }
 
-TEST_CASE("the digest does not depend on SimGrid's contexts", "[determinism]") {
+TEST_CASE("the digest does not depend on SimGrid's contexts", "[determinism][slow]") {
   for (const std::string& toml : scenarios()) {
     const std::string expected = digest(toml);
     INFO(toml);
@@ -105,7 +105,7 @@ TEST_CASE("the digest does not depend on SimGrid's contexts", "[determinism]") {
   }
 }
 
-TEST_CASE("the digest does not depend on what is recorded", "[determinism]") {
+TEST_CASE("the digest does not depend on what is recorded", "[determinism][slow]") {
   for (const std::string& toml : scenarios()) {
     const std::string expected = digest(toml);
     INFO(toml);
@@ -116,7 +116,7 @@ TEST_CASE("the digest does not depend on what is recorded", "[determinism]") {
   }
 }
 
-TEST_CASE("the digest does not depend on evaluation", "[determinism]") {
+TEST_CASE("the digest does not depend on evaluation", "[determinism][slow]") {
   const std::string acknowledged = "model = \"asp\"\n[cluster.network]\ncross_traffic = true";
   for (const std::string& consistency :
        {"model = \"bsp\""s, "model = \"asp\""s, "model = \"k-sync\"\nk = 4"s, acknowledged}) {
@@ -144,7 +144,7 @@ TEST_CASE("a target that is not reached moves no date", "[determinism]") {
 }
 
 // Detectors and repetitions are dates, too. An evaluation between them would add a rounding of the clock.
-TEST_CASE("the digest does not depend on evaluation where nodes fail either", "[determinism]") {
+TEST_CASE("the digest does not depend on evaluation where nodes fail either", "[determinism][slow]") {
   const std::string toml = shipped("rolling_restart.toml");
   for (const char* model : {"fluid", "nic"}) {
     INFO(model);
@@ -158,7 +158,7 @@ TEST_CASE("the digest does not depend on evaluation where nodes fail either", "[
   }
 }
 
-TEST_CASE("the digest does not depend on memory or the environment", "[determinism]") {
+TEST_CASE("the digest does not depend on memory or the environment", "[determinism][slow]") {
   const bool can_fix_addresses = process({"setarch", "-R", "true"}).code == 0;
   for (const std::string& toml : scenarios()) {
     const std::string expected = digest(toml);

@@ -160,7 +160,7 @@ TEST_CASE("a note says which faults found nodes as they wanted them", "[endings]
   CHECK(notes.find("fault.3") == std::string::npos);
 }
 
-TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", "[endings]") {
+TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", "[endings][slow]") {
   const Json run = run_toml(two_workers("", "enabled = true"),
                             {"--set", "compute.time=\"10h\"", "--set", "recovery.heartbeat=\"5ms\""});
   REQUIRE_FALSE(run["stuck"].empty());
@@ -175,7 +175,7 @@ TEST_CASE("whoever waits to be let start is named where the scheduler is gone fo
             "1 server and 2 workers wait for the scheduler to start, and it is down") != std::string::npos);
 }
 
-TEST_CASE("a detector that is faster than the network is noted by check and by the run", "[endings]") {
+TEST_CASE("a detector that is faster than the network is noted by check and by the run", "[endings][slow]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "s.toml") << R"([model]
 kind = "phantom"

@@ -6,7 +6,7 @@
 
 using namespace psim::test;
 
-TEST_CASE("models that wait for all workers learn what bsp learns, bit for bit", "[equivalence]") {
+TEST_CASE("models that wait for all workers learn what bsp learns, bit for bit", "[equivalence][slow]") {
   for (const std::string& optimizer : optimizers) {
     for (const int servers : {1, 3}) {
       const Training base{.servers = servers, .optimizer = optimizer};
@@ -22,7 +22,7 @@ TEST_CASE("models that wait for all workers learn what bsp learns, bit for bit",
   }
 }
 
-TEST_CASE("with one worker every model is plain gradient descent", "[equivalence]") {
+TEST_CASE("with one worker every model is plain gradient descent", "[equivalence][slow]") {
   const Training base{.workers = 1, .servers = 2};
   const Losses bsp = losses(base);
   REQUIRE(bsp.size() == 26);
@@ -35,7 +35,7 @@ TEST_CASE("with one worker every model is plain gradient descent", "[equivalence
   }
 }
 
-TEST_CASE("aliases and degenerate cases are the same run", "[equivalence]") {
+TEST_CASE("aliases and degenerate cases are the same run", "[equivalence][slow]") {
   const std::vector<std::vector<std::string>> classes{
       {"model = \"bsp\"", "model = \"sequential\"", "model = \"dist_sync\"",
        "model = \"bounded-delay\"\nstaleness = 0"},
@@ -65,7 +65,7 @@ TEST_CASE("stragglers that are not slower change nothing", "[equivalence]") {
   CHECK(digest(base) == expected);
 }
 
-TEST_CASE("W workers with batches of b are one worker with batches of W b", "[equivalence]") {
+TEST_CASE("W workers with batches of b are one worker with batches of W b", "[equivalence][slow]") {
   for (const auto& [precision, relative] :
        std::map<std::string, double>{{"float32", 1e-5}, {"float64", 1e-12}}) {
     for (const std::string& optimizer : {optimizers[0], optimizers[2]}) {
@@ -81,7 +81,7 @@ TEST_CASE("W workers with batches of b are one worker with batches of W b", "[eq
   }
 }
 
-TEST_CASE("under bsp the number of servers does not change a bit", "[equivalence]") {
+TEST_CASE("under bsp the number of servers does not change a bit", "[equivalence][slow]") {
   for (const std::string& optimizer : optimizers) {
     const Losses one = losses({.optimizer = optimizer});
     for (const int servers : {2, 5, 16}) {

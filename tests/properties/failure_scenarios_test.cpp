@@ -54,7 +54,8 @@ const std::string no_faults = "fault=[]", bsp = "consistency.model=bsp", asp = "
 
 }  // namespace
 
-TEST_CASE("server_crash: a replica loses no bit, a snapshot little, nothing the whole shard", "[failures]") {
+TEST_CASE("server_crash: a replica loses no bit, a snapshot little, nothing the whole shard",
+          "[failures][slow]") {
   const Json none = shipped("server_crash", {}), snapshot = shipped("server_crash", {"snapshot.every=200ms"}),
              replica = shipped("server_crash", {"replication.copies=1"}),
              unhurt = shipped("server_crash", {no_faults});
@@ -69,7 +70,7 @@ TEST_CASE("server_crash: a replica loses no bit, a snapshot little, nothing the 
 }
 
 TEST_CASE("partition: bsp and ssp stand still as long as it lasts, asp goes on, and removal lets all go on",
-          "[failures]") {
+          "[failures][slow]") {
   const Sets quick{"training.epochs=30"};
   const auto run = [&](const std::string& model, const std::string& lost) {
     return shipped("partition", with(with(quick, "consistency.model=" + model), "recovery.workers=" + lost));
@@ -125,7 +126,8 @@ TEST_CASE("a false suspicion makes two owners, and does no harm", "[failures]") 
   CHECK(hung["final"] == unhurt["final"]);
 }
 
-TEST_CASE("false_suspicion: haste is cheap where a new owner is near, unless it never ends", "[failures]") {
+TEST_CASE("false_suspicion: haste is cheap where a new owner is near, unless it never ends",
+          "[failures][slow]") {
   const auto run = [](const std::string& detector) {
     return shipped("false_suspicion", {"training.duration=4s", "recovery={" + detector + "}"});
   };
@@ -157,7 +159,8 @@ TEST_CASE("an evaluation takes what a shard's last owner had", "[failures]") {
   CHECK(s["curve"].size() <= turns + 1);
 }
 
-TEST_CASE("elasticity: progress is workers times time, and moving a server costs little", "[failures]") {
+TEST_CASE("elasticity: progress is workers times time, and moving a server costs little",
+          "[failures][slow]") {
   // In two seconds, without a target that could be reached.
   const auto updates = [](const std::string& faults) {
     return shipped("elasticity", {faults, "training.duration=2s", "training.target={accuracy=1.0}"},
@@ -176,7 +179,7 @@ TEST_CASE("elasticity: progress is workers times time, and moving a server costs
   for (const char* kind : {"join", "leave"}) CHECK(updates(fault(kind, server)) == Approx(all).epsilon(0.1));
 }
 
-TEST_CASE("rolling_restart: with a copy it costs time and no bit", "[failures]") {
+TEST_CASE("rolling_restart: with a copy it costs time and no bit", "[failures][slow]") {
   const Sets quick{"training.epochs=28"};
   const Json none = shipped("rolling_restart", quick),
              copy = shipped("rolling_restart", with(quick, "replication.copies=1")),
@@ -188,7 +191,7 @@ TEST_CASE("rolling_restart: with a copy it costs time and no bit", "[failures]")
   for (const Json& recovery : copy["failures"]["recoveries"]) CHECK(recovery["total_s"].get<double>() < 0.25);
 }
 
-TEST_CASE("ten_percent_failures: who waits for the dead does not arrive", "[failures]") {
+TEST_CASE("ten_percent_failures: who waits for the dead does not arrive", "[failures][slow]") {
   const auto run = [](const std::string& model, const std::string& lost, int code = 0) {
     return shipped("ten_percent_failures", {"consistency.model=" + model, "recovery.workers=" + lost}, code);
   };
@@ -201,14 +204,14 @@ TEST_CASE("ten_percent_failures: who waits for the dead does not arrive", "[fail
   CHECK(remove["failures"]["crashes"] <= 5);
 }
 
-TEST_CASE("scenarios in which servers fail keep their promises", "[failures]") {
+TEST_CASE("scenarios in which servers fail keep their promises", "[failures][slow]") {
   keeps_its_promises("server_crash", "replication.copies=2");
   keeps_its_promises("rolling_restart", "replication.copies=1");
   keeps_its_promises("false_suspicion", "training.duration=3s");
   keeps_its_promises("checkpoint_interval", "training.duration=300s");
 }
 
-TEST_CASE("scenarios in which workers or messages fail keep their promises", "[failures]") {
+TEST_CASE("scenarios in which workers or messages fail keep their promises", "[failures][slow]") {
   keeps_its_promises("elasticity", "consistency.model=bsp");
   keeps_its_promises("lossy_network", "consistency.model=asp");
   keeps_its_promises("partition", "training.epochs=20");
@@ -216,7 +219,7 @@ TEST_CASE("scenarios in which workers or messages fail keep their promises", "[f
   keeps_its_promises("ten_percent_failures", "consistency.model=asp");
 }
 
-TEST_CASE("faults that do nothing change no bit of what is learned", "[failures]") {
+TEST_CASE("faults that do nothing change no bit of what is learned", "[failures][slow]") {
   const Sets quick{"training.epochs=5"};
   const Json expected = shipped("quickstart", quick)["final"];
   for (const char* fault : {R"({kind="slow", nodes=["workers"], factor=1.0, at="100ms", lasts="200ms"})",

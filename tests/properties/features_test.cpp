@@ -133,9 +133,9 @@ void check_part(std::size_t part, std::size_t parts) {
 
 }  // namespace
 
-TEST_CASE("features: what one sees, first third", "[features]") { check_part(0, 3); }
-TEST_CASE("features: what one sees, second third", "[features]") { check_part(1, 3); }
-TEST_CASE("features: what one sees, last third", "[features]") { check_part(2, 3); }
+TEST_CASE("features: what one sees, first third", "[features][slow]") { check_part(0, 3); }
+TEST_CASE("features: what one sees, second third", "[features][slow]") { check_part(1, 3); }
+TEST_CASE("features: what one sees, last third", "[features][slow]") { check_part(2, 3); }
 
 TEST_CASE("features: every row says what one sees, and every sentence is a claim", "[features]") {
   const Json claims = Json::parse(content(source_folder() / "tests/features/claims.json"));

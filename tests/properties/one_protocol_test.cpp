@@ -102,7 +102,8 @@ TEST_CASE("a fault that does nothing sends the same messages and learns the same
   check_same(said(model, degrade), none);
 }
 
-TEST_CASE("where something may be lost, a fault that does nothing changes nothing either", "[recovery]") {
+TEST_CASE("where something may be lost, a fault that does nothing changes nothing either",
+          "[recovery][slow]") {
   const std::string model = GENERATE("bsp", "ssp", "asp", "k-sync");
   INFO(model);
   const Said none = said(model, failures);

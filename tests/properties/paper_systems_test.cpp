@@ -91,7 +91,7 @@ TEST_CASE("after a crash each worker sends the new owner its keys once more", "[
   for (const auto& [worker, has_keys] : first_new) CHECK(has_keys);
 }
 
-TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]") {
+TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery][slow]") {
   for (const std::string k : {"2", "3", "4"}) {
     const std::string model = "[consistency]\nmodel = \"k-async\"\nk = " + k + "\n";
     for (const std::string& faults :
@@ -106,7 +106,7 @@ TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]
 }
 
 // Servers have sums; workers' copies are what counts, and every one of them is the same.
-TEST_CASE("updates on workers are those on servers, whatever fails under bsp", "[paper][recovery]") {
+TEST_CASE("updates on workers are those on servers, whatever fails under bsp", "[paper][recovery][slow]") {
   for (const std::string optimizer :
        {"learning_rate = 0.25\n", "learning_rate = 0.01\noptimizer = \"adam\"\n"}) {
     const Json expected = run_toml(toml(optimizer, ""))["final"];

@@ -33,7 +33,7 @@ std::string resolved(const std::string& toml) {
 
 }  // namespace
 
-TEST_CASE("a run under a preset has the digest of the run of its resolved fields alone", "[presets]") {
+TEST_CASE("a run under a preset has the digest of the run of its resolved fields alone", "[presets][slow]") {
   std::set<std::string> digests;
   for (const std::string preset :
        {"none", "ps-lite", "mxnet-dist_sync", "mxnet-dist_async", "mxnet-dist_sync_device",

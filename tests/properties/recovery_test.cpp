@@ -88,7 +88,7 @@ TEST_CASE("replication of a sparse model changes no bit either", "[recovery]") {
 
 // The first shard decides whose pushes count. Its word may get lost, and a push that a crash undoes may have
 // been in it.
-TEST_CASE("backup workers on several servers go on whatever fails", "[recovery]") {
+TEST_CASE("backup workers on several servers go on whatever fails", "[recovery][slow]") {
   for (const char* late : {"drop", "cancel"}) {
     const std::string model =
         fmt::format("[consistency]\nmodel = \"backup-workers\"\nbackup = 1\nlate = \"{}\"\n", late);
@@ -203,7 +203,7 @@ TEST_CASE("a node that crashes before it has joined is suspected, and the others
 
 // Requests that are at the next owner before the shard is wait for it there: with the default of a second
 // before anything is sent again, nothing is.
-TEST_CASE("a graceful change of owner costs the transfer, and no repetition", "[recovery]") {
+TEST_CASE("a graceful change of owner costs the transfer, and no repetition", "[recovery][slow]") {
   const Json undisturbed = run("[recovery]\nenabled = true\n");
   for (const char* kind : {"leave", "join"}) {
     for (const int copies : {0, 1}) {

@@ -22,7 +22,7 @@ void check_same_weights(const std::string& toml) {
 
 // One worker, one server that stays: a crash of the worker costs time, and changes no bit. The first clock
 // may have more local steps than the others.
-TEST_CASE("a worker that comes back goes on with the batches that were next", "[recovery]") {
+TEST_CASE("a worker that comes back goes on with the batches that were next", "[recovery][slow]") {
   for (const char* rhythm :
        {"", "local_steps = 2\n", "local_steps = 2\nwarmup_steps = 10\n",
         "local_steps = 3\nwarmup_steps = 5\n", "accumulate = 2\nlocal_steps = 2\nwarmup_steps = 3\n"}) {

@@ -17,7 +17,7 @@ std::vector<double> curve(const Training& training) {
 
 }  // namespace
 
-TEST_CASE("one step between pull and push is bsp, however it is put", "[equivalence][rhythm]") {
+TEST_CASE("one step between pull and push is bsp, however it is put", "[equivalence][rhythm][slow]") {
   for (const std::string& optimizer : optimizers) {
     const std::string bsp = digest({.servers = 2, .optimizer = optimizer});
     for (const char* same : {"local_steps = 1", "warmup_steps = 1", "accumulate = 1\npull_every = 1",

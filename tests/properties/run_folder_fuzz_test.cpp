@@ -116,7 +116,7 @@ class Place {
 
 }  // namespace
 
-TEST_CASE("a run folder that was changed is never taken for a good one", "[fuzz]") {
+TEST_CASE("a run folder that was changed is never taken for a good one", "[fuzz][slow]") {
   const Place place;
   REQUIRE(is_verified(place.run()));
   for (std::uint64_t number = 0; number < 400; ++number) {
@@ -137,7 +137,7 @@ TEST_CASE("a run folder that was changed is never taken for a good one", "[fuzz]
   }
 }
 
-TEST_CASE("a run folder whose checksums were changed with it makes nothing crash", "[fuzz]") {
+TEST_CASE("a run folder whose checksums were changed with it makes nothing crash", "[fuzz][slow]") {
   const Place place;
   for (std::uint64_t number = 0; number < 400; ++number) {
     Files files = place.good();

@@ -69,7 +69,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("nothing but a run of psim's is replaced by --out, with --force or without", "[files]") {
+TEST_CASE("nothing but a run of psim's is replaced by --out, with --force or without", "[files][slow]") {
   const Place place;
   place.write("essay/essay.md", "mine");
   place.write("half/scenario.toml", scenario);
@@ -181,7 +181,7 @@ TEST_CASE("a folder for temporary files is swept up if psim made it", "[files]")
   CHECK(place.names("tmp") == std::set<std::string>{"psim-compare-backup"});
 }
 
-TEST_CASE("a run whose files are not what was written is computed again, and psim says so", "[files]") {
+TEST_CASE("a run whose files are not what was written is computed again, and psim says so", "[files][slow]") {
   const Place place;
   const Outcome made = place.run({"--out", "run", "--trace", "events"});
   REQUIRE(made.code == 0);

@@ -69,7 +69,7 @@ std::size_t folders_in(const fs::path& scratch) {
 
 }  // namespace
 
-TEST_CASE("the playground runs settings and texts, with the digests of psim run", "[serve]") {
+TEST_CASE("the playground runs settings and texts, with the digests of psim run", "[serve][slow]") {
   const Served served;
   const Answer page = asked(served, "GET", "/?token=" + served.token());
   CHECK(page.status == 200);
@@ -102,7 +102,7 @@ TEST_CASE("the playground runs settings and texts, with the digests of psim run"
   }
 }
 
-TEST_CASE("the playground tells how far a run is", "[serve]") {
+TEST_CASE("the playground tells how far a run is", "[serve][slow]") {
   const Served served;
   const Answer answer =
       asked(served, "POST", "/run", Json{{"settings", {{"workers", "32"}, {"bandwidth", "5Mbps"}}}}.dump());
@@ -198,7 +198,7 @@ TEST_CASE("the playground answers nonsense with an error", "[serve]") {
   CHECK(still_answers(served));
 }
 
-TEST_CASE("a giant request is refused before it is all there", "[serve]") {
+TEST_CASE("a giant request is refused before it is all there", "[serve][slow]") {
   const Served served;
   CHECK(asked(served, "POST", "/run", std::string(1 << 20, ' ')).status == 413);
   CHECK(sent(served.port(), fmt::format("POST /run HTTP/1.1\r\nHost: localhost:{}\r\nX-Psim-Token: {}\r\n"
@@ -211,7 +211,7 @@ TEST_CASE("a giant request is refused before it is all there", "[serve]") {
   CHECK(most_memory(served) < 200);
 }
 
-TEST_CASE("what a run in the playground takes is bounded", "[serve]") {
+TEST_CASE("what a run in the playground takes is bounded", "[serve][slow]") {
   const Served served({"--seconds", "1", "--memory", "0.5", "--jobs", "2"});
   CHECK(error_of(served, endless).find("more than 1 s") != std::string::npos);
   if (!is_sanitized()) {  // which needs address space without bounds
@@ -237,7 +237,7 @@ TEST_CASE("the playground goes on without room for runs, and repeats its page fo
   CHECK(most_memory(served) < 200);
 }
 
-TEST_CASE("slow clients and a thousand connections keep nobody else out for long", "[serve]") {
+TEST_CASE("slow clients and a thousand connections keep nobody else out for long", "[serve][slow]") {
   const Served served;
   std::vector<int> idle;
   for (int i = 0; i < 1000; ++i) {
@@ -260,6 +260,39 @@ TEST_CASE("slow clients and a thousand connections keep nobody else out for long
   for (const int one : idle) close(one);
   CHECK(still_answers(served));
   CHECK(most_memory(served) < 200);
+}
+
+TEST_CASE("one stranger keeps nobody else out, and one client has not all places for runs", "[serve][slow]") {
+  const Served served({"--jobs", "1"});
+  constexpr const char* stranger = "127.0.0.2";
+  std::vector<int> held;
+  for (int i = 0; i < 200; ++i) {
+    const int one = connected(served.port(), stranger);
+    const std::string part = "GET / HTTP/1.1\r\n";
+    if (one >= 0) send(one, part.data(), part.size(), MSG_NOSIGNAL);
+    held.push_back(one);
+  }
+  for (int i = 0; i < 12; ++i) CHECK(asked(served, "GET", "/?token=" + served.token()).status == 200);
+  for (const int one : held) close(one);
+  held.clear();
+
+  const std::string body = Json{{"scenario", endless}}.dump();
+  const std::string request = fmt::format(
+      "POST /run HTTP/1.1\r\nHost: localhost:{}\r\nX-Psim-Token: {}\r\nContent-Length: {}\r\n\r\n{}",
+      served.port(), served.token(), body.size(), body);
+  std::this_thread::sleep_for(std::chrono::seconds(6));  // the stranger's connections are given up by then
+  for (int i = 0; i < 20; ++i) {
+    held.push_back(connected(served.port(), stranger));
+    send(held.back(), request.data(), request.size(), MSG_NOSIGNAL);
+  }
+  received(held.front(), 1);
+  std::thread gone([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    close(held.front());  // and with it the run that is under way: the stranger's others still wait
+  });
+  CHECK(still_answers(served));
+  gone.join();
+  for (std::size_t i = 1; i < held.size(); ++i) close(held[i]);
 }
 
 TEST_CASE("a run ends when nobody waits for it any more", "[serve]") {
@@ -302,7 +335,7 @@ TEST_CASE("a port that is taken is refused", "[serve]") {
   CHECK(second.err.find("cannot listen") != std::string::npos);
 }
 
-TEST_CASE("psim new leaves no scenario that does not run", "[new]") {
+TEST_CASE("psim new leaves no scenario that does not run", "[new][slow]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& options) {
     std::vector<std::string> words{"new", "mine.toml"};
@@ -330,7 +363,7 @@ TEST_CASE("psim new leaves no scenario that does not run", "[new]") {
   CHECK(content(folder.path() / "007.toml").find("workers = 7 ") != std::string::npos);
 }
 
-TEST_CASE("every value of every setting makes a valid scenario", "[new]") {
+TEST_CASE("every value of every setting makes a valid scenario", "[new][slow]") {
   const TemporaryFolder folder;
   const Served served;
   const std::string page = asked(served, "GET", "/?token=" + served.token()).body;

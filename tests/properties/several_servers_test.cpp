@@ -59,13 +59,13 @@ const std::string learned = "[data]\nsource = \"blobs\"\nsamples = 60\n[model]\n
 
 }  // namespace
 
-TEST_CASE("several servers: k-sync is never stuck", "[servers]") {
+TEST_CASE("several servers: k-sync is never stuck", "[servers][slow]") {
   for (const char* late : {"cancel", "drop"}) {
     for (const int k : {2, 4}) never_stuck({.consistency = model("k-sync", k, late)}, 1, 15);
   }
 }
 
-TEST_CASE("several servers: k-sync with very uneven steps is never stuck", "[servers]") {
+TEST_CASE("several servers: k-sync with very uneven steps is never stuck", "[servers][slow]") {
   Case c{.servers = 5,
          .steps = 12,
          .compute = "time = \"20ms\"\ndistribution = \"gamma\"\ncv = 3.0",
@@ -80,7 +80,7 @@ TEST_CASE("several servers: k-sync with very uneven steps is never stuck", "[ser
   }
 }
 
-TEST_CASE("several servers: k-batch-sync is never stuck", "[servers]") {
+TEST_CASE("several servers: k-batch-sync is never stuck", "[servers][slow]") {
   for (const char* late : {"cancel", "drop"}) {
     for (const int k : {2, 4}) never_stuck({.consistency = model("k-batch-sync", k, late)}, 1, 15);
   }
@@ -103,15 +103,16 @@ TEST_CASE("several servers: k-batch-sync goes on for the last server", "[servers
   }
 }
 
-TEST_CASE("several servers: k-async is never stuck", "[servers]") {
+TEST_CASE("several servers: k-async is never stuck", "[servers][slow]") {
   for (const int k : {2, 3, 4}) never_stuck({.consistency = model("k-async", k)}, 1, 10);
 }
 
-TEST_CASE("several servers: k-batch-async is never stuck", "[servers]") {
+TEST_CASE("several servers: k-batch-async is never stuck", "[servers][slow]") {
   for (const int k : {2, 3, 4}) never_stuck({.consistency = model("k-batch-async", k)}, 1, 10);
 }
 
-TEST_CASE("several servers: a server may be through before a worker has its first weights", "[servers]") {
+TEST_CASE("several servers: a server may be through before a worker has its first weights",
+          "[servers][slow]") {
   Case c{.workers = 4,
          .servers = 2,
          .steps = 2,

@@ -42,7 +42,7 @@ std::vector<double> losses(const Json& run) {
 
 }  // namespace
 
-TEST_CASE("a sparse model learns the same wherever its keys are", "[sparse]") {
+TEST_CASE("a sparse model learns the same wherever its keys are", "[sparse][slow]") {
   const std::string optimizer = GENERATE("", "optimizer = \"proximal\"\nl1 = 1e-3",
                                          "optimizer = \"proximal\"\nl1 = 1e-3\nfeature_blocks = 5");
   const std::vector<double> expected = losses(run_toml(clicks(optimizer)));

@@ -83,7 +83,7 @@ TEST_CASE("a study is replayed as a whole, and a changed result is found", "[stu
   CHECK(place.psim({"replay", "study"}).code == 0);
 }
 
-TEST_CASE("every arm is tuned with equal effort, on seeds of its own", "[study][tune]") {
+TEST_CASE("every arm is tuned with equal effort, on seeds of its own", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   const Outcome made = place.psim({"compare", "scenario.toml", "--out", "study"});
@@ -109,7 +109,7 @@ TEST_CASE("every arm is tuned with equal effort, on seeds of its own", "[study][
   CHECK(place.psim({"replay", "study"}).code == 0);
 }
 
-TEST_CASE("slices of a tuned study come in two rounds", "[study][tune]") {
+TEST_CASE("slices of a tuned study come in two rounds", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "whole"}).code == 0);
@@ -125,7 +125,7 @@ TEST_CASE("slices of a tuned study come in two rounds", "[study][tune]") {
   CHECK(place.same("whole", "parts"));
 }
 
-TEST_CASE("halving gives the better half more seeds until one setting is left", "[study][tune]") {
+TEST_CASE("halving gives the better half more seeds until one setting is left", "[study][tune][slow]") {
   const Place place;
   place.write(std::string(tuned) + "method = \"halving\"\ntrials = 8\nseeds = [11, 12, 13, 14]\n");
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -133,6 +133,24 @@ TEST_CASE("halving gives the better half more seeds until one setting is left", 
   // Of each arm 8 settings with one seed, then 4 with two, and 2 with four: 8 + 4 + 4 runs that are new.
   CHECK(tuning["trials"] == 2 * (8 + 4 + 4));
   CHECK(tuning["settings_per_arm"] == 8);
+}
+
+TEST_CASE("halving keeps the larger half of an odd number", "[study][tune]") {
+  const Place place;
+  const auto count = [&](int trials, int seeds) {
+    std::string list;
+    for (int seed = 11; seed < 11 + seeds; ++seed) list += (list.empty() ? "" : ", ") + std::to_string(seed);
+    place.write(std::string(tuned) + "method = \"halving\"\ntrials = " + std::to_string(trials) +
+                "\nseeds = [" + list + "]\n");
+    return place.psim({"compare", "scenario.toml", "--count"}).out;
+  };
+  // Of each arm 5 settings with one seed, 3 with two and 2 with four: 5 + 3 + 4 runs that are new; and of the
+  // study 8.
+  CHECK(count(5, 4) == std::to_string(2 * (5 + 3 + 4) + 8) + "\n");
+  // 7 with one, 4 with two, 2 with three.
+  CHECK(count(7, 3) == std::to_string(2 * (7 + 4 + 2) + 8) + "\n");
+  // 3 with one, 2 with two, and 1 with four.
+  CHECK(count(3, 5) == std::to_string(2 * (3 + 2 + 2) + 8) + "\n");
 }
 
 TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tune]") {
@@ -162,9 +180,11 @@ TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tun
                  "seed 2 is the study's own"));
 }
 
-TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study]") {
+TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study][slow]") {
   const Place place;
-  place.write(std::string(scenario) + "[compare]\nconsistency = [\"bsp\", \"asp\"]\n");
+  place.write(std::string(scenario) +
+              "[compute]\ndistribution = \"exponential\"\ntime = \"10ms\"\n[compare]\nconsistency = "
+              "[\"bsp\", \"asp\"]\n");
   const Outcome first = place.psim({"compare", "scenario.toml", "--until-ci", "2%", "--out", "study"});
   INFO(first.err);
   REQUIRE(first.code == 0);
@@ -211,7 +231,7 @@ TEST_CASE("merge shows a study again, with another baseline, and latest stays ri
   CHECK(place.psim({"merge", "latest", "--baseline", "zz"}).code == 2);
 }
 
-TEST_CASE("a trial that is missing is named, and its study is not complete", "[study][tune]") {
+TEST_CASE("a trial that is missing is named, and its study is not complete", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -265,7 +285,7 @@ TEST_CASE("a value that is there twice is refused before anything runs", "[study
   CHECK_FALSE(fs::exists(place.at("study")));
 }
 
-TEST_CASE("a manifest that is not what psim wrote is damaged, whatever is wrong with it", "[study]") {
+TEST_CASE("a manifest that is not what psim wrote is damaged, whatever is wrong with it", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);

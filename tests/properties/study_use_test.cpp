@@ -26,7 +26,7 @@ std::string checksum(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("seeds come as a list, as ranges, or as both", "[study]") {
+TEST_CASE("seeds come as a list, as ranges, or as both", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + "[compare]\nconsistency = [\"bsp\", \"asp\"]\n");
   const auto count = [&](const char* seeds) {
@@ -52,7 +52,7 @@ TEST_CASE("seeds come as a list, as ranges, or as both", "[study]") {
   CHECK(contains(error("1-5,3"), "twice"));
 }
 
-TEST_CASE("options of which one would be ignored are refused", "[study]") {
+TEST_CASE("options of which one would be ignored are refused", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -77,7 +77,7 @@ TEST_CASE("options of which one would be ignored are refused", "[study]") {
   CHECK(place.psim({"merge", "study", "--columns", " p"}).code == 0);
 }
 
-TEST_CASE("results that are damaged are named, whatever is wrong with them", "[study]") {
+TEST_CASE("results that are damaged are named, whatever is wrong with them", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -124,6 +124,38 @@ TEST_CASE("results that are damaged are named, whatever is wrong with them", "[s
   forged(std::string(100'000, '[') + std::string(100'000, ']'));
   std::ofstream(place.at("study/results.jsonl")) << good;
   CHECK(place.psim({"merge", "study"}).code == 0);
+}
+
+TEST_CASE("two results of one run that contradict each other make no table", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  const std::string good = content(place.at("study/results.jsonl"));
+  const std::string line = good.substr(0, good.find('\n') + 1);
+  const auto with = [&](const std::string& more) {
+    fs::create_directories(place.at("study/results"));
+    std::ofstream(place.at("study/results/other-1-0.jsonl")) << more;
+    return place.psim({"merge", "study"});
+  };
+  CHECK(with(line).code == 0);  // the same once more
+  const std::size_t begin = line.find(",\"summary\":") + 11;
+  Json other = Json::parse(line.substr(begin, line.size() - begin - 2));
+  other["updates"] = other["updates"].get<int>() + 1;
+  const std::size_t check = line.find("\"check\":\"") + 9;
+  const std::string text = other.dump();
+  const Outcome wrong = with(line.substr(0, check) + checksum(text) +
+                             line.substr(check + 16, begin - check - 16) + text + "}\n");
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "has two different results of run "));
+}
+
+TEST_CASE("a column that there is not is refused before anything runs", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  const Outcome wrong = place.psim({"compare", "scenario.toml", "--out", "study", "--columns", "tiem"});
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "did you mean `time`?"));
+  CHECK_FALSE(fs::exists(place.at("study")));
 }
 
 TEST_CASE("a study that cannot be written to is shown all the same", "[study]") {
@@ -175,7 +207,7 @@ TEST_CASE("replay takes the names that merge takes", "[study]") {
   CHECK(place.psim({"replay", fs::read_symlink(place.at("studies/latest")).string()}).code == 0);
 }
 
-TEST_CASE("check, --count and compare count the same runs", "[study][tune]") {
+TEST_CASE("check, --count and compare count the same runs", "[study][tune][slow]") {
   const Place place;
   place.write(tuned);
   const std::string words = "32 runs (24 trials of [tune] and 8 of the study)";
@@ -190,7 +222,7 @@ TEST_CASE("check, --count and compare count the same runs", "[study][tune]") {
   CHECK(listed["trials"] == 24);
 }
 
-TEST_CASE("every setting that was tried is kept with its score", "[study][tune]") {
+TEST_CASE("every setting that was tried is kept with its score", "[study][tune][slow]") {
   const Place place;
   place.write(std::string(tuned) +
               "method = \"halving\"\ntrials = 8\nseeds = [11, 12, 13, 14]\n"
@@ -252,7 +284,7 @@ TEST_CASE("a target on the validation set is not judged by the accuracy that is 
   CHECK(contains(place.psim({"compare", "scenario.toml"}).out, "judged on the validation set"));
 }
 
-TEST_CASE("every name in study.json is explained", "[study]") {
+TEST_CASE("every name in study.json is explained", "[study][slow]") {
   const Place place;
   place.write(tuned);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study", "--until-ci", "90%"}).code == 0);
@@ -278,7 +310,7 @@ TEST_CASE("every name in study.json is explained", "[study]") {
   }
 }
 
-TEST_CASE("what helps next fits the study", "[study]") {
+TEST_CASE("what helps next fits the study", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) +
               "[compute]\ndistribution = \"exponential\"\ntime = \"10ms\"\n"

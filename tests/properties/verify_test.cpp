@@ -103,6 +103,11 @@ const std::vector<Mutant>& mutants() {
       {"deadlines-pass-unnoticed", "closings", {"consistency={model=\"bsp\", window=\"1ms\"}"}},
       {"old-version", "reads", {bsp}},
       {"writes-unseen", "read-my-writes", {asp, slow_net}},
+      {"who-is-alone-hears-nothing", "groups",
+       with(watched, {"architecture.kind=\"all-reduce\"", "cluster={workers=2}",
+                      faults({R"({kind="leave", nodes=["worker 1"], at="100ms"})",
+                              R"({kind="join", nodes=["worker 1"], at="200ms"})"})})},
+      {"custom-updates-at-once", "updates", {"consistency={model=\"custom\", update=\"pushes >= 3\"}"}},
       {"small-group", "updates", {bsp}},
       {"late-push-counts", "updates", {"consistency={model=\"k-batch-sync\", k=2, late=\"drop\"}"}},
       {"version-jump", "versions", {asp}},
@@ -150,7 +155,7 @@ const std::vector<Mutant>& mutants() {
 
 }  // namespace
 
-TEST_CASE("verify finds nothing in the scenarios in which it finds mistakes", "[verify]") {
+TEST_CASE("verify finds nothing in the scenarios in which it finds mistakes", "[verify][slow]") {
   for (const Mutant& mutant : mutants()) {
     DYNAMIC_SECTION(mutant.name << ": " << mutant.check) {
       const Verified result = run_and_verify(mutant.sets, "");
@@ -173,7 +178,7 @@ TEST_CASE("verify finds each mistake by its name", "[verify]") {
 }
 #endif
 
-TEST_CASE("runs with failures keep their promises", "[verify]") {
+TEST_CASE("runs with failures keep their promises", "[verify][slow]") {
   const std::string drop = R"({kind="drop", probability=0.1, from="100ms", until="400ms"})",
                     worker = R"({kind="crash", nodes=["worker 1"], at="150ms", restart_after="200ms"})",
                     late = R"({kind="reorder", delay="5ms", probability=0.3})",
@@ -201,7 +206,7 @@ TEST_CASE("runs with failures keep their promises", "[verify]") {
   }
 }
 
-TEST_CASE("workers and servers that come and go keep the books in order", "[verify]") {
+TEST_CASE("workers and servers that come and go keep the books in order", "[verify][slow]") {
   const std::string leaves = R"({kind="leave", nodes=["worker 1"], at="150ms"})",
                     returns = R"({kind="join", nodes=["worker 1"], at="300ms"})",
                     joins = R"({kind="join", nodes=["worker 2"], at="250ms"})",
@@ -222,7 +227,7 @@ TEST_CASE("workers and servers that come and go keep the books in order", "[veri
   }
 }
 
-TEST_CASE("random scenarios with failures keep the books in order", "[verify]") {
+TEST_CASE("random scenarios with failures keep the books in order", "[verify][slow]") {
   const TemporaryFolder folder;
   const Outcome fuzz =
       psim::test::psim({"fuzz", "--seed", "2611", "--runs", "40", "--out", "found"}, folder.path());
@@ -230,7 +235,7 @@ TEST_CASE("random scenarios with failures keep the books in order", "[verify]") 
   CHECK(fuzz.code == 0);
 }
 
-TEST_CASE("scenarios that come with psim keep their promises", "[verify]") {
+TEST_CASE("scenarios that come with psim keep their promises", "[verify][slow]") {
   for (const char* name : {"architectures", "compression", "delay_compensation", "devices", "elastic",
                            "load_balance", "local_sgd", "priority", "deadline", "clocked_cache", "quickstart",
                            "stragglers", "update_on_worker"}) {
@@ -253,7 +258,7 @@ TEST_CASE("verify compares the histograms of staleness with the events", "[verif
   CHECK(std::ranges::count(verify(folder.path()).broken, "staleness") == 1);
 }
 
-TEST_CASE("verify says what it needs", "[verify]") {
+TEST_CASE("verify says what it needs", "[verify][slow]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "scenario.toml") << base;
   const auto psim_here = [&](const Words& words) { return psim::test::psim(words, folder.path()); };

@@ -3,9 +3,9 @@
 
     reanalyse_study.py FOLDER      Exit code 0: every number agrees to 1e-9.
 
-Every number of an aggregate and of a profile is there; a key that is unknown here is a fault. Three things are taken
-from study.json: which arm is the baseline, each condition's budget (how it is chosen is for unit tests), and a run's
-largest staleness.
+Every number of an aggregate and of a profile is there; a key that is unknown here is a fault. manifest.json says which
+runs have the step times of a trace. Three things are taken from study.json: which arm is the baseline, each condition's
+budget (how it is chosen is for unit tests), and a run's largest staleness.
 """
 import csv
 import functools
@@ -18,9 +18,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "analysis"))
 import reanalysis as own  # noqa: E402
 
-SEED, RESAMPLES, DRAWS = 1, 10000, 20000
+SEED, RESAMPLES, DRAWS = 1, 0, 20000
 FEWEST_SEEDS = 5
-NORMAL = statistics.NormalDist().inv_cdf(0.975)
 
 
 @functools.cache
@@ -37,15 +36,12 @@ def student(degrees, steps=2000):
     return math.sqrt(degrees) * math.tan(low)
 
 
-def around(mean, half):
-    return [mean - half, mean + half]
-
-
 def student_interval(values):
     if len(values) < 2:
         return None
     half = student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return around(statistics.fmean(values), half)
+    mean = statistics.fmean(values)
+    return [max(0.0, mean - half), mean + half]
 
 
 def statistic(values):
@@ -65,12 +61,16 @@ def finite(x):
 def read(folder):
     """study.json, and {(arm, condition): {seed: (time, reached, budget, row)}}."""
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    manifest = folder / "manifest.json"  # studies made by hand have none
+    runs = json.loads(manifest.read_text(encoding="utf-8"))["runs"] if manifest.exists() else []
+    traced = {run["run"] for run in runs if run.get("by_trace")}
     cells = {}
     with open(folder / "runs.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             key = row["arm"], tuple(row[axis] for axis in study["condition_axes"])
             reached = row["time_s"] != ""
             budget = float(row["budget_s"] or "inf")
+            row["by_trace"] = row["run"] in traced
             time = float(row["time_s"]) if reached else budget
             cells.setdefault(key, {})[int(row["seed"])] = (time, reached, budget, row)
     return study, cells
@@ -89,13 +89,23 @@ def times_of(runs, told):
         times = sorted(t for t, r in watched if r and t <= tau)
         half = next((t for t in times if survival(watched, t) <= 0.5 + 1e-12), None)
         return {"restricted_mean_s": mean, "restricted_sd_s": None, "median_s": half,
-                "restricted_mean_ci95": around(mean, NORMAL * math.sqrt(variance)) if len(runs) > 1 else None}
+                "restricted_mean_ci95": kaplan_meier_interval(mean, variance, len(runs), tau)}
     times = [min(t, tau) for t, _ in watched]
+    interval = student_interval(times)
+    if not all(r and t <= tau for t, r in watched):
+        interval = None if min(times) >= tau or interval is None else [interval[0], min(tau, interval[1])]
     reached = sorted(t for t, r in watched if r and t <= tau)
     half = (len(runs) + 1) // 2
-    return {"restricted_mean_s": statistics.fmean(times), "restricted_mean_ci95": student_interval(times),
+    return {"restricted_mean_s": statistics.fmean(times), "restricted_mean_ci95": interval,
             "restricted_sd_s": statistics.stdev(times) if len(times) > 1 else None,
             "median_s": reached[half - 1] if len(reached) >= half else None}
+
+
+def kaplan_meier_interval(mean, variance, n, tau):
+    if n < 2 or mean >= tau:
+        return None
+    half = student(n - 1) * math.sqrt(n / (n - 1) * variance)
+    return [max(0.0, mean - half), min(tau, mean + half)]
 
 
 def survival(watched, time):
@@ -103,6 +113,25 @@ def survival(watched, time):
     for t in sorted({t for t, r in watched if r and t <= time}):
         product *= 1 - sum(r and s == t for s, r in watched) / sum(s >= t for s, _ in watched)
     return product
+
+
+def by_trace(runs):
+    """Whether step times are those of a file, the same for every seed."""
+    return any(row["by_trace"] for _, _, _, row in runs.values())
+
+
+def alike(runs):
+    """Whether seeds change no time: then they are one observation."""
+    times = [t for t, _, _, _ in runs.values()]
+    return len(times) > 1 and (by_trace(runs) or (
+        all(r for _, r, _, _ in runs.values()) and max(times) - min(times) <= 1e-3 * max(times)))
+
+
+def reached_of(runs, base, seeds):
+    arm, other = [runs[s][1] for s in seeds], [base[s][1] for s in seeds]
+    p = own.mcnemar(sum(a and not b for a, b in zip(arm, other)), sum(b and not a for a, b in zip(arm, other)))
+    decides = p <= 0.05 or (sum(arm) == 0 and all(other)) or (sum(other) == 0 and all(arm))
+    return {"arm": sum(arm), "baseline": sum(other), "p_value": p, "p_value_holm": None, "decides": decides}
 
 
 def comparison_of(runs, base, tau):
@@ -117,6 +146,18 @@ def comparison_of(runs, base, tau):
     if min(min(pair) for pair in pairs) > 0:
         ratio, low, high = map(own.exp, own.symmetric_interval(pairs, own.log_ratio, SEED, RESAMPLES))
         result["ratio"], result["ratio_ci95"] = ratio, [finite(low), finite(high)]
+    def cut(run):
+        return not run[1] or run[0] > tau
+    ways = [(cut(runs[s]), cut(base[s])) for s in seeds] if has_target(runs) else []
+    result.update(cut_arm=ways.count((True, False)), cut_baseline=ways.count((False, True)),
+                  cut_both=ways.count((True, True)), p_value_holm=None)
+    result["reached"] = reached_of(runs, base, seeds) if has_target(runs) else None
+    result["replicates"] = len(seeds) < 2 or not ((alike(runs) and alike(base)) or by_trace(runs) or by_trace(base))
+    if not result["replicates"]:
+        result.update(difference_ci95=[None, None], p_value=None, trustworthy=False)
+        result["ratio_ci95"] = [0, None] if result["ratio"] else None
+        if result["reached"]:
+            result["reached"]["p_value"] = None
     return result
 
 
@@ -132,6 +173,8 @@ def aggregate_of(study, cells, told):
     if has_target(runs):
         stated = {key: told["time_to_target"][key] for key in ("budget_s", "method")}
         mine["time_to_target"] = {**stated, **times_of(runs, stated)}
+        if alike(runs):
+            mine["time_to_target"]["restricted_mean_ci95"] = None
     elif all(reached for _, reached, _, _ in runs.values()):
         mine["time_s"] = statistic([t for t, _, _, _ in runs.values()])
     for key in told.keys() - mine.keys() - {"pareto"}:
@@ -140,25 +183,38 @@ def aggregate_of(study, cells, told):
         budget = told["versus_baseline"]["budget_s"]
         tau = math.inf if budget is None else budget
         mine["versus_baseline"] = {"budget_s": budget, **comparison_of(runs, base, tau)}
-        ratio = mine["versus_baseline"]["ratio"]
-        if "until_ci" in study and ratio and (mine["time_to_target"] is None or mine["reached"] > 0):
+        versus = mine["versus_baseline"]
+        ratio = versus["ratio"]
+        decided = versus["reached"] and versus["reached"]["decides"]
+        if "until_ci" in study and ratio and versus["replicates"] and not decided and \
+                2 * versus["cut_both"] < versus["seeds"]:
             half = mine["versus_baseline"]["ratio_ci95"][1] / ratio - 1
             mine["versus_baseline"]["narrow"] = half <= study["until_ci"]["half_width"]
     return mine
 
 
 def correct(study, cells, aggregates):
-    """Adds Holm's p values. Comparisons of the same runs, under conditions that mean nothing to them, are one."""
-    family = {}
+    """Adds Holm's p values. Comparisons of the same runs, under conditions that mean nothing to them, are one. Returns
+    what study.json says of the family."""
+    family, fewest = {}, []
     for mine in aggregates:
-        if mine["versus_baseline"]:
-            condition = tuple(mine["condition"].values())
-            both = cells[mine["arm"], condition], cells[study["baseline"], condition]
-            hashes = tuple(tuple(cell[seed][3]["run"] for seed in sorted(cell)) for cell in both)
-            family.setdefault(hashes, []).append(mine["versus_baseline"])
+        versus, condition = mine["versus_baseline"], tuple(mine["condition"].values())
+        if versus is None or not versus["replicates"] or ("tuning" in study and condition[-1] == "untuned"):
+            continue
+        fewest.append(versus["seeds"])
+        both = cells[mine["arm"], condition], cells[study["baseline"], condition]
+        hashes = tuple(tuple(cell[seed][3]["run"] for seed in sorted(cell)) for cell in both)
+        if not versus["reached"] or versus["cut_both"] < versus["seeds"]:
+            family.setdefault((hashes, "times"), []).append(versus)
+        if versus["reached"]:
+            runs, base = ([cell[s][1] for s in sorted(set(both[0]) & set(both[1]))] for cell in both)
+            if own.mcnemar(sum(a != b for a, b in zip(runs, base)), 0) <= 0.05:
+                family.setdefault((hashes, "reached"), []).append(versus["reached"])
     for p, same in zip(own.holm([same[0]["p_value"] for same in family.values()]), family.values()):
-        for versus in same:
-            versus["p_value_holm"] = p
+        for test in same:
+            test["p_value_holm"] = p
+    needed = next(n for n in range(1, 99) if len(family) * 2 / 2 ** n <= 0.05)
+    return {"tests": len(family), "seeds": min(fewest), "seeds_needed": needed} if family else None
 
 
 def mean_or(statistic_of, n, worst):
@@ -169,8 +225,10 @@ def find_front(aggregates):
     """Who is beaten in one of time, bytes and accuracy, and better in none of them, is not on the front.
     Roundings beat nobody."""
     def costs(a):
-        time = a["time_to_target"]["restricted_mean_s"] if a["time_to_target"] else mean_or(a["time_s"], 0, math.inf)
-        return time, mean_or(a["bytes_sent"], a["n"], math.inf), -mean_or(a["final_accuracy"], a["n"], -math.inf)
+        median = a["time_to_target"] and a["time_to_target"]["median_s"]
+        time = (math.inf if median is None else median) if a["time_to_target"] else mean_or(a["time_s"], 0, math.inf)
+        quality = 0 if a["time_to_target"] else -mean_or(a["final_accuracy"], a["n"], -math.inf)
+        return time, mean_or(a["bytes_sent"], a["n"], math.inf), quality
     def sign(x, y):
         return 0 if x == y or math.isclose(x, y, rel_tol=1e-9) else -1 if x < y else 1
 
@@ -221,7 +279,7 @@ def main():
     study, cells = read(pathlib.Path(sys.argv[1]))
     check = Comparison()
     mine = [aggregate_of(study, cells, told) for told in study["aggregates"]]
-    correct(study, cells, mine)
+    check.compare("holm", correct(study, cells, mine), study.get("holm"))
     find_front(mine)
     for a, told in zip(mine, study["aggregates"]):
         check.compare(f"{told['arm']} {tuple(told['condition'].values())}", a, told)

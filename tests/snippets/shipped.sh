@@ -1,6 +1,6 @@
 #!/bin/sh
 # Studies that psim makes of shipped scenarios, recomputed from their runs.
-#   shipped.sh PSIM SOURCE      Exit code 77: python3 is not installed.
+#   shipped.sh PSIM SOURCE [--all]      Exit code 77: python3 is not installed.
 # Between them: targets that all runs reach, that some miss, and none; one condition and three; failures; a
 # baseline that is not the first arm; and 2, 3 and 5 seeds.
 set -eu
@@ -24,9 +24,35 @@ recomputed() {
 
 recomputed reached stragglers
 recomputed missed stragglers --set training.duration=1500ms --baseline asp
-recomputed crash server_crash
 recomputed plain compression --seeds 1,2
-recomputed narrow stragglers --until-ci 40%
+if [ "${3:-}" = --all ]; then
+  recomputed crash server_crash
+  recomputed narrow stragglers --until-ci 40%
+fi
+
+# Steps of a trace: all seeds are one observation, whatever their times.
+printf '1\n1.5\n0.5\n2\n' >steps.txt
+cat >traced.toml <<'END'
+[model]
+layers = [64, 10]
+[training]
+batch_size = 16
+learning_rate = 0.5
+epochs = 40
+evaluate_every = "1 updates"
+target = { accuracy = 0.8 }
+[cluster]
+workers = 2
+[compute]
+distribution = "trace"
+trace = "steps.txt"
+[compare]
+consistency = ["bsp", "asp"]
+seeds = [1, 2, 3, 4]
+END
+"$psim" compare traced.toml --out traced >said 2>&1 || { cat said; exit 1; }
+grep -q '"replicates": false' traced/study.json || { echo "runs of one trace are taken for replicates"; exit 1; }
+python3 "$source/tests/snippets/reanalyse_study.py" traced
 
 # Two conditions, tuned: the profiles are those of the tuned arms.
 cat >tuned.toml <<'END'

@@ -74,8 +74,13 @@ int Served::stop() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int connected(int port) {
+int connected(int port, const char* from) {
   const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &own.sin_addr);
+  if (made >= 0 && bind(made, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0)
+    return close(made), -1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
@@ -100,8 +105,8 @@ std::string received(int socket, double seconds) {
   }
 }
 
-Answer sent(int port, const std::string& bytes) {
-  const int socket = connected(port);
+Answer sent(int port, const std::string& bytes, const char* from) {
+  const int socket = connected(port, from);
   if (socket < 0) return {};
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t more = send(socket, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);

@@ -33,8 +33,8 @@ class Served {
   std::string token_;
 };
 
-// A connection to it; -1 where it takes none.
-int connected(int port);
+// A connection to it, from an address of this machine; -1 where it takes none.
+int connected(int port, const char* from = "127.0.0.1");
 // All that comes until the other side closes, or until so many seconds are over.
 std::string received(int socket, double seconds = 60);
 
@@ -43,7 +43,7 @@ struct Answer {
   std::string head, body;
 };
 // Sends these bytes and reads the answer.
-Answer sent(int port, const std::string& bytes);
+Answer sent(int port, const std::string& bytes, const char* from = "127.0.0.1");
 // A request with the right Host and token, and `head` (lines with their ends) besides.
 Answer asked(const Served& served, const std::string& method, const std::string& path,
              const std::string& body = {}, const std::string& head = {});

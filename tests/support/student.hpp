@@ -19,11 +19,13 @@ class Student {
   // Writes it into answers.toml.
   void answer(const std::string& question, const std::string& text);
   void answer(const std::string& question, double number);
+  // What the student's own run showed of a prediction.
+  void observe(const std::string& question, double number) { answer("observed." + question, number); }
   Outcome check();
   std::filesystem::path hand_in();
   // What a run of the text prints: psim run FILE --set ..., as the lab's README says.
   Json run(const std::vector<std::string>& sets);
-  // The first number after `key` in the lab's scenario.
+  // The first number after `key` in the lab's scenario; of a date or a bandwidth without its unit.
   double number(const std::string& key);
 
  private:

@@ -35,7 +35,7 @@ allow() {
   allow sim/fuzz model/ sim/protocol/ sim/scenario/ sim/fuzz/
   allow sim/cli model/ sim/ analysis/
   allow analysis/statistics analysis/statistics/ model/mutant.hpp model/random.hpp
-  allow analysis analysis/ model/mutant.hpp model/promise.hpp model/random.hpp
+  allow analysis analysis/ model/formula.hpp model/input model/mutant.hpp model/nesting.hpp model/promise.hpp model/random.hpp
 
   # Each mutant of the source stands in the table, once, and each of the table in the source.
   table=tests/mutants/mutants.txt

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -89,6 +90,33 @@ std::string number_text(double number, const std::string& unit) {
 
 }  // namespace
 
+namespace {
+
+// How far an answer may be from what is right.
+double slack(const LabQuestion& question, double right) {
+  constexpr double rounding = 1e-9;
+  const double size = std::abs(right);
+  return std::max(question.tolerance * size, rounding * (1 + size));
+}
+
+}  // namespace
+
+bool suits_all(const LabQuestion& question, const std::vector<RightAnswer>& right) {
+  if (question.choices.empty()) {
+    double least = -std::numeric_limits<double>::infinity(), most = -least;
+    for (const RightAnswer& one : right) {
+      least = std::max(least, one.number - slack(question, one.number));
+      most = std::min(most, one.number + slack(question, one.number));
+    }
+    return least <= most;
+  }
+  for (std::size_t choice = 0; choice < question.choices.size(); ++choice) {
+    const auto is_right = [&](const RightAnswer& one) { return std::ranges::count(one.choices, choice) > 0; };
+    if (std::ranges::all_of(right, is_right)) return true;
+  }
+  return false;
+}
+
 Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right) {
   if (!question.choices.empty()) {
     const auto chosen = chosen_in(question, answer);
@@ -97,10 +125,7 @@ Mark mark_of(const LabQuestion& question, const std::string& answer, const Right
   }
   const std::optional<double> number = number_in(answer, question.unit);
   if (!number) return Mark::unreadable;
-  constexpr double rounding = 1e-9;
-  const double size = std::abs(right.number),
-               allowed = std::max(question.tolerance * size, rounding * (1 + size));
-  return std::abs(*number - right.number) <= allowed ? Mark::right : Mark::wrong;
+  return std::abs(*number - right.number) <= slack(question, right.number) ? Mark::right : Mark::wrong;
 }
 
 bool is_readable(const LabQuestion& question, const std::string& answer) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/cli/lab/lab.hpp"
 
@@ -9,6 +10,8 @@ namespace psim::cli {
 
 enum class Mark { right, wrong, unreadable };
 Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right);
+// Whether one answer is right for all students: `right` has what is right for each of them.
+bool suits_all(const LabQuestion& question, const std::vector<RightAnswer>& right);
 // Whether it is a number, or one of the choices.
 bool is_readable(const LabQuestion& question, const std::string& answer);
 // How an answer may be written.

@@ -30,7 +30,7 @@ class LabCheck {
     }
     for (const LabRun& one : lab.runs) {
       add(runs_, one.name, "run");
-      if (!is_name(one.name)) wrong("run `{}`: its name is not of letters, digits and _", one.name);
+      if (!is_word(one.name)) wrong("run `{}`: its name is not of letters, digits and _", one.name);
     }
   }
 
@@ -61,7 +61,14 @@ class LabCheck {
 
   void check(const LabQuestion& question) {
     const std::string where = fmt::format("question `{}`", question.name);
+    if (question.name == "observed") wrong("question `observed` is psim's own");
     for (const std::string& answer : question.answer) check_expression(answer, where);
+    if (question.predict) {
+      check_text(question.observe.asks, where);
+      check_expression(question.observe.value, "`observe` of " + where);
+    }
+    for (const std::string& told : computed_in(with_ones(question.because)))
+      check_expression(told, "`because` of " + where);
     if (!question.look.empty() && runs_.count(question.look) == 0)
       wrong("{}: there is no run `{}` to look at", where, question.look);
     check_text(question.asks, where);
@@ -92,23 +99,27 @@ class LabCheck {
     }
   }
 
-  // Files of this name are written, and removed.
-  static bool is_name(const std::string& text) {
+  // Files of this name are written, and expressions have it.
+  static bool is_word(const std::string& text) {
     return !text.empty() &&
            std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   }
 
   void check_file(const std::string& name) {
     std::error_code error;
-    if (fs::path(name).filename() != name) return wrong("{} is in another folder than lab.toml", name);
+    if (!is_name(name)) return wrong("{} is no name of a file beside lab.toml", name);
     if (fs::is_regular_file(lab_.folder / name, error)) check_text(read_file(lab_.folder / name), name);
     else wrong("there is no file {}", name);
   }
 
+  // What is drawn is a number or a part of a name; 1 stands for both.
+  static std::string with_ones(const std::string& text) {
+    return std::regex_replace(text, parameter_place(), "1");
+  }
+
   void check_expression(const std::string& expression, const std::string& where) {
     check_text(expression, where);
-    // What is drawn is a number or a part of a name; 1 stands for both.
-    const std::string drawn = std::regex_replace(expression, parameter_place(), "1");
+    const std::string drawn = with_ones(expression);
     const std::vector<std::string> names = names_in(drawn);
     for (const std::string& name : names) {
       const std::string first = name.substr(0, name.find('.'));

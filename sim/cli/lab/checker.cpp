@@ -53,8 +53,7 @@ class Checker {
       : lab_(lab),
         session_(session),
         drawn_(draw(lab, session.student())),
-        runs_(session.folder() / "runs"),
-        solver_(lab, drawn_, (fs::create_directories(runs_), runs_), "events") {}
+        solver_(lab, drawn_, scratch_.path()) {}
 
   int check() {
     lock_predictions();
@@ -67,6 +66,8 @@ class Checker {
     if (lab_.design) check_design();
     warn();
     const bool all = right == lab_.questions.size();
+    if (!locked_.empty())
+      fmt::print("\nlocked until your own runs have shown what is right: {}\n", fmt::join(locked_, ", "));
     fmt::print("\n{} of {} are settled; next: {}\n", right, lab_.questions.size(),
                all ? "psim lab hand-in" : "answer the others in answers.toml, then psim lab check");
     return all ? done : answer_is_no;
@@ -95,12 +96,32 @@ class Checker {
                                              as_read(question, *answer))
                                : fmt::format("first predict {}", fmt::join(open_, ", ")),
               {}};
+    if (question.predict) {
+      if (const auto waits = observe(question, *answer)) return *waits;
+    }
     const RightAnswer right = solver_.right(question);
     const Mark mark = mark_of(question, *answer, right);
     if (mark == Mark::unreadable) return {unreadable(question), {}};
     if (question.predict) return settle(question, *answer, right, mark);
-    if (mark == Mark::right) return {"right", filled(question.because, drawn_), true};
-    return miss(question, *answer);
+    if (mark == Mark::right) return {"right", solver_.told(question.because), true};
+    session_.miss(question.name, *answer);
+    return {fmt::format("not right: {}", as_read(question, *answer)), hints(question) + why(question)};
+  }
+
+  // What is right of a prediction is printed once the student's own run has shown it. Nothing: it has.
+  std::optional<Said> observe(const LabQuestion& question, const std::string& prediction) {
+    const LabQuestion observation = observation_of(question);
+    const auto observed = session_.answer(observation);
+    const std::string locked = fmt::format("locked: {}", as_read(question, prediction)),
+                      how = filled(observation.asks, drawn_) + "\n" + commands(observation);
+    if (observed && !is_readable(observation, *observed))
+      return Said{fmt::format("{}; {} {}", locked, observation.name, unreadable(observation)), how};
+    if (observed && mark_of(observation, *observed, solver_.right(observation)) == Mark::right) return {};
+    locked_.push_back(question.name);
+    if (!observed) return Said{fmt::format("{}; now run it, and write {}", locked, observation.name), how};
+    session_.miss(observation.name, *observed);
+    return Said{fmt::format("{}; your runs do not show {}", locked, as_read(observation, *observed)),
+                how + hints(observation)};
   }
 
   static std::string unreadable(const LabQuestion& question) {
@@ -116,27 +137,44 @@ class Checker {
                                   : "";
     if (mark == Mark::right)
       return {fmt::format("as you predicted: it is {}{}", answer_text(question, right), stays),
-              filled(question.because, drawn_), true};
+              solver_.told(question.because), true};
     return {fmt::format("you predicted {}; it is {}{}", counts, answer_text(question, right), stays),
-            filled(question.because, drawn_) + "\n" + why(question), true};
+            solver_.told(question.because) + "\n" + why(question), true};
   }
 
   // Each wrong answer shows a hint more.
-  Said miss(const LabQuestion& question, const std::string& answer) {
-    session_.miss(question.name, answer);
+  std::string hints(const LabQuestion& question) const {
     const std::size_t misses = session_.misses(question.name).size();
-    std::string more;
+    std::string shown;
     for (std::size_t i = 0; i < std::min(misses, question.hints.size()); ++i)
-      more += fmt::format("hint {}: {}\n", i + 1, filled(question.hints[i], drawn_));
-    return {fmt::format("not right: {}", as_read(question, answer)), more + why(question)};
+      shown += fmt::format("hint {}: {}\n", i + 1, filled(question.hints[i], drawn_));
+    return shown;
   }
 
-  // What the run says of itself.
-  std::string why(const LabQuestion& question) {
-    if (question.look.empty()) return {};
-    solver_.run(question.look);
-    const fs::path run = session_.folder() / "runs" / question.look;
-    return fmt::format("to see why: psim why {}\n", file_word(fs::relative(run, session_.folder())));
+  // How a student makes a run of the lab.
+  std::string command(const LabRun& run) const {
+    std::string line = "psim run " + file_word(run.scenario);
+    for (const std::string& set : run.sets) line += " --set " + shell_word(filled(set, drawn_));
+    return line;
+  }
+  // Those of all runs that show the answer to a question, a line for each.
+  std::string commands(const LabQuestion& question) const {
+    std::string lines;
+    for (const LabRun& run : lab_.runs) {
+      const auto shows = [&run](const std::string& name) { return name.starts_with(run.name + "."); };
+      const bool is_used = std::ranges::any_of(question.answer, [&](const std::string& expression) {
+        return std::ranges::any_of(names_in(filled(expression, drawn_)), shows);
+      });
+      if (is_used) lines += "  " + command(run) + "\n";
+    }
+    return lines;
+  }
+
+  // Which run says more, in the student's own words for it.
+  std::string why(const LabQuestion& question) const {
+    const auto run = std::ranges::find(lab_.runs, question.look, &LabRun::name);
+    return run == lab_.runs.end() ? ""
+                                  : fmt::format("to see why: {}, then psim why runs/latest\n", command(*run));
   }
 
   // Its runs are nowhere to be seen: one of them is the design that it is compared with.
@@ -151,8 +189,7 @@ class Checker {
       fmt::print("{:<24}first predict {}\n", design.file, fmt::join(open_, ", "));
       return;
     }
-    const ScratchFolder scratch("psim-lab");
-    LabSolver solver(lab_, drawn_, scratch.path());
+    LabSolver solver(lab_, drawn_, scratch_.path());
     std::vector<std::int64_t> seeds(static_cast<std::size_t>(design.seeds));
     std::iota(seeds.begin(), seeds.end(), 1);
     try {
@@ -175,9 +212,9 @@ class Checker {
   const Lab& lab_;
   LabSession& session_;
   Drawn drawn_;
-  fs::path runs_;
+  ScratchFolder scratch_{"psim-lab"};  // the student's own runs are the student's
   LabSolver solver_;
-  std::vector<std::string> open_;  // predictions
+  std::vector<std::string> open_, locked_;  // predictions: not made, and not observed
 };
 
 }  // namespace

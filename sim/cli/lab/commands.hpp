@@ -21,7 +21,7 @@ struct GradeCommand {
   std::string csv, gradescope, junit, course, secret = "psim";
   double pass = 100;  // per cent
   unsigned jobs = 0;
-  bool json = false;
+  bool json = false, answers = false;
 };
 int grade(const GradeCommand& command);
 

@@ -11,10 +11,12 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/columns.hpp"
 #include "analysis/page/html.hpp"
 #include "analysis/study/csv.hpp"
 #include "sim/cli/lab/commands.hpp"
 #include "sim/cli/lab/hand_in.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
@@ -134,17 +136,20 @@ std::vector<std::string> items_of(const std::vector<Grade>& grades) {
   return names;
 }
 
+constexpr const char* csv_begins = "student,lab,points,possible,file,findings";
+
 // A file that cannot be graded has neither student nor lab nor points.
 std::string csv_of(const std::vector<Grade>& grades) {
   const std::vector<std::string> items = items_of(grades);
-  std::string out = "student,lab,points,possible,file,findings";
+  std::string out = csv_begins;
   for (const std::string& name : items) out += "," + analysis::csv_field(name);
   out += "\n";
   for (const Grade& one : grades) {
     const std::string numbers =
         one.possible > 0 ? fmt::format("{},{:g},{:g}", one.lab, one.points, one.possible) : ",,";
-    out += fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
-                       analysis::csv_field(one.file), analysis::csv_field(findings_of(one)));
+    out +=
+        fmt::format("{},{},{},{}", analysis::csv_field(one.student), numbers,
+                    analysis::csv_field(as_utf8(one.file)), analysis::csv_field(as_utf8(findings_of(one))));
     for (const std::string& name : items) {
       const auto item = std::ranges::find(one.items, name, &Grade::Item::name);
       out += item == one.items.end() ? "," : fmt::format(",{:g}", item->points);
@@ -154,13 +159,16 @@ std::string csv_of(const std::vector<Grade>& grades) {
   return out;
 }
 
-Json document_of(const std::vector<Grade>& grades) {
+// With the right answers where `answers`: for teachers.
+Json document_of(const std::vector<Grade>& grades, bool answers) {
   Json all = Json::array();
   for (const Grade& one : grades) {
     Json items = Json::array();
-    for (const Grade::Item& item : one.items)
+    for (const Grade::Item& item : one.items) {
       items.push_back(
           {{"name", item.name}, {"points", item.points}, {"possible", item.possible}, {"note", item.note}});
+      if (answers) items.back()["right"] = item.right;
+    }
     all.push_back({{"file", one.file},
                    {"student", one.student},
                    {"lab", one.lab},
@@ -188,7 +196,13 @@ std::string json_text(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string xml_word(std::string text) {
+// XML has no control characters, and two others that UTF-8 can write are none of its.
+std::string xml_word(const std::string& given) {
+  std::string text = as_utf8(given);
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = text.find(none, at)) != std::string::npos;)
+      text.replace(at, none.size(), "?");
+  }
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' '; }, ' ');
   return analysis::escaped(text);
@@ -217,10 +231,12 @@ std::string junit_of(const std::vector<Grade>& grades) {
   return out + "</testsuites>\n";
 }
 
-void print_table(const std::vector<Grade>& grades) {
+void print_table(const std::vector<Grade>& grades, bool answers) {
+  const auto name = [](analysis::ColumnName column) { return column.name(); };
   std::size_t width = 8;
   for (const Grade& one : grades) width = std::max(width, one.student.size() + 1);
-  fmt::print("{:<{}}{:>4}{:>11}  {}\n", "student", width, "lab", "points", "what is wrong with the file");
+  fmt::print("{:<{}}{:>4}{:>11}  {}\n", name("student"), width, name("lab"), name("points"),
+             name("what is wrong with the file"));
   for (const Grade& one : grades) {
     const std::string points = one.possible > 0 ? fmt::format("{:g}/{:g}", one.points, one.possible) : "-";
     const bool is_known = one.possible > 0;
@@ -229,23 +245,54 @@ void print_table(const std::vector<Grade>& grades) {
   }
   if (grades.size() > 1) return;
   for (const Grade::Item& item : grades.front().items)
-    fmt::print("  {:<24}{:>8}  {}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
-               item.note);
+    fmt::print("  {:<24}{:>8}  {}{}\n", item.name, fmt::format("{:g}/{:g}", item.points, item.possible),
+               item.note, answers && !item.right.empty() ? "; right is " + item.right : "");
+}
+
+struct GradeFile {
+  const char* option;
+  const std::string& path;
+  const char* mark;
+};
+
+// Throws Invalid with all that is wrong: grading takes minutes.
+void check_before_grading(const GradeCommand& command) {
+  Refusals wrong;
+  wrong.check([&] {
+    if (!command.gradescope.empty() && command.files.size() != 1)
+      throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
+  });
+  wrong.check([&] { refuse_nothing(command.files); });
+  if (!command.course.empty()) wrong.check([&] { labs(command.course); });
+  const GradeFile files[] = {{"--csv", command.csv, csv_begins},
+                             {"--gradescope", command.gradescope, "\"score\""},
+                             {"--junit", command.junit, "<testsuites>"}};
+  std::map<fs::path, const char*> options;  // by path
+  for (const GradeFile& one : files) {
+    if (one.path.empty()) continue;
+    wrong.check([&] {
+      check_own(one.path, {one.mark}, "psim grade");
+      const auto [first, is_new] =
+          options.try_emplace(fs::weakly_canonical(fs::absolute(one.path)), one.option);
+      if (!is_new)
+        throw Refused(fmt::format("{} and {} name the same file, {}", first->second, one.option, one.path),
+                      "name two files");
+    });
+  }
+  wrong.throw_if_any();
 }
 
 }  // namespace
 
 int grade(const GradeCommand& command) {
-  if (!command.gradescope.empty() && command.files.size() != 1)
-    throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
-  refuse_nothing(command.files);
+  check_before_grading(command);
   std::vector<Grade> grades = grades_of(command);
   find_copies(grades);
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
   if (!command.gradescope.empty()) put_file(command.gradescope, json_text(gradescope_of(grades.front())));
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
-  if (command.json) fmt::print("{}", json_text(document_of(grades)));
-  else print_table(grades);
+  if (command.json) fmt::print("{}", json_text(document_of(grades, command.answers)));
+  else print_table(grades, command.answers);
   const auto passes = [&](const Grade& one) {
     return one.findings.empty() && one.possible > 0 && 100 * one.points >= command.pass * one.possible - 1e-9;
   };

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "analysis/input.hpp"
+#include "model/input.hpp"
 #include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/cli/lab/answer.hpp"
@@ -17,14 +19,12 @@ namespace {
 
 constexpr const char* hand_in_format = "psim.hand-in/1";
 
-constexpr std::uintmax_t most_bytes = 1'000'000;
-
 Json files_of(const Lab& lab, const LabSession& session) {
   Json files = Json::object();
   std::error_code error;
   for (const std::string& name : scenario_files(lab)) {
     const fs::path file = session.folder() / name;
-    files[name] = fs::is_regular_file(file, error) ? as_utf8(read_file(file)) : "";
+    files[name] = fs::is_regular_file(file, error) ? as_utf8(read_input(file, most_hand_in)) : "";
   }
   return files;
 }
@@ -35,9 +35,9 @@ bool is_hand_in(const Json& json) {
          json.contains("lab") && json["lab"].is_number_integer() && json.contains("student") &&
          json["student"].is_string() && json.contains("answers") && json["answers"].is_object() &&
          json.contains("locked") && json["locked"].is_object() && json.contains("digests") &&
-         json.contains("misses") && json["misses"].is_object() && json["digests"].is_object() &&
-         json.contains("files") && json["files"].is_object() && json.contains("seal") &&
-         json["seal"].is_string();
+         json.contains("observed") && json["observed"].is_object() && json.contains("misses") &&
+         json["misses"].is_object() && json["digests"].is_object() && json.contains("files") &&
+         json["files"].is_object() && json.contains("seal") && json["seal"].is_string();
 }
 
 std::string text_at(const Json& object, const std::string& key) {
@@ -107,18 +107,32 @@ void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSo
   }
 }
 
+// Whether a hand-in has what the student's own run showed of a prediction.
+bool observes(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
+  const LabQuestion observation = observation_of(question);
+  const std::string given = text_at(hand_in["observed"], question.name);
+  return !given.empty() && mark_of(observation, given, solver.right(observation)) == Mark::right;
+}
+
 Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
   const std::string counts = text_at(hand_in[question.predict ? "locked" : "answers"], question.name);
   Grade::Item item{
       .name = question.name, .points = 0, .possible = question.points, .note = {}, .given = counts};
   const RightAnswer right = solver.right(question);
   const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
-  // A prediction is worth half of its points for being made.
-  if (mark == Mark::right) item.points = item.possible;
-  else if (question.predict && mark == Mark::wrong) item.points = item.possible / 2;
-  item.note = counts.empty()        ? "no answer"
-              : mark == Mark::right ? "right"
-                                    : fmt::format("{}; right is {}", counts, answer_text(question, right));
+  item.right = answer_text(question, right);
+  item.note = counts.empty()             ? "no answer"
+              : mark == Mark::right      ? "right"
+              : mark == Mark::unreadable ? fmt::format("cannot be read: {}", counts)
+                                         : fmt::format("not right: {}", counts);
+  const double each = question.predict ? item.possible / 2 : item.possible;
+  if (mark == Mark::right) item.points = each;
+  // Half of a prediction's points is for what the student's own run showed after it.
+  if (question.predict && mark != Mark::unreadable) {
+    const bool is_observed = observes(question, hand_in, solver);
+    if (is_observed) item.points += each;
+    item.note += is_observed ? ", observed" : ", not observed";
+  }
   const auto misses = hand_in["misses"].find(question.name);
   if (misses != hand_in["misses"].end() && misses->is_array() && !misses->empty())
     item.note += fmt::format(" ({} wrong before)", misses->size());
@@ -128,9 +142,9 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
 // One that cannot be read is its own trouble, and not that of the others.
 std::string content_of(const fs::path& file) {
   try {
-    return read_file(file);
-  } catch (const std::runtime_error& error) {
-    throw Refused(error.what(), "a hand-in is a file that may be read");
+    return read_input(file, most_hand_in);
+  } catch (const InputError& error) {
+    throw Refused(error.what(), "a hand-in is a file of less than a megabyte that may be read");
   }
 }
 
@@ -149,14 +163,26 @@ void add_items(const Lab& lab, const Json& hand_in, LabSolver& solver, const std
 
 }  // namespace
 
+Json hand_in_in(const std::string& text, const std::string& name) {
+  if (text.size() > most_hand_in)
+    throw Refused(fmt::format("{} is too large", name), "a hand-in has less than a megabyte");
+  Json hand_in = analysis::json_in(text);
+  if (!is_hand_in(hand_in))
+    throw Refused(fmt::format("{} is no hand-in", name), "`psim lab hand-in` writes one");
+  return hand_in;
+}
+
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
-  Json answers = Json::object();
-  for (const LabQuestion& question : lab.questions)
+  Json answers = Json::object(), observed = Json::object();
+  for (const LabQuestion& question : lab.questions) {
     answers[question.name] = session.answer(question).value_or("");
+    if (question.predict) observed[question.name] = session.answer(observation_of(question)).value_or("");
+  }
   Json hand_in{{"format", hand_in_format},
                {"lab", lab.number},
                {"student", session.student()},
                {"answers", std::move(answers)},
+               {"observed", std::move(observed)},
                {"locked", session.state()["locked"]},
                {"misses", session.state()["misses"]},
                {"digests", solver.digests()},
@@ -168,15 +194,7 @@ Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
 
 Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scratch,
                const std::string& secret) {
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) throw Refused(fmt::format("{}: {}", file.string(), error.message()), "a hand-in is a file");
-  if (size > most_bytes)
-    throw Refused(fmt::format("{} is too large", file.string()), "a hand-in has less than a megabyte");
-  const Json hand_in = json_in(content_of(file));
-  if (!is_hand_in(hand_in))
-    throw Refused(fmt::format("{} is no hand-in", file.string()), "`psim lab hand-in` writes one");
-
+  const Json hand_in = hand_in_in(content_of(file), file.string());
   Grade grade{.file = file.string(),
               .student = id_in(hand_in["student"]).value_or(""),
               .answers = hand_in["answers"].dump() + hand_in["locked"].dump(),

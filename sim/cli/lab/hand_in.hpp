@@ -9,6 +9,9 @@
 
 namespace psim::cli {
 
+// Throws Refused where `text` is no hand-in: what `psim grade` would not take.
+Json hand_in_in(const std::string& text, const std::string& name);
+
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver);
 
 // What a hand-in is worth.
@@ -22,6 +25,7 @@ struct Grade {
     double points = 0, possible = 0;
     std::string note;
     std::string given = {};  // the answer
+    std::string right = {};  // what is right: for teachers
   };
   std::vector<Item> items;
   std::vector<std::string> findings;  // what is wrong with the file

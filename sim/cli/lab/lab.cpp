@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "model/nesting.hpp"
 #include "model/random.hpp"
 #include "sim/cli/lab/check_lab.hpp"
 #include "sim/cli/talk.hpp"
@@ -23,8 +24,9 @@ class LabFile {
 
   Lab read() {
     try {
-      const toml::table root = toml::parse(read_file(path_), path_.string());
-      return lab(root);
+      const std::string text = read_file(path_);
+      refuse_deep(text, path_);
+      return lab(toml::parse(text, path_.string()));
     } catch (const toml::parse_error& error) {
       refuse(error.source(), std::string(error.description()));
     }
@@ -128,7 +130,7 @@ class LabFile {
 
   LabQuestion question(const toml::table& t) const {
     allow(t, {"name", "asks", "predict", "answer", "tolerance", "unit", "choices", "hints", "because", "look",
-              "points"});
+              "points", "observe"});
     LabQuestion one{.name = value<std::string>(t, "name"),
                     .asks = value<std::string>(t, "asks"),
                     .predict = value<bool>(t, "predict", false),
@@ -148,7 +150,27 @@ class LabFile {
     if (is_list && (one.answer.empty() || one.answer.size() != one.choices.size()))
       refuse(answer->source(), fmt::format("`answer` has {} expressions for {} choices", one.answer.size(),
                                            one.choices.size()));
+    if (one.predict) one.observe = observation(t, one);
+    else if (const toml::node* observe = t.get("observe"))
+      refuse(observe->source(), "`observe` belongs to a prediction: predict = true");
     return one;
+  }
+
+  // Of a number that is predicted: this number. Of a choice only the author knows which number shows it.
+  LabQuestion::Observation observation(const toml::table& t, const LabQuestion& one) const {
+    const toml::table* observe = t["observe"].as_table();
+    if (observe == nullptr) {
+      if (one.choices.empty())
+        return {.asks = "What do your own runs show?", .value = one.answer.front(), .unit = one.unit};
+      refuse(t.source(),
+             fmt::format("`{}` predicts a choice: `observe = {{ asks = ..., value = ... }}` must say which "
+                         "number of the student's own runs shows what is right",
+                         one.name));
+    }
+    allow(*observe, {"asks", "value", "unit"});
+    return {.asks = value<std::string>(*observe, "asks"),
+            .value = value<std::string>(*observe, "value"),
+            .unit = value<std::string>(*observe, "unit", std::string())};
   }
 
   fs::path path_;
@@ -164,6 +186,18 @@ fs::path course_folder() {
 }
 
 }  // namespace
+
+LabQuestion observation_of(const LabQuestion& prediction) {
+  constexpr double as_printed = 0.01;  // psim prints four digits, and a student may round them
+  return {.name = "observed." + prediction.name,
+          .asks = prediction.observe.asks,
+          .answer = {prediction.observe.value},
+          .tolerance = as_printed,
+          .unit = prediction.observe.unit,
+          .hints = prediction.hints,
+          .because = {},
+          .look = {}};
+}
 
 double Lab::points() const {
   double all = design ? design->points : 0;
@@ -207,6 +241,13 @@ Lab as_written(std::int64_t number, const fs::path& folder) {
 }
 
 }  // namespace
+
+void refuse_deep(const std::string& text, const fs::path& file) {
+  if (const auto deep = first_too_deep(text))
+    throw Refused(fmt::format("{}: {}", file.string(),
+                              deep->key ? "a key has too many parts" : "brackets are nested too deeply"),
+                  "write it with fewer of them");
+}
 
 std::vector<Lab> labs(const fs::path& folder) {
   std::vector<Lab> all = all_labs(folder);

@@ -35,10 +35,16 @@ struct LabQuestion {
   std::string unit;      // of the answer, such as ms; "%": the answer is a share, from 0 to 1; may be empty
   std::vector<std::string> choices = {};
   std::vector<std::string> hints = {};  // one after the other
-  std::string because;                  // once it is settled
-  std::string look;                     // the run that shows why
+  std::string because;  // once it is settled; {= EXPRESSION} is a number of the student's runs
+  std::string look;     // the run that shows why
   double points = 1;
+  // What the student's own runs show of a prediction: a number.
+  struct Observation {
+    std::string asks, value, unit;  // value: an expression
+  } observe = {};
 };
+// What a student reads off, as a question of its own: its name is observed.NAME.
+LabQuestion observation_of(const LabQuestion& prediction);
 
 // What is right: a number, or any of these choices, from 0.
 struct RightAnswer {
@@ -69,6 +75,9 @@ struct Lab {
 
   double points() const;
 };
+
+// Throws Refused where a text of TOML nests too deeply to be read.
+void refuse_deep(const std::string& text, const fs::path& file);
 
 // The labs that come with psim, or those of `folder`, by number. Throws Refused, with what is wrong in a
 // lab.toml.

@@ -10,6 +10,8 @@
 #include <cctype>
 #include <utility>
 
+#include "analysis/input.hpp"
+#include "model/input.hpp"
 #include "sim/cli/lab/answer.hpp"
 #include "sim/cli/see/target.hpp"
 #include "sim/cli/talk.hpp"
@@ -17,7 +19,8 @@
 namespace psim::cli {
 namespace {
 
-constexpr const char *state_file = "lab.json", *answers_file = "answers.toml", *session_format = "psim.lab/1";
+constexpr const char *state_file = "lab.json", *answers_file = "answers.toml", *session_format = "psim.lab/1",
+                     *answer_form = "an answer is a number, or a text in quotes";
 
 std::string comment(const std::string& text) {
   std::string out = "# ";
@@ -26,6 +29,15 @@ std::string comment(const std::string& text) {
     if (c == '\n') out += "# ";
   }
   return out + "\n";
+}
+
+// How an answer is written, and room for it.
+std::string blank(const LabQuestion& question) {
+  const std::string within = question.choices.empty() && question.tolerance > 0
+                                 ? fmt::format(" Right within {:g} %.", 100 * question.tolerance)
+                                 : "";
+  return comment(fmt::format("Write {}.{}", form_of(question), within)) +
+         fmt::format("{} = \"\"\n", question.name);
 }
 
 std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
@@ -39,16 +51,33 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
             "{}. {}{}", ++number,
             one.predict ? "Prediction, before you run anything: it is locked when you check it. " : "",
             filled(one.asks, drawn))));
-    sheet += comment(fmt::format("Write {}.{}", form_of(one),
-                                 one.choices.empty() && one.tolerance > 0
-                                     ? fmt::format(" Right within {:g} %.", 100 * one.tolerance)
-                                     : ""));
-    sheet += fmt::format("{} = \"\"\n", one.name);
+    sheet += blank(one);
+    if (!one.predict) continue;
+    const LabQuestion observation = observation_of(one);
+    sheet += comment("Then run it. " + filled(observation.asks, drawn)) + blank(observation);
   }
   return sheet;
 }
 
-// What is answered, by question; a number as a text, too.
+// Adds what `table` answers, by question; a number as a text, too. Observations are a table: observed.NAME.
+void add_answers(const toml::table& table, const std::string& before, const fs::path& path,
+                 std::map<std::string, std::string>& answers) {
+  for (const auto& [name, node] : table) {
+    const std::string question = before + std::string(name.str());
+    if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
+    else if (const auto whole = node.value_exact<std::int64_t>())
+      answers[question] = fmt::format("{}", *whole);
+    else if (const auto text = node.value_exact<std::string>())
+      answers[question] = text->find_first_not_of(' ') == std::string::npos ? "" : *text;
+    else if (const toml::table* observed = node.as_table(); observed != nullptr && question == "observed")
+      add_answers(*observed, "observed.", path, answers);
+    else
+      throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
+                                name.source().begin.line, question),
+                    answer_form);
+  }
+}
+
 std::map<std::string, std::string> answers_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
@@ -56,21 +85,12 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
                   "`psim lab start` with the same ID and another --out writes an empty one");
   std::map<std::string, std::string> answers;
   try {
-    for (const auto& [name, node] : toml::parse(read_file(path), path.string())) {
-      const std::string question(name.str());
-      if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
-      else if (const auto whole = node.value_exact<std::int64_t>())
-        answers[question] = fmt::format("{}", *whole);
-      else if (const auto text = node.value_exact<std::string>())
-        answers[question] = text->find_first_not_of(' ') == std::string::npos ? "" : *text;
-      else
-        throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
-                                  name.source().begin.line, question),
-                      "an answer is a number, or a text in quotes");
-    }
+    const std::string text = read_input(path, most_hand_in);
+    refuse_deep(text, path);
+    add_answers(toml::parse(text, path.string()), "", path, answers);
   } catch (const toml::parse_error& mistake) {
     throw Refused(fmt::format("{}:{}: {}", path.string(), mistake.source().begin.line, mistake.description()),
-                  "an answer is a number, or a text in quotes");
+                  answer_form);
   }
   return answers;
 }
@@ -111,21 +131,19 @@ std::string seal_of(const Json& sealed) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-Json json_in(const std::string& text) {
-  constexpr int most_levels = 16;
-  const auto is_shallow = [](int depth, Json::parse_event_t, Json&) { return depth < most_levels; };
-  return Json::parse(text, is_shallow, false);
-}
-
 std::string as_utf8(const std::string& text) {
   return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
-void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
-                       const fs::path& course) {
+void LabSession::check_folder(const fs::path& folder) {
   if (fs::exists(folder))
     throw Refused(fmt::format("{} is there already", folder.string()),
                   "go on there with `psim lab check`, or name another folder with --out");
+  check_can_make(folder, "--out");
+}
+
+void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
+                       const fs::path& course) {
   const Drawn drawn = draw(lab, student);
   fs::create_directories(folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
@@ -146,7 +164,7 @@ LabSession LabSession::open(const fs::path& folder) {
   if (!fs::exists(folder / state_file, error))
     throw Refused(fmt::format("{} is no folder of a lab", folder.string()),
                   "psim lab start NUMBER --student ID makes one");
-  Json state = json_in(read_file(folder / state_file));
+  Json state = analysis::json_file(folder / state_file);
   if (!is_state(state) || state["seal"] != seal_of(state))
     throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
                   "start the lab again in another folder, with the same ID");
@@ -165,8 +183,11 @@ std::optional<std::string> LabSession::answer(const LabQuestion& question) const
 
 std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
   std::vector<std::string> names;
+  const auto asks = [](const LabQuestion& question, const std::string& name) {
+    return question.name == name || (question.predict && observation_of(question).name == name);
+  };
   for (const auto& [name, answer] : answers_) {
-    if (std::ranges::find(lab.questions, name, &LabQuestion::name) == lab.questions.end())
+    if (std::ranges::none_of(lab.questions, [&](const LabQuestion& one) { return asks(one, name); }))
       names.push_back(name);
   }
   return names;
@@ -175,7 +196,7 @@ std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
 std::optional<std::string> LabSession::design(const LabDesign& design) const {
   std::error_code error;
   if (!fs::exists(folder_ / design.file, error)) return std::nullopt;
-  return as_utf8(read_file(folder_ / design.file));
+  return as_utf8(read_input(folder_ / design.file, most_hand_in));
 }
 
 std::optional<std::string> LabSession::locked(const std::string& question) const {

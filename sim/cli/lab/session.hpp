@@ -1,6 +1,7 @@
 // A student's folder of one lab: what was drawn, what was answered, and what is locked.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,20 +11,21 @@
 
 namespace psim::cli {
 
+// Bytes of a hand-in, and so of a file whose text goes into it.
+inline constexpr std::uintmax_t most_hand_in = 1'000'000;
+
 // The ID of a student, in small letters: A1234567 and a1234567 are one student. Nothing where it is none.
 std::optional<std::string> id_in(std::string student);
 // A hash of all in it but "seal". It shows an edit; whoever knows how it is made can make another.
 std::string seal_of(const Json& sealed);
-// What psim wrote, or somebody else: without what is nested deeper than anything that psim writes, which
-// would take all of the stack; discarded where it is no JSON.
-Json json_in(const std::string& text);
 // `text`, with a sign for each byte that is no UTF-8: a JSON document has no such bytes.
 std::string as_utf8(const std::string& text);
 
 class LabSession {
  public:
-  // Writes the lab's text and files, with this student's numbers, into a new folder. Throws Refused where one
-  // is.
+  // Throws Refused where something is at `folder`, or none can be made there.
+  static void check_folder(const fs::path& folder);
+  // Writes the lab's text and files, with this student's numbers, into a new folder.
   static void start(const Lab& lab, const std::string& student, const fs::path& folder,
                     const fs::path& course);
   // Throws Refused where the folder is none of a lab, or its answers.toml is no TOML.
@@ -34,7 +36,7 @@ class LabSession {
   std::string student() const { return state_["student"]; }
   // The folder of its labs; empty: that of psim.
   std::string course() const { return state_["course"]; }
-  // The answer to a question in answers.toml; nothing: it is still open.
+  // The answer to a question in answers.toml, or what was observed; nothing: it is still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
   // Names in answers.toml that no question of this lab has.
   std::vector<std::string> answered_nowhere(const Lab& lab) const;

@@ -13,6 +13,7 @@
 #include <limits>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "model/formula.hpp"
@@ -25,6 +26,8 @@ namespace {
 
 // A run of a lab takes seconds. One that takes all of this would hold up a class.
 constexpr Limits run_limits{.cpu_seconds = 60, .address_space = 4'000'000'000};
+
+constexpr std::string_view computed = "{=";  // EXPRESSION }
 
 bool is_stuck(const Json& run) { return !run["stuck"].empty(); }
 
@@ -53,6 +56,16 @@ std::string with_lines(const std::string& said, const std::string& file,
 
 }  // namespace
 
+std::vector<std::string> computed_in(const std::string& text) {
+  std::vector<std::string> all;
+  const auto end = std::string::npos;
+  for (std::size_t at = text.find(computed); at != end; at = text.find(computed, at + 1)) {
+    const std::size_t from = at + computed.size();
+    all.push_back(text.substr(from, text.find('}', from) - from));
+  }
+  return all;
+}
+
 std::vector<std::string> names_in(const std::string& expression) {
   static const std::regex name("[A-Za-z_][A-Za-z0-9_.]*");
   std::vector<std::string> names;
@@ -71,8 +84,8 @@ std::vector<std::string> names_in(const std::string& expression) {
   return names;
 }
 
-LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::string trace)
-    : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)), trace_(std::move(trace)) {}
+LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder)
+    : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)) {}
 
 // Throws Refused, with what psim says of the run.
 Json LabSolver::made(const std::string& name, const std::string& scenario,
@@ -82,10 +95,6 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   write_file(file, given_out(lab_, scenario, drawn_));
   std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
-  if (trace_ != "none") {
-    fs::remove_all(folder_ / name);
-    words.insert(words.end(), {"--trace", trace_, "--out", (folder_ / name).string()});
-  }
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   const int status = Child(std::move(words), out, err, run_limits).wait();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
@@ -94,6 +103,8 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   if (const std::string said = read_file(err); said.find("of address space; the limit") != std::string::npos)
     throw Refused(fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
                   "take fewer nodes, or smaller ones");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is nobody's mistake
+    throw std::runtime_error(fmt::format("run `{}`: {}", name, read_file(err)));
   if (!WIFEXITED(status) || (WEXITSTATUS(status) != done && WEXITSTATUS(status) != answer_is_no))
     throw Refused(fmt::format("{}({})", read_file(err), how_it_ended(status)),
                   "`psim check` says more of its scenario");
@@ -162,6 +173,17 @@ double LabSolver::value(const std::string& text) {
   } catch (const FormulaMistake& mistake) {
     throw Refused(fmt::format("`{}`: {}", expression, mistake.message), mistake.help);
   }
+}
+
+std::string LabSolver::told(const std::string& because) {
+  std::string text = filled(because, drawn_);
+  for (const std::string& expression : computed_in(text)) {
+    const double number = value(expression);
+    const std::string place = fmt::format("{}{}}}", computed, expression);
+    text.replace(text.find(place), place.size(),
+                 std::isfinite(number) ? fmt::format("{:.4g}", number) : "no number");
+  }
+  return text;
 }
 
 RightAnswer LabSolver::right(const LabQuestion& question) {
@@ -270,9 +292,7 @@ void add_fields(const LabDesign& design, const toml::table& table, const std::st
 }  // namespace
 
 std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text) {
-  constexpr std::ptrdiff_t most_dots = 1000;  // each dot of a key is a table in a table, and takes stack
-  if (std::ranges::count(text, '.') > most_dots)
-    throw Refused(fmt::format("{} has more than {} dots", design.file, most_dots), "write a smaller design");
+  refuse_deep(text, design.file);
   try {
     std::vector<DesignField> fields;
     add_fields(design, toml::parse(text, design.file), "", fields);

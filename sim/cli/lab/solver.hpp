@@ -31,7 +31,7 @@ double mean_score(const std::vector<Trial>& trials);
 class LabSolver {
  public:
   // `folder`: where its files are written, one run after the other.
-  LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::string trace = "none");
+  LabSolver(const Lab& lab, Drawn drawn, fs::path folder);
 
   // The summary of the run of this name; it is made when it is first asked for. Throws Refused.
   const Json& run(const std::string& name);
@@ -41,6 +41,9 @@ class LabSolver {
   double value(const std::string& expression);
   // Throws Refused.
   RightAnswer right(const LabQuestion& question);
+  // `because` of a question, with this student's numbers: parameters, and each {= EXPRESSION}. Throws
+  // Refused.
+  std::string told(const std::string& because);
   // The design with this text, on each of `seeds`. Throws Refused, with what is wrong in the design.
   std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 
@@ -52,10 +55,11 @@ class LabSolver {
   const Lab& lab_;
   Drawn drawn_;
   fs::path folder_;
-  std::string trace_;
   std::map<std::string, Json> runs_;
 };
 
+// The expressions of a text's {= EXPRESSION}, one after the other.
+std::vector<std::string> computed_in(const std::string& text);
 // The names in an expression that are no functions.
 std::vector<std::string> names_in(const std::string& expression);
 

@@ -6,7 +6,7 @@ namespace psim::cli {
 namespace {
 
 constexpr Subcommand subcommands[] = {
-    {"lab", "The labs of the course: start one, check answers, hand it in.",
+    {"lab", groups::learn, "The labs of the course: start one, check answers, hand it in.",
      "  psim lab                                           all labs\n"
      "  psim lab start 2 --student a1234567                writes lab2/, with numbers of your own\n"
      "  cd lab2 && psim lab check                          locks predictions, compares answers\n"
@@ -26,7 +26,7 @@ constexpr Subcommand subcommands[] = {
            ->check(not_empty());
      },
      [](const Asked& a) { return lab(a.lab); }},
-    {"grade", "Grade hand-ins of labs: computes the right answers afresh from each ID.",
+    {"grade", groups::learn, "Grade hand-ins of labs: computes the right answers afresh from each ID.",
      "  psim grade hand-ins/*.json --csv grades.csv\n"
      "  psim grade lab2-a1234567.json --gradescope results.json\n"
      "  psim grade lab2-a1234567.json --pass 60            exit code 0 from 60 % on\n",
@@ -45,6 +45,8 @@ constexpr Subcommand subcommands[] = {
            ->check(not_empty());
        app->add_option("-j,--jobs", a.grade.jobs, "Hand-ins at once; 0 means one per core.")
            ->check(whole(0, 1024));
+       app->add_flag("--answers", a.grade.answers,
+                     "Also print what is right, in the table and with --json: nothing for students.");
        app->add_flag("--json", a.grade.json, "Print one JSON document.");
      },
      [](const Asked& a) { return grade(a.grade); }},

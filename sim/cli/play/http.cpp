@@ -1,5 +1,6 @@
 #include "sim/cli/play/http.hpp"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,9 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -20,7 +19,22 @@
 namespace psim::cli {
 namespace {
 
-thread_local bool is_full = false;  // whatever this thread is asked now, there is no room for
+thread_local std::string asking;  // the address that this thread answers
+
+// By which one client is told from others: an IPv4 address, or the first half of an IPv6 address, of which
+// one machine may have all second halves.
+std::string address_of(socket_t socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
+  const auto text = [](const void* bytes, std::size_t count) {
+    return std::string(static_cast<const char*>(bytes), count);
+  };
+  if (peer.ss_family == AF_INET) return text(&reinterpret_cast<const sockaddr_in&>(peer).sin_addr, 4);
+  if (peer.ss_family != AF_INET6) return {};
+  const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
+  return IN6_IS_ADDR_V4MAPPED(&six) ? text(&six.s6_addr[12], 4) : text(&six, 8);
+}
 
 int milliseconds_until(double deadline) {  // by host_seconds
   return static_cast<int>(std::ceil(1e3 * std::max(0.0, deadline - host_seconds())));
@@ -76,53 +90,46 @@ class BoundedStream final : public httplib::Stream {
   double writing_, read_by_;
 };
 
-// A thread for each connection, up to a number; the others are told so by the thread that accepts.
-class Crew final : public httplib::TaskQueue {
+// The thread that accepts hands each connection to the server, which has threads of its own.
+class AtOnce final : public httplib::TaskQueue {
  public:
-  explicit Crew(std::size_t most) : most_(most) {}
+  explicit AtOnce(Places& places) : places_(places) {}
 
   // Later versions of the library want to hear that it is taken.
   using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   Taken enqueue(std::function<void()> work) override {
-    begin(work);
+    work();
     return static_cast<Taken>(true);
   }
-  void shutdown() override {
-    std::unique_lock lock(mutex_);
-    is_done_.wait(lock, [this] { return busy_ == 0; });
-  }
+  void shutdown() override { places_.wait_until_empty(); }
 
  private:
-  void begin(const std::function<void()>& work) {
-    {
-      const std::lock_guard lock(mutex_);
-      is_full = busy_ == most_;
-      if (!is_full) ++busy_;
-    }
-    if (is_full) return work();
-    try {
-      std::thread([this, work] {
-        work();
-        leave();
-      }).detach();
-    } catch (const std::system_error&) {  // the machine has no more threads
-      leave();
-      is_full = true;
-      work();
-    }
-  }
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    --busy_;
-    is_done_.notify_all();
-  }
-
-  std::size_t most_, busy_ = 0;
-  std::mutex mutex_;
-  std::condition_variable is_done_;
+  Places& places_;
 };
 
 }  // namespace
+
+bool Places::take(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  if (taken_ == most_) return false;
+  std::size_t& own = by_address_[address];
+  if (own == share_) return false;
+  ++own;
+  ++taken_;
+  return true;
+}
+
+void Places::leave(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  if (--by_address_[address] == 0) by_address_.erase(address);
+  --taken_;
+  is_empty_.notify_all();
+}
+
+void Places::wait_until_empty() {
+  std::unique_lock lock(mutex_);
+  is_empty_.wait(lock, [this] { return taken_ == 0; });
+}
 
 // Later versions of the library want to be told who is at either end.
 template <class Self>
@@ -135,13 +142,14 @@ bool BoundedServer::answer(Self& self, httplib::Stream& stream) {
   else return self.process_request(stream, std::string(), 0, std::string(), 0, true, is_closed, set_up);
 }
 
-BoundedServer::BoundedServer(const Bounds& bounds) : bounds_(bounds) {
+BoundedServer::BoundedServer(const Bounds& bounds)
+    : bounds_(bounds), places_(bounds.connections, bounds.connections_each) {
   set_payload_max_length(bounds.body);
   set_socket_options([](socket_t socket) {  // no other process may listen at the same port
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
-  new_task_queue = [bounds] { return new Crew(bounds.connections); };
+  new_task_queue = [this] { return new AtOnce(places_); };
 }
 
 int BoundedServer::bind(const std::string& address, int port) {
@@ -152,19 +160,36 @@ int BoundedServer::bind(const std::string& address, int port) {
   return port;
 }
 
-bool BoundedServer::process_and_close_socket(socket_t socket) {
-  bool ok = false;
-  if (is_full) {
-    constexpr std::string_view busy =
-        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    ok = send(socket, busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
-  } else {
-    BoundedStream stream(socket, bounds_);
-    ok = answer(*this, stream);
-  }
+const std::string& BoundedServer::address_asking() { return asking; }
+
+bool BoundedServer::serve_and_close(socket_t socket) {
+  BoundedStream stream(socket, bounds_);
+  const bool ok = answer(*this, stream);
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);
   return ok;
+}
+
+bool BoundedServer::process_and_close_socket(socket_t socket) {
+  const std::string address = address_of(socket);
+  if (places_.take(address)) {
+    try {
+      std::thread([this, socket, address] {
+        asking = address;
+        serve_and_close(socket);
+        places_.leave(address);
+      }).detach();
+      return true;
+    } catch (const std::system_error&) {  // the machine has no more threads
+      places_.leave(address);
+    }
+  }
+  constexpr std::string_view busy =
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+  const bool is_said = send(socket, busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+  ::shutdown(socket, SHUT_RDWR);
+  ::close(socket);
+  return is_said;
 }
 
 }  // namespace psim::cli

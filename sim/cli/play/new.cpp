@@ -10,6 +10,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/play/commands.hpp"
 #include "sim/cli/run_folder.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/plan.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -87,6 +88,7 @@ int make_new(const NewCommand& asked) {
   if (const fs::path folder = file.parent_path(); !folder.empty() && !fs::is_directory(folder))
     throw Refused(fmt::format("there is no folder {}", folder.string()),
                   "make it first: mkdir -p " + file_word(folder));
+  check_is_file(file);
   Sketch sketch = asked.sketch;
   const std::string model = setting_of(sketch, "consistency");
   if (sketch.contains("staleness") && model != "ssp" && model != "all")

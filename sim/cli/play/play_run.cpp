@@ -7,10 +7,12 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "model/mutant.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/scratch.hpp"
 
 namespace psim::cli {
 namespace {
@@ -78,10 +80,7 @@ std::string complaint(int status, const Limits& limits, const fs::path& log) {
 // A folder that goes with its owner.
 struct Folder {
   explicit Folder(fs::path where) : path(std::move(where)) { fs::create_directory(path); }
-  ~Folder() {
-    std::error_code error;
-    fs::remove_all(path, error);
-  }
+  ~Folder() { remove_scratch(path); }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   fs::path path;
@@ -92,31 +91,41 @@ struct Folder {
 // The right to run, or nothing: too many wait, nobody listens any more, or all is to end.
 class Player::Slot {
  public:
-  Slot(Player& player, const Tell& tell) : player_(player) {
+  Slot(Player& player, const std::string& address, const Tell& tell) : player_(player), address_(address) {
     std::unique_lock lock(player_.mutex_);
-    if (player_.in_line_ >= player_.waiting_ + player_.at_once_) {
+    const unsigned places = player_.waiting_ + player_.at_once_, own = player_.by_address_[address];
+    if (player_.running_ + player_.line_.size() >= places || own >= std::max(1U, places / 2)) {
+      forget();
       lock.unlock();
       tell(line_of({{"error", "too many runs wait already; try again in a moment\n"}}));
       return;
     }
-    ++player_.in_line_;
-    while (player_.running_ >= player_.at_once_ && !player_.stops_) {
-      const unsigned before = player_.in_line_;
+    player_.by_address_[address] = own + 1;
+    const auto place = player_.line_.insert({own, ++player_.number_}).first;
+    const auto may_run = [&] {
+      return player_.running_ < player_.at_once_ && place == player_.line_.begin();
+    };
+    while (!may_run() && !player_.stops_) {
+      const auto ahead = player_.running_ + std::distance(player_.line_.begin(), place);
       lock.unlock();
-      const bool listens = tell(line_of({{"waiting", before - 1}}));
+      const bool listens = tell(line_of({{"waiting", ahead}}));
       lock.lock();
       if (!listens) break;
       player_.changed_.wait_for(lock, 4 * slice);
     }
-    is_held_ = player_.running_ < player_.at_once_ && !player_.stops_;
+    is_held_ = may_run() && !player_.stops_;
+    player_.line_.erase(place);
     if (is_held_) ++player_.running_;
-    else --player_.in_line_;
+    else --player_.by_address_[address_];
+    forget();
+    player_.changed_.notify_all();
   }
   ~Slot() {
     if (!is_held_) return;
     const std::lock_guard lock(player_.mutex_);
     --player_.running_;
-    --player_.in_line_;
+    --player_.by_address_[address_];
+    forget();
     player_.changed_.notify_all();
   }
   Slot(const Slot&) = delete;
@@ -124,7 +133,12 @@ class Player::Slot {
   bool is_held() const { return is_held_; }
 
  private:
+  void forget() {
+    if (player_.by_address_[address_] == 0) player_.by_address_.erase(address_);
+  }
+
   Player& player_;
+  std::string address_;
   bool is_held_ = false;
 };
 
@@ -159,8 +173,8 @@ bool Player::runs(std::vector<std::string> words, const fs::path& folder, const 
 }
 
 // The last line to tell; empty where nobody wants to know any more.
-std::string Player::answer_to(const std::string& scenario, const Tell& tell) {
-  const Slot slot(*this, tell);
+std::string Player::answer_to(const std::string& address, const std::string& scenario, const Tell& tell) {
+  const Slot slot(*this, address, tell);
   if (!slot.is_held()) return "";
   std::uint64_t number = 0;
   {
@@ -182,8 +196,8 @@ std::string Player::answer_to(const std::string& scenario, const Tell& tell) {
 }
 
 // Whoever reads slowly holds no place for a run.
-void Player::play(const std::string& scenario, const Tell& tell) {
-  if (const std::string answer = answer_to(scenario, tell); !answer.empty()) tell(answer);
+void Player::play(const std::string& address, const std::string& scenario, const Tell& tell) {
+  if (const std::string answer = answer_to(address, scenario, tell); !answer.empty()) tell(answer);
 }
 
 }  // namespace psim::cli

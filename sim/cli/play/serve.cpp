@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
 #include "model/mutant.hpp"
 #include "sim/cli/interrupt.hpp"
@@ -70,14 +71,30 @@ Sketch sketch_of(const Json& given) {
   return sketch;
 }
 
-// The scenario that a request is about: {"settings": {...}} or {"scenario": "..."}. Throws Refused.
-std::string scenario_of(const std::string& body) {
-  const Json asked = Json::parse(body, nullptr, false);
+// What a request is about: {"settings": {...}} or {"scenario": "..."}.
+struct Wanted {
+  std::string scenario;
+  std::optional<Sketch> sketch = {};  // where settings are given
+
+  // A line to the page: who has moved sliders reads of sliders.
+  std::string told(const std::string& line) const {
+    if (!sketch || !line.starts_with("{\"error\"")) return line;
+    Json document = Json::parse(line);
+    document["error"] = in_settings(document["error"], *sketch);
+    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+};
+
+// Throws Refused.
+Wanted wanted_in(const std::string& body) {
+  const Json asked = analysis::json_in(body);
   if (!asked.is_object() || asked.size() != 1)
     throw Refused("a request has either settings or a scenario", "");
-  if (asked.contains("scenario") && asked["scenario"].is_string()) return asked["scenario"];
-  if (asked.contains("settings") && asked["settings"].is_object())
-    return scenario_text(sketch_of(asked["settings"]));
+  if (asked.contains("scenario") && asked["scenario"].is_string()) return {asked["scenario"]};
+  if (asked.contains("settings") && asked["settings"].is_object()) {
+    Sketch sketch = sketch_of(asked["settings"]);
+    return {scenario_text(sketch), std::move(sketch)};
+  }
   throw Refused("a request has either settings or a scenario", "");
 }
 
@@ -163,22 +180,23 @@ class Playground {
   }
 
   void run(const httplib::Request& request, httplib::Response& response) {
-    std::string scenario;
+    Wanted wanted;
     try {
-      scenario = scenario_of(request.body);
+      wanted = wanted_in(request.body);
     } catch (const Refused& refusal) {
       response.status = 400;
       response.set_content(std::string(refusal.what()) + "\n", "text/plain");
       return;
     }
     response.set_chunked_content_provider(
-        "application/x-ndjson", [this, scenario](std::size_t, httplib::DataSink& sink) {
-          const Player::Tell tell = [&sink](const std::string& line) {
-            const std::string text = line + "\n";
+        "application/x-ndjson", [this, wanted](std::size_t, httplib::DataSink& sink) {
+          const Player::Tell tell = [&sink, &wanted](const std::string& line) {
+            const std::string text = wanted.told(line) + "\n";
             return sink.is_writable() && sink.write(text.data(), text.size());
           };
           try {
-            if (tell(Json{{"scenario", scenario}}.dump())) player_.play(scenario, tell);
+            if (tell(Json{{"scenario", wanted.scenario}}.dump()))
+              player_.play(BoundedServer::address_asking(), wanted.scenario, tell);
           } catch (const std::exception&) {  // who asks must not see which folder it was
             tell(R"({"error":"this machine has no room for a run now: see the disk of TMPDIR\n"})");
           }

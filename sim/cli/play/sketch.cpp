@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <regex>
+#include <sstream>
 #include <string_view>
 
 namespace psim::cli {
@@ -175,6 +177,58 @@ std::string title_of(const Sketch& sketch) {
   if (!trouble.empty()) title += fmt::format("; {}", fmt::join(trouble, ", "));
   if (get("consistency") == "all") return title + ": which consistency model learns fastest?";
   return title + fmt::format(", under {}", get("consistency"));
+}
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The settings of which another value changes that line of the scenario, as "staleness bound = 3".
+std::vector<std::string> settings_of_line(const Sketch& sketch, const std::string& line) {
+  std::vector<std::string> labels;
+  for (const Setting& one : settings()) {
+    const std::string now = setting_of(sketch, one.name);
+    const auto changes_it = [&](const std::string& value) {
+      Sketch other = sketch;
+      other[one.name] = value;
+      const std::vector<std::string> lines = lines_of(scenario_text(other));
+      return value != now && std::ranges::find(lines, line) == lines.end();
+    };
+    if (std::ranges::any_of(one.values, changes_it)) labels.push_back(fmt::format("{} = {}", one.label, now));
+  }
+  return labels;
+}
+
+}  // namespace
+
+std::string in_settings(const std::string& errors, const Sketch& sketch) {
+  const std::vector<std::string> scenario = lines_of(scenario_text(sketch));
+  static const std::regex head("error(\\[[a-z-]+\\])?: (.*)"), place(" *--> scenario.toml:([0-9]+).*"),
+      help(" *= help: (.*)");
+  std::string out;
+  bool has_place = false;
+  for (const std::string& line : lines_of(errors)) {
+    std::smatch found;
+    if (std::regex_match(line, found, head)) {
+      out += fmt::format("{}{}", out.empty() ? "" : "\n", found[2].str());
+    } else if (std::regex_match(line, found, place)) {
+      has_place = true;
+      const std::string digits = found[1];
+      std::size_t number = 0;
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      if (number == 0 || number > scenario.size()) continue;
+      const std::vector<std::string> labels = settings_of_line(sketch, scenario[number - 1]);
+      if (!labels.empty()) out += fmt::format(" ({})", fmt::join(labels, ", "));
+    } else if (std::regex_match(line, found, help)) {
+      out += fmt::format("\n  {}", found[1].str());
+    }
+  }
+  return has_place ? out + "\n" : errors;
 }
 
 std::string scenario_text(const Sketch& sketch) {

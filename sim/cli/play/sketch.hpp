@@ -27,6 +27,10 @@ std::string setting_of(const Sketch& sketch, const std::string& name);
 // The scenario as commented TOML. With consistency = "all" it compares four models, with five seeds each.
 std::string scenario_text(const Sketch& sketch);
 
+// The errors of that scenario in words for people who have moved sliders and never seen a line of it: what is
+// wrong, with the settings that it is about in the place of the line. A text without a place stays as it is.
+std::string in_settings(const std::string& errors, const Sketch& sketch);
+
 // What happens in it, in a sentence.
 std::string title_of(const Sketch& sketch);
 

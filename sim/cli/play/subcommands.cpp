@@ -56,7 +56,8 @@ void add_settings(CLI::App* app, Sketch& sketch) {
 }
 
 constexpr Subcommand subcommands[] = {
-    {"new", "Write a scenario of your own, commented, from three questions or from options.",
+    {"new", groups::simulate,
+     "Write a scenario of your own, commented, from three questions or from options.",
      "  psim new my.toml                                   asks three questions\n"
      "  psim new slow.toml --workers 16 --slowdown 4 --consistency all\n"
      "  psim new crash.toml --crash server --copies 1\n",
@@ -67,7 +68,8 @@ constexpr Subcommand subcommands[] = {
        add_settings(app, a.made.sketch);
      },
      [](const Asked& a) { return make_new(a.made); }},
-    {"serve", "The playground: a page in your browser whose sliders change a scenario that runs at once.",
+    {"serve", groups::learn,
+     "The playground: a page in your browser whose sliders change a scenario that runs at once.",
      "  psim serve                                         then open the address that it prints\n"
      "  psim serve --port 8080\n",
      [](CLI::App* app, Asked& a) {

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "analysis/run_record.hpp"
-#include "analysis/timeline/text.hpp"
+#include "analysis/timeline/opening.hpp"
+#include "model/input.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/see/export.hpp"
 #include "sim/cli/see/target.hpp"
@@ -38,7 +40,31 @@ struct Target {
   std::string_view mark;
 };
 
-// Throws Refused before anything is written.
+// `options`: by path, those that are checked.
+void check_target_of(const Target& target, const std::string& name, bool force,
+                     std::map<fs::path, const char*>& options) {
+  const auto& [option, path, mark] = target;
+  check_outside(path, fmt::format("{} {}.{}", option, name, option + 2));
+  check_file(path, mark, force);
+  const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
+  if (!is_new)
+    throw Refused(fmt::format("{} and {} name the same file, {}", first->second, option, path),
+                  "name two files");
+}
+
+void check_charts(const ExportCommand& asked, const fs::path& run,
+                  const std::map<fs::path, const char*>& options) {
+  check_charts_folder(asked, run);
+  const fs::path folder = fs::weakly_canonical(fs::absolute(folder_named(asked.svg)));
+  for (const std::string_view chart : analysis::picture_names) {
+    if (is_there(folder)) check_file(folder_named(asked.svg) / chart, analysis::svg_mark, asked.force);
+    if (const auto same = options.find(folder / chart); same != options.end())
+      throw Refused(fmt::format("{} and --svg name the same file, {}", same->second, same->first.string()),
+                    "name two files");
+  }
+}
+
+// Throws Invalid before anything is written, with all that is wrong.
 void check_targets(const ExportCommand& asked, const fs::path& run) {
   const std::string name = fs::canonical(run).filename().string();
   const Target files[] = {{"--perfetto", asked.perfetto, analysis::perfetto_mark},
@@ -47,33 +73,20 @@ void check_targets(const ExportCommand& asked, const fs::path& run) {
                           {"--dot", asked.dot, analysis::dot_mark},
                           {"--tikz", asked.tikz, analysis::tikz_mark}};
   std::map<fs::path, const char*> options;  // by path
-  for (const auto& [option, path, mark] : files) {
-    if (path.empty()) continue;
-    check_outside(path, fmt::format("{} {}.{}", option, name, option + 2));
-    check_file(path, mark, asked.force);
-    const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
-    if (!is_new)
-      throw Refused(fmt::format("{} and {} name the same file, {}", first->second, option, path),
-                    "name two files");
+  Refusals wrong;
+  for (const Target& one : files) {
+    if (!one.path.empty()) wrong.check([&] { check_target_of(one, name, asked.force, options); });
   }
-  if (asked.svg.empty()) return;
-  check_charts_folder(asked, run);
-  const fs::path folder = fs::weakly_canonical(fs::absolute(folder_named(asked.svg)));
-  for (const std::string_view chart : analysis::picture_names) {
-    check_file(folder_named(asked.svg) / chart, analysis::svg_mark, asked.force);
-    if (const auto same = options.find(folder / chart); same != options.end())
-      throw Refused(fmt::format("{} and --svg name the same file, {}", same->second, same->first.string()),
-                    "name two files");
-  }
+  if (!asked.svg.empty()) wrong.check([&] { check_charts(asked, run, options); });
+  wrong.throw_if_any();
 }
 
-// The window of pictures: what is asked for, or the first clocks, as psim timeline has it.
+// The window of pictures: what is asked for, or where a page and psim timeline open.
 std::pair<double, double> window_of(const ExportCommand& asked, const analysis::Timeline& line) {
-  constexpr std::int64_t few = 4;  // clocks
-  const double from = asked.from.value_or(0);
-  const double until = asked.until  ? std::min(*asked.until, line.end)
-                       : asked.from ? line.end
-                                    : analysis::end_of_clocks(line, few);
+  const bool is_chosen = asked.from || asked.until;
+  const analysis::Opening opening = analysis::opening_of(line);
+  const double from = is_chosen ? asked.from.value_or(0) : opening.from;
+  const double until = is_chosen ? std::min(asked.until.value_or(line.end), line.end) : opening.until;
   if (!(from < until))
     throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", from, until),
                   fmt::format("the run ends at {:.6g} s", line.end));
@@ -94,12 +107,13 @@ class Export {
     const analysis::Recording window = analysis::part_of(all, from, until);
     const bool is_part = asked_.from || asked_.until;
     const analysis::Recording& chosen = is_part ? window : all;
+    const std::string causes = asked_.dot.empty() ? "" : dot(run, all, from, until);  // may be refused
     if (!asked_.perfetto.empty()) write(asked_.perfetto, analysis::perfetto(chosen, flows(run, chosen)));
     if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
     if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
     if (!asked_.tikz.empty()) write(asked_.tikz, analysis::tikz(all, window));
     if (!asked_.svg.empty()) write_charts(asked_, analysis::pictures(all, window, asked_.width_mm));
-    if (!asked_.dot.empty()) write(asked_.dot, dot(run, all, from, until));  // may be refused
+    if (!asked_.dot.empty()) write(asked_.dot, causes);
     return done;
   }
 
@@ -126,8 +140,7 @@ class Export {
       try {
         std::string text = analysis::dot(analysis::part_of(all, from, end), graph);
         if (end < until)
-          fmt::print("--dot shows {:.6g} s until {:.6g} s: the first clocks have too many moments\n", from,
-                     end);
+          fmt::print("--dot shows {:.6g} s until {:.6g} s: more would be too many moments\n", from, end);
         return text;
       } catch (const std::length_error& error) {
         if (asked_.from || asked_.until || i == halvings)
@@ -157,10 +170,7 @@ fs::path run_or_else_study(const ExportCommand& asked) {
 void check_file(const fs::path& path, std::string_view mark, bool force) {
   check_is_file(path);
   if (!is_there(path) || force) return;
-  std::string begin(analysis::mark_within, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin.find(mark) == std::string::npos)
+  if (beginning_of(path, analysis::mark_within).find(mark) == std::string::npos)
     throw Refused(fmt::format("{} is there, and psim export has not written it", path.string()),
                   "name another file, or give --force");
 }
@@ -170,12 +180,14 @@ void check_charts_folder(const ExportCommand& asked, const fs::path& exported) {
   if (is_there(asked.svg) && !fs::is_directory(asked.svg))
     throw Refused(fmt::format("{} is no folder", asked.svg),
                   "--svg names a folder: there are several charts");
+  check_can_make(folder_named(asked.svg), "--svg");
 }
 
 void write_charts(const ExportCommand& asked, const std::vector<analysis::Picture>& pictures) {
   const fs::path folder = folder_named(asked.svg);
   std::error_code error;
   fs::create_directories(folder, error);
+  if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
     throw Refused(fmt::format("{} cannot be made: {}", asked.svg, error.message()), help_of(error, folder));
   for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);

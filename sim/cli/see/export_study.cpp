@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/see/export.hpp"
 #include "sim/cli/study/report.hpp"
@@ -18,7 +19,7 @@ struct OfRuns {
   std::string instead;
 };
 
-// Throws Refused for the first option that makes sense for a run only.
+// Throws Invalid where options make sense for a run only.
 void check_options(const ExportCommand& asked, const fs::path& dir) {
   const std::string study = file_word(dir);
   const auto a_run = [&](const char* words) {
@@ -34,11 +35,16 @@ void check_options(const ExportCommand& asked, const fs::path& dir) {
                             {"--from", asked.from.has_value(), a_run("--from DATE --svg FOLDER")},
                             {"--until", asked.until.has_value(), a_run("--until DATE --svg FOLDER")},
                             {"--all-flows", asked.all_flows, a_run("--all-flows --perfetto FILE")}};
-  const auto given = std::ranges::find(options, true, &OfRuns::is_given);
-  if (given != std::end(options))
-    throw Refused(fmt::format("{} is for a run, and {} is a study: it is exported with --svg FOLDER",
-                              given->words, dir.string()),
-                  given->instead);
+  Refusals wrong;
+  for (const OfRuns& one : options) {
+    wrong.check([&] {
+      if (one.is_given)
+        throw Refused(fmt::format("{} is for a run, and {} is a study: it is exported with --svg FOLDER",
+                                  one.words, dir.string()),
+                      one.instead);
+    });
+  }
+  wrong.throw_if_any();
 }
 
 }  // namespace
@@ -50,8 +56,10 @@ int export_study(const ExportCommand& asked, const fs::path& dir) {
   const analysis::Study study = complete_results(folder);
   const analysis::StudyPictures made =
       analysis::study_pictures(study, analysis::evaluate(study), asked.width_mm);
-  for (const analysis::Picture& one : made.pictures)
-    check_file(folder_named(asked.svg) / one.name, analysis::svg_mark, asked.force);
+  if (is_there(folder_named(asked.svg))) {
+    for (const analysis::Picture& one : made.pictures)
+      check_file(folder_named(asked.svg) / one.name, analysis::svg_mark, asked.force);
+  }
   write_charts(asked, made.pictures);
   for (const std::string& remark : made.remarks) fmt::print("note: {}\n", remark);
   return done;

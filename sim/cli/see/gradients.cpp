@@ -36,8 +36,12 @@ Json json_of(const Sum& sum) {
 }
 
 std::string table_of(const std::map<std::int64_t, Sum>& by_staleness) {
-  std::vector<analysis::TextColumn> columns{
-      {"staleness [updates]"}, {"gradients"}, {"cosine"}, {"least"}, {"length"}};
+  using analysis::ColumnName;
+  std::vector<analysis::TextColumn> columns{ColumnName("staleness", "psim why --gradients"),
+                                            ColumnName("gradients", "psim why --gradients"),
+                                            {"cosine"},
+                                            {"least"},
+                                            {"length"}};
   for (const auto& [staleness, sum] : by_staleness) {
     columns[0].cells.push_back(fmt::to_string(staleness));
     columns[1].cells.push_back(fmt::to_string(sum.count));

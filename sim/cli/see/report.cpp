@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/causes/explain.hpp"
+#include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/run_record.hpp"
@@ -126,7 +127,7 @@ int report_run(const fs::path& dir, const std::string& out, bool json) {
       .summary = summary,
       .target = target_text(summary),
       .command = "psim run scenario.toml",
-      .scenario = read_file(dir / "scenario.toml"),
+      .scenario = analysis::scenario_text(dir / "scenario.toml"),
       .with_events = fmt::format("psim run {} --trace events --out {}", file_word(dir / "scenario.toml"),
                                  file_word(dir.string() + "-events"))};
   std::optional<analysis::RunRecord> record;

@@ -35,7 +35,9 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
   file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev: a process for each node.");
   file("--paje", e.paje, "A trace for ViTE and pj_dump.");
   file("--csv", e.csv, "Spans, messages and marks as one table.");
-  file("--dot", e.dot, "What came of what, for Graphviz: the first clocks, or --from and --until.");
+  file("--dot", e.dot,
+       "What came of what, for Graphviz: around the first fault (without one the first clocks), or --from "
+       "and --until.");
   file("--tikz", e.tikz, "Time line and loss for LaTeX.");
   app->add_option(
          "--svg", e.svg,
@@ -51,7 +53,8 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
 }
 
 const Subcommand subcommands[] = {
-    {"why", "Say why a run took as long as it did: its critical path, and who waited for whom.",
+    {"why", groups::understand,
+     "Say why a run took as long as it did: its critical path, and who waited for whom.",
      "  psim why latest                                    of the last run\n"
      "  psim why latest --until target                     until the target was reached\n"
      "  psim why runs/a runs/b                             where two runs part, and what made the "
@@ -72,14 +75,15 @@ const Subcommand subcommands[] = {
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
-    {"timeline", "Draw what every node did when: who computed, waited (and for whom), or was down.",
-     "  psim timeline latest                               the first four clocks\n"
+    {"timeline", groups::understand,
+     "Draw what every node did when: who computed, waited (and for whom), or was down.",
+     "  psim timeline latest                               around the first fault, or the first clocks\n"
      "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n"
      "  psim timeline latest --clocks 1 --messages         who sent what to whom, and when\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.timeline.run);
        app->add_option("--clocks", a.timeline.clocks,
-                       "Until every worker has computed so many clocks; 4 if nothing is given.")
+                       "From the begin until every worker has computed so many clocks.")
            ->check(whole(1, 1'000'000'000));
        add_window(app, a.timeline.from, a.timeline.until);
        app->get_option("--until")->excludes("--clocks");
@@ -90,14 +94,16 @@ const Subcommand subcommands[] = {
      [](const Asked& a) {
        return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });
      }},
-    {"export", "Write a run in the formats of other programs, and runs and studies as charts.",
+    {"export", groups::understand,
+     "Write a run in the formats of other programs, and runs and studies as charts.",
      "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
      "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
      "  psim export stragglers-1a2b3c4d --svg charts       those of a study, a file for each condition\n"
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
      [](const Asked& a) { return export_one(a.exported); }},
-    {"report", "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
+    {"report", groups::understand,
+     "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "
      "line\n"
@@ -120,7 +126,8 @@ const Subcommand subcommands[] = {
        return a.sliders ? sliders(a.directory, a.command.out)
                         : report(a.directory, a.command.out, a.command.json);
      }},
-    {"what-if", "Say what a run would have been with something changed: predicted, and run again.",
+    {"what-if", groups::understand,
+     "Say what a run would have been with something changed: predicted, and run again.",
      "  psim what-if latest                                what would help most\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two\n"
      "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"

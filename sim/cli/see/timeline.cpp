@@ -5,6 +5,7 @@
 
 #include "analysis/export/message_table.hpp"
 #include "analysis/run_record.hpp"
+#include "analysis/timeline/opening.hpp"
 #include "analysis/timeline/text.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/see/see.hpp"
@@ -21,8 +22,11 @@ int timeline(const TimelineCommand& asked) {
   constexpr std::int64_t few = 4;  // clocks, where neither they nor a date is given
   constexpr int unknown_width = 86;
   analysis::TimelineText options;
-  options.from = asked.from.value_or(0);
-  options.until = asked.until                   ? std::min(*asked.until, line.end)
+  const bool is_chosen = asked.from || asked.until || asked.clocks || asked.messages;
+  const analysis::Opening opening = analysis::opening_of(line);
+  options.from = is_chosen ? asked.from.value_or(0) : opening.from;
+  options.until = !is_chosen                    ? opening.until
+                  : asked.until                 ? std::min(*asked.until, line.end)
                   : asked.clocks || !asked.from ? analysis::end_of_clocks(line, asked.clocks.value_or(few))
                                                 : line.end;
   options.width = asked.width.value_or(terminal_width().value_or(unknown_width));

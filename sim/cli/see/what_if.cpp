@@ -9,6 +9,7 @@
 #include <csignal>
 #include <limits>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
@@ -17,6 +18,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/process.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/scratch.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/talk.hpp"
@@ -54,6 +56,8 @@ class Reruns {
     for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
     const fs::path log = folder.string() + ".log";
     const int status = run_to_end(std::move(words), log);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is no fault of the change
+      throw std::runtime_error(fmt::format("{} cannot be run: {}", outcome.change.text, read_file(log)));
     const bool is_made =
         WIFEXITED(status) && (WEXITSTATUS(status) == done || WEXITSTATUS(status) == answer_is_no);
     if (!is_made || !fs::exists(folder / "summary.json"))
@@ -62,7 +66,7 @@ class Reruns {
           "--predict-only asks for no run");
     const analysis::RunRecord record(folder);
     analysis::Rerun rerun = analysis::rerun_of(record, analysis::causal_graph(record));
-    fs::remove_all(folder);
+    remove_scratch(folder);
     return rerun;
   }
 
@@ -126,37 +130,62 @@ Change set_change(const std::vector<std::string>& sets) {
   return change;
 }
 
-std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analysis::RunRecord& record) {
-  std::vector<Change> changes;
-  for (const std::string& text : command.changes) {
-    for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+// Throws Invalid where the run's scenario does not load with these settings.
+void check_loads(const fs::path& run, const std::vector<std::string>& sets) {
+  Diagnostics diagnostics;
+  Command command;
+  command.scenario = (run / "scenario.toml").string();
+  command.sets = sets;
+  for (const std::string& dir : data_dirs_of(open_run(run))) {
+    if (fs::is_directory(dir)) command.data_dirs.push_back(dir);
   }
-  if (!command.sets.empty()) changes.push_back(set_change(command.sets));
+  const LoadRequest request = load_request(command, diagnostics);
+  if (!load_scenario(request, diagnostics) || !diagnostics.empty()) throw Invalid{diagnostics.render()};
+}
+
+std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analysis::RunRecord& record,
+                                      const fs::path& run) {
+  std::vector<Change> changes;
+  Refusals wrong;
+  for (const std::string& text : command.changes) {
+    wrong.check([&] {
+      for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+    });
+  }
+  if (!command.sets.empty()) {
+    wrong.check([&] {
+      changes.push_back(set_change(command.sets));
+      if (!command.predict_only) check_loads(run, command.sets);
+    });
+  }
+  wrong.throw_if_any();
   return changes;
 }
 
-// Throws Unverifiable for what is asked for by name and can neither be predicted nor run.
+// Throws Invalid for what is asked for by name and can neither be predicted nor run, with all of it.
 std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
                                    const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
                                    const fs::path& run) {
-  std::vector<Change> changes = changes_asked_for(command, record);
+  std::vector<Change> changes = changes_asked_for(command, record, run);
   const bool is_named = !changes.empty();
   if (!is_named)
     changes = analysis::usual_changes(record, graph, busiest_of(graph, record, predictor.original().end));
   std::vector<Question> questions;
+  Refusals wrong;
   for (Change& change : changes) {
     Question question{.outcome = {}, .prediction = predictor.of(change)};
     if (question.prediction) question.outcome.predicted = question.prediction->end;
     try {
       question.outcome.sets = analysis::sets_of(change, run, record.facts);
     } catch (const analysis::Unverifiable& impossible) {
-      if (!question.prediction && is_named) throw;
+      if (!question.prediction && is_named) wrong.check([&] { throw impossible; });
       if (!question.prediction) continue;
       question.outcome.no_rerun = fmt::format("{}; {}", impossible.what(), impossible.help);
     }
     question.outcome.change = std::move(change);
     questions.push_back(std::move(question));
   }
+  wrong.throw_if_any();
   return questions;
 }
 

@@ -2,24 +2,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <map>
 #include <optional>
-#include <stdexcept>
-#include <system_error>
 
 #include "analysis/sha256.hpp"
 #include "sim/cli/interrupt.hpp"
-#include "sim/cli/process.hpp"
-#include "sim/cli/run_folder.hpp"
 #include "sim/cli/scratch.hpp"
+#include "sim/cli/see/target.hpp"
 #include "sim/cli/study/archive_papers.hpp"
 #include "sim/cli/study/cite.hpp"
 #include "sim/cli/study/contents.hpp"
@@ -27,36 +18,11 @@
 #include "sim/cli/study/lock.hpp"
 #include "sim/cli/study/report.hpp"
 #include "sim/cli/study/shelf.hpp"
+#include "sim/cli/study/tarball.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
 namespace {
-
-constexpr const char* no_tar = "on Debian: apt install tar gzip";
-
-// Runs a program, found in PATH, to its end; throws when it fails or is not there.
-void run_program(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;  // it ends at interrupts, even while they are held here
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int failure = posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  if (failure == ENOENT) throw Refused(fmt::format("there is no program `{}` in PATH", words[0]), no_tar);
-  if (failure != 0)
-    throw std::runtime_error(fmt::format("{} cannot be started: {}", words[0], std::strerror(failure)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw std::runtime_error(fmt::format("{}: {}", words[0], std::strerror(errno)));
-  }
-  if (status != 0) throw std::runtime_error(fmt::format("{} ended with {}", words[0], how_it_ended(status)));
-}
 
 // Throws Refused unless all runs are there and what is made of them, too.
 void check_complete(const StudyFolder& folder, const StudyContents& contents) {
@@ -83,67 +49,56 @@ void check_complete(const StudyFolder& folder, const StudyContents& contents) {
                   fmt::format("psim merge {}", file_word(dir)));
 }
 
-// A second name for the same bytes where the file system can, else a copy.
-void put(const fs::path& from, const fs::path& to) {
-  fs::create_directories(to.parent_path());
-  std::error_code other_disk;
-  fs::create_hard_link(from, to, other_disk);
-  if (other_disk) fs::copy_file(from, to);
-}
+// What is to be in the archive, by its path in the study: files of the study, and papers, whose text is here.
+using Entries = std::map<std::string, const std::string*>;
 
-// The study's files and the papers, as they are to be unpacked, with the sums of all.
-void lay_out(const StudyFolder& folder, const StudyContents& contents,
-             const std::vector<analysis::StudyFile>& papers, const fs::path& to) {
+Entries entries_of(const StudyFolder& folder, const StudyContents& contents,
+                   const std::vector<analysis::StudyFile>& papers) {
   std::vector<fs::path> files = contents.files;
   for (const fs::path& run : contents.runs) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder.dir / run))
       files.push_back(run / entry.path().filename());
   }
-  std::erase_if(files, [&](const fs::path& file) {
-    const auto is_paper = [&](const analysis::StudyFile& paper) { return file == paper.name; };
-    return file == archive_sums || fs::is_symlink(folder.dir / file) || std::ranges::any_of(papers, is_paper);
-  });
-  std::map<std::string, std::string> sums;
-  fs::create_directories(to);
+  Entries entries;
   for (const fs::path& file : files) {
-    put(folder.dir / file, to / file);
-    sums[file.string()] = analysis::sha256(read_file(to / file));
+    if (file != archive_sums && !fs::is_symlink(folder.dir / file)) entries[file.string()] = nullptr;
   }
-  for (const analysis::StudyFile& paper : papers) {
-    write_file(to / paper.name, paper.text);
-    sums[paper.name] = analysis::sha256(paper.text);
-  }
-  std::string text;
-  for (const auto& [name, sum] : sums) text += fmt::format("{}  {}\n", sum, name);
-  write_file(to / archive_sums, text);
+  for (const analysis::StudyFile& paper : papers) entries[paper.name] = &paper.text;
+  return entries;
 }
 
-// Nothing of the archive depends on who makes it, when or where: no owners, no order of a disk, and one date,
-// of 1980: tar warns of those of 1970.
-void pack(const fs::path& parent, const std::string& name, const fs::path& archive) {
-  run_program({"tar", "--create", "--file=" + archive.string(), "--use-compress-program=gzip -n -9",
-               "--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
-               "--mtime=@315532800", "--mode=u=rwX,go=rX", "--directory=" + parent.string(), "--", name});
+void throw_if_asked_to_end(const InterruptsHeld& interrupts) {
+  if (const int signal = interrupts.pending(); signal != 0)
+    throw Interrupted{signal, "interrupted: no archive was written"};
+}
+
+// The study's files and the papers, with the sums of all.
+void pack(const StudyFolder& folder, const Entries& entries, const InterruptsHeld& interrupts,
+          Tarball& tarball) {
+  const auto text_of = [&](const std::string& name, const std::string* text) {
+    throw_if_asked_to_end(interrupts);
+    return text != nullptr ? *text : read_file(folder.dir / name);
+  };
+  std::string sums;
+  for (const auto& [name, text] : entries)
+    sums += fmt::format("{}  {}\n", analysis::sha256(text_of(name, text)), name);
+  tarball.add("manifest.json", text_of("manifest.json", nullptr));
+  tarball.add(std::string(archive_sums), sums);
+  for (const auto& [name, text] : entries) {
+    if (name != "manifest.json") tarball.add(name, text_of(name, text));
+  }
 }
 
 // All of it or nothing, whatever happens meanwhile.
 void write_archive(const StudyFolder& folder, const StudyContents& contents,
                    const std::vector<analysis::StudyFile>& papers, const fs::path& out) {
   const std::string name = fs::canonical(folder.dir).filename().string();
-  const fs::path fresh = fmt::format("{}.{}", out.string(), getpid());
-  const InterruptsHeld interrupts;  // until the temporary files are gone
-  const ScratchFolder scratch("psim-archive");
-  try {
-    lay_out(folder, contents, papers, scratch.path() / "files" / name);
-    pack(scratch.path() / "files", name, fresh);
-    fs::rename(fresh, out);
-  } catch (...) {
-    std::error_code none;
-    fs::remove(fresh, none);
-    if (interrupts.pending() != 0)
-      throw Interrupted{interrupts.pending(), "interrupted: no archive was written"};
-    throw;
-  }
+  const InterruptsHeld interrupts;  // until the temporary file is gone
+  FreshFile fresh(out);
+  Tarball tarball(fresh.path(), name);
+  pack(folder, entries_of(folder, contents, papers), interrupts, tarball);
+  tarball.finish();
+  fresh.move_into_place();
 }
 
 fs::path archive_target(const ArchiveCommand& asked, const std::string& name) {
@@ -153,6 +108,10 @@ fs::path archive_target(const ArchiveCommand& asked, const std::string& name) {
                   fmt::format("name a file: {}", (out / (name + ".tar.gz")).string()));
   if (!asked.out.empty() && !out.string().ends_with(".tar.gz") && !out.string().ends_with(".tgz"))
     throw Refused(fmt::format("{} does not end in .tar.gz", out.string()), "the archive is one");
+  check_is_file(out);
+  if (fs::exists(out) && !is_study_archive(out))
+    throw Refused(fmt::format("{} is there, and psim archive has not written it", out.string()),
+                  "name another file; psim replaces only archives of studies");
   return out;
 }
 
@@ -162,6 +121,7 @@ int archive(const ArchiveCommand& asked) {
   const StudyFolder folder(found_on(studies_shelf(), asked.study));
   const std::string name = fs::canonical(folder.dir).filename().string();
   const fs::path out = archive_target(asked, name);
+  sweep_scratch();
   const std::optional<StudyLock> lock = StudyLock::alone(folder.dir);
   if (!lock)
     throw Refused(fmt::format("a process works on {}", folder.dir.string()),

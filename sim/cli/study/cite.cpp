@@ -24,8 +24,22 @@ using analysis::Evaluation;
 bool any_cell(const Evaluation& evaluation, bool (*holds)(const Aggregate&)) {
   return std::ranges::any_of(evaluation.aggregates, holds);
 }
+// Seeds that change no time have neither interval nor p value.
 bool is_compared(const Evaluation& evaluation) {
-  return any_cell(evaluation, [](const Aggregate& one) { return one.versus.has_value(); });
+  return any_cell(evaluation, [](const Aggregate& one) {
+    return one.versus && one.versus->replicates && one.versus->pairs.seeds > 1;
+  });
+}
+bool is_counted(const Evaluation& evaluation) {
+  return any_cell(evaluation, [](const Aggregate& one) {
+    return one.versus && one.versus->replicates && one.versus->reached;
+  });
+}
+bool is_corrected(const Evaluation& evaluation) {
+  return any_cell(evaluation, [](const Aggregate& one) {
+    return one.versus &&
+           (one.versus->p_value_holm || (one.versus->reached && one.versus->reached->p_value_holm));
+  });
 }
 
 // A method of the study's table or document, its source, and whether these results use it.
@@ -51,7 +65,10 @@ constexpr Method methods[] = {
      [](const Evaluation& e) {
        return any_cell(e, [](const Aggregate& one) { return one.versus && !one.versus->pairs.test.exact; });
      }},
-    {"p values of several comparisons", "Holm, 1979", is_compared},
+    {"p values of who reached the target: McNemar's test", "McNemar, 1947", is_counted},
+    {"p values of several comparisons", "Holm, 1979", is_corrected},
+    {"which tests of who reached the target are among them", "Tarone, 1990",
+     [](const Evaluation& e) { return is_counted(e) && is_corrected(e); }},
     {"probability of a better run", "Mann, Whitney 1947", is_compared},
     {"performance profiles", "Dolan and More, 2002; Dahl et al., 2023",
      [](const Evaluation& e) { return !e.profiles.empty(); }},
@@ -144,7 +161,7 @@ std::string citation_text(const std::vector<Citation>& citations) {
   out += "\nReferences:\n";
   for (const Reference* work : works_of(citations))
     out += fmt::format("  [{}] {}\n", work->key, reference_text(*work, version_text()));
-  return out;
+  return out + "\nIn a clone of psim, `git rev-parse HEAD` names the commit: cite it beside the version.\n";
 }
 
 std::string citation_bibtex(const std::vector<Citation>& citations) {

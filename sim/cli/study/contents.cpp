@@ -6,25 +6,21 @@
 #include <sstream>
 #include <system_error>
 
+#include "analysis/remove_folder.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/sha256.hpp"
 #include "analysis/study/files.hpp"
+#include "model/input.hpp"
 #include "model/mutant.hpp"
+#include "sim/cli/study/folder.hpp"
 
 namespace psim::cli {
 namespace {
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-// "study.json.1234", ".results.jsonl-1234": a file that a process was about to put in the place of `of`.
-bool is_unfinished(std::string_view name, std::string_view of) {
-  if (name.starts_with(".new-")) return true;
-  if (name.starts_with('.') && name.substr(1).starts_with(std::string(of) + "-")) return true;
-  if (name.starts_with('.')) name.remove_prefix(1);
-  return name.starts_with(of) && name.size() > of.size() + 1 &&
-         (name[of.size()] == '.' || name[of.size()] == '-') && is_number(name.substr(of.size() + 1));
+// Lines of a process that makes runs; an empty file says so by its name only.
+bool is_journal(const fs::path& file) {
+  const std::string begin = beginning_of(file, 8), name = file.stem().string();
+  return begin.empty() ? analysis::names_process(name.substr(0, name.rfind('-'))) : begin == "{\"run\":\"";
 }
 
 // What SHA256SUMS of an archive names and still fits. Others' files may have the same names.
@@ -69,11 +65,10 @@ class Sorter {
 
  private:
   bool is_ours(const std::string& name) const {
-    if (name == scenario_ || archived_.contains(name)) return true;
+    if (name == scenario_ || archived_.contains(name) || is_unfinished(name)) return true;
     if (analysis::is_unfinished_page(name) || analysis::is_page(dir_ / name)) return true;
-    return std::ranges::any_of(analysis::study_file_names(), [&](std::string_view known) {
-      return name == known || is_unfinished(name, known) || is_unfinished(name, scenario_);
-    });
+    return std::ranges::any_of(analysis::study_file_names(),
+                               [&](std::string_view known) { return name == known; });
   }
   bool is_made(const std::string& name) const {
     return std::ranges::find(analysis::made_file_names(), name) != analysis::made_file_names().end();
@@ -81,7 +76,8 @@ class Sorter {
   void look_into_results() {
     for (const fs::directory_entry& entry : fs::directory_iterator(dir_ / "results")) {
       const fs::path place = fs::path("results") / entry.path().filename();
-      const bool is_ours = fs::is_regular_file(entry.symlink_status()) && place.extension() == ".jsonl";
+      const bool is_ours = fs::is_regular_file(entry.symlink_status()) && place.extension() == ".jsonl" &&
+                           is_journal(entry.path());
       (is_ours ? contents_.files : contents_.foreign).push_back(place);
     }
   }
@@ -127,15 +123,16 @@ std::uintmax_t bytes_in(const fs::path& dir) {
 }
 
 void remove_study(const fs::path& dir, const StudyContents& contents) {
-  for (const fs::path& run : contents.runs) analysis::remove_run(dir / run);
+  for (const fs::path& run : contents.runs) {
+    if (const std::error_code error = analysis::remove_run(dir / run))
+      throw fs::filesystem_error("remove", dir / run, error);
+  }
   for (const fs::path& file : contents.made) fs::remove(dir / file);
   for (const fs::path& file : contents.files) {
     if (file != "manifest.json") fs::remove(dir / file);
   }
   fs::remove(dir / "manifest.json");
-  std::error_code not_empty;
-  for (const char* folder : {"results", "runs"}) fs::remove(dir / folder, not_empty);
-  fs::remove(dir, not_empty);
+  for (const fs::path& folder : {dir / "results", dir / "runs", dir}) analysis::remove_empty(folder);
 }
 
 }  // namespace psim::cli

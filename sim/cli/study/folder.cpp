@@ -10,9 +10,11 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/input.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/files.hpp"
 #include "sim/cli/process.hpp"
+#include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/summary_check.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/identity.hpp"
@@ -20,8 +22,8 @@
 namespace psim::cli {
 namespace {
 
-constexpr const char* manifest_name = "manifest.json";
 constexpr const char* unfinished = ".new-";  // how the names of files begin that are being written
+constexpr const char* manifest_name = "manifest.json";
 constexpr const char* schema = "psim.study/1";
 
 // "model name : ..." of /proc/cpuinfo.
@@ -68,6 +70,14 @@ std::string baseline_of(const std::vector<std::string>& arms, const std::string&
 
 bool is_text(const Json& value) { return value.is_string(); }
 
+// Folders of runs have their names from it.
+bool is_hash(const Json& value) {
+  constexpr std::size_t digits = 16;
+  if (!value.is_string()) return false;
+  const std::string text = value;
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 // Whether every key that is read has the type that it is read as.
 bool is_manifest(const Json& m) {
   if (!m.is_object() || !m.contains("schema") || m["schema"] != schema) return false;
@@ -77,13 +87,14 @@ bool is_manifest(const Json& m) {
   for (const char* key : {"data_dirs", "condition_axes", "runs"}) {
     if (!m.contains(key) || !m[key].is_array()) return false;
   }
+  if (!is_name(m["name"].get<std::string>())) return false;
   bool has_baseline = false;
   const auto is_run = [&](const Json& run) {
     if (!run.is_object() || !run.contains("run") || !run.contains("arm") || !run.contains("condition") ||
         !run.contains("seed") || !run.contains("command"))
       return false;
     has_baseline = has_baseline || run["arm"] == m["baseline"];
-    return run["run"].is_string() && run["arm"].is_string() && run["seed"].is_number_integer() &&
+    return is_hash(run["run"]) && run["arm"].is_string() && run["seed"].is_number_integer() &&
            run["command"].is_string() && run["condition"].is_object() &&
            run["condition"].size() == m["condition_axes"].size() &&
            std::ranges::all_of(run["condition"], is_text);
@@ -101,14 +112,20 @@ bool is_manifest(const Json& m) {
 
 }  // namespace
 
+void check_baseline(const Plan& plan, const std::string& baseline) {
+  baseline_of(plan.arms, plan.arm_axis, baseline);
+}
+
 Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline) {
   Json runs = Json::array(), dirs = Json::array();
-  for (const PlannedRun& run : plan.runs)
+  for (const PlannedRun& run : plan.runs) {
     runs.push_back({{"run", run.hash},
                     {"arm", run.arm},
                     {"condition", condition_of(plan.condition_axes, run.condition)},
                     {"seed", run.seed},
                     {"command", replay_line(run.command)}});
+    if (run.by_trace) runs.back()["by_trace"] = true;
+  }
   for (const fs::path& dir : data_folders(command)) dirs.push_back(fs::absolute(dir).string());
   dirs.push_back(fs::absolute(command.scenario).parent_path().string());
   return {{"schema", schema},
@@ -132,9 +149,18 @@ fs::path study_directory(const Plan& plan) {
 }
 
 void check_study_target(const fs::path& dir) {
+  if (is_partial_name(dir.filename().string()))
+    throw Refused(fmt::format("{} has the name of a run that is not complete", dir.string()),
+                  "name another folder; psim removes folders with such names");
   if (!fs::exists(dir)) return;
   if (!fs::is_directory(dir))
     throw Refused(fmt::format("{} is a file", dir.string()), "name another folder for the study");
+  for (const char* within : {"results", "runs"}) {
+    const fs::file_status status = fs::symlink_status(dir / within);
+    if (fs::exists(status) && !fs::is_directory(status))
+      throw Refused(fmt::format("{} is no folder of a study", (dir / within).string()),
+                    "move it away; psim writes there, and follows no link");
+  }
   // In this order: another process may be making it a study now, and the manifest comes first.
   const bool is_empty =
       std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
@@ -164,8 +190,11 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
     stands = there.contains("tuning") || there == manifest;
   }
   if (!stands && fs::exists(dir / manifest_name)) {
+    // A scenario of another name stays, unless it is the one that the study's text says.
     const fs::path before = dir / (StudyFolder(dir).manifest["name"].get<std::string>() + ".toml");
-    if (before != scenario) fs::remove(before);
+    if (before != scenario && fs::is_regular_file(fs::symlink_status(before)) &&
+        read_file(before) == plan.text)
+      fs::remove(before);
   }
   if (!stands)
     replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -176,30 +205,48 @@ StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
   if (!fs::exists(dir / manifest_name))
     throw Refused(fmt::format("{} is not a study: {} is missing", dir.string(), manifest_name),
                   "`psim compare` makes one under studies/");
-  manifest = Json::parse(read_file(dir / manifest_name), nullptr, false);
+  manifest = analysis::json_file(dir / manifest_name);
   if (!is_manifest(manifest))
     throw DamagedRun(fmt::format("{} is not the manifest of a study", (dir / manifest_name).string()));
 }
 
-void set_baseline(StudyFolder& folder, const std::string& baseline) {
+namespace {
+
+std::vector<std::string> arms_of(const StudyFolder& folder) {
   std::vector<std::string> arms;
   for (const Json& run : folder.manifest["runs"]) {
     const std::string arm = run["arm"];
     if (std::ranges::find(arms, arm) == arms.end()) arms.push_back(arm);
   }
-  folder.manifest["baseline"] = baseline_of(arms, folder.manifest["arm_axis"], baseline);
+  return arms;
+}
+
+}  // namespace
+
+void check_baseline(const StudyFolder& folder, const std::string& baseline) {
+  baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
+}
+
+void set_baseline(StudyFolder& folder, const std::string& baseline) {
+  folder.manifest["baseline"] = baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
   if (can_be_written(folder.dir)) replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
 }
 
 bool can_be_written(const fs::path& dir) { return access(dir.c_str(), W_OK | X_OK) == 0; }
+
+bool is_unfinished(std::string_view name) {
+  for (const std::string_view begin : {std::string_view(unfinished), std::string_view(Journal::unsettled)}) {
+    if (name.starts_with(begin) && analysis::names_process(name.substr(begin.size()))) return true;
+  }
+  return false;
+}
 
 void remove_unfinished(const fs::path& dir) {
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
     const bool is_file = fs::is_regular_file(entry.symlink_status());
-    if (is_file && (name.starts_with(unfinished) || name.starts_with(Journal::unsettled)))
-      left.push_back(entry.path());
+    if (is_file && is_unfinished(name)) left.push_back(entry.path());
   }
   for (const fs::path& file : left) fs::remove(file);
 }
@@ -251,8 +298,10 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     auto cell = std::ranges::find_if(study.cells, same);
     if (cell == study.cells.end())
       cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
-    cell->runs.push_back(
-        {.run = run["run"], .seed = run["seed"], .summary = summary_of(*summary, run["run"])});
+    cell->runs.push_back({.run = run["run"],
+                          .seed = run["seed"],
+                          .summary = summary_of(*summary, run["run"]),
+                          .by_trace = run.contains("by_trace")});
   }
   return study;
 }

@@ -29,6 +29,9 @@ void check_study_target(const fs::path& dir);
 // manifest.json of a plan. `baseline`: an arm; empty: the first. Throws Refused where there is no such arm.
 Json manifest_of(const Plan& plan, const Command& command, const std::string& baseline);
 
+// Throws Refused where there is an arm to be named, and no arm has this name.
+void check_baseline(const Plan& plan, const std::string& baseline);
+
 // Makes the folder with its manifest.json and NAME.toml. Where other processes work on the same study
 // (`is_shared`), it must not hold another one. Throws Refused.
 void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared);
@@ -48,6 +51,11 @@ bool can_be_written(const fs::path& dir);
 
 // Removes what processes that were killed had begun to write. For the only process that works there.
 void remove_unfinished(const fs::path& dir);
+// A file that a process of this machine was about to put in the place of another one.
+bool is_unfinished(std::string_view name);
+
+// Throws Refused where no arm of the study has this name; an empty one is the baseline that it has.
+void check_baseline(const StudyFolder& folder, const std::string& baseline);
 
 // Another baseline for the study, in its folder, too, if that can be written. Throws Refused where no arm has
 // this name.

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/remove_folder.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/record/identity.hpp"
 
@@ -41,8 +42,10 @@ std::string_view take_word(std::string_view& line, std::string_view key) {
 std::vector<fs::path> part_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code none;
+  if (!fs::is_directory(fs::symlink_status(folder / parts, none))) return files;  // no link is followed
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / parts, none)) {
-    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+    const bool is_file = fs::is_regular_file(entry.symlink_status(none));
+    if (is_file && entry.path().extension() == ".jsonl") files.push_back(entry.path());
   }
   std::ranges::sort(files);
   return files;
@@ -169,10 +172,10 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   }
   if (!others.empty()) {
     fs::create_directories(folder_ / parts);
-    write_file(folder_ / parts / earlier, others);
+    write_file(fresh, others);
+    fs::rename(fresh, folder_ / parts / earlier);
   }
-  std::error_code not_empty;
-  fs::remove(folder_ / parts, not_empty);
+  analysis::remove_empty(folder_ / parts);
 }
 
 }  // namespace psim::cli

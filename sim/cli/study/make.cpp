@@ -80,6 +80,7 @@ std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
   std::vector<PlannedRun*> left;
   std::set<std::string> seen;
   ToBeMadeAgain again;
+  if (options.is_kept) sweep_partial_runs(options.dir / "runs");
   for (const std::size_t number : numbers) {
     PlannedRun& run = plan.runs[number];
     if (!seen.insert(run.hash).second) continue;

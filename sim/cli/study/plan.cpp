@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/estimate.hpp"
@@ -126,6 +127,13 @@ std::vector<Candidate> cross_product(const Command& command, const std::vector<A
   return seeds == axes.end() ? candidates : crossed(candidates, *seeds, arm_axis);
 }
 
+bool reads_trace(const LoadedScenario& loaded) {
+  return loaded.scenario.compute.distribution->reads_trace ||
+         std::ranges::any_of(loaded.jobs, [](const LoadedJob& job) {
+           return job.scenario.compute.distribution->reads_trace;
+         });
+}
+
 double bytes_of(const DataSplit& data) {
   double bytes = 0;
   for (const Dataset* set : {&data.train, &data.test, &data.validation})
@@ -189,6 +197,7 @@ class Resolver {
         too_large_.insert(std::move(why_not));
     one.run.seed = loaded->scenario.seed;
     one.run.hash = scenario_hash(*loaded);
+    one.run.by_trace = reads_trace(*loaded);
     title = loaded->scenario.title;
     const Estimate work = estimate(*loaded, 1);
     one.run.seconds = seconds_of(work);

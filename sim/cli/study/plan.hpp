@@ -19,6 +19,7 @@ struct PlannedRun {
   std::vector<std::string> condition;  // of its values of the other axes, without the seed
   std::int64_t seed = 0;
   std::string hash;                      // of the scenario (identity.hpp)
+  bool by_trace = false;                 // step times are those of a file, whatever the seed
   Command command;                       // what runs it alone
   double seconds = 0;                    // of one core that it will roughly take
   double bytes = 0;                      // of memory, of a process of its own

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -19,13 +20,19 @@
 namespace psim::cli {
 namespace {
 
-// The plan of the study in the folder, as this program makes it.
-Plan plan_again(const StudyFolder& folder, const Command& asked) {
+// What makes the study's runs, with its own copy of the scenario.
+Command command_of(const StudyFolder& folder, const Command& asked) {
   Command command = asked;
+  command.trace = "none";  // nothing is kept
   command.scenario = (folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")).string();
   for (const Json& dir : folder.manifest["data_dirs"]) {
     if (fs::is_directory(dir.get<std::string>())) command.data_dirs.push_back(dir);
   }
+  return command;
+}
+
+// The plan of the study in the folder, as this program makes it.
+Plan plan_again(const StudyFolder& folder, const Command& command) {
   const Json tuning = folder.manifest.value("tuning", Json());
   Plan plan = plan_study(command, true, tuning.is_null() ? Variants{} : tuned_variants(tuning));
   const Json& runs = folder.manifest["runs"];
@@ -68,14 +75,45 @@ class Differences {
 
 bool is_study(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
 
+namespace {
+
+// Makes the trials of [tune] again, and chooses by what was recorded of them.
+void replay_trials(const StudyFolder& folder, const Command& command, const Journal& recorded,
+                   Differences& differences, const InterruptsHeld& interrupts) {
+  const Plan base = plan_study(command, false);
+  if (!base.tune)
+    throw Refused(fmt::format("{} has no [tune], and the manifest beside it has trials", command.scenario),
+                  "somebody has changed one of them");
+  std::set<std::string> made;  // a round of halving has the runs of the one before
+  const auto again = [&](Plan& trials) -> std::optional<analysis::Study> {
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < trials.runs.size(); ++i) {
+      const std::string& hash = trials.runs[i].hash;
+      if (recorded.find(hash) == nullptr)
+        throw Refused(fmt::format("{} has no result of the trial `{}`", folder.dir.string(),
+                                  replay_line(trials.runs[i].command)),
+                      "somebody has changed its files, or another version of psim wrote them");
+      if (made.insert(hash).second) numbers.push_back(i);
+    }
+    const auto on_result = [&](const PlannedRun& run, const std::string& summary) {
+      differences.compare(run, summary_of(*recorded.find(run.hash), run.hash), Json::parse(summary));
+    };
+    make_runs({.dir = folder.dir, .command = command, .is_kept = false}, trials, numbers,
+              {.on_result = on_result}, interrupts);
+    return results_of(manifest_of(trials, command, ""), recorded);
+  };
+  tune(command, *base.tune, again);
+}
+
+}  // namespace
+
 int replay_study(const fs::path& dir, const Command& given) {
-  Command asked = given;
-  asked.trace = "none";  // nothing is kept
   const StudyFolder folder(dir);
   const Journal recorded(dir, Journal::Builds::any);
   say_what_is_not_read(dir, recorded);
   if (!missing_runs(folder, recorded).empty())
     throw Refused(fmt::format("{} is not complete", dir.string()), "psim merge says what is missing");
+  const Command asked = command_of(folder, given);
   Plan plan = plan_again(folder, asked);
   const std::vector<std::string> hashes = folder.hashes();
   std::vector<std::size_t> numbers;
@@ -83,6 +121,7 @@ int replay_study(const fs::path& dir, const Command& given) {
   Differences differences;
   std::set<std::string> seen;
   const InterruptsHeld interrupts;
+  if (folder.manifest.contains("tuning")) replay_trials(folder, asked, recorded, differences, interrupts);
   const auto on_result = [&](const PlannedRun& run, const std::string& summary) {
     const auto number = static_cast<std::size_t>(&run - plan.runs.data());
     differences.compare(run, summary_of(*recorded.find(hashes[number]), hashes[number]),

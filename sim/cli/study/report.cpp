@@ -45,7 +45,7 @@ std::vector<Hint> hints_of(const StudyFolder& folder, const analysis::Study& stu
       {folder.manifest["runs"].front()["command"].get<std::string>(), "the first run with its record"}};
   if (folder.manifest["runs"].size() == 1) return hints;
   const auto is_undecided = [&](const analysis::Aggregate& one) {
-    return analysis::has_width(evaluation, one) && !analysis::sees_difference(*one.versus);
+    return one.versus && analysis::has_width(*one.versus) && !analysis::sees_difference(*one.versus);
   };
   if (study.until_ci.is_null() && analysis::compares_times(evaluation) &&
       std::ranges::any_of(evaluation.aggregates, is_undecided))
@@ -108,12 +108,7 @@ void print_for_people(const StudyFolder& folder, const analysis::Study& study,
                                                                   : analysis::TableFormat::text,
                                        .columns = asked.columns,
                                        .wide = asked.wide};
-  std::string table;
-  try {
-    table = analysis::table(study, evaluation, options);
-  } catch (const std::invalid_argument& wrong) {
-    throw Refused(wrong.what(), "`psim explain NAME` says what a column holds");
-  }
+  const std::string table = analysis::table(study, evaluation, options);
   if (options.format != analysis::TableFormat::text) return fmt::print("{}", table);
   fmt::print("{}    (psim {})\n", line, version_text());
   if (!study.title.empty()) fmt::print("{}\n", study.title);
@@ -126,6 +121,14 @@ void print_for_people(const StudyFolder& folder, const analysis::Study& study,
 }
 
 }  // namespace
+
+void check_columns(const StudyCommand& asked) {
+  try {
+    for (const std::string& name : asked.columns) analysis::column_called(name);
+  } catch (const std::invalid_argument& wrong) {
+    throw Refused(wrong.what(), "`psim explain NAME` says what a column holds");
+  }
+}
 
 void say_what_is_not_read(const fs::path& dir, const Journal& journal) {
   std::size_t of_others = 0;

@@ -8,6 +8,9 @@
 
 namespace psim::cli {
 
+// Throws Refused for a column of the table that there is not: before any run is made.
+void check_columns(const StudyCommand& study);
+
 // Says on stderr which results in the folder are of another build, or damaged. Throws Refused when two
 // results of one run contradict each other.
 void say_what_is_not_read(const fs::path& dir, const Journal& journal);

@@ -165,13 +165,13 @@ constexpr ListColumn run_columns[] = {
     {"scenario", true, [](const Json& row) { return text_at(row, "scenario"); }},
     {"arm or consistency", true, arm_of},
     {"seed", false, [](const Json& row) { return row.contains("seed") ? row["seed"].dump() : "-"; }},
-    {"time [s]", false, [](const Json& row) { return number_at(row, "sim_time_s"); }},
-    {"to target [s]", false,
+    {{"time", "psim runs"}, false, [](const Json& row) { return number_at(row, "sim_time_s"); }},
+    {"to target", false,
      [](const Json& row) {
        return row.value("reached", Json()) == Json(false) ? "missed" : number_at(row, "time_to_target_s");
      }},
     {"final loss", false, [](const Json& row) { return number_at(row, "final_loss"); }},
-    {"accuracy [%]", false,
+    {"accuracy", false,
      [](const Json& row) {
        const Json accuracy = row.value("final_accuracy", Json());
        return accuracy.is_number() ? fmt::format("{:.2f}", 100 * accuracy.get<double>()) : "-";
@@ -222,8 +222,10 @@ void remove_run_called(const Shelf& shelf, const std::string& name) {
   const fs::path dir = found_on(shelf, name);
   check_run(dir);
   check_not_inside(dir);
+  check_can_go(dir);
   const std::uintmax_t bytes = bytes_in(dir);
-  analysis::remove_run(dir);
+  if (const std::error_code error = analysis::remove_run(dir))
+    throw fs::filesystem_error("remove", dir, error);
   mend_latest(shelf, dir);
   fmt::print("removed {}/, {}\n", dir.string(), size_text(static_cast<double>(bytes)));
 }

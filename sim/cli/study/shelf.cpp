@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <system_error>
 
 #include "analysis/study/text_table.hpp"
+#include "sim/cli/refusals.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -154,6 +156,16 @@ void check_not_inside(const fs::path& dir) {
                   "leave it first");
 }
 
+void check_can_go(const fs::path& dir) {
+  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  for (const fs::path& folder : {parent, dir}) {
+    if (access(folder.c_str(), W_OK | X_OK) == 0) continue;
+    const std::string why = std::generic_category().message(errno);
+    throw Refused(fmt::format("{} stays as it is: {}: {}", dir.string(), folder.string(), why),
+                  "only whoever may write to that folder can remove what is in it");
+  }
+}
+
 void mend_latest(const Shelf& shelf, const fs::path& dir) {
   const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
   if (target_of(parent / latest).filename() != dir.filename()) return;
@@ -181,6 +193,9 @@ int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfActio
   }
   if (verb == "remove") {
     if (words.size() < 2) throw_usage(shelf, fmt::format("psim {} remove needs a name", shelf.many));
+    Refusals wrong;  // of all names, before the first one is removed
+    for (std::size_t i = 1; i < words.size(); ++i) wrong.check([&] { found_on(shelf, words[i]); });
+    wrong.throw_if_any();
     for (std::size_t i = 1; i < words.size(); ++i) action.remove(words[i]);
     return done;
   }
@@ -191,7 +206,7 @@ int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfActio
 std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> columns) {
   std::vector<analysis::TextColumn> texts;
   for (const ListColumn& column : columns) {
-    texts.push_back({.heading = column.heading, .is_text = column.is_text});
+    texts.emplace_back(column.name, column.is_text);
     for (const Json& row : rows) texts.back().cells.push_back(column.cell(row));
   }
   std::vector<const analysis::TextColumn*> shown;

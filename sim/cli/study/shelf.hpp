@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/columns.hpp"
 #include "sim/cli/command.hpp"
 
 namespace psim::cli {
@@ -39,6 +40,9 @@ fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::strin
 // Refuses to rename or remove the folder that the user is in.
 void check_not_inside(const fs::path& dir);
 
+// Throws Refused where files of `dir`, or the folder itself, cannot be removed: then nothing of it is.
+void check_can_go(const fs::path& dir);
+
 // After `dir` is gone: `latest`, if it pointed there, points to the newest that is left.
 void mend_latest(const Shelf& shelf, const fs::path& dir);
 
@@ -58,9 +62,9 @@ struct ShelfAction {
 // Throws Refused when the words are no such request.
 int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfAction& action);
 
-// Columns of a list: a heading and what a row has there.
+// Columns of a list: a name and what a row has there.
 struct ListColumn {
-  const char* heading;
+  analysis::ColumnName name;
   bool is_text;
   std::string (*cell)(const Json& row);
 };

@@ -76,7 +76,7 @@ constexpr ListColumn study_columns[] = {
     {"runs", false, [](const Json& row) { return count_at(row, "done") + "/" + count_at(row, "runs"); }},
     {"state", true, [](const Json& row) { return row["state"].get<std::string>(); }},
     {"psim", true, [](const Json& row) { return row.value("psim", "-"); }},
-    {"begun (UTC)", true, [](const Json& row) { return row["written"].get<std::string>(); }},
+    {"begun", true, [](const Json& row) { return row["written"].get<std::string>(); }},
     {"size", false, [](const Json& row) { return size_text(row["bytes"].get<double>()); }},
 };
 
@@ -110,6 +110,7 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   check_not_inside(dir);
   const StudyLock lock = locked(dir);
   const StudyContents contents = study_contents(dir, folder.manifest["name"].get<std::string>());
+  check_can_go(dir);
   const std::uintmax_t bytes = bytes_in(dir);
   remove_study(dir, contents);
   mend_latest(shelf, dir);

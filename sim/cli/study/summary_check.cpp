@@ -7,7 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/input.hpp"
 #include "model/mutant.hpp"
+#include "model/nesting.hpp"
 
 namespace psim::cli {
 namespace {
@@ -82,11 +84,14 @@ constexpr Place summary_places[] = {
     {"/target/reached", Kind::truth},
     {"/target/sim_time_s", Kind::number, if_there},
     {"/target/budget_s", Kind::number, if_there},
+    {"/target/last_miss_s", Kind::number, if_there},
+    {"/evaluate_every", Kind::text, if_there},
     {"/target/accuracy", Kind::number, if_there},
     {"/target/loss", Kind::number, if_there},
     {"/sim_time_s"},
     {"/updates"},
     {"/bytes_sent"},
+    {"/samples_per_s", Kind::number, if_there},
     {"/staleness", Kind::object},
     {"/staleness/mean", Kind::number, if_there},
     {"/staleness/max"},
@@ -193,16 +198,10 @@ bool all_texts(const Json& values) {
 }  // namespace
 
 Json summary_of(const std::string& text, const std::string& run) {
-  // What is nested deeper than this would take the stack of whoever walks through it.
-  constexpr int deepest = 64;
-  bool is_deep = false;
-  const auto look = [&](int depth, Json::parse_event_t, const Json&) {
-    is_deep = is_deep || depth > deepest;
-    return depth <= deepest;
-  };
-  Json summary = Json::parse(text, look, false);
+  Json summary = analysis::json_in(text);
   if (mutant("damaged-results-are-believed")) return summary;
-  const std::string wrong = is_deep ? "it is nested too deeply" : wrong_in_summary(summary);
+  std::string wrong(too_much_json(text));
+  if (wrong.empty()) wrong = wrong_in_summary(summary);
   if (!wrong.empty()) throw DamagedRun(fmt::format("the result of run {} is no summary: {}", run, wrong));
   return summary;
 }

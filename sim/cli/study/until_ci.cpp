@@ -39,7 +39,12 @@ EnoughSeeds with_enough_seeds(const Command& command, double half_width, const V
   std::size_t seeds = 0;
   bool compares = false;
   for (const analysis::Aggregate& one : evaluation.aggregates) {
-    if (!analysis::has_width(evaluation, one)) continue;
+    if (!one.versus) continue;
+    if (!one.versus->replicates) {  // its seeds are alike: more of them say no more
+      compares = true;
+      seeds = std::max(seeds, precision.pilot);
+    }
+    if (!analysis::has_width(*one.versus)) continue;
     compares = true;
     seeds = std::max(seeds, statistics::plan_seeds(one.versus->values, precision).seeds);
   }

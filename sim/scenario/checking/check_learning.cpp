@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "model/data/files.hpp"
 #include "model/promise.hpp"
 #include "sim/protocol/custom_model.hpp"
 #include "sim/scenario/checking/checks.hpp"
@@ -14,7 +15,7 @@
 namespace psim {
 namespace {
 
-constexpr double most_values = 250e6;  // of generated data, and of weights: 1 GB in single precision
+constexpr auto most_values = static_cast<double>(most_data_values);  // of generated data, and of weights
 
 bool needs_path(DataSource source) {
   return source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx;
@@ -123,9 +124,24 @@ void check_source(const Check& check) {
             "too large for memory", help);
 }
 
+// A phantom's parts of the computing: one for each array, and not all of them nothing.
+void check_work(const Check& check) {
+  const ModelSpec& m = check.s.model;
+  if (m.kind != ModelKind::phantom || m.phantom_work.empty()) return;
+  const std::size_t arrays = std::max<std::size_t>(1, m.phantom_arrays.size());
+  if (m.phantom_work.size() != arrays)
+    check.add({"model.work", "model.arrays"},
+              fmt::format("`model.work` has {} part{}", m.phantom_work.size(),
+                          m.phantom_work.size() == 1 ? "" : "s"),
+              there_are(static_cast<std::int64_t>(arrays), "array"), "give one number for each array");
+  if (std::ranges::max(m.phantom_work) == 0)
+    check.add({"model.work"}, "no array has any of the work", "one part must be above 0");
+}
+
 void check_model(const Check& check) {
   const ModelSpec& m = check.s.model;
   check_fit(check);
+  check_work(check);
   if (m.kind != ModelKind::mlp || !fits_source(check.s)) return;
   const std::string layers = "model.layers", weights = "model.weights", biases = "model.biases";
   if (m.mlp.layers.size() < 2) {
@@ -183,20 +199,21 @@ void check_parameters(const Check& check) {
 
 void check_training(const Check& check) {
   const TrainingSpec& t = check.s.training;
-  const std::string steps = "training.steps", epochs = "training.epochs", duration = "training.duration",
-                    target = "training.target";
-  const bool ends = t.steps || t.epochs || t.duration;
+  const std::string steps = "training.steps", epochs = "training.epochs", samples = "training.samples",
+                    duration = "training.duration", target = "training.target";
+  const bool ends = t.steps || t.epochs || t.samples || t.duration;
   if (!ends && !t.target.given()) {
-    check.add({"training", steps, epochs, duration, target}, "the run has no end",
-              "one of steps, epochs, duration or a target is needed", "for example epochs = 5 in [training]");
+    check.add({"training", steps, epochs, samples, duration, target}, "the run has no end",
+              "one of steps, epochs, samples, duration or a target is needed",
+              "for example epochs = 5 in [training]");
   }
   if (!ends && t.target.given() && !t.target.stop) {
-    check.add({target, steps, epochs, duration}, "the run has no end", "the target does not stop it",
-              "give steps, epochs or duration as well");
+    check.add({target, steps, epochs, samples, duration}, "the run has no end", "the target does not stop it",
+              "give steps, epochs, samples or duration as well");
   }
-  if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs) {
-    check.add({"training.schedule", steps, epochs}, "a cosine schedule needs to know its end",
-              "neither steps nor epochs is given", "give steps or epochs");
+  if (t.schedule == RateSchedule::cosine && !t.steps && !t.epochs && !t.samples) {
+    check.add({"training.schedule", steps, epochs, samples}, "a cosine schedule needs to know its end",
+              "none of steps, epochs and samples is given", "give one of them");
   }
 }
 

@@ -22,9 +22,10 @@ void check_tasks(const Check& check) {
   if (s.tasks.empty())
     return check.add({"consistency.model"}, "the model \"tasks\" needs tasks", "there is no [[task]]",
                      "`psim explain task` shows their fields, scenarios/tasks.toml has an example");
-  if (!s.training.steps && !s.training.epochs && (s.training.duration || s.training.target.given()))
-    check.add({"training", "task"}, "how many clocks of tasks are there?", "no `steps`, and no `epochs`",
-              "for example steps = 100");
+  if (!s.training.steps && !s.training.epochs && !s.training.samples &&
+      (s.training.duration || s.training.target.given()))
+    check.add({"training", "task"}, "how many clocks of tasks are there?",
+              "no `steps`, `epochs` or `samples`", "for example steps = 100");
   for (std::size_t i = 0; i < s.tasks.size(); ++i) {
     if (changes_weights(s.tasks[i].kind) && !s.tasks[i].amount)
       check.add({fmt::format("task.{}.do", i), fmt::format("task.{}.amount", i)},

@@ -36,6 +36,15 @@ std::vector<Choice> choices<AllReduceAlgorithm>() {
 }
 
 template <>
+std::vector<Choice> choices<RankOrder>() {
+  return {
+      {"topology",
+       "a ring over neighbours: the next rank is the worker whose way shares fewest links with the others' "
+       "ways; by index where one switch connects all, with a platform file, and with more than 2048 workers"},
+      {"index", "worker 0 has rank 0, worker 1 rank 1, and so on"}};
+}
+
+template <>
 std::vector<Choice> choices<PipelineSchedule>() {
   return {
       {"gpipe", "all micro-batches forward, then all backward (Huang et al. 2019)"},
@@ -49,7 +58,9 @@ std::vector<Choice> choices<AggregateAt>() {
       {"rack",
        "a node of each rack, with a link like the others', sums the pushes of its workers, sends the server "
        "one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
-      {"switch", "each rack's switch does so at the rate of its links (SwitchML: Sapio et al., NSDI 2021)"}};
+      {"switch",
+       "each rack's switch does so at the rate of its links, packet by packet (SwitchML: Sapio et al., NSDI "
+       "2021)"}};
 }
 
 template <>
@@ -147,8 +158,7 @@ template <>
 std::vector<Choice> choices<RateSchedule>() {
   return {{"constant", "the same rate throughout"},
           {"step", "multiplied by `schedule_factor` every `schedule_every` epochs"},
-          {"cosine",
-           "falls along half a cosine to zero over the run's epochs or steps (Loshchilov, Hutter 2017)"},
+          {"cosine", "falls along half a cosine to zero over the run's clocks (Loshchilov, Hutter 2017)"},
           {"inverse-sqrt", "learning_rate / sqrt(1 + epochs done)"}};
 }
 
@@ -235,9 +245,9 @@ std::vector<Choice> choices<MessageUnit>() {
 template <>
 std::vector<Choice> choices<SendOrder>() {
   return {{"parallel", "all messages at once, sharing the links"},
-          {"fifo", "one at a time on each connection, in the order in which they became ready"},
+          {"fifo", "in one stream on each connection, back to back, in the order in which they became ready"},
           {"priority",
-           "one at a time on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
+           "in one stream on each connection, the first layers first (P3: Jayarajan et al., MLSys 2019)"}};
 }
 
 template <>

@@ -16,8 +16,8 @@ void describe(FieldVisitor& v, Scenario& s) {
   });
   v.table("model", "The model to train.", [&] { describe_model(v, s); });
   v.table("training",
-          "How the model is trained, and when the run ends: at the first of steps, epochs, duration and a "
-          "target with `stop`. One of them must be given.",
+          "How the model is trained, and when the run ends: at the first of steps, epochs, samples, "
+          "duration and a target with `stop`. One of them must be given.",
           [&] { describe_training(v, s.training, s.model); });
   v.table("consistency", "When workers wait for each other, and how servers apply their pushes.",
           [&] { describe_consistency(v, s.consistency); });

@@ -34,11 +34,13 @@ struct ChoiceField {
 using Rows = std::vector<std::vector<double>>;
 using Layers = std::vector<Rows>;
 
-using FieldTarget = std::variant<
-    bool*, std::optional<bool>*, std::int64_t*, double*, std::string*, Seconds*, Bytes*, BytesPerSecond*,
-    FlopsPerSecond*, Watts*, std::optional<std::int64_t>*, std::optional<double>*, std::optional<Seconds>*,
-    std::optional<Bytes>*, std::optional<BytesPerSecond>*, std::optional<Period>*, std::vector<std::int64_t>*,
-    std::vector<std::string>*, std::vector<std::vector<std::string>>*, Rows*, Layers*, Speeds*, ChoiceField>;
+using FieldTarget =
+    std::variant<bool*, std::optional<bool>*, std::int64_t*, double*, std::string*, Seconds*, Bytes*,
+                 BytesPerSecond*, FlopsPerSecond*, Watts*, std::optional<std::int64_t>*,
+                 std::optional<double>*, std::optional<Seconds>*, std::optional<Bytes>*,
+                 std::optional<BytesPerSecond>*, std::optional<Period>*, std::optional<EvaluationPeriod>*,
+                 std::vector<std::int64_t>*, std::vector<double>*, std::vector<std::string>*,
+                 std::vector<std::vector<std::string>>*, Rows*, Layers*, Speeds*, ChoiceField>;
 
 // What must be so for a field to change anything, where that is not one choice's doing.
 struct Need {

@@ -76,7 +76,8 @@ void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
            .when = {"simgrid-xml"},
            .default_text = "the file's hosts, in file order"});
   v.field("platform_speeds", &n.platform_speeds,
-          {.doc = "Whether servers and workers take their speed from the file's hosts instead of `speed`.",
+          {.doc = "Whether servers and workers take their speed from the file's hosts, all cores of a host "
+                  "together, instead of `speed`.",
            .when_key = "topology",
            .when = {"simgrid-xml"}});
 }
@@ -130,7 +131,8 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
            .when = own_links});
   v.field("model", choice(n.model), {.doc = "How transfers share the links."});
   v.field("segments", &n.segments,
-          {.doc = "Segments of a message, about: more are nearer to `fluid`, and cost as much more.",
+          {.doc = "Segments of a message that meets others, at least: more are nearer to `fluid`, and cost "
+                  "as much more.",
            .min = 2,
            .max = 256,
            .when_key = "model",

@@ -110,9 +110,10 @@ void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
   expression(
       "update", &c.custom.update,
       "When an update is made of all pushes that are there, an expression over `pushes` (that wait for it), "
-      "`members` (workers that take part), `version`, `min_clock`, `workers`, `k` and `staleness`. It is "
-      "also "
-      "made when nobody is left who could push.",
+      "`members` (workers that take part), `version`, `min_clock`, `workers`, `k` and `staleness`. An update "
+      "of fewer pushes is made only of the last ones, when no worker will push again. A worker that is gone "
+      "may come back: an update that needs its push waits for it, and a run whose updates never come says "
+      "that it is stuck. `members` follows who is there: \"pushes >= min(k, members)\".",
       "\"pushes >= 1\"");
   expression(
       "weight", &c.custom.weight,

@@ -72,6 +72,13 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
        .min = 0,
        .max = 1,
        .below_max = true});
+  v.field("split_seed", &d.split_seed,
+          {.doc = "Seed that draws the test and validation samples. Runs that share it set the same samples "
+                  "aside, whatever their own seeds are. With [tune] all runs share it, trials included, so "
+                  "that no trial learns from a test sample of the comparison.",
+           .min = 0,
+           .max = 1e15,
+           .default_text = "the run's seed; 1 with [tune]"});
   describe_generated(v, d);
   v.field("inputs", &d.inputs,
           {.doc = "The samples, one row each.", .when_key = "source", .when = {"inline"}});
@@ -102,6 +109,16 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
            .when_key = "kind",
            .when = {"phantom"},
            .default_text = "one array"});
+  v.field(
+      "work", &m.phantom_work,
+      {.doc = "Part of each array in the computing of a step, in the order of `arrays`: numbers that count "
+              "in proportion to each other.",
+       .min = 0,
+       .max = 1e12,
+       .filled = true,
+       .when_key = "kind",
+       .when = {"phantom"},
+       .default_text = "in proportion to its size"});
   v.field("flops_per_sample", &m.flops_per_sample,
           {.doc = "Floating-point operations of one sample's gradient.",
            .min = 0,
@@ -228,12 +245,34 @@ void describe_target(FieldVisitor& v, TrainingSpec& t) {
             {.doc = "Reached when the accuracy is at least this.", .min = 0, .max = 1});
     v.field("loss", &t.target.loss,
             {.doc = "Reached when the loss is at most this.", .min = 0, .max = 1e300});
+    v.field(
+        "hold", &t.target.hold,
+        {.doc = "Reached only when this many evaluations in a row are at least as good. The time to the "
+                "target is that of the first one of them. With `stop` the run ends at the last one of them.",
+         .min = 1,
+         .max = 1e6,
+         .need = {.keys = {"training.target.accuracy", "training.target.loss"},
+                  .text = "with an accuracy or a loss to reach",
+                  .met = [&t] { return t.target.given(); }},
+         .default_text = "1"});
     v.field("stop", &t.target.stop,
             {.doc = "Whether the run ends when the target is reached.",
              .need = {.keys = {"training.target.accuracy", "training.target.loss"},
                       .text = "with an accuracy or a loss to reach",
                       .met = [&t] { return t.target.given(); }}});
   });
+}
+
+void describe_evaluation(FieldVisitor& v, TrainingSpec& t) {
+  v.field(
+      "evaluate_every", &t.evaluate_every,
+      {.doc = "When the weights are evaluated: whenever this much time has passed, or whenever the "
+              "number of updates, or of samples whose gradients the model has taken in, passes a multiple "
+              "of this. A crash may set the weights back to an older version: passing a multiple downwards "
+              "counts too. The first and the last weights are always evaluated. Evaluations take no "
+              "simulated time.",
+       .default_text = "about once an epoch"});
+  describe_target(v, t);
 }
 
 }  // namespace
@@ -249,6 +288,11 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
            .min = 0,
            .max = 1e6,
            .above_min = true});
+  v.field("samples", &t.samples,
+          {.doc = "The run ends after this many samples, counted as `epochs` counts them: in batches of all "
+                  "workers. A phantom model may have it too.",
+           .min = 1,
+           .max = 1e15});
   v.field("duration", &t.duration,
           {.doc = "The run ends after this simulated time.", .min = 0, .max = 1e9, .above_min = true});
   v.field("optimizer", choice(t.optimizer.kind), {.doc = "How the servers apply an aggregated gradient."});
@@ -290,11 +334,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
            .when = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; })});
   describe_rhythm(v, t);
   describe_work(v, t);
-  v.field("evaluate_every", &t.evaluate_every,
-          {.doc = "Time between evaluations, or a number of updates such as \"10 updates\". Evaluations take "
-                  "no simulated time.",
-           .default_text = "at the start and the end"});
-  describe_target(v, t);
+  describe_evaluation(v, t);
 }
 
 }  // namespace psim

@@ -64,7 +64,8 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
            .when = {"array"}});
   v.field("overlap", &m.overlap,
           {.doc = "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, "
-                  "and begins the forward pass as soon as it has the first layer's weights. All-reduce: "
+                  "asks for the layer's next weights at once (where no node fails), and begins the forward "
+                  "pass as soon as it has the first layer's weights. All-reduce: "
                   "whether workers sum the gradients of the layers that are computed, in buckets one after "
                   "the other, while the backward pass goes on (Li et al., VLDB 2020).",
            .when_key = "unit",

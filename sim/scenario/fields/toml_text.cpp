@@ -20,7 +20,9 @@ std::optional<std::string> text_of(const T& value) {
   else if constexpr (std::is_same_v<T, std::int64_t>) return fmt::to_string(value);
   else if constexpr (std::is_same_v<T, double>) return number(value);
   else if constexpr (std::is_same_v<T, std::string>) return toml_string(value);
-  else if constexpr (std::is_same_v<T, Period>) {
+  else if constexpr (std::is_base_of_v<Period, T>) {
+    if constexpr (std::is_same_v<T, EvaluationPeriod>)
+      if (value.by_samples()) return fmt::format("\"{} samples\"", value.samples);
     return value.by_updates() ? fmt::format("\"{} updates\"", value.updates)
                               : fmt::format("\"{}\"", format_quantity(value.time));
   } else if constexpr (std::is_same_v<T, Speeds>) {

@@ -106,7 +106,8 @@ Place Reader::place_of_key(std::string_view key, const toml::node& node) const {
 }
 
 // A field that belongs to another choice than the one made is a contradiction, unless the choice was
-// changed from outside (--set, an axis): then the file's field is just not used. Nor is a preset's, ever.
+// changed from outside (--set, an axis): then the file's field is not used, and of --set that is said. Nor is
+// a preset's, ever.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
   const std::string choice = path_of_choice(info.when_key);
@@ -115,7 +116,11 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   if (chosen.name.empty()) return true;
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
   const std::size_t source = place_of(node.source()).source;
-  if (reading_.preset_source == source || rank(chosen.source) > source) return false;
+  if (reading_.preset_source == source) return false;
+  if (const std::size_t by = rank(chosen.source); by > source) {
+    if (is_set(by)) undone_[by].push_back(path_of(key));
+    return false;
+  }
   const std::string by_preset =
       reading_.preset_source == chosen.source ? fmt::format(" by preset {}", reading_.preset) : "";
   const std::string others = fmt::format("{}", fmt::join(info.when, " | "));
@@ -154,20 +159,30 @@ bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantit
   return true;
 }
 
-void Reader::read_period(const toml::node& node, std::string_view key, Period& out) {
-  static constexpr UnitName updates[] = {{"updates", 1, 1}, {"update", 1, 1}};
+// Whether it is a text of a number of `what`, "10 updates"; if the number is wrong, that is reported.
+bool Reader::read_count(const toml::node& node, std::string_view key, std::string_view what,
+                        std::int64_t& out) {
+  const UnitName names[] = {{what, 1, 1}, {what.substr(0, what.size() - 1), 1, 1}};
   const auto text = node.value_exact<std::string>();
-  if (const std::optional<double> count = text ? parse_quantity(*text, updates) : std::nullopt) {
-    const bool good =
-        in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12});
-    if (good && *count != std::floor(*count))
-      refuse("out-of-range", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
-             "must be a whole number of updates");
-    else if (good) out.updates = static_cast<std::int64_t>(*count);
-  } else if (read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
-                           " or \"10 updates\"")) {
-    out.updates = 0;
-  }
+  const std::optional<double> count = text ? parse_quantity(*text, names) : std::nullopt;
+  if (!count) return false;
+  if (!in_range(node, key, *count, fmt::format("\"{}\"", *text), {.doc = {}, .min = 1, .max = 1e12}))
+    return true;
+  if (*count != std::floor(*count))
+    refuse("out-of-range", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
+           fmt::format("must be a whole number of {}", what));
+  else out = static_cast<std::int64_t>(*count);
+  return true;
+}
+
+template <class AnyPeriod>
+void Reader::read_period(const toml::node& node, std::string_view key, AnyPeriod& out) {
+  constexpr bool counts_samples = std::is_same_v<AnyPeriod, EvaluationPeriod>;
+  if (read_count(node, key, "updates", out.updates)) return;
+  if constexpr (counts_samples)
+    if (read_count(node, key, "samples", out.samples)) return;
+  read_quantity(node, key, out.time, {.doc = {}, .min = 0, .max = 1e9, .above_min = true},
+                counts_samples ? ", \"10 updates\" or \"5000 samples\"" : " or \"10 updates\"");
 }
 
 void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen) {
@@ -207,7 +222,7 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     const auto value = node.value_exact<std::string>();
     if (!value) return wrong_type(node, key, "a text in quotes");
     out = *value;
-  } else if constexpr (std::is_same_v<T, Period>) {
+  } else if constexpr (std::is_base_of_v<Period, T>) {
     read_period(node, key, out);
   } else if constexpr (std::is_same_v<T, Speeds>) {
     std::vector<FlopsPerSecond> values;

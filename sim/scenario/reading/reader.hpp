@@ -79,6 +79,8 @@ class Reader final : public FieldVisitor {
   Place place_of_key(std::string_view key, const toml::node& node) const;
   void remember_need(std::string_view key, const toml::node& node, const FieldInfo& info);
   void report_needs();
+  bool is_set(std::size_t source) const;
+  void report_undone();
   void report_unknown(const toml::table& table, const std::string& path, const std::string& described);
   std::string advice(const std::string& path, const std::string& described, const std::string& key,
                      bool is_table);
@@ -94,7 +96,9 @@ class Reader final : public FieldVisitor {
   template <class Quantity>
   bool read_quantity(const toml::node& node, std::string_view key, Quantity& out, const FieldInfo& info,
                      std::string_view also = {});
-  void read_period(const toml::node& node, std::string_view key, Period& out);
+  template <class AnyPeriod>
+  void read_period(const toml::node& node, std::string_view key, AnyPeriod& out);
+  bool read_count(const toml::node& node, std::string_view key, std::string_view what, std::int64_t& out);
   void read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen);
   bool in_range(const toml::node& node, std::string_view key, double value, std::string_view shown,
                 const FieldInfo& info, std::string_view unit = {});
@@ -109,6 +113,8 @@ class Reader final : public FieldVisitor {
   bool again_ = false;  // describing an element after the first
   std::vector<Pending> pending_;
   std::vector<Needy> needy_;
+  // By source of a --set: paths of the fields that it leaves without effect.
+  std::map<std::size_t, std::vector<std::string>> undone_;
 };
 
 }  // namespace psim

@@ -76,8 +76,12 @@ void Reader::report_unknown(const toml::table& table, const std::string& path, c
   }
 }
 
-// As with choices, what a later source decides takes away an earlier one's meaning without a word; and what
-// an axis varies, that of any other.
+bool Reader::is_set(std::size_t source) const {
+  return std::ranges::find(document_.sets, source) != document_.sets.end();
+}
+
+// As with choices, what a later source decides takes away an earlier one's meaning, which is said of --set
+// only; and what an axis varies, that of any other.
 void Reader::report_needs() {
   for (const Needy& one : needy_) {
     if (one.need.met() || !reading_.reliable(one.path)) continue;
@@ -88,11 +92,10 @@ void Reader::report_needs() {
       };
       if (std::ranges::any_of(document_.axes, varies)) return true;
       const auto place = reading_.places.find(std::string(key));
-      const bool is_given = place != reading_.places.end();
-      const bool is_set =
-          is_given && std::ranges::find(document_.sets, place->second.source) != document_.sets.end();
-      const bool later = is_set || (is_given && rank(place->second.source) > rank(one.source));
-      return later || !reading_.reliable(std::string(key));
+      if (place == reading_.places.end()) return !reading_.reliable(std::string(key));
+      const std::size_t source = place->second.source;
+      if (is_set(source)) undone_[source].push_back(one.path);
+      return is_set(source) || rank(source) > rank(one.source) || !reading_.reliable(std::string(key));
     };
     if (std::ranges::any_of(one.need.keys, quiet)) continue;
     diagnostics_.note({.code = "no-meaning",
@@ -103,6 +106,19 @@ void Reader::report_needs() {
   }
 }
 
+void Reader::report_undone() {
+  for (const auto& [source, fields] : undone_) {
+    const std::string& set = diagnostics_.sources()[source].text;
+    const std::uint32_t end = 1 + code_points(std::string_view(set).substr(0, set.find('=')));
+    diagnostics_.note({.code = "no-meaning",
+                       .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = end},
+                       .message = fmt::format("`{}` {} nothing any more", fmt::join(fields, "`, `"),
+                                              fields.size() == 1 ? "changes" : "change"),
+                       .label = "because of this",
+                       .help = {}});
+  }
+}
+
 void Reader::finish(const std::vector<std::string>& also_known) {
   fields_.insert(fields_.end(), also_known.begin(), also_known.end());
   report_unknown(document_.root, "", "");
@@ -110,6 +126,7 @@ void Reader::finish(const std::vector<std::string>& also_known) {
     if (reading_.reliable(pending.depends_on)) diagnostics_.add(std::move(pending.diagnostic));
   }
   report_needs();
+  if (document_.complete) report_undone();
 }
 
 }  // namespace psim

@@ -17,18 +17,26 @@
 namespace psim {
 namespace {
 
-// The values of all fields outside of arrays of tables, as text, by path.
-class Values final : public MeaningfulFields {
+// The values of all fields outside of arrays of tables, as text, by path; also of those that mean nothing
+// yet: another model may give them a meaning and leave them as they are.
+class Values final : public FieldVisitor {
  public:
   std::map<std::string, std::string> by_path;
 
+  void field(std::string_view key, FieldTarget target, FieldInfo) override {
+    by_path[path_ + std::string(key)] = toml_text(target).value_or("");
+  }
+  void table(std::string_view key, std::string_view, const std::function<void()>& fields, bool*) override {
+    const std::string outer = path_;
+    path_ += std::string(key) + ".";
+    fields();
+    path_ = outer;
+  }
+  void tables(std::string_view, std::string_view, std::size_t, const std::function<void(std::size_t)>&,
+              const std::function<void(std::size_t)>&, const FieldInfo&) override {}
+
  private:
-  void on_field(std::string_view key, const FieldTarget& target, const FieldInfo&) override {
-    by_path[path_of(key)] = toml_text(target).value_or("");
-  }
-  void on_table(bool is_element, const std::function<void()>& fields) override {
-    if (!is_element) fields();
-  }
+  std::string path_;  // of the table, with its dot
 };
 
 const std::map<std::string, std::string>& defaults() {

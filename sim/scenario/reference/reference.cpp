@@ -101,8 +101,10 @@ Json schema_of(const FieldInfo& info) {
   else if constexpr (std::is_same_v<T, std::int64_t>) return bounded({{"type", "integer"}});
   else if constexpr (std::is_same_v<T, double>) return bounded({{"type", "number"}});
   else if constexpr (std::is_same_v<T, std::string>) return {{"type", "string"}};
-  else if constexpr (std::is_same_v<T, Period>) {
-    return {{"type", "string"}, {"pattern", "^[0-9.]+ ?(ns|us|ms|s|min|h|updates?)$"}};
+  else if constexpr (std::is_base_of_v<Period, T>) {
+    return {{"type", "string"},
+            {"pattern", fmt::format("^[0-9.]+ ?(ns|us|ms|s|min|h|updates?{})$",
+                                    std::is_same_v<T, Period> ? "" : "|samples?")}};
   } else if constexpr (std::is_same_v<T, Speeds>) {
     const Json one = {{"type", "string"}, {"pattern", quantity_pattern<FlopsPerSecond>()}};
     return {{"anyOf", Json::array({one, {{"type", "array"}, {"items", one}}})}};
@@ -119,6 +121,7 @@ std::string type_name() {
   else if constexpr (std::is_same_v<T, double>) return "number";
   else if constexpr (std::is_same_v<T, std::string>) return "text";
   else if constexpr (std::is_same_v<T, Period>) return "duration, or \"N updates\"";
+  else if constexpr (std::is_same_v<T, EvaluationPeriod>) return "duration, \"N updates\" or \"N samples\"";
   else if constexpr (std::is_same_v<T, Speeds>) return "computing speed, or a list of them";
   else if constexpr (requires(T t) { t.has_value(); }) return type_name<typename T::value_type>();
   else if constexpr (requires { typename T::value_type; })

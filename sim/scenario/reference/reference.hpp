@@ -30,6 +30,8 @@ std::string explain_field(std::string_view path);
 std::string explain_choice(std::string_view name);
 // The names that the reader takes after a number, with their values, as a table in Markdown.
 std::string unit_table();
+// What a unit's name means, such as "ms"; empty where no quantity has it. Upper and lower case differ.
+std::string explain_unit(std::string_view name);
 // How many lists deep a value of the field or table `path` is: 0 for a number, 1 for a list of them.
 std::size_t list_depth(std::string_view path);
 // Whatever it knows, as table.key and as key.

@@ -1,6 +1,9 @@
 // The units of a scenario's quantities, for people: made from the table that the reader uses.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/units.hpp"
 
@@ -24,7 +27,23 @@ std::string row() {
   return fmt::format("| {} | `\"{}\"` | {} |\n", U::what.substr(2), U::example, names);
 }
 
+template <class Quantity>
+std::string explained(std::string_view name) {
+  using U = Unit<Quantity>;
+  const auto found = std::ranges::find(U::names, name, &UnitName::name);
+  if (found == std::end(U::names)) return {};
+  const std::string is =
+      found == U::names ? ", as results have it"
+                        : fmt::format(": {} {}", shortest(found->times / found->divided), U::names[0].name);
+  return fmt::format("{}: a unit of {}{}, for example \"{}\"\n", name, U::what, is, U::example);
+}
+
 }  // namespace
+
+std::string explain_unit(std::string_view name) {
+  return explained<Seconds>(name) + explained<Bytes>(name) + explained<BytesPerSecond>(name) +
+         explained<FlopsPerSecond>(name) + explained<Watts>(name);
+}
 
 std::string unit_table() {
   return "| quantity | example | units |\n|---|---|---|\n" + row<Seconds>() + row<Bytes>() +

@@ -70,16 +70,18 @@ std::int64_t samples_per_step(const Scenario& s) {
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
   const TrainingSpec& training = scenario.training;
   std::optional<double> epochs = training.epochs;
-  if (!epochs && !training.steps && !training.duration) epochs = epochs_without_end;
+  if (!epochs && !training.steps && !training.samples && !training.duration) epochs = epochs_without_end;
   std::optional<std::int64_t> steps = training.steps;
-  if (epochs) {
+  const auto end_after = [&](double all) {
     const std::int64_t samples = samples_per_step(scenario);
     const double per_clock = static_cast<double>(samples) * batches_per_clock(scenario),
                  more_at_first = static_cast<double>(samples) * batches_more_at_first(scenario);
-    const double wanted = *epochs * static_cast<double>(training_samples) - more_at_first;
-    const auto by_epochs = static_cast<std::int64_t>(std::max(1.0, std::ceil(wanted / per_clock)));
-    steps = std::min(steps.value_or(by_epochs), by_epochs);
-  }
+    const auto clocks =
+        static_cast<std::int64_t>(std::max(1.0, std::ceil((all - more_at_first) / per_clock)));
+    steps = std::min(steps.value_or(clocks), clocks);
+  };
+  if (epochs) end_after(*epochs * static_cast<double>(training_samples));
+  if (training.samples) end_after(static_cast<double>(*training.samples));
   return steps;
 }
 

@@ -30,7 +30,8 @@ double batches_more_at_first(const Scenario& scenario);
 std::int64_t machines_with_data(const Scenario& scenario);
 std::int64_t samples_per_step(const Scenario& scenario);
 
-// Clocks of each worker that the scenario's steps or epochs make; none when something else ends the run.
+// Clocks of each worker that the scenario's steps, epochs or samples make; none when something else ends the
+// run.
 std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);
 
 }  // namespace psim

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/dataset.hpp"
-#include "model/learner.hpp"
+#include "model/data_spec.hpp"
+#include "model/model_spec.hpp"
 #include "model/optimizer.hpp"
 #include "sim/protocol/architecture.hpp"
 #include "sim/protocol/consistency.hpp"
@@ -29,7 +29,8 @@ namespace psim {
 struct Target {
   std::optional<double> accuracy;
   std::optional<double> loss;
-  bool stop = true;  // end the run when reached
+  bool stop = true;                       // end the run when reached
+  std::optional<std::int64_t> hold = {};  // evaluations in a row that must be as good; none: 1
 
   bool given() const { return accuracy || loss; }
 };
@@ -45,6 +46,7 @@ struct TrainingSpec {
   std::int64_t batch_size = 32;
   std::optional<std::int64_t> steps;
   std::optional<double> epochs;
+  std::optional<std::int64_t> samples;
   std::optional<Seconds> duration;
   OptimizerSpec optimizer;
   bool multi_precision = false;     // half precision: updates go to a copy in single precision
@@ -81,7 +83,7 @@ struct TrainingSpec {
   }
   // Batches that the first clock has more than each other one.
   std::int64_t batches_more_at_first() const { return (local_steps_of(0) - local_steps) * accumulate; }
-  std::optional<Period> evaluate_every;
+  std::optional<EvaluationPeriod> evaluate_every;
 };
 
 // One value for all nodes, or one for each.

@@ -116,4 +116,12 @@ struct Period {
   bool by_updates() const { return updates > 0; }
 };
 
+// ... or every so many samples whose gradients the model has taken in.
+struct EvaluationPeriod : Period {
+  std::int64_t samples = 0;  // when positive, the others are not used
+
+  bool by_samples() const { return samples > 0; }
+  bool by_time() const { return !by_updates() && !by_samples(); }
+};
+
 }  // namespace psim

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "model/nesting.hpp"
 #include "sim/scenario/text/toml_scan.hpp"
 
 namespace psim {

@@ -4,28 +4,11 @@
 
 #include <algorithm>
 
+#include "model/nesting.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 namespace {
-
-// The offset behind the comment or the text in quotes that begins at `i`; npos when it is not closed.
-std::size_t behind(std::string_view text, std::size_t i) {
-  if (text[i] == '#') return std::min(text.find('\n', i), text.size());
-  const char quote = text[i];
-  const std::string close(text.substr(i, 3) == std::string(3, quote) ? 3 : 1, quote);
-  for (std::size_t k = i + close.size(); k < text.size(); ++k) {
-    if (text.substr(k).starts_with(close)) {
-      const std::size_t more = text.substr(k).find_first_not_of(quote);  // """ may follow quotes of the text
-      return close.size() == 1 ? k + 1 : k + std::min<std::size_t>({more, text.size() - k, 5});
-    }
-    if (close.size() == 1 && text[k] == '\n') break;
-    if (quote == '"' && text[k] == '\\') ++k;
-  }
-  return std::string_view::npos;
-}
-
-bool begins_skipped(char c) { return c == '#' || c == '"' || c == '\''; }
 
 // Copies a text of several lines. What follows a backslash at a line's end must be ASCII for toml++ (see
 // below), so other characters are escaped there.
@@ -51,8 +34,8 @@ bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 std::vector<std::size_t> open_in(std::string_view text) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (begins_skipped(text[i])) {
-      const std::size_t next = behind(text, i);
+    if (begins_quoted(text[i])) {
+      const std::size_t next = behind_quoted(text, i);
       if (next == std::string_view::npos) return open.push_back(i), open;
       i = next - 1;
     } else if (text[i] == '[' || text[i] == '{') {
@@ -73,44 +56,15 @@ std::string in_ascii(std::string_view text) {
                        std::string_view("\n=,[{").find(text[i - 1]) != std::string_view::npos;
     if (first) number = std::string_view("0123456789+-.").find(c) != std::string_view::npos;
     if (blank(c) || std::string_view("\n],}#").find(c) != std::string_view::npos) number = false;
-    const bool skipped = !number && begins_skipped(c);
+    const bool skipped = !number && begins_quoted(c);
     const std::size_t bytes = utf8_length(text.substr(i));
-    const std::size_t next = skipped ? behind(text, i) : i + std::max<std::size_t>(bytes, 1);
+    const std::size_t next = skipped ? behind_quoted(text, i) : i + std::max<std::size_t>(bytes, 1);
     if (skipped && text.substr(i, 3) == "\"\"\"") copy_text(text.substr(i, next - i), out);
     else out.append(!skipped && bytes > 1 ? "?" : text.substr(i, next - i));
     if (next == std::string_view::npos) break;
     i = next;
   }
   return out;
-}
-
-std::optional<DeepPlace> first_too_deep(std::string_view text) {
-  std::size_t brackets = 0, dots = 0, first_dot = 0;
-  // A text that is not closed hides nothing, because the parser may read it otherwise. Of texts of several
-  // lines, those after it have no end either.
-  char unclosed = '\0';
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (begins_skipped(c) && !(unclosed == c && text.substr(i, 3) == std::string(3, c))) {
-      const std::size_t next = behind(text, i);
-      if (next != std::string_view::npos) i = next - 1;
-      else if (text.substr(i, 3) == std::string(3, c)) unclosed = c;
-      if (c == '#') dots = 0;
-      continue;
-    }
-    if (c == '[' || c == '{') {
-      if (++brackets > most_brackets) return DeepPlace{.begin = i, .end = i + 1, .key = false};
-    } else if ((c == ']' || c == '}') && brackets > 0) {
-      --brackets;
-    }
-    if (c == '.') {
-      if (dots++ == 0) first_dot = i;
-      if (dots >= most_parts) return DeepPlace{.begin = first_dot, .end = i + 1, .key = true};
-    } else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) {
-      dots = 0;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace psim

@@ -126,6 +126,29 @@ TEST_CASE("arms that are numbers have their axis, and hardly different ones no r
   CHECK(page_of(s).find("Why:") == std::string::npos);
 }
 
+TEST_CASE("an arm is not called fast for its short budget", "[page]") {
+  Study s = study({}, {cell("fast", {}, {reached(0.5, 20), reached(0.6, 20), reached(0.4, 20), missed(20)}),
+                       cell("short", {}, {reached(1, 3), reached(1.1, 3), missed(3), missed(3)})});
+  add_workers(s);
+  const std::string page = page_of(s);
+  CHECK(page.find("class=\"lead\"><b class=\"name s0\">fast</b> reached ") != std::string::npos);
+  const std::string lead = page.substr(page.find("class=\"lead\""), 600);
+  CHECK(lead.find(" of 4 runs") == std::string::npos);  // numbers stand in elements of their own
+  CHECK(lead.find("of <") != std::string::npos);
+  CHECK(lead.find("on average") == std::string::npos);
+  CHECK(lead.find("short") > lead.find("fast"));
+}
+
+TEST_CASE("arms that end at the same date are told apart by their loss", "[page]") {
+  std::vector<RunFacts> low = lasting({2, 2, 2}), high = lasting({2, 2, 2});
+  for (RunFacts& run : low) run.loss = 0.25;
+  Study s = study({}, {cell("bsp", {}, high), cell("asp", {}, low)});
+  s.cells[1].runs[0].summary["sim_time_s"] = 2.001;
+  add_workers(s);
+  const std::string page = page_of(s);
+  CHECK(page.find("The lowest final loss was that of <b class=\"name s1\">asp</b>") != std::string::npos);
+}
+
 TEST_CASE("of many conditions and arms a page names the first and the last", "[page]") {
   const auto answer_of = [](const Study& s) {
     const std::string page = page_of(s);
@@ -278,6 +301,41 @@ TEST_CASE("a steady run has a steady rate, whatever its steps", "[page]") {
   }
   CHECK(traffic_bins(3, 1).count == 60);  // three bursts are seen one by one
   CHECK(traffic_bins(3, 0).steps == 0);
+}
+
+TEST_CASE("a run's page begins with its first fault, and its curves have the dates", "[page]") {
+  const Json none = nullptr;
+  Json summary{
+      {"architecture", "parameter-server"},
+      {"consistency", "bsp"},
+      {"workers", Json::array({1, 2})},
+      {"updates", 7},
+      {"sim_time_s", 10.0},
+      {"target", {{"given", false}}},
+      {"time", {{"compute_share", 0.5}, {"wait_share", 0.5}, {"network_share", 0.0}, {"absent_share", 0.0}}}};
+  const auto first = [&] {
+    const std::string answer = run_answer({.page = {.summary = summary}, .numbers = Numbers(summary)});
+    std::string text;
+    bool is_tag = false;
+    for (const char c : answer.substr(0, answer.find("</p>"))) {
+      is_tag = is_tag ? c != '>' : c == '<';
+      if (!is_tag && c != '>') text += c;
+    }
+    return text;
+  };
+  CHECK(first().starts_with("2 workers under bsp"));
+  CHECK(dates_of(summary).empty());
+  Json recovery{{"server", 1},       {"at_s", 2.0},       {"detection_s", 1.5}, {"takeover_s", 0.001},
+                {"transfer_s", 0.0}, {"catch_up_s", 2.0}, {"total_s", 3.5}};
+  summary["failures"]["recoveries"] = Json::array({recovery});
+  CHECK(first() == "Server 1 crashed at 2.00 s; training needed 3.50 s to get back to where it was.");
+  using Dates = std::vector<std::pair<double, std::string>>;
+  CHECK(dates_of(summary) == Dates{{2.0, "crash"}, {3.5, "detected, taken over"}});
+  recovery = {{"worker", 0},        {"at_s", 4.0},     {"detection_s", 1.0},
+              {"reforming_s", 1.0}, {"total_s", none}, {"lost_work_s", none}};
+  summary["failures"]["recoveries"] = Json::array({recovery, recovery});
+  CHECK(first() == "Worker 0 crashed at 4.00 s; the run ended before training was back to where it was.");
+  CHECK(dates_of(summary) == Dates{{4.0, "crash"}, {5.0, "detected"}, {6.0, "new group"}, {4.0, ""}});
 }
 
 TEST_CASE("an axis has its ticks within its ends", "[page]") {

@@ -114,15 +114,29 @@ TEST_CASE("what has no interval is refused", "[statistics]") {
   CHECK_THROWS_AS(mean_difference(ten, {.resamples = 10}), std::invalid_argument);
 }
 
+// The seed of all intervals is one: what it does to one width it does to all.
+TEST_CASE("a width does not depend on the bootstrap's seed", "[statistics]") {
+  const std::size_t seeds = GENERATE(5, 10);
+  const std::span<const Pair> pairs = std::span(ten).first(seeds);
+  const auto width = [&](std::uint64_t seed) {
+    const Interval i = mean_difference(pairs, {.seed = seed}).interval;
+    return i.high - i.low;
+  };
+  double mean = 0;
+  for (std::uint64_t seed = 2; seed < 10; ++seed) mean += width(seed) / 8;
+  CHECK(std::abs(width(1) / mean - 1) < 0.003);
+}
+
 TEST_CASE("an interval is the same for ever", "[statistics]") {
   const PairedComparison c = compare_pairs(ten);
   CHECK(same(c.ratio->interval, compare_pairs(ten).ratio->interval));
   CHECK_FALSE(same(c.ratio->interval, compare_pairs(ten, Better::smaller, {.seed = 2}).ratio->interval));
   // Computed by tests/analysis/reanalysis.py, which has its own generator and formulas.
-  CHECK(c.difference.interval.low == Approx(-2.219923725141386).epsilon(1e-12));
-  CHECK(c.difference.interval.high == Approx(-1.6800762748586133).epsilon(1e-12));
-  CHECK(c.ratio->interval.low == Approx(0.7851885026611523).epsilon(1e-12));
-  CHECK(c.ratio->interval.high == Approx(0.8325814860710612).epsilon(1e-12));
+  const PairedComparison few = compare_pairs(ten, Better::smaller, {.seed = 1, .resamples = 2000});
+  CHECK(few.difference.interval.low == Approx(-2.2165738008845044).epsilon(1e-12));
+  CHECK(few.difference.interval.high == Approx(-1.683426199115495).epsilon(1e-12));
+  CHECK(few.ratio->interval.low == Approx(0.7859291237432439).epsilon(1e-12));
+  CHECK(few.ratio->interval.high == Approx(0.8317969020894846).epsilon(1e-12));
 }
 
 TEST_CASE("an interval has its estimate inside, whatever the order of the seeds", "[statistics]") {

@@ -114,7 +114,7 @@ void write_runs(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("an independent program finds the same statistics", "[statistics]") {
+TEST_CASE("an independent program finds the same statistics", "[statistics][slow]") {
   if (psim::test::process({"python3", "-c", ""}).code != 0) {
     WARN("skipped: there is no python3");
     return;

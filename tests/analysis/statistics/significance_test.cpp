@@ -17,6 +17,30 @@ namespace {
 const std::vector<double> maize{49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48};
 }  // namespace
 
+TEST_CASE("McNemar's exact test by hand", "[statistics]") {
+  CHECK(mcnemar({}) == 1);
+  CHECK(mcnemar({.arm = 0, .baseline = 10}) == Approx(2 / 1024.0));
+  CHECK(mcnemar({.arm = 10, .baseline = 0}) == Approx(2 / 1024.0));
+  CHECK(mcnemar({.arm = 1, .baseline = 7}) == Approx(2 * (1 + 8) / 256.0));
+  CHECK(mcnemar({.arm = 3, .baseline = 3}) == 1);
+  CHECK(mcnemar({.arm = 3, .baseline = 2}) == Approx(1));
+  CHECK(mcnemar({.arm = 0, .baseline = 2000}) == 0);
+}
+
+TEST_CASE("a family of tests needs seeds enough for one of them", "[statistics]") {
+  CHECK(seeds_for_holm(1) == 6);
+  CHECK(seeds_for_holm(3) == 7);
+  CHECK(seeds_for_holm(28) == 11);
+  for (const std::size_t tests : {1U, 2U, 3U, 10U, 28U, 100U}) {
+    const double least = 2 / std::pow(2.0, static_cast<double>(seeds_for_holm(tests)));
+    std::vector<double> p(tests, 1.0);
+    p[0] = least;
+    CHECK(holm(p)[0] <= 0.05);
+    p[0] = 2 * least;
+    CHECK(holm(p)[0] > 0.05);
+  }
+}
+
 TEST_CASE("sign flips of Darwin's maize as Fisher counted them", "[statistics]") {
   const SignFlip test = sign_flip(maize);
   CHECK(test.exact);

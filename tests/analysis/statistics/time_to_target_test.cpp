@@ -40,6 +40,29 @@ std::vector<TimedRun> any_runs(double budget) {
 
 }  // namespace
 
+TEST_CASE("the interval of a restricted mean is Student's where nothing is cut", "[statistics]") {
+  const std::vector<double> times{3, 4.5, 5, 5, 7.25};
+  std::vector<TimedRun> runs;
+  for (const double time : times) runs.push_back(there(time));
+  const auto mean = restricted_mean(kaplan_meier(runs), 100);
+  const Interval own = *restricted_interval(*mean, runs.size(), std::numeric_limits<double>::infinity());
+  const Interval student = *student_interval(times);
+  CHECK(own.low == Approx(student.low).epsilon(1e-12));
+  CHECK(own.high == Approx(student.high).epsilon(1e-12));
+  // With one budget it is Student's interval of min(T, tau), as far as a mean can lie there.
+  runs.push_back(missed(8));
+  const Interval cut = *restricted_interval(*restricted_mean(kaplan_meier(runs), 8), runs.size(), 8);
+  const Interval of_cut = *student_interval(std::vector<double>{3, 4.5, 5, 5, 7.25, 8});
+  CHECK(cut.low == Approx(of_cut.low).epsilon(1e-12));
+  CHECK(cut.high == Approx(of_cut.high).epsilon(1e-12));
+  // No mean of times is below 0, or above tau.
+  const Interval wide = *restricted_interval({.mean_s = 5, .variance_s2 = 16}, 2, 8);
+  CHECK(wide.low == 0);
+  CHECK(wide.high == 8);
+  CHECK_FALSE(restricted_interval({.mean_s = 8}, 5, 8));  // nobody reached it
+  CHECK_FALSE(restricted_interval({.mean_s = 5, .variance_s2 = 1}, 1, 8));
+}
+
 TEST_CASE("Kaplan and Meier of Freireich's remissions", "[statistics]") {
   const SurvivalCurve curve = kaplan_meier(remissions());
   struct Row {

@@ -27,7 +27,8 @@ TEST_CASE("the curve of an arm is the mean over its seeds, with a band", "[study
   REQUIRE(curves.size() == 1);
   const auto& band = curves[0].curves[0].band;
   REQUIRE(band.size() == 3);
-  CHECK(band.back().time_s == 4);  // the end of the first run
+  CHECK(band.back().time_s == 6);  // the end of the last run; the other one keeps its value
+  CHECK(band.back().mean == 1);
   CHECK(band[1].mean == 1.5);
   CHECK(band[0].interval->low == 4);
   CHECK(band[1].interval->low < 1.5);
@@ -36,6 +37,16 @@ TEST_CASE("the curve of an arm is the mean over its seeds, with a band", "[study
   CHECK(text.find("dots: the 95 % interval") != std::string::npos);
   const std::string area = text.substr(0, text.find('+'));
   CHECK(std::ranges::count(area, '.') > 2 + 4);  // more than those of the axis' labels
+}
+
+TEST_CASE("the mean after a run's end is no mean over the slow runs alone", "[study]") {
+  const Study s = study({}, {cell("a", {}, {curve({{0, 4.0}, {2, 0.5}}), curve({{0, 4.0}, {8, 3.5}})})});
+  const auto band = mean_curves(s, 5)[0].curves[0].band;
+  CHECK(band[2].time_s == 4);
+  CHECK(band[2].mean == 2.25);  // of 0.5, which is held, and 4
+  CHECK(band.back().mean == 2);
+  const auto along = mean_curve(s.cells[0], 3, {.along = "updates"}).band;
+  CHECK((along.empty() || along.back().time_s <= 2));  // updates do not go on without a run
 }
 
 TEST_CASE("a curve that diverges ends with a mark", "[study]") {

@@ -26,7 +26,7 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
   const Json json = made(study(
       {"m.k"}, {cell("a", {"1"}, reaching({2, 4}, 10)), cell("b", {"1"}, {reached(1, 10), missed(10)})}));
   CHECK(keys(json) == Keys{"schema", "psim", "instruction_set", "build", "name", "title", "arm_axis",
-                           "condition_axes", "baseline", "budget_s", "runs", "aggregates", "notes"});
+                           "condition_axes", "baseline", "budget_s", "runs", "aggregates", "holm", "notes"});
   CHECK(json["schema"] == "psim.compare/2");
   CHECK(json["arm_axis"] == "consistency.model");
   CHECK(json["condition_axes"] == Json{"m.k"});
@@ -49,6 +49,7 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
                         "pareto",
                         "updates",
                         "s_per_update",
+                        "samples_per_s",
                         "staleness",
                         "staleness_max",
                         "compute_percent",
@@ -69,7 +70,10 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
   CHECK(b["time_to_target"]["method"] == "restricted mean");
   CHECK(keys(b["versus_baseline"]) == Keys{"ratio", "ratio_ci95", "difference_s", "difference_ci95",
                                            "p_better", "p_better_unpaired", "p_value", "p_value_holm",
-                                           "seeds", "budget_s", "trustworthy"});
+                                           "reached", "seeds", "replicates", "budget_s", "cut_arm",
+                                           "cut_baseline", "cut_both", "trustworthy"});
+  CHECK(b["versus_baseline"]["reached"] ==
+        Json{{"arm", 1}, {"baseline", 2}, {"p_value", 1.0}, {"p_value_holm", nullptr}, {"decides", false}});
   CHECK(b["versus_baseline"]["ratio"].get<double>() == Approx(std::sqrt(0.5 * 2.5)));
   CHECK(b["versus_baseline"]["difference_s"] == 2.5);
   CHECK(b["versus_baseline"]["p_better"] == 0.5);

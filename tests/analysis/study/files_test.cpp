@@ -60,17 +60,19 @@ TEST_CASE("a number in a CSV file is the shortest that gives the same number aga
 }
 
 TEST_CASE("runs.csv has a row for each run, with what is not known left empty", "[study]") {
-  CHECK(file(two_arms(), "runs.csv") ==
-        "run,arm,k,seed,time_s,reached,budget_s,updates,s_per_update,staleness,compute_percent,wait_percent,"
-        "network_percent,absent_percent,bytes_sent,memory_bytes,final_loss,final_accuracy,answer_latency_s,"
-        "served_staleness,"
-        "served_accuracy,copied_bytes,suspicions,false_suspicions,recovery_s,energy_J,cost_usd\r\n"
-        "\"a, \"\"quoted\"\"/1#1\",\"a, "
-        "\"\"quoted\"\"\",1,1,2.5,1,10,100,0.025,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n"
-        "\"a, \"\"quoted\"\"/1#2\",\"a, "
-        "\"\"quoted\"\"\",1,2,2.5,1,10,100,0.025,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n"
-        "b/1#1,b,1,1,,0,10,100,0.1,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n"
-        "b/1#2,b,1,2,2.5,1,10,100,0.025,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n");
+  CHECK(
+      file(two_arms(), "runs.csv") ==
+      "run,arm,k,seed,time_s,reached,budget_s,updates,s_per_update,samples_per_s,target_bracket_s,staleness,"
+      "compute_percent,wait_percent,network_percent,absent_percent,bytes_sent,memory_bytes,final_loss,final_"
+      "accuracy,answer_latency_s,"
+      "served_staleness,"
+      "served_accuracy,copied_bytes,suspicions,false_suspicions,recovery_s,energy_J,cost_usd\r\n"
+      "\"a, \"\"quoted\"\"/1#1\",\"a, "
+      "\"\"quoted\"\"\",1,1,2.5,1,10,100,0.025,,,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n"
+      "\"a, \"\"quoted\"\"/1#2\",\"a, "
+      "\"\"quoted\"\"\",1,2,2.5,1,10,100,0.025,,,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n"
+      "b/1#1,b,1,1,,0,10,100,0.1,,,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n"
+      "b/1#2,b,1,2,2.5,1,10,100,0.025,,,0,50,25,25,0,2000000,,0.5,0.75,,,,,,,,,\r\n");
   const std::string without = file(study({}, {cell("a", {}, lasting({3}))}), "runs.csv");
   CHECK(without.find("\r\na#1,a,1,3,,,100,") != std::string::npos);
 }

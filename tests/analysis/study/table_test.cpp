@@ -65,22 +65,49 @@ std::size_t widest(const std::string& text) {
 
 TEST_CASE("a comparison is put in words", "[study]") {
   CHECK(versus(1 / 2.9, 1 / 3.2, 1 / 2.6, 10, 1) == "2.9x faster [2.6, 3.2], 10/10");
-  CHECK(versus(1.4, 1.2, 1.7, 10, 0) == "1.4x slower [1.2, 1.7], 0/10");
-  CHECK(versus(1.4, 1.2, 1.7, 5, 0.1, false) == "1.4x slower [1.2, 1.7], 0.5/5 ~");
+  CHECK(versus(1.4, 1.2, 1.7, 10, 0) == "1.40x slower [1.20, 1.70], 0/10");
+  CHECK(versus(1.4, 1.2, 1.7, 5, 0.1, false) == "1.40x slower [1.20, 1.70], 0.5/5 ~");
   CHECK(versus(1.4, 0.9, 1.7, 5, 0.2, false, 1, true) == "no difference seen with 5 seeds");
-  CHECK(versus(1.4, 0.9, 1.7, 5, 0.2, false) == "no difference seen: 1.4x slower [0.9, 1.7], 1/5");
-  CHECK(versus(0.8, 0.5, 1.25, 5, 0.6, false) == "no difference seen: 1.2x faster [0.8, 2.0], 3/5");
-  CHECK(versus(1.4, 1.2, 1.7, 10, 0, true, 0.08) == "1.4x slower [1.2, 1.7], 0/10 ?");
-  CHECK(versus(1.4, 1.2, 1.7, 5, 0, false, 0.08) == "1.4x slower [1.2, 1.7], 0/5 ~");
+  CHECK(versus(1.4, 0.9, 1.7, 5, 0.2, false) == "no difference seen: 1.40x slower [0.90, 1.70], 1/5");
+  CHECK(versus(0.8, 0.5, 1.25, 5, 0.6, false) == "no difference seen: 1.25x faster [0.80, 2.00], 3/5");
+  CHECK(versus(1.4, 1.2, 1.7, 10, 0, true, 0.08) == "1.40x slower [1.20, 1.70], 0/10 ?");
+  CHECK(versus(1.4, 1.2, 1.7, 5, 0, false, 0.08) == "1.40x slower [1.20, 1.70], 0/5 ~");
   // A bound that is no 1 does not look like one.
   CHECK(versus(1.03, 1.004, 1.06, 9, 0) == "1.030x slower [1.004, 1.060], 0/9");
   CHECK(versus(250, 200, 300, 9, 0) == "250x slower [200, 300], 0/9");
+  // Bounds are rounded away from the ratio, so that no interval looks narrower than it is.
+  CHECK(versus(1.353, 1.167, 1.569, 9, 0) == "1.35x slower [1.16, 1.57], 0/9");
+  CHECK(versus(1 / 2.68, 1 / 3.12, 1 / 2.37, 9, 1) == "2.7x faster [2.3, 3.2], 9/9");
   CHECK(versus(0.5, 0, 0.8, 9, 1) == "2.0x faster [1.2, inf], 9/9");
   CHECK(versus(0.5, -HUGE_VAL, HUGE_VAL, 1, 1) == "2.0x faster, 1 seed");
   // Five seeds have no p value that is small enough; that says nothing against them.
-  CHECK(versus(0.35, 0.3, 0.4, 5, 1, true, 0.19) == "2.9x faster [2.5, 3.3], 5/5");
-  CHECK(versus(0.5, 0.4, 0.6, 3, 1, false) == "2.0x faster [1.7, 2.5], 3/3 ~");
+  CHECK(versus(0.35, 0.3, 0.4, 5, 1, true, 0.19) == "2.9x faster [2.5, 3.4], 5/5");
+  CHECK(versus(0.5, 0.4, 0.6, 3, 1, false) == "2.0x faster [1.6, 2.5], 3/3 ~");
   CHECK(versus(1, -HUGE_VAL, HUGE_VAL, 1, 0.5) == "same time, 1 seed");
+}
+
+TEST_CASE("a ratio of times that are cut says on which side the truth lies", "[study]") {
+  const auto cells = [](std::vector<RunFacts> baseline, std::vector<RunFacts> arm) {
+    const Study s = study({}, {cell("a", {}, std::move(baseline)), cell("b", {}, std::move(arm))});
+    return column(s, "versus-baseline")[1];
+  };
+  const std::vector<RunFacts> fast = reaching({1, 1.1, 1.2, 1.3, 1.4}, 10);
+  std::vector<RunFacts> cut = reaching({5, 6, 7, 8, 9}, 10);
+  cut[2] = missed(10);
+  CHECK(cells(fast, cut).starts_with(">= "));  // at least so much slower
+  CHECK(cells(cut, fast).starts_with(">= "));  // at least so much faster
+  std::vector<RunFacts> also = reaching({1, 1.1, 1.2, 1.3, 1.4}, 10);
+  also[0] = missed(10);
+  // One miss among ten hides no difference, and says that the arm may be less fast.
+  std::vector<RunFacts> often = reaching({1, 1.1, 1.2, 1.3, 1.4, 1, 1.1, 1.2, 1.3, 1.4}, 10);
+  often[0] = missed(10);
+  CHECK(cells(reaching({9, 9.1, 9, 9.1, 9, 9.1, 9, 9.1, 9, 9.1}, 10), often)
+            .starts_with("&lt;= 6.0x faster"));  // as Markdown writes "<="
+  CHECK(cells(cut, also).find("x faster") != std::string::npos);
+  CHECK(cells(cut, also).find(" up to 10 s") != std::string::npos);
+  CHECK(cells(fast, {missed(2), missed(2), missed(2), missed(2), missed(2)}) ==
+        "reached by 0/5, baseline 5/5");
+  CHECK(cells({missed(2), missed(2)}, {missed(1), missed(1)}) == "both missed the target");
 }
 
 TEST_CASE("the baseline says so, and so do runs that are the baseline's", "[study]") {
@@ -109,7 +136,7 @@ TEST_CASE("a time is a mean only where every run reached the target", "[study]")
   const Study s = study(
       {}, {cell("a", {}, reaching({2, 4, 6}, 10)), cell("b", {}, {reached(1, 10), missed(10), missed(10)}),
            cell("c", {}, {missed(10), missed(10), missed(10)})});
-  CHECK(column(s, "time-to-target") == Cells{"4.0 \\[-1.0, 9.0\\]", ">= 7.0", ">= 10.0"});
+  CHECK(column(s, "time-to-target") == Cells{"4.0 \\[0.0, 9.0\\]", ">= 7.0", ">= 10.0"});
   CHECK(column(s, "reached") == Cells{"3/3", "1/3", "0/3"});
   CHECK(column(s, "median") == Cells{"4.0", "> 10.0", "> 10.0"});
   CHECK_THAT(remarks(s, evaluate(s)), Catch::Contains("missed the target within the budget of 10 s"));
@@ -262,13 +289,14 @@ TEST_CASE("remarks explain the marks that are there, and no others", "[study]") 
   const Study one = study({}, {cell("a", {}, lasting({1})), cell("b", {}, lasting({2}))});
   const std::string single = remarks(one, evaluate(one));
   CHECK_THAT(single, Catch::Contains("A single seed says nothing"));
-  for (const char* mark : {"`~`", "`?`", "`>=`", "(k/n)", "Kaplan"})
+  for (const char* mark : {"`~`", "`?`", "`>=`", "(k/n)", "Kaplan", "median"})
     CHECK(single.find(mark) == std::string::npos);
   const Study few =
       study({}, {cell("a", {}, {reached(1), missed(2), missed(3)}), cell("b", {}, reaching({0.1, 0.2, 0.15})),
                  cell("c", {}, reaching({0.5, 1.5}))});
   const std::string text = remarks(few, evaluate(few));
   for (const char* mark : {"`>=`", "Kaplan-Meier", "95 % interval"}) CHECK_THAT(text, Catch::Contains(mark));
+  CHECK_THAT(text, Catch::Contains("The median time of a lies beyond the budget"));
   const Study clear =
       study({}, {cell("a", {}, lasting({1, 1.1, 1.2})), cell("b", {}, lasting({10, 11.1, 12.5}))});
   CHECK_THAT(remarks(clear, evaluate(clear)), Catch::Contains("`~`: with fewer than 5 seeds"));

@@ -204,7 +204,7 @@ timeout = "0.3s"
   CHECK(texts_of(line.lanes[2], "suspicion").size() == 1);
 }
 
-TEST_CASE("a worker's spans add up to its times in the summary", "[timeline]") {
+TEST_CASE("a worker's spans add up to its times in the summary", "[timeline][slow]") {
   const char* const name =
       GENERATE("quickstart", "stragglers", "server_crash", "two_jobs", "elasticity", "rolling_restart",
                "database", "architectures", "devices", "partition", "update_on_worker", "load_balance");

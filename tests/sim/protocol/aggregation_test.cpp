@@ -3,6 +3,7 @@
 // network. Method: its tables, once through the optimizer and once through a server that is sent two pushes;
 // for the network, a calculation by hand. Every entry of the printed tables follows from its gradients.
 
+#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -189,3 +189,31 @@ TEST_CASE("workers talk when their rounds say so, and only then") {
     }
   }
 }
+
+TEST_CASE("workers of other ranks talk as their ranks do") {
+  const ArchitectureSpec plain{.kind = Architecture::all_reduce, .micro_batches = {}};
+  ArchitectureSpec spec = plain;
+  spec.ranks = {0, 3, 1, 4, 2};
+  for (const AllReduceAlgorithm algorithm :
+       {AllReduceAlgorithm::ring, AllReduceAlgorithm::tree, AllReduceAlgorithm::halving_doubling}) {
+    spec.algorithm = algorithm;
+    ArchitectureSpec by_index = plain;
+    by_index.algorithm = algorithm;
+    for (std::uint32_t a = 0; a < 5; ++a) {
+      for (std::uint32_t b = 0; b < 5; ++b) {
+        if (a != b)
+          CHECK(workers_talk(spec, 5, a, b) == workers_talk(by_index, 5, spec.ranks[a], spec.ranks[b]));
+      }
+    }
+  }
+}
+
+TEST_CASE("workers in a row have ranks whose largest messages go to a neighbour") {
+  CHECK(ranks_along(AllReduceAlgorithm::ring, 4) == std::vector<std::uint32_t>{0, 1, 2, 3});
+  CHECK(ranks_along(AllReduceAlgorithm::tree, 3) == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(ranks_along(AllReduceAlgorithm::halving_doubling, 8) ==
+        std::vector<std::uint32_t>{0, 4, 2, 6, 1, 5, 3, 7});
+  // Two pairs and two others: a pair stands together.
+  CHECK(ranks_along(AllReduceAlgorithm::halving_doubling, 6) == std::vector<std::uint32_t>{0, 1, 4, 2, 3, 5});
+  CHECK(ranks_along(AllReduceAlgorithm::halving_doubling, 1) == std::vector<std::uint32_t>{0});
+}

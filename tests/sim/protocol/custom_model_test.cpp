@@ -74,6 +74,16 @@ TEST_CASE("custom models: how many pushes make an update may change", "[custom]"
   CHECK_FALSE(CustomModel({.update = "pushes >= k"}, {.workers = 4, .k = 2}).varies());
 }
 
+TEST_CASE("custom models: members are the workers that take part", "[custom]") {
+  const CustomModel model({.update = "pushes >= members - 1"}, {.workers = 4, .k = 2});
+  CHECK(model.varies());
+  CHECK(model.group() == 3);
+  CHECK(model.makes_update({.pushes = 2, .members = 3}));
+  CHECK_FALSE(model.makes_update({.pushes = 2, .members = 4}));
+  CHECK_FALSE(CustomModel({.update = "pushes >= workers - 1"}, {.workers = 4, .k = 2})
+                  .makes_update({.pushes = 2, .members = 3}));
+}
+
 TEST_CASE("custom models: what no model can be", "[custom]") {
   CHECK(mistake({}) == "none");
   CHECK(mistake({.start = "clock < 0"}) ==

@@ -124,6 +124,19 @@ TEST_CASE("a worker's answer waits for its own last entry, or the last update, l
   }
 }
 
+TEST_CASE("as many entries as the window has may be on their way, and not one more", "[log]") {
+  for (const std::int64_t window : {0, 1, 3}) {
+    ReplicatedLog log = owner({a}, {.copies = 1, .window = window});
+    for (std::int64_t entries = 1; entries <= 5; ++entries) {
+      append(log, 0, entries - 1);
+      CHECK(log.is_safe(0) == (entries <= window));
+      CHECK(log.is_safe(1));  // it has no push in the log
+    }
+    log.confirm(a, 2, 0);
+    CHECK(log.is_safe(0) == (window >= 3));
+  }
+}
+
 TEST_CASE("what is not confirmed is sent again, less and less often", "[log]") {
   ReplicatedLog log = owner({a});
   append(log, 0, 0);

@@ -19,7 +19,7 @@ std::optional<SlowNodes::Found> round(SlowNodes& nodes, const std::vector<double
 
 }  // namespace
 
-TEST_CASE("a worker is slow by the median of the others, over a full window", "[slow]") {
+TEST_CASE("a worker is slow by the median of the others, over a full window", "[slow-workers]") {
   SlowNodes nodes(5, 2, 3);
   const std::vector<double> seconds{1, 2, 3, 4, 6.5};  // the others' median is 2.5
   CHECK(!round(nodes, seconds, 4));
@@ -31,7 +31,7 @@ TEST_CASE("a worker is slow by the median of the others, over a full window", "[
   CHECK(!nodes.report(3, 4));  // twice the median of 1, 2 and 3, and not above it
 }
 
-TEST_CASE("a slow worker is found once, and does not count among the others", "[slow]") {
+TEST_CASE("a slow worker is found once, and does not count among the others", "[slow-workers]") {
   SlowNodes nodes(3, 2, 1);
   CHECK(round(nodes, {1, 1, 9}, 2));
   CHECK(!round(nodes, {1, 1, 9}, 2));
@@ -39,10 +39,25 @@ TEST_CASE("a slow worker is found once, and does not count among the others", "[
   CHECK(!round(nodes, {100, 1, 1}, 0));  // nobody is left to compare with
 }
 
-TEST_CASE("what was forgotten is no part of a mean", "[slow]") {
+TEST_CASE("what was forgotten is no part of a mean", "[slow-workers]") {
   SlowNodes nodes(2, 2, 2);
   round(nodes, {1, 9}, 1);
   nodes.forget(1);
   CHECK(!round(nodes, {1, 9}, 1));
   CHECK(round(nodes, {1, 9}, 1));
+}
+
+TEST_CASE("a worker that begins anew may be found slow again, by times of its new life", "[slow-workers]") {
+  SlowNodes nodes(3, 2, 2);
+  round(nodes, {1, 1, 9}, 2);
+  CHECK(round(nodes, {1, 1, 9}, 2));
+  nodes.forget(2);  // it was suspected, and is still the same
+  round(nodes, {1, 1, 9}, 2);
+  CHECK(!round(nodes, {1, 1, 9}, 2));
+  nodes.begins_anew(2);
+  CHECK(!round(nodes, {1, 1, 9}, 2));  // one report of this life
+  CHECK(round(nodes, {1, 1, 9}, 2));
+  nodes.begins_anew(2);
+  round(nodes, {1, 1, 1}, 2);
+  CHECK(!round(nodes, {1, 1, 1}, 2));
 }

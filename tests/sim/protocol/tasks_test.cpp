@@ -6,7 +6,7 @@
 #include <set>
 
 #include "model/random.hpp"
-#include "sim/protocol/tasks.hpp"
+#include "sim/protocol/task_dag.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 

@@ -285,3 +285,45 @@ TEST_CASE("where late pushes count, a group does not wait for who is gone, nor f
     CHECK(!shard.updates.lacks_decision());
   }
 }
+
+TEST_CASE("a model of one's own makes an update as its expression says, whoever is gone", "[updates]") {
+  const auto model = [](const std::string& update, const std::string& start = "true") {
+    return ConsistencySpec{.model = "custom", .k = 2, .custom = {.start = start, .update = update}};
+  };
+  Shard three(model("pushes >= 3"), 0, 1, 4);
+  three.workers.set_members({true, true, false, false});
+  three.push(0);
+  three.push(1);
+  CHECK(three.next().pushes.empty());  // as many as take part, and not three
+  three.push(0, 0, 1);
+  CHECK(Shard::names(three.next().pushes) == Names{0, 0, 1});
+
+  Shard members(model("pushes >= members"), 0, 1, 4);
+  members.workers.set_members({true, true, false, true});
+  members.push(0);
+  members.push(1);
+  CHECK(members.next().pushes.empty());
+  members.push(3);
+  CHECK(Shard::names(members.next().pushes) == Names{0, 1, 3});
+
+  // Who waits for its own push pushes no more: those that are gone may come back.
+  Shard own(model("pushes >= 3", "applied >= pushed"), 0, 1, 4);
+  own.push(0);
+  own.push(1);
+  own.workers.set_members({true, true, false, false});
+  CHECK(own.next().pushes.empty());
+  own.workers.set_members({true, true, true, false});
+  own.push(2);
+  CHECK(Shard::names(own.next().pushes) == Names{0, 1, 2});
+}
+
+TEST_CASE("the last pushes of a model of one's own make an update when no worker is left", "[updates]") {
+  Shard shard({.model = "custom", .k = 2, .custom = {.update = "pushes >= 3"}}, 0, 1, 4);
+  shard.workers.set_members({true, true, false, true});
+  shard.push(0);
+  shard.workers.finish(0);
+  shard.workers.finish(1);
+  CHECK(shard.next().pushes.empty());  // worker 3 goes on
+  shard.workers.finish(3);
+  CHECK(Shard::names(shard.next().pushes) == Names{0});
+}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/optimizer_rules.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -83,13 +84,32 @@ TEST_CASE("what acts on late pushes is noted where none was late enough", "[note
   RunResult run = good_run();
   scenario.training.delay_compensation = 0.04;
   CHECK(says("idle-correction", scenario, run, "no push was late, so training.delay_compensation changed"));
-  run.stats.staleness_max = 1;
+  run.stats.workers[1].staleness.applied = {{0, 7}, {1, 1}};
   CHECK(notes(scenario, run).empty());
   scenario.training.delay_compensation = 0;
   scenario.training.staleness_aware = true;
   CHECK(says("idle-correction", scenario, run,
              "no push was more than one update late, so training.staleness_aware changed"));
-  run.stats.staleness_max = 2;
+  run.stats.workers[1].staleness.applied[2] = 1;
+  CHECK(notes(scenario, run).empty());
+}
+
+TEST_CASE("of each group its own pushes say whether any was late", "[notes]") {
+  Scenario scenario;
+  scenario.groups.resize(2);
+  scenario.groups[0].name = "vision";
+  scenario.groups[1].name = "text";
+  RunResult run = good_run();
+  run.stats.spaces = {{.first_worker = 0, .workers = 1}, {.first_worker = 1, .workers = 1}};
+  run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
+                {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  for (SpaceResult& space : run.spaces) space.scenario.consistency.max_staleness = 2;
+  run.stats.staleness_max = 5;  // of all workers
+  run.stats.workers[0].staleness.applied = {{5, 1}};
+  run.stats.workers[1].staleness.applied = {{2, 1}};
+  CHECK(says("idle-correction", scenario, run, "text: no push was more than 2 updates stale"));
+  CHECK(notes(scenario, run).size() == 1);
+  run.stats.workers[1].staleness.dropped = {{3, 1}};
   CHECK(notes(scenario, run).empty());
 }
 
@@ -181,6 +201,7 @@ TEST_CASE("of several namespaces each is noted by the name of its groups", "[not
   RunResult run = good_run();
   run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
                 {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  run.stats.spaces = {{.first_worker = 0, .workers = 1}, {.first_worker = 1, .workers = 1}};
   run.spaces[1].curve.back().result.loss = 3;
   CHECK(says("diverged", scenario, run, "text: diverged"));
   CHECK(notes(scenario, run).size() == 1);
@@ -203,4 +224,37 @@ TEST_CASE("an inference group that answered nothing is noted", "[notes]") {
   CHECK(says("silent-inference", {}, run, "none of 3 requests"));
   run.inference->answers = {{.latency = 0.1}};
   CHECK(notes({}, run).empty());
+}
+
+TEST_CASE("local steps beside an adaptive optimizer are noted", "[notes]") {
+  Scenario scenario;
+  scenario.training.local_steps = 4;
+  CHECK(notes(scenario, good_run()).empty());
+  for (const auto& row : all_rows<OptimizerRow>()) {
+    scenario.training.optimizer.kind = OptimizerKind(row.name);
+    INFO(row.name);
+    const bool adapts = row.name == "adam" || row.name == "rmsprop" || row.name == "adagrad";
+    CHECK(says("plain-local-steps", scenario, good_run(), "local steps are plain SGD") == adapts);
+  }
+  scenario.training.optimizer.kind = OptimizerKind("adam");
+  scenario.training.local_steps = 1;
+  CHECK(notes(scenario, good_run()).empty());
+  scenario.training.warmup_steps = 5;
+  CHECK(says("plain-local-steps", scenario, good_run(), "adam is applied to their sum only"));
+  RunResult phantom = good_run();
+  phantom.curve.clear();
+  CHECK(notes(scenario, phantom).empty());
+}
+
+TEST_CASE("an overflow by the loss scale is not blamed on the learning rate", "[notes]") {
+  Scenario scenario;
+  scenario.model.precision = Precision::float16;
+  scenario.training.loss_scale = 65536;
+  RunResult run = good_run();
+  run.curve.back().result.loss = std::nan("");
+  CHECK(says("diverged", scenario, run, "a smaller learning rate"));
+  run.scale_overflows = true;
+  CHECK(says("diverged", scenario, run, "--set training.loss_scale=4096"));
+  run.curve.back().result.loss = 3;
+  CHECK(says("diverged", scenario, run, "a smaller learning rate"));
 }

@@ -6,7 +6,10 @@
 #include <sqlite3.h>
 
 #include <fstream>
+#include <optional>
+#include <type_traits>
 
+#include "sim/record/event_fields.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
@@ -163,6 +166,34 @@ TEST_CASE("a recorded event can be told, where events were recorded", "[record]"
     CHECK(to_string(with.event(static_cast<std::int64_t>(i)).value()) == to_string(events[i]));
   CHECK_FALSE(with.event(99));
   CHECK_FALSE(without.event(1));
+}
+
+TEST_CASE("a recorded event has the numbers that it had, whole or not", "[record]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "run.db";
+  std::vector<Event> events;
+  for_each_subject([&]<class T>() {
+    T what;
+    for_each_field<T>([&](const auto& field) {
+      using Value = std::decay_t<decltype(what.*field.member)>;
+      if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>)
+        what.*field.member = 0.1;
+    });
+    events.push_back({0.3, 3, what});
+  });
+  {
+    RunFile file(path, TraceLevel::events, two_servers_two_workers());
+    for (const Event& event : events) file.on(event, 0);
+    Recorder recorder(2, 2, {0, 1});
+    recorder.close(5);
+    RunResult result{.stats = recorder.stats()};
+    result.server_parameters = {{5, 5}, {6, 6}};
+    result.curve = {{.at = 0, .updates = 0, .epoch = 0, .bytes = 0, .result = {.loss = 2.5, .accuracy = {}}}};
+    file.finish(result, {}, {});
+  }
+  const RecordedRun run(path);
+  for (std::size_t i = 0; i < events.size(); ++i)
+    CHECK(to_string(run.event(static_cast<std::int64_t>(i)).value()) == to_string(events[i]));
 }
 
 TEST_CASE("hashes are kept in order over the border of a block", "[record]") {

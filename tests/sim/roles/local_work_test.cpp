@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
 #include "sim/roles/local_work.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -117,6 +117,18 @@ TEST_CASE("numbers with a source count where they are not the default", "[citati
   CHECK(cited(s, "training.local_steps = 4") == std::set<std::string>{"stich2019local"});
 }
 
+TEST_CASE("what is off is not cited, whatever the model", "[citations]") {
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
+    Scenario s;
+    s.consistency.model = row.name;
+    INFO(row.name);
+    CHECK(std::ranges::none_of(citations_of(s),
+                               [](const Citation& one) { return one.what.ends_with(" = false"); }));
+    s.consistency.cache = true;
+    CHECK(cited(s, "consistency.cache = true").empty() == !row.has_bound());
+  }
+}
+
 TEST_CASE("data are cited, unless psim makes them", "[citations]") {
   Scenario s;
   s.data.source = DataSource::digits;

@@ -1,6 +1,8 @@
 // A worker's devices: who takes what part of a batch, and what copies cost (docs/results.md); and the
 // gradient of the parts is that of the batch.
 #include "sim/scenario/spec/devices.hpp"
+#include "model/dataset.hpp"
+#include "model/learner.hpp"
 
 #include <algorithm>
 #include <cmath>

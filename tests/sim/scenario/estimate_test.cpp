@@ -59,7 +59,7 @@ const std::string wide =
 
 }  // namespace
 
-TEST_CASE("a run takes the memory that it is said to need, within a factor of two", "[estimate]") {
+TEST_CASE("a run takes the memory that it is said to need, within a factor of two", "[estimate][slow]") {
   if (sanitized) {
     SUCCEED("the sanitizer takes its own share");
     return;

@@ -71,7 +71,7 @@ TEST_CASE("numbers of a platform file that no cluster has are diagnosed", "[plat
   }
 }
 
-TEST_CASE("a platform file that is huge, deep or full of entities is diagnosed", "[platform]") {
+TEST_CASE("a platform file that is huge, deep or full of entities is diagnosed", "[platform][slow]") {
   const std::string sound = platform("1Gf", "1GBps", "50us");
   const auto inside = [&](const std::string& more) {
     std::string xml = sound;
@@ -96,7 +96,7 @@ TEST_CASE("a platform file that is huge, deep or full of entities is diagnosed",
   }
 }
 
-TEST_CASE("platform files with random changes are used or diagnosed", "[platform]") {
+TEST_CASE("platform files with random changes are used or diagnosed", "[platform][slow]") {
   const std::vector<std::string> corpus{platform("1Gf", "1GBps", "50us"), platform("2Mf", "10Mbps", "0")};
   int accepted = 0;
   constexpr int rounds = 150;

@@ -1,0 +1,202 @@
+// Arms against the baseline: over the seeds that both have, up to a budget of the two.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "analysis/study/study.hpp"
+#include "model/mutant.hpp"
+
+namespace psim::analysis {
+namespace {
+
+using statistics::TimedRun;
+
+constexpr double level = 0.05;  // of tests
+
+// A study gives all its comparisons the same draws, whatever else is in it.
+constexpr statistics::Resampling resampling{};
+
+// The runs of two cells with one seed.
+struct SeedRuns {
+  TimedRun arm, baseline;
+};
+
+std::vector<SeedRuns> common_seeds(const Cell& arm, const Cell& baseline) {
+  std::map<std::int64_t, const StudyRun*> others;
+  for (const StudyRun& run : baseline.runs) others.emplace(run.seed, &run);
+  std::map<std::int64_t, SeedRuns> pairs;
+  for (const StudyRun& run : arm.runs) {
+    const auto other = others.find(run.seed);
+    if (other != others.end()) pairs.emplace(run.seed, SeedRuns{timed(run), timed(*other->second)});
+  }
+  std::vector<SeedRuns> result;
+  for (const auto& [seed, pair] : pairs) result.push_back(pair);
+  return result;
+}
+
+// Until when the times of both arms are known: the smallest budget of those of their runs that missed the
+// target. Where none did before it got stuck, all times are known: any budget that is long enough will do.
+double budget_of(const std::vector<SeedRuns>& pairs, const Aggregate& arm, const Aggregate& baseline) {
+  if (!arm.time_to_target) return std::numeric_limits<double>::infinity();
+  std::vector<TimedRun> runs;
+  for (const SeedRuns& pair : pairs) {
+    runs.push_back(pair.arm);
+    runs.push_back(pair.baseline);
+  }
+  const double budget = statistics::common_budget(runs);
+  return std::isfinite(budget) ? budget
+                               : std::max(arm.time_to_target->budget_s, baseline.time_to_target->budget_s);
+}
+
+ReachedByBoth reached_by(const std::vector<SeedRuns>& pairs) {
+  ReachedByBoth both;
+  for (const auto& [arm, baseline] : pairs) {
+    both.arm += arm.reached;
+    both.baseline += baseline.reached;
+    both.apart.arm += arm.reached && !baseline.reached;
+    both.apart.baseline += baseline.reached && !arm.reached;
+  }
+  both.p_value = statistics::mcnemar(both.apart);
+  return both;
+}
+
+bool is_traced(const Cell& cell) { return std::ranges::any_of(cell.runs, &StudyRun::by_trace); }
+
+// What seeds do not change says nothing of chance: the ratio stays, and nothing that speaks of luck.
+void forget_chance(VersusBaseline& versus) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  versus.replicates = false;
+  versus.pairs.difference.interval = {-infinite, infinite};
+  if (versus.pairs.ratio) versus.pairs.ratio->interval = {0, infinite};
+  versus.pairs.test.p = 1;
+  versus.pairs.trustworthy = false;
+}
+
+// Nothing where seeds have no times in common, or a run without a target got stuck.
+std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& baseline) {
+  const bool has_target = arm.time_to_target.has_value();
+  if (same_runs(*arm.cell, *baseline.cell) || has_target != baseline.time_to_target.has_value()) return {};
+  if (!has_target && (!arm.time || !baseline.time)) return {};
+  const std::vector<SeedRuns> runs = common_seeds(*arm.cell, *baseline.cell);
+  if (runs.empty()) return {};
+  VersusBaseline versus{.values = {}, .pairs = {}, .budget_s = budget_of(runs, arm, baseline)};
+  for (const SeedRuns& one : runs) {
+    if (!has_target) {
+      versus.values.push_back({one.arm.time_s, one.baseline.time_s});
+      continue;
+    }
+    versus.values.push_back({statistics::restricted_time(one.arm, versus.budget_s),
+                             statistics::restricted_time(one.baseline, versus.budget_s)});
+    const auto is_cut = [&](const TimedRun& run) { return !run.reached || run.time_s > versus.budget_s; };
+    const bool arm_cut = is_cut(one.arm), baseline_cut = is_cut(one.baseline);
+    versus.cut_both += arm_cut && baseline_cut;
+    versus.cut_arm += arm_cut && !baseline_cut;
+    versus.cut_baseline += baseline_cut && !arm_cut;
+  }
+  versus.pairs = statistics::compare_pairs(versus.values, statistics::Better::smaller, resampling);
+  if (has_target) versus.reached = reached_by(runs);
+  const bool all_alike = !arm.replicates && !baseline.replicates;
+  if (runs.size() > 1 && (all_alike || is_traced(*arm.cell) || is_traced(*baseline.cell)))
+    forget_chance(versus);
+  return versus;
+}
+
+using Condition = std::vector<Aggregate*>;
+
+const Aggregate* baseline_in(const Condition& condition, const std::string& baseline) {
+  const auto found = std::ranges::find(condition, baseline, [](const Aggregate* a) { return a->cell->arm; });
+  return found == condition.end() ? nullptr : *found;
+}
+
+// Whether runs that ended differently are so many that all of one kind would be no chance. How many they are
+// says nothing of which arm reached its target, so leaving out the other tests is fair (Tarone, A modified
+// Bonferroni method for discrete data, 1990).
+bool can_be_significant(const ReachedByBoth& reached) {
+  const std::size_t apart = reached.apart.arm + reached.apart.baseline;
+  return statistics::mcnemar({.arm = apart, .baseline = 0}) <= level;
+}
+
+// Holm's correction of the tests of times, and of those of who reached the target. Two comparisons of the
+// same runs, under conditions that mean nothing to either arm, are one. The untuned rows of a study with
+// [tune] show what tuning brings: they are no part of the question.
+void correct_for_their_number(const Study& study, Evaluation& evaluation,
+                              const std::vector<Condition>& conditions) {
+  struct Test {
+    const Cell *arm, *baseline;
+    double p;
+    bool of_reached;
+  };
+  std::vector<Test> tests;
+  std::vector<std::pair<std::optional<double>*, std::size_t>> members;
+  const auto add = [&](const Test& test, std::optional<double>& into) {
+    const auto same = std::ranges::find_if(tests, [&](const Test& other) {
+      return other.of_reached == test.of_reached && same_runs(*other.arm, *test.arm) &&
+             same_runs(*other.baseline, *test.baseline);
+    });
+    members.emplace_back(&into, static_cast<std::size_t>(same - tests.begin()));
+    if (same == tests.end()) tests.push_back(test);
+  };
+  TestFamily& family = evaluation.family;
+  for (const Condition& condition : conditions) {
+    const Aggregate* base = baseline_in(condition, study.baseline);
+    if (!study.tuning.is_null() && condition.front()->cell->condition.back() == untuned) continue;
+    for (Aggregate* one : condition) {
+      if (!one->versus || !one->versus->replicates) continue;
+      VersusBaseline& versus = *one->versus;
+      if (!are_all_cut(versus)) add({one->cell, base->cell, versus.pairs.test.p, false}, versus.p_value_holm);
+      if (versus.reached && can_be_significant(*versus.reached))
+        add({one->cell, base->cell, versus.reached->p_value, true}, versus.reached->p_value_holm);
+      family.seeds = family.seeds == 0 ? versus.pairs.seeds : std::min(family.seeds, versus.pairs.seeds);
+    }
+  }
+  std::vector<double> p;
+  for (const Test& test : tests) p.push_back(test.p);
+  const std::vector<double> corrected = statistics::holm(p);
+  for (const auto& [into, test] : members) *into = corrected[test];
+  family.tests = tests.size();
+  family.seeds_needed = statistics::seeds_for_holm(tests.size(), level);
+}
+
+}  // namespace
+
+void compare_arms(const Study& study, Evaluation& evaluation) {
+  const std::vector<Condition> conditions = by_condition(evaluation.aggregates);
+  for (const Condition& condition : conditions) {
+    const Aggregate* base = baseline_in(condition, study.baseline);
+    for (Aggregate* one : condition) {
+      if (base != nullptr) one->versus = compared(*one, *base);
+    }
+  }
+  correct_for_their_number(study, evaluation, conditions);
+}
+
+bool are_all_cut(const VersusBaseline& versus) {
+  return versus.reached && versus.cut_both == versus.pairs.seeds;
+}
+
+bool decides_by_reached(const VersusBaseline& versus) {
+  if (!versus.reached) return false;
+  const ReachedByBoth& reached = *versus.reached;
+  const std::size_t seeds = versus.pairs.seeds;
+  const bool all_or_none =
+      (reached.arm == 0 && reached.baseline == seeds) || (reached.baseline == 0 && reached.arm == seeds);
+  return all_or_none || reached.p_value <= level;
+}
+
+bool has_width(const VersusBaseline& versus) {
+  return versus.pairs.ratio && versus.replicates && !decides_by_reached(versus) &&
+         2 * versus.cut_both < versus.pairs.seeds;
+}
+
+double half_width(const VersusBaseline& versus) {
+  const statistics::Estimate& ratio = *versus.pairs.ratio;
+  return ratio.interval.high / ratio.value - 1;
+}
+
+bool is_narrow(const VersusBaseline& versus, double asked) {
+  constexpr double rounding = 1e-12;
+  return half_width(versus) <= asked + rounding || mutant("every-width-is-kept");
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,55 @@
+// Where samples come from, and how they are divided.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace psim {
+
+enum class DataSource { digits, idx, csv, libsvm, blobs, spirals, teacher, clicks, inline_samples };
+
+// Whether its samples come as a SparseMatrix.
+constexpr bool is_sparse(DataSource source) {
+  return source == DataSource::libsvm || source == DataSource::clicks;
+}
+
+enum class Partition { iid, contiguous, by_label, dirichlet };
+
+struct DataSpec {
+  DataSource source = DataSource::digits;
+  std::string path;                // csv, libsvm: the file; idx: the folder with the four files
+  double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
+  double validation_fraction = 0;  // share of the remaining ones to judge a run on while it goes on
+  std::optional<std::int64_t> split_seed =
+      {};                       // draws the test and validation samples; none: the run's seed does
+  std::int64_t samples = 1000;  // blobs, spirals, teacher, clicks: how many to generate
+  std::int64_t features = 2;    // blobs, teacher: inputs per sample; clicks: of all samples together
+  std::int64_t classes = 3;     // blobs, spirals: classes; teacher: outputs
+  double noise = 0.1;           // blobs, spirals: spread of a sample; teacher, clicks: noise of a target
+  double exponent = 1.1;        // clicks: of Zipf's law
+  std::int64_t nonzeros = 20;   // clicks: features of a sample
+  std::vector<std::vector<double>> inputs;   // inline
+  std::vector<std::vector<double>> targets;  // inline
+  Partition partition = Partition::iid;
+  double dirichlet_alpha = 0.5;  // dirichlet: small means that a worker sees few classes
+};
+
+// A data set that cannot be read: names the file and the reason.
+struct DataError : std::runtime_error {
+  explicit DataError(const std::string& what, std::string advice = {}, std::string_view blamed = {})
+      : std::runtime_error(what), help(std::move(advice)), field(blamed) {}
+  std::string help;
+  std::string field;  // of the DataSpec that is to blame; empty: where the samples come from
+};
+
+enum class DataPart { training, validation, test };
+constexpr std::string_view name_of(DataPart part) {
+  return std::array<std::string_view, 3>{"training", "validation", "test"}[static_cast<std::size_t>(part)];
+}
+
+}  // namespace psim

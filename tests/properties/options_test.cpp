@@ -1,0 +1,103 @@
+// Goal: what a command line asks for is checked before anything runs or is written, and all that is wrong is
+// said at once. Method: a table of command lines, each with what stderr must say; the folder must stay as it
+// was.
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/study_place.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Wrong {
+  std::vector<std::string> words;
+  std::vector<std::string> said;  // on stderr, all of it
+};
+
+// Every file with its content, as the shell lists it.
+std::string listing(const Place& place) {
+  return process({"sh", "-c", "find . -type f -exec cksum {} + | sort -k3"}, place.at(".")).out;
+}
+
+const std::vector<Wrong> table{
+    // Several options at once
+    {{"run", "scenario.toml", "--threads", "x", "--trace", "much", "--jobs", "2"},
+     {"`x` is not an integer", "`much` is not one of none, steps, events",
+      "psim run has no option `--jobs`"}},
+    {{"compare", "scenario.toml", "--seeds", "3-1", "--jobs=-2"},
+     {"runs backwards", "`-2` is not an integer"}},
+    // run: the scenario and the folder
+    {{"run", "scenario.toml", "--set", "cluster.workers=0", "--out", "file/run"},
+     {"cluster.workers", "file is no folder"}},
+    {{"run", "scenario.toml", "--set", "training.steps=x", "--out", "foreign"},
+     {"training.steps", "holds `photo`"}},
+    {{"run", "scenario.toml", "--out", "/proc/psim/run"}, {"in /proc no folder can be made"}},
+    // compare and merge: table, baseline, folder, scenario
+    {{"compare", "scenario.toml", "--columns", "nosuch", "--baseline", "bps", "--out", "foreign"},
+     {"nosuch", "--baseline bps: no arm has this name", "did you mean `bsp`?", "foreign is no study"}},
+    {{"compare", "scenario.toml", "--slice", "9/8", "--out", "file/study"}, {"9/8", "file is no folder"}},
+    {{"compare", "scenario.toml", "--until-ci", "5%", "--slice", "1/2", "--baseline", "bps"},
+     {"--until-ci decides on seeds", "no arm has this name"}},
+    {{"compare", "scenario.toml", "--count", "--baseline", "bps"}, {"no arm has this name"}},
+    {{"merge", "study", "--columns", "nosuch", "--baseline", "bps"}, {"nosuch", "no arm has this name"}},
+    // what looks at runs
+    {{"what-if", "run", "bandwith=2x", "compute=worker 99:50%", "--set", "cluster"},
+     {"bandwith=2x", "worker 99", "an override needs a key and a value"}},
+    {{"what-if", "run", "no-straggler", "--set", "cluster.workers=x"}, {"cluster.workers"}},
+    {{"export", "run", "--csv", "no/such/run.csv", "--paje", "foreign/photo", "--svg", "file"},
+     {"no/such/run.csv cannot be written", "psim export has not written it", "file is no folder"}},
+    {{"export", "run", "--csv", "one", "--dot", "one"}, {"--csv and --dot name the same file"}},
+    {{"export", "study", "--csv", "a.csv", "--from", "1s", "--svg", "charts"},
+     {"--csv is for a run", "--from is for a run"}},
+    {{"report", "run", "--out", "no/such/page.html"}, {"no/such/page.html cannot be written"}},
+    {{"timeline", "run", "--width", "3", "--clocks", "0"},
+     {"`3` is not an integer", "`0` is not an integer"}},
+    {{"why", "run", "--until", "lunch", "--at", "noon"},
+     {"`lunch` is not one of", "`noon` is not a duration"}},
+    // what keeps and publishes
+    {{"archive", "study", "-o", "no/such/study.tar.gz"}, {"no/such/study.tar.gz cannot be written"}},
+    {{"runs", "--in", "runs", "remove", "kept", "nosuch"}, {"nosuch"}},
+    // fuzz
+    {{"fuzz", "--runs", "1", "--base", "plain.toml", "--out", "file/failures"},
+     {"has no [consistency]", "file is no folder"}},
+    // the course
+    {{"lab", "start", "99", "--student", "a b", "--out", "foreign"},
+     {"there is no lab 99", "is no ID of a student", "foreign is there already"}},
+    {{"lab", "start", "1", "--student", "a", "--out", "file/lab"}, {"file is no folder"}},
+    {{"grade", "nosuch.json", "--csv", "no/such/grades.csv", "--junit", "foreign/photo", "--course",
+      "nowhere"},
+     {"nosuch.json", "no/such/grades.csv cannot be written", "psim grade has not written it", "nowhere"}},
+    {{"new", "no/such/my.toml"}, {"there is no folder no/such"}},
+    {{"new", "my.toml", "--workers", "0", "--slowdown", "x"}, {"`0` is not an integer", "x is no number"}},
+    {{"serve", "--port", "99999", "--seconds", "0"}, {"`99999` is not an integer", "`0` is not an integer"}},
+};
+
+}  // namespace
+
+TEST_CASE("options are checked before anything runs, all at once, in every command", "[options]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  std::ofstream(place.at("plain.toml")) << scenario;
+  std::ofstream(place.at("file")) << "somebody's\n";
+  std::filesystem::create_directory(place.at("foreign"));
+  std::ofstream(place.at("foreign") / "photo") << "somebody's\n";
+  REQUIRE(place.psim({"run", "scenario.toml", "--out", "run"}).code == 0);
+  REQUIRE(place.psim({"run", "scenario.toml", "--out", "runs/kept"}).code == 0);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  const std::string before = listing(place);
+  for (const Wrong& one : table) {
+    std::string line = "psim";
+    for (const std::string& word : one.words) line += " " + word;
+    const Outcome refused = place.psim(one.words);
+    INFO(line << "\n" << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+    for (const std::string& text : one.said) {
+      INFO(text);
+      CHECK(contains(refused.err, text));
+    }
+    CHECK(listing(place) == before);
+  }
+}
