@@ -136,13 +136,21 @@ class EndDate final : public Check {
     if (finish_ && !finished_.contains(last_work_->node)) ends.push_back(last_work_->at);
     if (verdict_) ends.push_back(*verdict_);
     if (facts_.duration) ends.push_back(*facts_.duration);
-    const auto add_target = [&](const Json& target) {
-      if (target.at("reached").get<bool>()) ends.push_back(target.at("sim_time_s"));
+    // A target that must be held ends the run at the last of the looks that hold it.
+    const auto add_target = [&](const Json& of) {
+      const Json& target = of.at("target");
+      if (!target.at("reached").get<bool>()) return;
+      const double first = target.at("sim_time_s");
+      const auto more = target.value("hold", std::int64_t{1}) - 1;
+      const Json curve = of.value("curve", Json::array());
+      const auto look = std::ranges::find_if(
+          curve, [first](const Json& point) { return point.at("sim_time_s").get<double>() >= first; });
+      ends.push_back(curve.end() - look > more ? (look + more)->at("sim_time_s").get<double>() : first);
     };
-    add_target(summary_.at("target"));
+    add_target(summary_);
     if (summary_.contains("groups")) {
       for (const Json& group : summary_.at("groups")) {
-        add_target(group.at("target"));
+        add_target(group);
         ends.push_back(group.at("finished_s"));
       }
     }
