@@ -21,7 +21,7 @@ fs::file_type type_of(mode_t mode) {
   return S_ISLNK(mode) ? fs::file_type::symlink : fs::file_type::unknown;
 }
 
-// Everything is done below open folders: whoever puts a link in the place of one leads nowhere.
+// Works below open folders: a link that takes the place of one is not followed.
 class Removal {
  public:
   explicit Removal(const MayGo& may_go) : may_go_(may_go) {}

@@ -7,7 +7,7 @@
 
 namespace psim::analysis {
 
-// What may go: `path` within the folder, and what kind of file it is.
+// Whether a file may be removed, by its `path` within the folder and its type.
 using MayGo = std::function<bool(const std::filesystem::path& path, std::filesystem::file_type type)>;
 
 // Removes the files of `folder` that may go, folders in it whose own content is gone, and then the folder, if

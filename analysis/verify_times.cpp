@@ -142,7 +142,7 @@ class EndDate final : public Check {
       if (!target.at("reached").get<bool>()) return;
       const double first = target.at("sim_time_s");
       const auto more = target.value("hold", std::int64_t{1}) - 1;
-      const Json curve = of.value("curve", Json::array());
+      const Json& curve = of.at("curve");
       const auto look = std::ranges::find_if(
           curve, [first](const Json& point) { return point.at("sim_time_s").get<double>() >= first; });
       ends.push_back(curve.end() - look > more ? (look + more)->at("sim_time_s").get<double>() : first);

@@ -30,7 +30,7 @@ void CauseBuilder::on_sent(const Row& row) {
     after(asked.pull, Kind::idle, 0);
     after_what_it_needs(row, asked);
   } else if (followed != none) {
-    // What it waited for last is all that is known.
+    // The record tells only its last wait.
   } else if (is_heartbeat) {
     bind(here.work, Kind::idle, row.at);
   } else if (is_now(here.control, row.at)) {

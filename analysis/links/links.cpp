@@ -21,8 +21,8 @@ constexpr const char* all_transfers =
 
 constexpr std::size_t arrives = std::numeric_limits<std::size_t>::max();
 
-// Of one link: when what began and ended, with how many bytes per second; `lost`: which of the lost messages
-// it is, and then so many at most.
+// A message begins or ends to use a link, at `rate` bytes per second. `lost` numbers a message that was lost;
+// its rate is an upper bound.
 struct Change {
   double at, rate;
   std::size_t lost = arrives;
@@ -69,7 +69,7 @@ void pass(double from, double to, double rate, LinkUse& use) {
   else use.full.emplace_back(from, to);
 }
 
-// What messages that arrived leave of a link goes to those that were lost, equally. Returns bytes per second.
+// Lost messages share equally the bandwidth that the others leave. Returns their bytes per second.
 double pass_lost(double seconds, double rate, const std::vector<std::size_t>& open, Load& load) {
   const LinkUse& use = load.use;
   const double left =

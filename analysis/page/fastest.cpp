@@ -15,6 +15,7 @@ namespace psim::analysis {
 double seconds_of(const Aggregate* one) {
   return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time->mean;
 }
+
 std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& arms) {
   std::vector<const Aggregate*> known;
   std::ranges::copy_if(arms, std::back_inserter(known),

@@ -36,8 +36,8 @@ std::string waits_table(const RunView& view);
 std::string path_table(const RunView& view);
 std::string workers_figure(const RunView& view);
 std::string loss_figure(const RunView& view);
-// What happened to the run, for its curves: "crash", "detected", "taken over", by date. Of the first crash of
-// which psim knows how it was made good, and the other crashes.
+// Dates to mark on a run's curves, with names: "crash", "detected", "taken over" of the first recovery. Later
+// crashes have no name.
 std::vector<std::pair<double, std::string>> dates_of(const Json& summary);
 // How many pushes were so many updates stale; nothing where none was.
 std::string staleness_figure(const RunView& view);

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
-#include <tuple>
 
 #include "analysis/page/fastest.hpp"
 #include "analysis/page/study_parts.hpp"

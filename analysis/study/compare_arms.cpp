@@ -109,8 +109,8 @@ const Aggregate* baseline_in(const Condition& condition, const std::string& base
   return found == condition.end() ? nullptr : *found;
 }
 
-// Whether runs that ended differently are so many that all of one kind would be no chance. How many they are
-// says nothing of which arm reached its target, so leaving out the other tests is fair (Tarone, A modified
+// Whether McNemar's p could be small at all, with the seeds under which one arm alone reached its target.
+// Their number does not say which arm did, so leaving out the other tests is fair (Tarone, A modified
 // Bonferroni method for discrete data, 1990).
 bool can_be_significant(const ReachedByBoth& reached) {
   const std::size_t apart = reached.apart.arm + reached.apart.baseline;

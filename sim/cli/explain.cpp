@@ -25,8 +25,7 @@
 namespace psim::cli {
 namespace {
 
-// The fields of [consistency] that have a meaning under one model, as lines of a scenario.
-// Of a field that has no default.
+// A value for a field that has no default.
 std::string example_of(std::string_view key) {
   constexpr std::pair<std::string_view, std::string_view> examples[] = {
       {"k", "6"}, {"backup", "2"}, {"window", "\"20ms\""}, {"deadline", "\"100ms\""}, {"max_staleness", "8"}};
@@ -34,6 +33,7 @@ std::string example_of(std::string_view key) {
   return std::string(found != std::end(examples) ? found->second : "[[1000, 1]]");
 }
 
+// The fields of [consistency] that have a meaning under one model, as lines of a scenario.
 class OwnFields final : public FieldVisitor {
  public:
   explicit OwnFields(std::string_view model) : model_(model) {}
