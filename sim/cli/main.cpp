@@ -48,7 +48,7 @@ Command complete(Command c, const char* trace) {
 
 void add_run_options(CLI::App* app, Command& c) {
   add_scenario_options(app, c);
-  app->add_option("-o,--out", c.out, "Where to write, instead of runs/.")->check(not_empty());
+  app->add_option("-o,--out", c.out, "Where to write, instead of runs/.")->check(not_empty("folder"));
   app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")
       ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
@@ -97,7 +97,8 @@ void add_limits_of_study_options(CLI::App* app) {
 // `form`: what the words may be.
 void add_shelf_options(CLI::App* app, ShelfCommand& s, const char* form) {
   app->add_option("words", s.words, form)->type_name("[PATTERN] | rename OLD NEW | remove NAME...");
-  app->add_option("--in", s.in, "The folder that they are in, if it is another one.")->check(not_empty());
+  app->add_option("--in", s.in, "The folder that they are in, if it is another one.")
+      ->check(not_empty("folder"));
   app->add_flag("--json", s.json, "Print one JSON document.");
 }
 
@@ -110,9 +111,9 @@ void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
   app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
   app->add_option("--base", f.base,
                   "A scenario whose [consistency] all draws have: your own model, attacked.")
-      ->check(not_empty("it names no scenario"));
+      ->check(not_empty("scenario"));
   app->add_option("-o,--out", f.out, "Where to write failing scenarios, instead of fuzz-failures/.")
-      ->check(not_empty());
+      ->check(not_empty("folder"));
 }
 
 int print(std::string_view text) {
@@ -174,7 +175,7 @@ const Subcommand subcommands[] = {
               "--slice", a.study.slice,
               "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
               "or GNU parallel.")
-           ->check(not_empty("it names no slice such as 3/8"));
+           ->check(not_empty("slice such as 3/8"));
        app->add_option("--until-ci", a.study.until_ci,
                        "Add seeds until the intervals of the ratios are that narrow, for example 5%.")
            ->transform(percentage());
@@ -244,14 +245,14 @@ const Subcommand subcommands[] = {
      [](CLI::App* app, Asked& a) {
        app->add_option("study", a.archive.study, "The study: its name, path, or `latest`.")->required();
        app->add_option("-o,--out", a.archive.out, "The archive, instead of NAME.tar.gz here.")
-           ->check(not_empty());
+           ->check(not_empty("file"));
        app->add_option("--author", a.archive.authors,
                        "Who has made the study: 'Family, Given', or a name. May be repeated.")
            ->allow_extra_args(false)
-           ->check(not_empty());
+           ->check(not_empty("author"));
        app->add_option("--license", a.archive.license,
                        "Of the results, as SPDX names it, for example CC-BY-4.0; not stated if not given.")
-           ->check(not_empty());
+           ->check(not_empty("license"));
        app->add_option("--data-dir", a.archive.data_dirs, "Where to look for the scenario's data files.")
            ->allow_extra_args(false);
      },

@@ -110,8 +110,9 @@ CLI::Validator seed_list() {
   return {[](std::string& text) { return expand_seeds(text); }, ""};
 }
 
-CLI::Validator not_empty(const char* otherwise) {
-  return {[=](const std::string& text) { return std::string(text.empty() ? otherwise : ""); }, ""};
+CLI::Validator not_empty(const char* what) {
+  return {[=](const std::string& text) { return text.empty() ? fmt::format("it names no {}", what) : ""; },
+          ""};
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {

@@ -15,8 +15,8 @@ CLI::Validator duration();    // "10min" becomes its seconds
 CLI::Validator date();        // "300ms" and "0.3" become 0.3
 CLI::Validator percentage();  // "5%" becomes its share
 CLI::Validator seed_list();   // "1-3,7" becomes "1,2,3,7"
-// `otherwise`: what an empty text is.
-CLI::Validator not_empty(const char* otherwise = "it names no folder");
+// `what`: the thing that the text names, such as "folder".
+CLI::Validator not_empty(const char* what);
 CLI::Validator one_of(const std::vector<std::string>& names);
 
 }  // namespace psim::cli

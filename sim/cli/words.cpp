@@ -85,7 +85,9 @@ static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &FieldDoc::name)
 
 std::vector<FieldDoc> all_docs() {
   std::vector<FieldDoc> all;
-  const auto add = [&all](std::span<const FieldDoc> docs) { std::ranges::copy(docs, std::back_inserter(all)); };
+  const auto add = [&all](std::span<const FieldDoc> docs) {
+    std::ranges::copy(docs, std::back_inserter(all));
+  };
   add(analysis::study_field_docs);
   add(analysis::summary_field_docs);
   add(analysis::fact_docs());

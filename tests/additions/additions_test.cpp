@@ -50,7 +50,7 @@ std::string scenario_of(const std::vector<Addition>& used) {
 
 }  // namespace
 
-TEST_CASE("an addition is explained, with its source", "[additions]") {
+TEST_CASE("an addition is explained, with its source", "[additions][slow]") {
   for (const Addition& one : additions) {
     CAPTURE(one.name);
     const Outcome said = with_additions({"explain", one.name});
@@ -79,7 +79,7 @@ TEST_CASE("an addition is in the reference and in the schema", "[additions]") {
   }
 }
 
-TEST_CASE("an addition is read, runs and is verified", "[additions]") {
+TEST_CASE("an addition is read, runs and is verified", "[additions][slow]") {
   std::vector<std::vector<Addition>> runs{additions};
   for (const Addition& one : additions) runs.push_back({one});
   for (const std::vector<Addition>& used : runs) {
@@ -111,7 +111,7 @@ TEST_CASE("a setting of an addition has its range, and a meaning beside its row 
   check("distribution = \"gamma\"\nshape = 2.0", "`shape` goes with distribution = weibull");
 }
 
-TEST_CASE("the fuzzer draws additions, with their settings", "[additions]") {
+TEST_CASE("the fuzzer draws additions, with their settings", "[additions][slow]") {
   std::set<std::string> drawn;
   std::string texts;
   for (std::uint64_t run = 0; run < 3000; ++run) {

@@ -167,6 +167,65 @@ receive_bandwidth = "1GBps"
   }
 }
 
+TEST_CASE("a message that is lost on its way has used a link until then, and no longer", "[links]") {
+  struct Case {
+    int workers;
+    double crash;      // of the server, while all pushes share its link
+    double bandwidth;  // of that link, in bytes per second
+    std::string more;
+  };
+  const std::string thin = R"(topology = "graph"
+[[cluster.network.link]]
+between = ["scheduler", "hub"]
+[[cluster.network.link]]
+between = ["worker 0", "hub"]
+[[cluster.network.link]]
+between = ["server 0", "hub"]
+bandwidth = "400Mbps"
+)";
+  for (const Case& one : {Case{1, 0.022, 125e6, ""}, Case{4, 0.06, 125e6, ""}, Case{1, 0.037, 50e6, thin}}) {
+    INFO(one.workers << " workers, " << one.bandwidth);
+    const TemporaryFolder folder;
+    const std::string fault = fmt::format(R"([recovery]
+enabled = true
+heartbeat = "5ms"
+timeout = "20ms"
+retry = "50ms"
+[[fault]]
+kind = "crash"
+at = "{}s"
+nodes = ["server 0"]
+restart_after = "10ms"
+)",
+                                          one.crash);
+    const RunRecord run(run_in(folder, toml({.workers = one.workers, .more = one.more}) + fault));
+    std::uint64_t to_server = 0, from_worker = 0;  // bytes that arrived
+    std::vector<Transfer> cut;
+    for (const Transfer& t : transfers(run)) {
+      if (!t.is_lost && t.to == 1) to_server += t.bytes;
+      if (!t.is_lost && t.from == 2) from_worker += t.bytes;
+      if (t.is_lost && t.bytes >= 1'000'000) cut.push_back(t);
+    }
+    REQUIRE(std::ssize(cut) == one.workers);
+    for (const Transfer& t : cut) {
+      CHECK(t.end == near(one.crash));
+      CHECK(t.begin == near(cut.front().begin));
+    }
+    const double lost = (one.crash - cut.front().begin) * one.bandwidth;
+    CHECK(lost > 0.1e6);
+    CHECK(lost < 0.9e6 * one.workers);
+    const std::vector<LinkUse> uses = links_of(run);
+    const LinkUse& server = use_of(uses, "server 0 down");
+    const auto has = [](double bytes) { return Approx(bytes).epsilon(0).margin(20); };
+    CHECK(static_cast<double>(server.bytes) == has(static_cast<double>(to_server) + lost));
+    CHECK(server.use_while_busy == Approx(1).margin(1e-4));
+    // Of several pushes nobody knows how much each had sent, but it was no more than all.
+    const double of_worker = static_cast<double>(use_of(uses, "worker 0 up").bytes - from_worker);
+    if (one.workers == 1) CHECK(of_worker == has(lost));
+    else CHECK(of_worker <= 1'000'000);
+  }
+}
+
 TEST_CASE("links are the same for every context and both models of the network", "[links]") {
   const auto tables = [](const std::string& model, const std::string& context) {
     const TemporaryFolder folder;

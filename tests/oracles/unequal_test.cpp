@@ -179,7 +179,7 @@ aggregate = "switch"
   CHECK(copied("endpoint = {send_overhead = \"1ms\"}") == 3 * 4);  // one after the other
 }
 
-TEST_CASE("a degraded link has its share of the bandwidth, and all of its latency", "[degrade]") {
+TEST_CASE("a degraded link has its share of the bandwidth, and all of its latency", "[degrade][slow]") {
   const auto run = [](const char* carrier, const char* model, const char* node, const char* from) {
     return run_toml(fmt::format(R"([model]
 kind = "phantom"

@@ -121,7 +121,7 @@ TEST_CASE("what-if: ssp, a ring and a pipeline are predicted to the last digit",
   }
 }
 
-TEST_CASE("what-if: servers that work on one push after the other, whoever is last") {
+TEST_CASE("what-if: servers that work on one push after the other, whoever is last", "[slow]") {
   // 0.1 and 2 ms of work a push, beside steps of 10 ms and a straggler of 40.
   for (const std::string flops : {"0.1", "2.0"}) {
     INFO(flops);
@@ -354,7 +354,7 @@ TEST_CASE("what-if: speeds of a platform file can be made less, and not more") {
   CHECK(half["rerun_s"].is_null());
 }
 
-TEST_CASE("what-if: nonsense is refused, with what there is to ask") {
+TEST_CASE("what-if: nonsense is refused, with what there is to ask", "[slow]") {
   const Recorded run(Plan{});
   const std::vector<std::pair<std::string, std::string>> cases{
       {"faster", "is no change"},

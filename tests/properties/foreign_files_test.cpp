@@ -83,7 +83,7 @@ std::vector<std::string> as_nobody(std::vector<std::string> words) {
 
 }  // namespace
 
-TEST_CASE("psim lab check removes nothing that is not its own, and follows no link", "[foreign]") {
+TEST_CASE("psim lab check removes nothing that is not its own, and follows no link", "[foreign][slow]") {
   Student student(2, "careful");
   const std::string answers = content(student.folder() / "answers.toml");
   const std::regex question("(^|\n)([a-z_]+) = \"\"");

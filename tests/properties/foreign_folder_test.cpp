@@ -21,7 +21,8 @@ void put(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a study's folder may hold somebody else's files under psim's names, and they stay", "[foreign]") {
+TEST_CASE("a study's folder may hold somebody else's files under psim's names, and they stay",
+          "[foreign][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);

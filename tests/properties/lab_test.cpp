@@ -79,7 +79,7 @@ TEST_CASE("labs: predictions come first, and stay", "[lab][slow]") {
   CHECK(grade["items"][1]["points"] == 0);  // wrong, and not observed
 }
 
-TEST_CASE("labs: an answer is told once the student's own run has shown it", "[lab]") {
+TEST_CASE("labs: an answer is told once the student's own run has shown it", "[lab][slow]") {
   Student student(2, "a1");
   student.answer("how_much_slower", "1");
   student.answer("how_long_fast_ones_wait", "0 %");
@@ -122,7 +122,8 @@ TEST_CASE("labs: an answer is told once the student's own run has shown it", "[l
   CHECK_FALSE(fs::exists(student.folder() / "runs" / "bsp"));  // the student's runs are the student's
 }
 
-TEST_CASE("labs: what nobody answered earns nothing, a prediction that was never made neither", "[lab]") {
+TEST_CASE("labs: what nobody answered earns nothing, a prediction that was never made neither",
+          "[lab][slow]") {
   Student student(2, "nobody");
   const Json grade = graded(student.hand_in());
   REQUIRE(grade["items"].size() > 0);
@@ -235,7 +236,7 @@ TEST_CASE("labs: no form of a grade that students see has a right answer", "[lab
   CHECK(table.out.find("right is ") != std::string::npos);
 }
 
-TEST_CASE("labs: nonsense is refused", "[lab]") {
+TEST_CASE("labs: nonsense is refused", "[lab][slow]") {
   const TemporaryFolder folder;
   const auto says = [&](const std::vector<std::string>& words, const std::string& what) {
     const Outcome outcome = psim::test::psim(words, folder.path());

@@ -125,7 +125,7 @@ TEST_CASE("workers that run the optimizer learn what servers learn, bit for bit"
   }
 }
 
-TEST_CASE("filters without loss change nothing that is learned", "[equivalence][filter]") {
+TEST_CASE("filters without loss change nothing that is learned", "[equivalence][filter][slow]") {
   const std::string lossless = "[[filter]]\nkind = \"key-caching\"\n[[filter]]\nkind = \"snappy\"\n";
   for (const std::string& message : messages) {
     const Training t{.servers = 2, .more = tables("even", message + "keys = \"per-value\"\n")};

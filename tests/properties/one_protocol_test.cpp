@@ -91,7 +91,8 @@ from = "100s"
 
 }  // namespace
 
-TEST_CASE("a fault that does nothing sends the same messages and learns the same weights", "[recovery]") {
+TEST_CASE("a fault that does nothing sends the same messages and learns the same weights",
+          "[recovery][slow]") {
   const std::string model = GENERATE("bsp", "ssp", "asp", "k-sync");
   INFO(model);
   const Said none = said(model, "");

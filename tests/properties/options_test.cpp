@@ -76,7 +76,7 @@ const std::vector<Wrong> table{
 
 }  // namespace
 
-TEST_CASE("options are checked before anything runs, all at once, in every command", "[options]") {
+TEST_CASE("options are checked before anything runs, all at once, in every command", "[options][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   std::ofstream(place.at("plain.toml")) << scenario;

@@ -130,7 +130,7 @@ TEST_CASE("all workers crash: nobody has a copy, and training begins with first 
 }
 
 TEST_CASE("where workers push their own steps, one of them learns what a server would",
-          "[paper][equivalence]") {
+          "[paper][equivalence][slow]") {
   for (const std::string model : {"\"asp\"", "\"ssp\"", "\"k-batch-async\"\nk = 1"}) {
     const std::string one = "[consistency]\nmodel = " + model + "\n";
     const auto final_loss = [&](const std::string& training) {

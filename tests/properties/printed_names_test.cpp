@@ -156,7 +156,7 @@ TEST_CASE("explain has every heading of every table, and every word of the gloss
   }
 }
 
-TEST_CASE("explain answers a word with its own text", "[study]") {
+TEST_CASE("explain answers a word with its own text", "[study][slow]") {
   const Place place;
   struct Asked {
     const char *word, *said, *not_said;

@@ -59,7 +59,8 @@ Json run(const std::string& more, int code = 0, const std::string& what = traini
 
 }  // namespace
 
-TEST_CASE("replication, and a crash with it, change no bit of what is learned under bsp", "[recovery]") {
+TEST_CASE("replication, and a crash with it, change no bit of what is learned under bsp",
+          "[recovery][slow]") {
   const Json expected = run("")["final"];
   CHECK(run("[recovery]\nenabled = true\n")["final"] == expected);
   for (const char* when : {"after-aggregation", "every-push"}) {

@@ -169,7 +169,7 @@ TEST_CASE("a study is exported as charts, a file for each condition", "[export]"
   CHECK(contains(desk.run({"export", "two", "--svg", "mine"}, 2).err, "two is not complete"));
 }
 
-TEST_CASE("what only a run can be exported as is refused for a study", "[export]") {
+TEST_CASE("what only a run can be exported as is refused for a study", "[export][slow]") {
   const Desk desk;
   desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1", "--out", "two"});
   for (const std::string option : {"--perfetto", "--paje", "--csv", "--dot", "--tikz"}) {

@@ -236,7 +236,7 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
   }
 }
 
-TEST_CASE("what is no file in the place of a run's file is refused, and never waited for", "[files]") {
+TEST_CASE("what is no file in the place of a run's file is refused, and never waited for", "[files][slow]") {
   const Place place;
   REQUIRE(place.run({"--out", "run", "--trace", "events"}).code == 0);
   for (const std::string name : {"run.db", "summary.json", "scenario.toml", "checksums"}) {
@@ -266,7 +266,7 @@ TEST_CASE("a run that recorded more than is asked for is done already", "[files]
   CHECK(contains(place.run({"--out", "run"}).out, "already done"));
 }
 
-TEST_CASE("a run is computed again when any file that its scenario names has changed", "[files]") {
+TEST_CASE("a run is computed again when any file that its scenario names has changed", "[files][slow]") {
   struct Case {
     const char* file;
     std::string text, changed, toml;

@@ -86,7 +86,7 @@ TEST_CASE("several servers: k-batch-sync is never stuck", "[servers][slow]") {
   }
 }
 
-TEST_CASE("several servers: k-batch-sync goes on for the last server", "[servers]") {
+TEST_CASE("several servers: k-batch-sync goes on for the last server", "[servers][slow]") {
   Case c{
       .workers = 6,
       .servers = 3,

@@ -97,7 +97,7 @@ TEST_CASE("studies are listed with what they hold", "[shelf]") {
   CHECK(two[1]["done"] == 7);
 }
 
-TEST_CASE("a study is renamed, and latest follows", "[shelf]") {
+TEST_CASE("a study is renamed, and latest follows", "[shelf][slow]") {
   const Shelf shelf;
   shelf.run({"studies", "rename", "latest", "two ways"});
   CHECK(shelf.has("studies/two ways/manifest.json"));
@@ -298,7 +298,7 @@ TEST_CASE("a study that a process works on stays where it is", "[shelf]") {
                "at work"));
 }
 
-TEST_CASE("a study cites what its runs and its table use", "[shelf]") {
+TEST_CASE("a study cites what its runs and its table use", "[shelf][slow]") {
   const Shelf shelf;
   std::ofstream(shelf.path() / "uncertain.toml") << R"([model]
 layers = [64, 10]

@@ -9,7 +9,8 @@
 using namespace psim::test;
 namespace fs = std::filesystem;
 
-TEST_CASE("a study is the same folder, however many processes make it and in whatever order", "[study]") {
+TEST_CASE("a study is the same folder, however many processes make it and in whatever order",
+          "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "one", "-j", "1"}).code == 0);
@@ -61,7 +62,7 @@ TEST_CASE("a study takes over what others have of its runs, and only makes the r
   CHECK(lines == 8);
 }
 
-TEST_CASE("a study is replayed as a whole, and a changed result is found", "[study]") {
+TEST_CASE("a study is replayed as a whole, and a changed result is found", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);

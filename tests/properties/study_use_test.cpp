@@ -194,7 +194,7 @@ TEST_CASE("verify takes the names that replay takes, of runs", "[study]") {
   CHECK(place.psim({"verify", "runs/latest"}).code == 0);
 }
 
-TEST_CASE("replay takes the names that merge takes", "[study]") {
+TEST_CASE("replay takes the names that merge takes", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   CHECK(contains(place.psim({"replay", "latest"}).err, "there is no run or study `latest`"));

@@ -18,12 +18,13 @@ constexpr Subcommand subcommands[] = {
        app->add_option("words", a.lab.words, "What to do.")
            ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER");
        app->add_option("--student", a.lab.student, "Your ID: numbers are drawn from it.")
-           ->check(not_empty("whose lab is it?"));
-       app->add_option("--in", a.lab.folder, "The lab's folder, if it is not this one.")->check(not_empty());
+           ->check(not_empty("student"));
+       app->add_option("--in", a.lab.folder, "The lab's folder, if it is not this one.")
+           ->check(not_empty("folder"));
        app->add_option("-o,--out", a.lab.out, "start: the new folder; hand-in: the file.")
-           ->check(not_empty());
+           ->check(not_empty("folder"));
        app->add_option("--course", a.lab.course, "A folder of labs, instead of those of psim.")
-           ->check(not_empty());
+           ->check(not_empty("folder"));
      },
      [](const Asked& a) { return lab(a.lab); }},
     {"grade", groups::learn, "Grade hand-ins of labs: computes the right answers afresh from each ID.",
@@ -32,17 +33,17 @@ constexpr Subcommand subcommands[] = {
      "  psim grade lab2-a1234567.json --pass 60            exit code 0 from 60 % on\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("files", a.grade.files, "The hand-ins.")->required();
-       app->add_option("--csv", a.grade.csv, "Also write a table of points.")->check(not_empty());
+       app->add_option("--csv", a.grade.csv, "Also write a table of points.")->check(not_empty("file"));
        app->add_option("--gradescope", a.grade.gradescope,
                        "Also write Gradescope's results.json, of one hand-in.")
-           ->check(not_empty());
-       app->add_option("--junit", a.grade.junit, "Also write JUnit's XML.")->check(not_empty());
+           ->check(not_empty("file"));
+       app->add_option("--junit", a.grade.junit, "Also write JUnit's XML.")->check(not_empty("file"));
        app->add_option("--pass", a.grade.pass, "Per cent of the points for exit code 0.")
            ->check(CLI::Range(0.0, 100.0));
        app->add_option("--secret", a.grade.secret, "What the hidden seeds of designs are drawn from.")
-           ->check(not_empty("a secret has letters"));
+           ->check(not_empty("secret"));
        app->add_option("--course", a.grade.course, "A folder of labs, instead of those of psim.")
-           ->check(not_empty());
+           ->check(not_empty("folder"));
        app->add_option("-j,--jobs", a.grade.jobs, "Hand-ins at once; 0 means one per core.")
            ->check(whole(0, 1024));
        app->add_flag("--answers", a.grade.answers,

@@ -64,7 +64,7 @@ constexpr Subcommand subcommands[] = {
      [](CLI::App* app, Asked& a) {
        app->add_option("file", a.made.file, "The file; it must not be there yet.")
            ->required()
-           ->check(not_empty("it names no file"));
+           ->check(not_empty("file"));
        add_settings(app, a.made.sketch);
      },
      [](const Asked& a) { return make_new(a.made); }},
@@ -81,7 +81,7 @@ constexpr Subcommand subcommands[] = {
               "--name", a.serve.names,
               "A name under which browsers may ask, beside the address and localhost. May be repeated.")
            ->allow_extra_args(false)
-           ->check(not_empty("it is no name"));
+           ->check(not_empty("host"));
        app->add_option("-j,--jobs", a.serve.jobs, "Runs at once; 0 means one per core.")
            ->check(whole(0, 1024));
        app->add_option("--memory", a.serve.memory, "GB of address space that a run may use; 2 if not given.")

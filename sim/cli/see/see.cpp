@@ -30,7 +30,7 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
          "(the latest run; `studies/latest` is the latest study).")
       ->required();
   const auto file = [app](const char* name, std::string& path, const char* what) {
-    app->add_option(name, path, what)->check(not_empty("it names no file"));
+    app->add_option(name, path, what)->check(not_empty("file"));
   };
   file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev: a process for each node.");
   file("--paje", e.paje, "A trace for ViTE and pj_dump.");
@@ -43,7 +43,7 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
          "--svg", e.svg,
          "A folder for charts: of a run its time line, loss, staleness, clocks and traffic; of a study "
          "loss, accuracy, times, and time against bytes sent (pareto).")
-      ->check(not_empty());
+      ->check(not_empty("folder"));
   app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; 180 if not given.")
       ->check(CLI::Range(50, 1000));
   add_window(app, e.from, e.until);
@@ -113,7 +113,7 @@ const Subcommand subcommands[] = {
        app->add_option("name", a.directory, "The run or study: its path or name, or `latest`.")->required();
        app->add_option("-o,--out", a.command.out,
                        "The file, instead of report.html in the run's or study's folder.")
-           ->check(not_empty());
+           ->check(not_empty("file"));
        app->add_flag("--json", a.command.json,
                      "Of a run: print what the page is made of as one JSON document.")
            ->excludes("--out");

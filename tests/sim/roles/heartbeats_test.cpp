@@ -86,7 +86,7 @@ TEST_CASE("heartbeats: a node that has crashed has none, and those of its next l
   const Lines lines = play(served(), first + 17, [first](Play& play) {
     play.heartbeats.begin(1);
     play.stage.at(first + 3, [&] { crash(play.stage, 1); });
-    play.stage.at(first + 5, [&] {  // after the date of the second one
+    play.stage.at(first + 3.5, [&] {  // before the date of the second one
       play.stage.job().network.bring_up(1);
       play.nodes.make_again(1);
     });
