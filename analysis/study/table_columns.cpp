@@ -17,9 +17,14 @@ int decimals_for(double value) {
   return std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
 }
 
+// What has diverged has more digits than anybody reads.
+std::string number_text(double value, int decimals) {
+  return std::abs(value) < 1e9 ? fmt::format("{:.{}f}", value, decimals) : fmt::format("{:.3g}", value);
+}
+
 std::string mean_text(const TableView& view, const Statistic& s, int decimals, double scale = 1) {
-  std::string text = fmt::format("{:.{}f}", scale * s.mean, decimals);
-  if (s.sd && !view.brief) text += fmt::format(" ± {:.{}f}", scale * *s.sd, decimals);
+  std::string text = number_text(scale * s.mean, decimals);
+  if (s.sd && !view.brief) text += " ± " + number_text(scale * *s.sd, decimals);
   return text;
 }
 

@@ -149,6 +149,12 @@ TEST_CASE("what only some runs have says so", "[study]") {
   CHECK_THAT(remarks(s, evaluate(s)), Catch::Contains("only k of n runs have the value"));
 }
 
+TEST_CASE("a loss that has diverged is written short", "[study]") {
+  const Study s =
+      study({}, {cell("a", {}, {{.loss = 1e25}, {.loss = 3e25}}), cell("b", {}, {{.loss = 1e8}})});
+  CHECK(column(s, "final-loss") == Cells{"2e+25 ± 1.41e+25", "100000000.0000"});
+}
+
 TEST_CASE("a table fits into 100 columns, whatever its labels", "[study]") {
   for (const std::size_t length : {1, 10, 30, 80, 200}) {
     std::string name(length, 'x'), words;
