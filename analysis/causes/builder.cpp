@@ -90,6 +90,7 @@ CauseBuilder::Id CauseBuilder::add(const Row& row) {
                       .node = row.node,
                       .peer = row.peer,
                       .shard = row.shard,
+                      .part = static_cast<std::uint32_t>(row.part),
                       .begins = row.begins != 0,
                       .type = row.type,
                       .word = word(!row.kind.empty()   ? row.kind

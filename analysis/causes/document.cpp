@@ -46,6 +46,15 @@ Json json_of(const LinkUse& link, const Facts& facts) {
           {"senders", std::move(senders)}};
 }
 
+Json json_of(const MainCause& cause, double total, const Facts& facts) {
+  Json nodes = Json::array();
+  for (const std::uint32_t node : cause.nodes) nodes.push_back(facts.name_of(node));
+  return {{"kind", name_of(cause.kind)},
+          {"nodes", std::move(nodes)},
+          {"seconds", cause.seconds},
+          {"share", total > 0 ? cause.seconds / total : 0}};
+}
+
 std::string shares_table(const Explanation& why, const Facts& facts, std::size_t width) {
   constexpr std::size_t shown = 8;
   std::vector<TextColumn> columns{
@@ -199,17 +208,12 @@ Json document(const Explanation& why, const Facts& facts) {
                      {"without_effect", node.without_effect},
                      {"least_s", node.least},
                      {"median_s", node.median}});
-  return {{"schema", "psim.why/1"},
-          {"until", until_text(why)},
-          {"total_s", why.total},
-          {"sentences", why.sentences},
-          {"path", std::move(path)},
-          {"shares", std::move(shares)},
-          {"waits", std::move(waits)},
-          {"slack", std::move(slack)},
-          {"network", json_of(why.network)},
-          {"links", std::move(links)},
-          {"staleness", json_of(why.staleness)}};
+  return {{"schema", "psim.why/1"},      {"until", until_text(why)},
+          {"total_s", why.total},        {"verdict", json_of(why.main_cause, why.total, facts)},
+          {"sentences", why.sentences},  {"path", std::move(path)},
+          {"shares", std::move(shares)}, {"waits", std::move(waits)},
+          {"slack", std::move(slack)},   {"network", json_of(why.network)},
+          {"links", std::move(links)},   {"staleness", json_of(why.staleness)}};
 }
 
 }  // namespace psim::analysis

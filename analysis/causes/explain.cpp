@@ -101,7 +101,7 @@ std::vector<LinkUse> fullest_links(const RunRecord& record) {
 
 Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until until) {
   if (graph.size() == 0) throw Unverifiable("nothing happened in this run", "choose another one");
-  Explanation why{.until = until, .total = date_of(record, until), .staleness = {}};
+  Explanation why{.until = until, .total = date_of(record, until), .main_cause = {}, .staleness = {}};
   const std::uint32_t end = end_of(graph, why.total, record.summary, record.jobs, until.what);
   if (end == CausalGraph::none)
     throw Unverifiable(fmt::format("nothing had happened until {:.9g} s", why.total), "choose a later date");
@@ -116,6 +116,7 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
   why.staleness = book.cost();
   why.network = network_time(record, graph, why.path);
   why.links = fullest_links(record);
+  why.main_cause = main_cause_of(record, graph, why.path, why.total);
   why.sentences = sentences_of(why, record);
   return why;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/causes/end.hpp"
+#include "analysis/causes/main_cause.hpp"
 #include "analysis/causes/path.hpp"
 #include "analysis/causes/staleness.hpp"
 #include "analysis/links/links.hpp"
@@ -39,6 +40,7 @@ struct NetworkTime {
 struct Explanation {
   Until until;
   double total = 0;  // simulated seconds from the start
+  MainCause main_cause;
   std::vector<std::string> sentences;
   std::vector<Piece> path;
   std::vector<std::string> causes;  // of the pieces

@@ -41,11 +41,11 @@ struct Moment {
   std::int64_t message = -1;
   std::int64_t clock = 0, version = 0;
   std::uint64_t bytes = 0;
-  std::int64_t staleness = 0;        // updates, of a push that is applied
-  double since = 0;                  // of a wait
-  std::uint32_t node = 0, peer = 0;  // peer: the receiver of what is sent, the sender of what arrives, ...
-  std::uint32_t shard = 0;
-  bool begins = false;  // of a fault
+  std::int64_t staleness = 0;         // updates, of a push that is applied
+  double since = 0;                   // of a wait
+  std::uint32_t node = 0, peer = 0;   // peer: the receiver of what is sent, the sender of what arrives, ...
+  std::uint32_t shard = 0, part = 0;  // part: of a computation
+  bool begins = false;                // of a fault
   Name type;
   std::uint8_t word = 0;  // of CausalGraph::words: a message's or a fault's kind, a wait's `awaited`, ...
 };

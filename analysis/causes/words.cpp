@@ -83,35 +83,102 @@ struct Blame {
   }
 };
 
-constexpr std::array<std::string_view, kind_names.size()> what_it_is{"computing",
-                                                                     "messages on their way",
-                                                                     "work on servers",
-                                                                     "waiting until a silence was noticed",
-                                                                     "nodes that were down",
-                                                                     "waiting for a date"};
+// "server 1 crashed at 2 s", "messages were delayed from 1 s on", "the partition from 1 s to 3 s"
+std::string fault_text(const FaultInForce& fault, const Facts& facts, double total) {
+  std::string whose = fault.nodes.empty() ? "" : " of " + names_of(facts, fault.nodes);
+  if (whose == " of scheduler") whose = " of the scheduler";
+  const bool lasts = fault.end > fault.begin;
+  const std::string dates =
+      !lasts              ? fmt::format(" at {}", seconds_text(fault.begin))
+      : fault.end < total ? fmt::format(" from {} to {}", seconds_text(fault.begin), seconds_text(fault.end))
+                          : fmt::format(" from {} on", seconds_text(fault.begin));
+  if (fault.kind == "crash" || fault.kind == "leave")
+    return fmt::format("the {}{} at {}", fault.kind, whose, seconds_text(fault.begin));
+  if (fault.kind == "drop") return fmt::format("messages that were lost{}{}", whose, dates);
+  if (fault.kind == "delay" || fault.kind == "reorder")
+    return fmt::format("messages that were delayed{}{}", whose, dates);
+  if (fault.kind == "slow" && !(fault.factor > 0)) return fmt::format("the freeze{}{}", whose, dates);
+  if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
+  return fmt::format("the {}{}{}", fault.kind, whose, dates);
+}
 
+// " (4x slower from 1 s on)" of a fault that makes somebody slow, or a link thin.
+std::string slowed_text(const FaultInForce& fault, double total) {
+  const std::string until = fault.end < total ? " to " + seconds_text(fault.end) : " on";
+  const bool is_link = fault.kind == "degrade";
+  return fmt::format(" ({} from {}{})",
+                     is_link ? fmt::format("at {:.3g} % of its bandwidth", 100 * fault.factor)
+                             : fmt::format("{:.3g}x slower", 1 / fault.factor),
+                     seconds_text(fault.begin), until);
+}
+
+// What set the pace: one sentence for each kind of cause.
 std::string path_sentence(const Explanation& why, const Facts& facts) {
-  const Blame blame(why, facts);
-  const Kind kind = blame.most();
-  const auto [node, seconds] = blame.most_of(kind);
-  const double of_kind = blame.of_kind.at(kind);
-  const std::string name = facts.name_of(node) + slowness_text(facts, node, why.total);
-  double waited = 0;
-  for (const WaitTotal& wait : why.waits) waited += wait.awaited == node ? wait.seconds : 0;
-  const bool is_awaited = waited > 0.05 * why.total * facts.workers || facts.workers == 1;
-  if (kind == Kind::compute && is_awaited && seconds > 0.5 * why.total)
-    return fmt::format("{} decides how long it takes: its computing is {} of the critical path.", name,
-                       percent(seconds, why.total));
-  std::string sentence = fmt::format("{} of the critical path is {}", percent(of_kind, why.total),
-                                     what_it_is[static_cast<std::size_t>(kind)]);
-  if (seconds > 0.6 * of_kind) {
-    sentence += kind == Kind::network ? ", most of them to and from " + name : ", most of it at " + name;
-  } else if (blame.nodes_of(kind) > 1) {
-    sentence += fmt::format("{}; {} has the most of it, {}",
-                            kind == Kind::compute ? ", now of one worker, now of another" : "", name,
-                            percent(seconds, why.total));
+  const MainCause& cause = why.main_cause;
+  const std::string share = percent(cause.seconds, why.total);
+  const std::string names = cause.nodes.empty() ? "the run" : names_of(facts, cause.nodes);
+  const bool is_one = cause.nodes.size() == 1;
+  const char* sets = is_one ? "sets" : "set";
+  const std::string slowed = cause.fault ? slowed_text(*cause.fault, why.total) : "";
+  switch (cause.kind) {
+    case Suspect::worker_compute: {
+      if (cause.is_even && facts.workers > 1)
+        return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
+      std::string slow =
+          is_one && slowed.empty() ? slowness_text(facts, cause.nodes.front(), why.total) : slowed;
+      if (!is_one && !slow.empty()) slow = " (some of them" + slow.substr(2);
+      return fmt::format("{}{} {} the pace: {} computing is {} of the critical path.", names, slow, sets,
+                         is_one ? "its" : "their", share);
+    }
+    case Suspect::random_compute:
+      return fmt::format(
+          "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, now of "
+          "one worker, now of another.",
+          share);
+    case Suspect::worker_link:
+    case Suspect::server_link:
+      return fmt::format("The link{} of {}{} {} the pace: messages on {} take {} of the run.",
+                         is_one ? "" : "s", names, slowed, sets, is_one ? "it" : "them", share);
+    case Suspect::uplink:
+      return fmt::format(
+          "The link `{}`, which nodes share, sets the pace: messages on it take {} of the run.", cause.link,
+          share);
+    case Suspect::latency:
+      return fmt::format(
+          "Latency{} sets the pace: messages are under way for {} of the run before their first byte is "
+          "there.",
+          cause.nodes.empty() ? "" : " to and from " + names, share);
+    case Suspect::tcp_window:
+      return fmt::format(
+          "The TCP window sets the pace: it holds messages back for {} of the run, on links that could "
+          "carry more.",
+          share);
+    case Suspect::endpoint:
+      return fmt::format(
+          "What messages cost their senders and receivers sets the pace: {} of the run, most of "
+          "it at {}.",
+          share, names);
+    case Suspect::server_work:
+      return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names, slowed, share);
+    case Suspect::barrier:
+      return fmt::format("A date that {} waited for sets the pace: {} of the run.", names, share);
+    case Suspect::fault:
+      return fmt::format("{} cost {}, {} of the run.",
+                         cause.fault ? fault_text(*cause.fault, facts, why.total) : "faults",
+                         seconds_text(cause.seconds), share);
+    case Suspect::startup:
+      return fmt::format("The run waited for {} to start: {}, {} of its time.", names,
+                         seconds_text(cause.seconds), share);
+    case Suspect::scheduler:
+      if (cause.fault)
+        return fmt::format("{} held the run up for {}, {} of its time.",
+                           fault_text(*cause.fault, facts, why.total), seconds_text(cause.seconds), share);
+      return fmt::format("The run waited for the scheduler: {}, {} of its time.", seconds_text(cause.seconds),
+                         share);
+    case Suspect::storage:
+      return fmt::format("The storage sets the pace: writing and reading there takes {} of the run.", share);
   }
-  return sentence + ".";
+  return "";
 }
 
 // What a worker's own job promises.
@@ -241,16 +308,21 @@ std::string seconds_text(double seconds) {
 std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes) {
   std::ranges::sort(nodes);
   nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
-  const bool only_workers =
-      std::ranges::all_of(nodes, [&](std::uint32_t node) { return facts.is_worker(node); });
-  if (only_workers && nodes.size() == facts.workers && nodes.size() > 2) return "all workers";
-  if (only_workers && nodes.size() > 1) {
-    std::vector<std::uint32_t> numbers;
-    for (const std::uint32_t node : nodes) numbers.push_back(facts.worker(node));
-    return "workers " + ranges_text(numbers);
-  }
+  std::vector<std::uint32_t> servers, workers;
   std::vector<std::string> names;
-  for (const std::uint32_t node : nodes) names.push_back(facts.name_of(node));
+  for (const std::uint32_t node : nodes) {
+    if (facts.is_server(node)) servers.push_back(node - 1);
+    else if (facts.is_worker(node)) workers.push_back(facts.worker(node));
+    else names.push_back(facts.name_of(node));
+  }
+  const auto add = [&names](const char* role, const std::vector<std::uint32_t>& numbers, std::uint32_t all) {
+    if (numbers.empty()) return;
+    if (numbers.size() == 1) names.push_back(fmt::format("{} {}", role, numbers.front()));
+    else if (numbers.size() == all && all > 2) names.push_back(fmt::format("all {}s", role));
+    else names.push_back(fmt::format("{}s {}", role, ranges_text(numbers)));
+  };
+  add("server", servers, facts.servers);
+  add("worker", workers, facts.workers);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -1,0 +1,67 @@
+// What set the pace of a run: one cause, the nodes that it is about, and the seconds of the critical path
+// that it took.
+//
+// Each stretch of the path is somebody's. A computation is its worker's, up to what such a computation
+// typically takes; what it took beyond that is a slow worker's, or chance's, if many workers share it. A
+// message's time is its latency's, its ends', a fault's, and that of the link that was the narrowest of its
+// way or, where its links are equally wide, of the one that was full. What is the same for all, computing as
+// long as everybody, links as wide as all of their kind, counts a fifth: it is the cause only where nothing
+// that is out of the ordinary takes a fifth as long.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/causes/path.hpp"
+
+namespace psim::analysis {
+
+enum class Suspect : std::uint8_t {
+  worker_compute,
+  random_compute,
+  worker_link,
+  server_link,
+  uplink,
+  latency,
+  tcp_window,
+  endpoint,
+  server_work,
+  barrier,
+  fault,
+  startup,
+  scheduler,
+  storage
+};
+inline constexpr auto suspect_names = std::to_array<std::string_view>(
+    {"worker-compute", "random-compute", "worker-link", "server-link", "uplink", "latency", "tcp-window",
+     "endpoint", "server-work", "barrier", "fault", "startup", "scheduler", "storage"});
+constexpr std::string_view name_of(Suspect suspect) {
+  return suspect_names[static_cast<std::size_t>(suspect)];
+}
+
+// A [[fault]] of the scenario, from one date to another, and whom it happened to.
+struct FaultInForce {
+  std::int64_t table = 0;
+  std::string kind;
+  double begin = 0, end = 0;         // seconds
+  double factor = 1;                 // of a speed or a bandwidth
+  std::vector<std::uint32_t> nodes;  // none: of all messages, or of no node
+};
+
+struct MainCause {
+  Suspect kind = Suspect::worker_compute;
+  std::vector<std::uint32_t> nodes;  // rising; none: it is about no node
+  double seconds = 0;                // of the critical path
+  std::string link;                  // the name of the link, where it is about one
+  std::optional<FaultInForce> fault;
+  bool is_even = false;  // computing: no worker is slower than the others
+};
+
+MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
+                        double total);
+
+}  // namespace psim::analysis

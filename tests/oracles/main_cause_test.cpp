@@ -1,0 +1,356 @@
+// Goal: the first sentence of `psim why` names the cause. Method: clusters in which all is even, and one
+// cause built in on purpose.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+struct Case {
+  std::string name, kind;
+  std::vector<std::string> nodes, sets;
+  std::string says;  // in the first sentence
+};
+
+// Messages of 0.5 MB, or a ring's parts of 1 MB, and steps of 10 ms.
+std::string toml(bool is_ring) {
+  return fmt::format(R"([model]
+kind = "phantom"
+parameters = 250_000
+[training]
+batch_size = 8
+steps = 30
+{}
+[compute]
+time = "10ms"
+[cluster]
+workers = 4
+{}
+[cluster.network]
+bandwidth = "10Gbps"
+latency = "50us"
+share_spread = 0.0
+)",
+                     is_ring ? "[architecture]\nkind = \"all-reduce\"" : "[consistency]\nmodel = \"bsp\"",
+                     is_ring ? "" : "servers = 2");
+}
+
+void check(const Case& one, bool is_ring = false) {
+  INFO(one.name);
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "case.toml") << toml(is_ring);
+  std::vector<std::string> words{"run", "case.toml", "--trace", "events", "--out", "run"};
+  for (const std::string& set : one.sets) words.insert(words.end(), {"--set", set});
+  const Outcome run = psim::test::psim(words, folder.path());
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const Outcome why = psim::test::psim({"why", "run", "--json"}, folder.path());
+  INFO(why.err);
+  REQUIRE(why.code == 0);
+  const Json document = Json::parse(why.out);
+  const Json& verdict = document["verdict"];
+  const auto first = document["sentences"][0].get<std::string>();
+  INFO(verdict.dump() << " " << first);
+  CHECK(verdict["kind"] == one.kind);
+  CHECK(verdict["nodes"] == Json(one.nodes));
+  CHECK_THAT(first, Catch::Contains(one.says));
+  const double share = verdict["share"], total = document["total_s"];
+  CHECK(share > 0);
+  CHECK(share <= 1);
+  CHECK(verdict["seconds"].get<double>() == Approx(share * total));
+}
+
+const std::vector<std::string> all_workers{"worker 0", "worker 1", "worker 2", "worker 3"};
+
+// All nodes at one hub; `special`: fields of the link of one node, or of two.
+std::vector<std::string> hub(const std::vector<std::pair<std::string, std::string>>& special,
+                             bool has_servers = true) {
+  std::vector<std::string> nodes{"scheduler", "worker 0", "worker 1", "worker 2", "worker 3"};
+  if (has_servers) nodes.insert(nodes.end(), {"server 0", "server 1"});
+  std::string links;
+  for (const std::string& node : nodes) {
+    std::string more;
+    for (const auto& [who, fields] : special)
+      if (who == node) more = ", " + fields;
+    links += fmt::format("{}{{between = [\"{}\", \"hub\"]{}}}", links.empty() ? "" : ", ", node, more);
+  }
+  return {"cluster.network.topology=graph", "cluster.network.link=[" + links + "]"};
+}
+
+std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+std::string fault(const std::string& fields) { return "fault=[{" + fields + "}]"; }
+std::string straggler(const std::string& fields) { return "straggler=[{" + fields + "}]"; }
+
+const std::vector<std::string> recovers{"recovery.enabled=true", "recovery.heartbeat=20ms",
+                                        "recovery.timeout=100ms", "recovery.retry=50ms"};
+
+}  // namespace
+
+TEST_CASE("why: computing, by whom", "[why][slow]") {
+  for (const Case& one : std::vector<Case>{
+           {"even", "worker-compute", all_workers, {}, "no single worker"},
+           {"straggler",
+            "worker-compute",
+            {"worker 3"},
+            {straggler("workers = [3], slowdown = 4.0")},
+            "Worker 3 (4x"},
+           {"two",
+            "worker-compute",
+            {"worker 1", "worker 2"},
+            {straggler("workers = [1, 2], slowdown = 3.0")},
+            "Workers 1 and 2"},
+           {"a fault",
+            "worker-compute",
+            {"worker 1"},
+            {fault("kind = \"slow\", nodes = [\"worker 1\"], at = \"50ms\", factor = 0.3")},
+            "3.33x slower from 50 ms"},
+           {"asp",
+            "worker-compute",
+            {"worker 3"},
+            {"consistency.model=asp", straggler("workers = [3], slowdown = 4.0")},
+            "Worker 3"},
+           {"ssp",
+            "worker-compute",
+            {"worker 3"},
+            {"consistency.model=ssp", "consistency.staleness=2", straggler("workers = [3], slowdown = 4.0")},
+            "Worker 3"},
+           {"window",
+            "worker-compute",
+            {"worker 0"},
+            {straggler("workers = [0], slowdown = 10.0, from = \"100ms\", until = \"400ms\"")},
+            "Worker 0 (10x"},
+           {"by chance",
+            "worker-compute",
+            {"worker 2"},
+            {"cluster.workers=8", straggler("workers = [2], slowdown = 8.0, probability = 0.5")},
+            "Worker 2"},
+           {"exponential",
+            "random-compute",
+            {},
+            {"cluster.workers=8", "compute.distribution=exponential"},
+            "unequal length"},
+           {"lognormal",
+            "random-compute",
+            {},
+            {"cluster.workers=16", "compute.distribution=lognormal", "compute.cv=0.8"},
+            "unequal length"},
+           {"pareto",
+            "random-compute",
+            {},
+            {"cluster.workers=8", "compute.distribution=pareto", "compute.alpha=1.5"},
+            "unequal length"},
+           {"everybody by chance",
+            "random-compute",
+            {},
+            {"cluster.workers=8",
+             straggler("workers = [0, 1, 2, 3, 4, 5, 6, 7], slowdown = 8.0, probability = 0.2")},
+            "unequal length"},
+       })
+    check(one);
+  check({"ring", "worker-compute", {"worker 1"}, {straggler("workers = [1], slowdown = 4.0")}, "Worker 1"},
+        true);
+}
+
+TEST_CASE("why: links, and whose", "[why][slow]") {
+  const std::string degraded = "kind = \"degrade\", at = \"10ms\", factor = 0.02, nodes = ";
+  for (const Case& one : std::vector<Case>{
+           {"degraded",
+            "worker-link",
+            {"worker 2"},
+            {fault(degraded + "[\"worker 2\"]")},
+            "worker 2 (at 2 %"},
+           {"two degraded",
+            "worker-link",
+            {"worker 0", "worker 2"},
+            {fault(degraded + "[\"worker 0\", \"worker 2\"]")},
+            "workers 0 and 2"},
+           {"degraded server",
+            "server-link",
+            {"server 1"},
+            {fault(degraded + "[\"server 1\"]")},
+            "server 1 (at"},
+           {"nic",
+            "worker-link",
+            {"worker 2"},
+            {"cluster.network.model=nic", fault(degraded + "[\"worker 2\"]")},
+            "worker 2"},
+           {"thin", "worker-link", {"worker 1"}, hub({{"worker 1", "bandwidth = \"200Mbps\""}}), "worker 1"},
+           {"two thin",
+            "worker-link",
+            {"worker 1", "worker 3"},
+            hub({{"worker 1", "bandwidth = \"200Mbps\""}, {"worker 3", "bandwidth = \"200Mbps\""}}),
+            "workers 1 and 3"},
+           {"thin server",
+            "server-link",
+            {"server 0"},
+            hub({{"server 0", "bandwidth = \"400Mbps\""}}),
+            "server 0"},
+           {"incast",
+            "server-link",
+            {"server 0"},
+            {"cluster.servers=1", "cluster.network.bandwidth=500Mbps"},
+            "server 0"},
+           {"incast, nic",
+            "server-link",
+            {"server 0"},
+            {"cluster.servers=1", "cluster.network.bandwidth=500Mbps", "cluster.network.model=nic"},
+            "server 0"},
+       })
+    check(one);
+  check({"ring",
+         "worker-link",
+         {"worker 1"},
+         hub({{"worker 1", "bandwidth = \"200Mbps\""}}, false),
+         "worker 1"},
+        true);
+}
+
+TEST_CASE("why: what messages meet on their way", "[why][slow]") {
+  for (const Case& one : std::vector<Case>{
+           {"latency", "latency", {}, {"cluster.network.latency=20ms"}, "Latency"},
+           {"far worker", "latency", {"worker 2"}, hub({{"worker 2", "latency = \"60ms\""}}), "Latency"},
+           {"far server", "latency", {"server 1"}, hub({{"server 1", "latency = \"60ms\""}}), "Latency"},
+           {"window",
+            "tcp-window",
+            {},
+            {"cluster.network.latency=1ms", "cluster.network.tcp_window=20kB"},
+            "TCP window"},
+           {"receivers",
+            "endpoint",
+            {"server 0", "server 1"},
+            {"cluster.network.endpoint.receive_overhead=8ms"},
+            "server"},
+           {"senders",
+            "endpoint",
+            {"server 0", "server 1"},
+            {"cluster.network.endpoint.send_overhead=15ms"},
+            "server"},
+           {"bytes",
+            "endpoint",
+            {"server 0", "server 1"},
+            {"cluster.network.endpoint.receive_bandwidth=20MBps"},
+            "server"},
+       })
+    check(one);
+  check({"ring", "latency", {}, {"cluster.network.latency=20ms"}, "Latency"}, true);
+}
+
+TEST_CASE("why: servers, and what a rule waits for", "[why][slow]") {
+  const std::vector<std::string> both{"server 0", "server 1"};
+  for (const Case& one : std::vector<Case>{
+           {"work",
+            "server-work",
+            both,
+            {"cluster.server.flops_per_value=100.0", "cluster.server.speed=1Gf"},
+            "servers 0 and 1"},
+           {"slow server",
+            "server-work",
+            {"server 1"},
+            {"cluster.server.flops_per_value=20.0", "cluster.server.speed=5Gf",
+             fault("kind = \"slow\", nodes = [\"server 1\"], at = \"5ms\", factor = 0.02")},
+            "server 1 (50x slower"},
+           {"late servers", "startup", both, {"cluster.server.startup=2s"}, "to start"},
+           {"late workers", "startup", all_workers, {"cluster.worker.startup=2s"}, "to start"},
+           {"a date",
+            "barrier",
+            both,
+            {"consistency.window=80ms", straggler("workers = [3], slowdown = 100.0")},
+            "date"},
+       })
+    check(one);
+}
+
+TEST_CASE("why: faults", "[why][slow]") {
+  for (const Case& one : std::vector<Case>{
+           {"crash",
+            "fault",
+            {"server 1"},
+            with(recovers,
+                 {"replication.copies=1", fault("kind = \"crash\", nodes = [\"server 1\"], at = \"100ms\"")}),
+            "crash of server 1 at 100 ms"},
+           {"restart",
+            "fault",
+            {"server 1"},
+            with(recovers,
+                 {fault("kind = \"crash\", nodes = [\"server 1\"], at = \"100ms\", restart_after = \"2s\"")}),
+            "crash of server 1"},
+           {"worker",
+            "fault",
+            {"worker 1"},
+            with(recovers,
+                 {fault("kind = \"crash\", nodes = [\"worker 1\"], at = \"100ms\", restart_after = \"1s\"")}),
+            "crash of worker 1"},
+           {"partition",
+            "fault",
+            {"worker 1"},
+            with(recovers,
+                 {fault("kind = \"partition\", between = [[\"worker 1\"], [\"scheduler\", \"server 0\", "
+                        "\"server 1\", \"worker 0\", \"worker 2\", \"worker 3\"]], at = \"100ms\", lasts = "
+                        "\"1s\"")}),
+            "partition of worker 1"},
+           {"link down",
+            "fault",
+            {"worker 2"},
+            with(recovers,
+                 {fault("kind = \"link-down\", nodes = [\"worker 2\"], at = \"100ms\", lasts = \"1s\"")}),
+            "link of worker 2"},
+           {"lost",
+            "fault",
+            {"worker 0"},
+            with(recovers,
+                 {"recovery.retry=200ms",
+                  fault("kind = \"drop\", nodes = [\"worker 0\"], probability = 0.2, messages = [\"push\", "
+                        "\"pull\", \"weights\"]")}),
+            "lost"},
+           {"delayed",
+            "fault",
+            {"worker 0"},
+            {fault("kind = \"delay\", nodes = [\"worker 0\"], delay = \"30ms\"")},
+            "delayed"},
+           {"frozen worker",
+            "fault",
+            {"worker 0"},
+            {fault("kind = \"slow\", nodes = [\"worker 0\"], at = \"100ms\", lasts = \"2s\", factor = 0.0")},
+            "freeze of worker 0 from 100 ms to 2.1 s"},
+           {"frozen server",
+            "fault",
+            {"server 0"},
+            {fault("kind = \"slow\", nodes = [\"server 0\"], at = \"100ms\", lasts = \"2s\", factor = 0.0")},
+            "freeze of server 0"},
+           {"frozen scheduler",
+            "scheduler",
+            {"scheduler"},
+            with(recovers,
+                 {fault(
+                     "kind = \"slow\", nodes = [\"scheduler\"], at = \"0s\", lasts = \"2s\", factor = 0.0")}),
+            "freeze of the scheduler"},
+           {"two faults",
+            "fault",
+            {"worker 1"},
+            with(recovers,
+                 {"fault=[{kind = \"link-down\", nodes = [\"worker 1\"], at = \"100ms\", lasts = \"3s\"}, "
+                  "{kind = \"degrade\", nodes = [\"worker 2\"], at = \"100ms\", factor = 0.9}]"}),
+            "link of worker 1"},
+       })
+    check(one);
+}
+
+TEST_CASE("why: uplinks", "[why][slow]") {
+  check({"racks",
+         "uplink",
+         {"worker 3"},
+         {"cluster.network.topology=two-tier", "cluster.network.racks=2",
+          "cluster.network.oversubscription=40.0"},
+         "rack 1 to core"});
+}
