@@ -74,7 +74,6 @@ const std::map<std::string_view, Place> columns{
     {"begins", &Row::begins},
     {"releaser", &Row::releaser},
     {"fault_table", &Row::fault_table},
-    {"other_side", &Row::other_side},
     {"has_target", &Row::has_target},
     {"task", &Row::task},
     {"unit", &Row::unit},

@@ -70,7 +70,6 @@ struct Row {
   std::uint32_t from = 0;        // of a move: a node
   std::uint32_t releaser = 0;    // of a release: who sent the message that it is about
   std::int64_t fault_table = 0;  // of a fault: which of Facts::fault_factors
-  std::uint32_t other_side = 0;  // of a partition: a node of it
   std::int64_t has_target = 0;   // of a fault: it happens to its peer; else to all, or to no node
   std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
   std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries; values: of a shard, too

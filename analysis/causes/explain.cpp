@@ -90,9 +90,8 @@ NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, cons
   return time;
 }
 
-std::vector<LinkUse> fullest_links(const RunRecord& record) {
+std::vector<LinkUse> fullest(std::vector<LinkUse> links) {
   constexpr std::size_t shown = 8;
-  std::vector<LinkUse> links = links_of(record);
   std::ranges::stable_sort(links, std::ranges::greater{},
                            [](const LinkUse& link) { return std::pair(link.full_seconds(), link.use); });
   if (links.size() > shown) links.resize(shown);
@@ -115,8 +114,9 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
     book.on(graph.moments[id]);
   why.staleness = book.cost();
   why.network = network_time(record, graph, why.path);
-  why.links = fullest_links(record);
-  why.main_cause = main_cause_of(record, graph, why.path, why.total);
+  std::vector<LinkUse> links = links_of(record);
+  why.main_cause = main_cause_of(record, graph, why.path, links, why.total);
+  why.links = fullest(std::move(links));
   why.sentences = sentences_of(why, record);
   return why;
 }

@@ -3,43 +3,21 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
-#include "analysis/links/links.hpp"
+#include "analysis/causes/typical_steps.hpp"
+#include "analysis/causes/ways.hpp"
 
 namespace psim::analysis {
 namespace {
-
-constexpr double for_ever = std::numeric_limits<double>::infinity();
-
-double overlap(double a_begin, double a_end, double b_begin, double b_end) {
-  return std::max(0.0, std::min(a_end, b_end) - std::max(a_begin, b_begin));
-}
-
-// The value of which this share is below; of two the lower one.
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto it = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::ranges::nth_element(values, it);
-  return *it;
-}
-double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
-
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 // Beside those that the path blames: those that are as far beyond the others. The path takes one of several
 // that are equal.
 std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
                                        const std::map<std::uint32_t, double>& measure) {
   constexpr double nearly = 0.9;
-  double least = for_ever;
+  double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t node : blamed) {
     const auto found = measure.find(node);
     if (found != measure.end()) least = std::min(least, found->second);
@@ -50,133 +28,6 @@ std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
   std::ranges::sort(blamed);
   return blamed;
 }
-
-// What a part of a computation typically takes: the median over workers of each one's median.
-class TypicalSteps {
- public:
-  void on(const Row& row) {
-    if (!row.is_computation()) return;
-    Open& open = open_[row.node];
-    const bool starts = row.is("begun") || row.is("resumed");
-    if (row.is("begun")) open = {};
-    if (starts) open.since = row.at;
-    else open.seconds += row.at - open.since;
-    if (row.is("ended")) durations_[{std::string(row.work), row.part}][row.node].push_back(open.seconds);
-  }
-  void close() {
-    for (auto& [part, workers] : durations_) {
-      std::vector<double> medians;
-      for (auto& [worker, all] : workers) medians.push_back(median(all));
-      typical_[part] = median(medians);
-    }
-  }
-  double of(const std::string& work, std::int64_t part) const {
-    const auto found = typical_.find({work, part});
-    return found == typical_.end() ? for_ever : found->second;
-  }
-  // Whether nearly all of a worker's steps take longer than is typical: it is no chance.
-  bool is_always_slow(std::uint32_t worker) const {
-    constexpr double longer = 1.1;
-    double fast = 0, typical = 0;
-    for (const auto& [part, workers] : durations_) {
-      const auto own = workers.find(worker);
-      if (own == workers.end()) continue;
-      fast += quantile(own->second, 0.25);
-      typical += typical_.at(part);
-    }
-    return fast > longer * typical;
-  }
-  // A worker's steps, all parts of a typical one.
-  std::map<std::uint32_t, double> by_worker() const {
-    std::map<std::uint32_t, double> seconds;
-    for (const auto& [part, workers] : durations_) {
-      for (const auto& [worker, all] : workers) seconds[worker] += mean(all);
-    }
-    return seconds;
-  }
-
- private:
-  struct Open {
-    double since = 0, seconds = 0;
-  };
-  using Part = std::pair<std::string, std::int64_t>;  // what is computed, and which part of it
-  std::map<std::uint32_t, Open> open_;
-  std::map<Part, std::map<std::uint32_t, std::vector<double>>> durations_;
-  std::map<Part, double> typical_;
-};
-
-class FaultBook {
- public:
-  explicit FaultBook(const Facts& facts) : facts_(facts) {}
-  void on(const Row& row) {
-    if (!row.is("fault")) return;
-    if (row.begins == 0) {
-      for (FaultInForce& fault : faults_)
-        if (fault.table == row.fault_table && fault.end == for_ever) fault.end = row.at;
-      return;
-    }
-    const auto same = std::ranges::find_if(faults_, [&](const FaultInForce& one) {
-      return one.table == row.fault_table && one.begin == row.at;
-    });
-    FaultInForce& fault = same == faults_.end() ? faults_.emplace_back() : *same;
-    fault.table = row.fault_table;
-    fault.kind = row.kind;
-    fault.begin = row.at;
-    fault.end = for_ever;
-    const auto number = static_cast<std::size_t>(row.fault_table);
-    fault.factor = number < facts_.fault_factors.size() ? facts_.fault_factors[number] : 1;
-    if (row.has_target == 0) return;
-    if (fault.kind == "partition") sides_[{fault.table, fault.begin}][row.other_side].push_back(row.peer);
-    else fault.nodes.push_back(row.peer);
-  }
-  // Of a partition the smaller side is cut off from the other.
-  void close() {
-    for (FaultInForce& fault : faults_) {
-      for (const auto& [other, side] : sides_[{fault.table, fault.begin}])
-        if (fault.nodes.empty() || side.size() < fault.nodes.size()) fault.nodes = side;
-    }
-  }
-  const std::vector<FaultInForce>& all() const { return faults_; }
-  // What is left of a node's speed at a date.
-  double speed(std::uint32_t node, double date) const {
-    double left = 1;
-    for (const FaultInForce& fault : faults_) {
-      const bool is_now = fault.begin <= date && date < fault.end;
-      if (fault.kind == "slow" && is_now && concerns(fault, node)) left *= fault.factor;
-    }
-    return left;
-  }
-
-  // What is left of the bandwidth of a node's links.
-  double bandwidth(std::uint32_t node, double begin, double end) const {
-    double left = 1;
-    for (const FaultInForce& fault : faults_) {
-      const bool is_most = overlap(begin, end, fault.begin, fault.end) > 0.5 * (end - begin);
-      if (fault.kind == "degrade" && is_most && concerns(fault, node)) left *= fault.factor;
-    }
-    return left;
-  }
-  static bool concerns(const FaultInForce& fault, std::uint32_t node) {
-    return std::ranges::find(fault.nodes, node) != fault.nodes.end();
-  }
-  // The one that a stretch of trouble came of: in force during it, or else the last one before it.
-  const FaultInForce* behind(double begin, double end) const {
-    const FaultInForce* found = nullptr;
-    for (const FaultInForce& fault : faults_) {
-      if (fault.kind == "degrade" || fault.kind == "join" || fault.begin > end) continue;
-      const bool was_there = overlap(begin, end, fault.begin, fault.end) > 0;
-      const bool is_there = found != nullptr && overlap(begin, end, found->begin, found->end) > 0;
-      if (found == nullptr || was_there || !is_there) found = &fault;
-    }
-    return found;
-  }
-
- private:
-  const Facts& facts_;
-  std::vector<FaultInForce> faults_;
-  // Of partitions, by table and date: nodes by a node of the other side.
-  std::map<std::pair<std::int64_t, double>, std::map<std::uint32_t, std::vector<std::uint32_t>>> sides_;
-};
 
 // What a cause has taken, and of whom.
 struct Account {
@@ -210,269 +61,185 @@ struct Account {
   }
 };
 
-class Court {
+// What each cause has taken of the path.
+class Books {
  public:
-  Court(const RunRecord& record, const CausalGraph& graph)
-      : record_(record), facts_(record.facts), graph_(graph), lone_(record), faults_(record.facts) {
-    record.each([this](const Row& row) {
-      steps_.on(row);
-      faults_.on(row);
-      if (row.is("received", "push") && facts_.is_server(row.node)) {
-        const double full = facts_.server_speed(row.node) > 0 ? facts_.server_speed(row.node) : 1;
-        const double speed = full * faults_.speed(row.node, row.at);
-        if (speed > 0) server_work_[row.node] += static_cast<double>(row.values) / speed;
+  Books(const RunRecord& record, const CausalGraph& graph, const std::vector<LinkUse>& uses)
+      : record_(record),
+        facts_(record.facts),
+        graph_(graph),
+        faults_(record),
+        steps_(graph),
+        ways_(record, faults_, uses) {
+    for (std::uint32_t id = 0; id < graph.size(); ++id) {
+      const Moment& moment = graph.moments[id];
+      const bool is_push = moment.type == Name("received") && graph.word_of(moment) == "push";
+      if (is_push && facts_.is_server(moment.node)) {
+        const double full = facts_.server_speed(moment.node) > 0 ? facts_.server_speed(moment.node) : 1;
+        const double speed = full * faults_.speed(moment.node, moment.at);
+        if (speed > 0) server_work_[moment.node] += static_cast<double>(moment.bytes) / speed;
       }
-      if (row.is("sent", "join")) joined_.try_emplace(row.node, row.at);
-    });
-    steps_.close();
-    faults_.close();
+      if (moment.type == Name("sent") && graph.word_of(moment) == "join")
+        joined_.try_emplace(moment.node, moment.at);
+    }
   }
 
-  MainCause judge(const std::vector<Piece>& path, double total) {
+  MainCause main_cause(const std::vector<Piece>& path, double total) {
     find_transfers(path);
-    for (const Piece& piece : path) hear(piece);
-    weigh_recoveries(total);
-    return sentence(total);
+    for (const Piece& piece : path) add(piece);
+    add_recoveries(total);
+    return most(total);
   }
 
  private:
   Account& of(Suspect suspect) { return accounts_[suspect]; }
-  bool is_scheduler(std::uint32_t node) const { return node == 0; }
+  static bool is_scheduler(std::uint32_t node) { return node == 0; }
   bool is_storage(std::uint32_t node) const { return facts_.name_of(node) == "storage"; }
 
   void find_transfers(const std::vector<Piece>& path) {
     for (const Piece& piece : path) {
       if (const std::int64_t message = message_of(graph_, piece); message >= 0) transfers_[message] = {};
     }
-    each_transfer(record_, lone_, [this](const Transfer& one) {
+    each_transfer(record_, ways_.lone(), [this](const Transfer& one) {
       if (one.bytes > 0 && one.latency > 0) least_latency_ = std::min(least_latency_, one.latency);
       at_ends_[one.from] += one.on_wire - one.sent;
       at_ends_[one.to] += std::max(0.0, one.received - one.end);
       const auto found = transfers_.find(one.message);
       if (found != transfers_.end()) found->second = one;
     });
-    for (const LinkUse& link : links_of(record_)) full_[link.link.name] = link.full;
   }
 
-  void hear(const Piece& piece) {
+  void add(const Piece& piece) {
     switch (piece.kind) {
-      case Kind::compute: return hear_computation(piece);
-      case Kind::network: return hear_message(piece);
+      case Kind::compute: return add_computation(piece);
+      case Kind::network: return add_message(piece);
       case Kind::service:
         return of(is_storage(piece.node)     ? Suspect::storage
                   : is_scheduler(piece.node) ? Suspect::scheduler
                                              : Suspect::server_work)
             .add(piece.seconds(), piece.node);
       case Kind::timeout:
-      case Kind::down: return trouble(piece.begin, piece.end, piece.node);
-      case Kind::idle: return hear_idle(piece);
+      case Kind::down: return add_trouble(piece.begin, piece.end, piece.node);
+      case Kind::idle: return add_idle(piece);
     }
   }
 
-  // Time that a fault took: whatever fault was in force.
-  void trouble(double begin, double end, std::uint32_t node) {
+  void add_trouble(double begin, double end, std::uint32_t node) {
     const FaultInForce* fault = faults_.behind(begin, end);
     if (fault == nullptr) return of(Suspect::barrier).add(end - begin, node);
-    const bool only_scheduler =
-        !fault->nodes.empty() &&
-        std::ranges::all_of(fault->nodes, [this](auto target) { return is_scheduler(target); });
-    const Suspect suspect = only_scheduler ? Suspect::scheduler : Suspect::fault;
-    of(suspect).seconds += end - begin;
+    const bool is_of_scheduler = !fault->nodes.empty() && std::ranges::all_of(fault->nodes, is_scheduler);
+    of(is_of_scheduler ? Suspect::scheduler : Suspect::fault).seconds += end - begin;
     of_fault_[fault->table] += end - begin;
   }
 
-  void hear_computation(const Piece& piece) {
-    double typical = for_ever;
-    if (piece.effect != CausalGraph::none) {
-      const Moment& effect = graph_.moments[piece.effect];
-      typical = steps_.of(std::string(graph_.word_of(effect)), effect.part);
-    }
+  void add_computation(const Piece& piece) {
     const double seconds = piece.seconds();
     for (const FaultInForce& fault : faults_.all()) {
-      if (fault.kind != "slow" || fault.factor > 0 || !FaultBook::concerns(fault, piece.node)) continue;
-      if (const double frozen = overlap(piece.begin, piece.end, fault.begin, fault.end); frozen > 0) {
-        trouble(std::max(piece.begin, fault.begin), std::min(piece.end, fault.end), piece.node);
-        even_.add(seconds - frozen, piece.node);
-        return;
-      }
+      const double frozen =
+          fault.freezes() && fault.concerns(piece.node) ? fault.overlap(piece.begin, piece.end) : 0;
+      if (!(frozen > 0)) continue;
+      add_trouble(std::max(piece.begin, fault.begin), std::min(piece.end, fault.end), piece.node);
+      return even_.add(seconds - frozen, piece.node);
     }
+    const double typical =
+        piece.effect == CausalGraph::none ? seconds : steps_.of(graph_.moments[piece.effect]);
     even_.add(std::min(seconds, typical), piece.node);
     beyond_.add(seconds - typical, piece.node);
   }
 
-  void hear_idle(const Piece& piece) {
-    const bool is_first = piece.begin == 0;
+  void add_idle(const Piece& piece) {
     const FaultInForce* fault = faults_.behind(piece.begin, piece.end);
-    const bool has_fault =
-        fault != nullptr && overlap(piece.begin, piece.end, fault->begin, fault->end) > 0.5 * piece.seconds();
-    if (has_fault) return trouble(piece.begin, piece.end, piece.node);
-    if (is_scheduler(piece.node)) return of(Suspect::scheduler).add(piece.seconds(), piece.node);
-    if (is_first) return of(Suspect::startup).add(piece.seconds(), piece.node);
-    if (is_storage(piece.node)) return of(Suspect::storage).add(piece.seconds(), piece.node);
-    of(Suspect::barrier).add(piece.seconds(), piece.node);
+    if (fault != nullptr && fault->overlap(piece.begin, piece.end) > 0.5 * piece.seconds())
+      return add_trouble(piece.begin, piece.end, piece.node);
+    of(is_scheduler(piece.node) ? Suspect::scheduler
+       : piece.begin == 0       ? Suspect::startup
+       : is_storage(piece.node) ? Suspect::storage
+                                : Suspect::barrier)
+        .add(piece.seconds(), piece.node);
   }
 
-  // Whose link has most of the way's latency; the sender, if it is nobody's.
-  std::uint32_t farthest(const Transfer& t) const {
-    const Link* longest = nullptr;
-    for (const std::uint32_t number : lone_.way(t.from, t.to)) {
-      const Link& link = lone_.links()[number];
-      if (longest == nullptr || link.latency > longest->latency) longest = &link;
-    }
-    return longest == nullptr ? t.from : owner(longest->name).value_or(t.from);
-  }
-
-  // The node whose messages alone cross the link; none: many nodes'.
-  std::optional<std::uint32_t> owner(const std::string& link) const {
-    for (std::uint32_t node = 0; node < record_.names.size(); ++node) {
-      const std::string& name = record_.names[node];
-      if (link.starts_with(name) && (link.size() == name.size() || link[name.size()] == ' ')) return node;
-    }
-    return std::nullopt;
-  }
-
-  void hear_message(const Piece& piece) {
+  void add_message(const Piece& piece) {
     const Transfer& t = transfers_[message_of(graph_, piece)];
-    const bool is_known = t.message != 0 || t.received > 0;
-    if (!is_known || lone_.links().empty()) return blame_pair(piece.seconds(), piece.node, piece.to);
-    if (is_storage(t.from) || is_storage(t.to)) {
-      const std::uint32_t storage = is_storage(t.from) ? t.from : t.to;
-      return of(Suspect::storage).add(piece.seconds(), storage);
-    }
-    // A stretch may be a part of the message's way only.
-    const double all = t.received - t.sent;
-    const double share = all > 0 ? std::min(1.0, piece.seconds() / all) : 0;
-    const double before = t.on_wire - t.sent, after = std::max(0.0, t.received - t.end);
-    of(Suspect::latency).add(share * t.latency, farthest(t));
+    if (!(t.received > t.sent)) return add_link(std::nullopt, piece.seconds(), piece.node, piece.to);
+    if (is_storage(t.from) || is_storage(t.to))
+      return of(Suspect::storage).add(piece.seconds(), is_storage(t.from) ? t.from : t.to);
+    // A piece may be a part of the message's way only.
+    const double share = std::min(1.0, piece.seconds() / (t.received - t.sent));
+    of(Suspect::latency).add(share * t.latency, ways_.farthest(t));
     if (t.latency <= 2 * least_latency_) of(Suspect::latency).even += share * t.latency;
-    hear_ends(t, share, before, after);
-    hear_links(t, share);
-  }
-
-  void hear_ends(const Transfer& t, double share, double before, double after) {
-    for (const auto& [node, begin, seconds] :
-         {std::tuple(t.from, t.sent, before), std::tuple(t.to, t.end, after)}) {
-      if (!(seconds > 1e-12)) continue;
-      double of_faults = 0;
-      for (const FaultInForce& fault : faults_.all()) {
-        const bool delays = fault.kind == "delay" || fault.kind == "reorder" ||
-                            (fault.kind == "slow" && !(fault.factor > 0) && FaultBook::concerns(fault, node));
-        if (!delays) continue;
-        const double in_force = overlap(begin - 1e-9, begin + seconds, fault.begin, fault.end);
-        if (in_force > 0) of_faults = std::max(of_faults, fault.kind == "slow" ? in_force : seconds);
-      }
-      if (of_faults > 0) {
-        trouble(begin, begin + share * std::min(seconds, of_faults), node);
-        seconds > of_faults ? of(Suspect::endpoint).add(share * (seconds - of_faults), node) : void();
-      } else if (is_scheduler(node) && t.bytes < 1000) {
-        of(Suspect::scheduler).add(share * seconds, node);
-      } else {
-        of(Suspect::endpoint).add(share * seconds, node);
-      }
-    }
-  }
-
-  // The way's links with their bandwidths as faults leave them; the narrowest is to blame, and of several
-  // the one that was full the longest.
-  void hear_links(const Transfer& t, double share) {
-    const double seconds = share * std::max(0.0, t.end - t.begin);
-    if (!(seconds > 0)) return;
-    double narrowest = for_ever, nominal = for_ever, latency = 0;
-    struct Candidate {
-      std::uint32_t link;
-      double bandwidth;
-    };
-    std::vector<Candidate> way;
-    for (const std::uint32_t number : lone_.way(t.from, t.to)) {
-      const Link& link = lone_.links()[number];
-      const std::optional<std::uint32_t> node = owner(link.name);
-      const double left = node ? faults_.bandwidth(*node, t.begin, t.end) : 1;
-      way.push_back({number, left * link.bandwidth});
-      narrowest = std::min(narrowest, left * link.bandwidth);
-      nominal = std::min(nominal, link.bandwidth);
-      latency += link.latency;
-    }
-    double rest = seconds;
-    if (latency > 0 && lone_.window() / latency < narrowest) {
-      const double by_window =
-          std::min(rest, share * static_cast<double>(t.bytes) * (latency / lone_.window() - 1 / narrowest));
+    add_end(t, t.from, t.sent, share * (t.on_wire - t.sent));
+    add_end(t, t.to, t.end, share * std::max(0.0, t.received - t.end));
+    const std::optional<Ways::Bottleneck> bottleneck = ways_.bottleneck(t);
+    double on_links = share * std::max(0.0, t.end - t.begin);
+    if (bottleneck) {
+      const double by_window = std::min(on_links, share * bottleneck->by_window);
       of(Suspect::tcp_window).add(by_window, t.from);
-      rest -= by_window;
+      on_links -= by_window;
     }
-    if (way.empty()) return blame_pair(rest, t.from, t.to);
-    const Candidate* worst = nullptr;
-    double most = -1;
-    for (const Candidate& one : way) {
-      double full = 0;
-      if (t.sharing > 0.05 * (t.end - t.begin))
-        for (const auto& [from, to] : full_[lone_.links()[one.link].name])
-          full += overlap(from, to, t.begin, t.end);
-      const bool is_narrow = one.bandwidth <= 1.01 * narrowest;
-      const double weight =
-          full / (t.end - t.begin) + (is_narrow ? 0.5 : 0) + (owner_is_server(one.link) ? 0.1 : 0);
-      if (weight > most) {
-        most = weight;
-        worst = &one;
-      }
-    }
-    const std::string& name = lone_.links()[worst->link].name;
-    const std::optional<std::uint32_t> node = owner(name);
-    const Suspect suspect = !node                     ? Suspect::uplink
-                            : facts_.is_server(*node) ? Suspect::server_link
-                            : is_scheduler(*node)     ? Suspect::scheduler
-                                                      : Suspect::worker_link;
-    of(suspect).add(rest, node.value_or(facts_.is_server(t.from) ? t.to : t.from));
-    of(suspect).links[name] += rest;
-    if (worst->bandwidth >= 0.9 * widest_of(suspect)) of(suspect).even += rest;
+    add_link(bottleneck, on_links, t.from, t.to);
   }
 
-  // Of all links of workers, or of all of servers; others have none to be compared with.
-  double widest_of(Suspect suspect) const {
-    double widest = suspect == Suspect::uplink ? for_ever : 0;
-    for (const Link& link : lone_.links()) {
-      const std::optional<std::uint32_t> node = owner(link.name);
-      if (!node || is_scheduler(*node)) continue;
-      if (facts_.is_server(*node) == (suspect == Suspect::server_link))
-        widest = std::max(widest, link.bandwidth);
+  // What a message took at its sender or its receiver: of itself, or because of a fault that held it up.
+  void add_end(const Transfer& t, std::uint32_t node, double begin, double seconds) {
+    if (!(seconds > 1e-12)) return;
+    double held = 0;
+    for (const FaultInForce& fault : faults_.all()) {
+      const double in_force = fault.overlap(begin - 1e-9, begin + seconds);
+      if (!(in_force > 0)) continue;
+      if (fault.kind == "delay" || fault.kind == "reorder") held = seconds;
+      if (fault.freezes() && fault.concerns(node)) held = std::max(held, std::min(in_force, seconds));
     }
-    return widest;
+    if (held > 0) add_trouble(begin, begin + held, node);
+    const bool is_small = t.bytes < 1000;
+    of(is_scheduler(node) && is_small ? Suspect::scheduler : Suspect::endpoint).add(seconds - held, node);
   }
 
-  bool owner_is_server(std::uint32_t link) const {
-    const std::optional<std::uint32_t> node = owner(lone_.links()[link].name);
-    return node && facts_.is_server(*node);
+  void add_link(const std::optional<Ways::Bottleneck>& bottleneck, double seconds, std::uint32_t from,
+                std::uint32_t to) {
+    if (!bottleneck) {
+      const std::uint32_t node = facts_.is_server(to) ? to : from;
+      return of(facts_.is_server(node) ? Suspect::server_link : Suspect::worker_link).add(seconds, node);
+    }
+    const Suspect suspect = suspect_of(bottleneck->owner);
+    of(suspect).add(seconds, bottleneck->node);
+    of(suspect).links[bottleneck->link->name] += seconds;
+    if (bottleneck->is_even) of(suspect).even += seconds;
   }
 
-  // A message of which no links are known.
-  void blame_pair(double seconds, std::uint32_t from, std::uint32_t to) {
-    const std::uint32_t server = facts_.is_server(to) ? to : from;
-    of(facts_.is_server(server) ? Suspect::server_link : Suspect::worker_link).add(seconds, server);
+  static Suspect suspect_of(Ways::Owner owner) {
+    switch (owner) {
+      case Ways::Owner::worker: return Suspect::worker_link;
+      case Ways::Owner::server: return Suspect::server_link;
+      case Ways::Owner::scheduler: return Suspect::scheduler;
+      case Ways::Owner::nobody: break;
+    }
+    return Suspect::uplink;
   }
 
   // What a crash cost is more than silence: lost work is done again, as computing and messages like others.
-  void weigh_recoveries(double total) {
+  void add_recoveries(double total) {
     const auto failures = record_.summary.find("failures");
     if (failures == record_.summary.end()) return;
     double longest = 0;
-    std::int64_t table = -1;
+    std::optional<std::int64_t> table;
     for (const Json& one : failures->at("recoveries")) {
       const Json& seconds = one.at("total_s");
       const double at = one.at("at_s");
       const double lasted = seconds.is_null() ? total - at : std::min(seconds.get<double>(), total - at);
-      if (!(lasted > longest)) continue;
+      const auto fault = std::ranges::find(faults_.all(), at, &FaultInForce::begin);
+      if (!(lasted > longest) || fault == faults_.all().end()) continue;
       longest = lasted;
-      for (const FaultInForce& fault : faults_.all())
-        if (fault.begin == at) table = fault.table;
+      table = fault->table;
     }
-    if (table < 0 || !(longest > of(Suspect::fault).seconds)) return;
+    if (!table || !(longest > of(Suspect::fault).seconds)) return;
     of(Suspect::fault).seconds = longest;
-    of_fault_[table] = std::max(of_fault_[table], longest);
+    of_fault_[*table] = std::max(of_fault_[*table], longest);
   }
 
   // What is as it is meant to be counts less than what is not: see the header.
   static constexpr double even_counts = 0.2;
 
-  MainCause sentence(double total) {
+  MainCause most(double total) {
     MainCause cause{.nodes = with_equals(even_.blamed(), steps_.by_worker()),
                     .seconds = even_.seconds,
                     .link = {},
@@ -504,14 +271,14 @@ class Court {
     std::vector<double> work;
     for (const auto& [server, values] : server_work_) work.push_back(values);
     constexpr double unequal = 1.5;
-    return work.empty() || *std::ranges::max_element(work) < unequal * median(work);
+    return work.empty() || *std::ranges::max_element(work) < unequal * quantile(work, 0.5);
   }
 
   // The scenario makes it slow, but not everybody; or its steps tell.
   bool is_slow(std::uint32_t node) const {
     if (steps_.is_always_slow(node)) return true;
     for (const FaultInForce& fault : faults_.all())
-      if (fault.kind == "slow" && FaultBook::concerns(fault, node)) return true;
+      if (fault.kind == "slow" && fault.concerns(node)) return true;
     return std::ranges::any_of(facts_.stragglers, [&](const Straggler& one) {
       const bool is_in = std::ranges::find(one.workers, facts_.worker(node)) != one.workers.end();
       return is_in && one.slowdown > 1 && one.workers.size() < facts_.workers;
@@ -541,8 +308,8 @@ class Court {
   std::vector<std::uint32_t> all_of(Suspect suspect, const Account& account) const {
     std::vector<std::uint32_t> blamed = account.blamed();
     switch (suspect) {
-      case Suspect::worker_link:
-      case Suspect::server_link: return with_equals(std::move(blamed), narrowness(suspect));
+      case Suspect::worker_link: return with_equals(std::move(blamed), ways_.narrowness(Ways::Owner::worker));
+      case Suspect::server_link: return with_equals(std::move(blamed), ways_.narrowness(Ways::Owner::server));
       case Suspect::server_work: return with_equals(std::move(blamed), server_work_);
       case Suspect::startup: return with_equals(std::move(blamed), joined_);
       case Suspect::endpoint: return with_equals(std::move(blamed), at_ends_);
@@ -551,21 +318,6 @@ class Court {
         return account.even > 0.5 * account.seconds ? std::vector<std::uint32_t>() : blamed;
       default: return blamed;
     }
-  }
-
-  // By node: one over the bandwidth of its own link, as faults left it.
-  std::map<std::uint32_t, double> narrowness(Suspect suspect) const {
-    std::map<std::uint32_t, double> narrow;
-    for (const Link& link : lone_.links()) {
-      const std::optional<std::uint32_t> node = owner(link.name);
-      if (!node || is_scheduler(*node)) continue;
-      if (facts_.is_server(*node) != (suspect == Suspect::server_link)) continue;
-      double bandwidth = link.bandwidth;
-      for (const FaultInForce& fault : faults_.all())
-        if (fault.kind == "degrade" && FaultBook::concerns(fault, *node)) bandwidth *= fault.factor;
-      narrow[*node] = std::max(narrow[*node], 1 / bandwidth);
-    }
-    return narrow;
   }
 
   // The fault that a cause is about, if it is about one.
@@ -589,8 +341,8 @@ class Court {
                          (cause.kind == Suspect::worker_compute && fault.kind == "slow") ||
                          (cause.kind == Suspect::server_work && fault.kind == "slow");
       if (!is_it || cause.is_even) continue;
-      const bool is_theirs = std::ranges::any_of(
-          cause.nodes, [&](std::uint32_t node) { return FaultBook::concerns(fault, node); });
+      const bool is_theirs =
+          std::ranges::any_of(cause.nodes, [&](std::uint32_t node) { return fault.concerns(node); });
       if (is_theirs) cause.fault = fault;
     }
   }
@@ -598,25 +350,24 @@ class Court {
   const RunRecord& record_;
   const Facts& facts_;
   const CausalGraph& graph_;
-  Lone lone_;
   FaultBook faults_;
   TypicalSteps steps_;
+  Ways ways_;
   std::map<std::int64_t, Transfer> transfers_;  // of the path, by the number of their sending
-  std::map<std::string, std::vector<std::pair<double, double>>> full_;  // by link
   std::map<Suspect, Account> accounts_;
   Account even_, beyond_;                    // computing as long as is typical, and beyond that
   std::map<std::int64_t, double> of_fault_;  // seconds by table
-  double least_latency_ = for_ever;
+  double least_latency_ = std::numeric_limits<double>::infinity();
   std::map<std::uint32_t, double> at_ends_;      // seconds that messages took at their sender or receiver
-  std::map<std::uint32_t, double> server_work_;  // values of pushes, over what is left of the speed
+  std::map<std::uint32_t, double> server_work_;  // bytes of pushes, over what is left of the speed
   std::map<std::uint32_t, double> joined_;       // when each node first asked to be let in
 };
 
 }  // namespace
 
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
-                        double total) {
-  return Court(record, graph).judge(path, total);
+                        const std::vector<LinkUse>& links, double total) {
+  return Books(record, graph, links).main_cause(path, total);
 }
 
 }  // namespace psim::analysis

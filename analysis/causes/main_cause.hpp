@@ -16,7 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/causes/fault_book.hpp"
 #include "analysis/causes/path.hpp"
+#include "analysis/links/links.hpp"
 
 namespace psim::analysis {
 
@@ -43,15 +45,6 @@ constexpr std::string_view name_of(Suspect suspect) {
   return suspect_names[static_cast<std::size_t>(suspect)];
 }
 
-// A [[fault]] of the scenario, from one date to another, and whom it happened to.
-struct FaultInForce {
-  std::int64_t table = 0;
-  std::string kind;
-  double begin = 0, end = 0;         // seconds
-  double factor = 1;                 // of a speed or a bandwidth
-  std::vector<std::uint32_t> nodes;  // none: of all messages, or of no node
-};
-
 struct MainCause {
   Suspect kind = Suspect::worker_compute;
   std::vector<std::uint32_t> nodes;  // rising; none: it is about no node
@@ -61,7 +54,8 @@ struct MainCause {
   bool is_even = false;  // computing: no worker is slower than the others
 };
 
+// `links`: all that carried anything.
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
-                        double total);
+                        const std::vector<LinkUse>& links, double total);
 
 }  // namespace psim::analysis

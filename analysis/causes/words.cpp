@@ -55,35 +55,7 @@ std::string slowness_text(const Facts& facts, std::uint32_t node, double total) 
   return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
 }
 
-// Seconds of the path by what somebody would say: whose computing, whose links, ...
-struct Blame {
-  std::map<Kind, double> of_kind;
-  std::map<std::pair<Kind, std::uint32_t>, double> of_node;
-  explicit Blame(const Explanation& why, const Facts& facts) {
-    for (const Piece& piece : why.path) {
-      const bool at_server = piece.kind == Kind::network && facts.is_server(piece.to);
-      of_kind[piece.kind] += piece.seconds();
-      of_node[{piece.kind, at_server ? piece.to : piece.node}] += piece.seconds();
-    }
-  }
-  Kind most() const {
-    return std::ranges::max_element(of_kind, {}, [](const auto& entry) { return entry.second; })->first;
-  }
-  // The node with most of a kind.
-  std::pair<std::uint32_t, double> most_of(Kind kind) const {
-    std::pair<std::uint32_t, double> best{0, -1};
-    for (const auto& [key, seconds] : of_node) {
-      if (key.first == kind && seconds > best.second) best = {key.second, seconds};
-    }
-    return best;
-  }
-  std::size_t nodes_of(Kind kind) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(of_node, [kind](const auto& entry) { return entry.first.first == kind; }));
-  }
-};
-
-// "server 1 crashed at 2 s", "messages were delayed from 1 s on", "the partition from 1 s to 3 s"
+// "the crash of server 1 at 2 s", "the partition of worker 1 from 1 s to 3 s"
 std::string fault_text(const FaultInForce& fault, const Facts& facts, double total) {
   std::string whose = fault.nodes.empty() ? "" : " of " + names_of(facts, fault.nodes);
   if (whose == " of scheduler") whose = " of the scheduler";
@@ -366,15 +338,15 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
 }
 
 // Empty where faults took next to nothing of the path, or it was said already.
-std::string fault_sentence(const Explanation& why, const Facts& facts) {
-  const Blame blame(why, facts);
-  const auto seconds_of = [&](Kind kind) {
-    const auto found = blame.of_kind.find(kind);
-    return found == blame.of_kind.end() ? 0 : found->second;
+std::string fault_sentence(const Explanation& why) {
+  const auto seconds_of = [&why](Kind kind) {
+    double seconds = 0;
+    for (const Share& share : why.shares) seconds += share.kind == kind ? share.seconds : 0;
+    return seconds;
   };
   const double silent = seconds_of(Kind::timeout), down = seconds_of(Kind::down);
-  const Kind most = blame.most();
-  if (!(silent + down > worth_saying * why.total) || most == Kind::timeout || most == Kind::down) return "";
+  const bool is_said = why.main_cause.kind == Suspect::fault || why.main_cause.kind == Suspect::scheduler;
+  if (is_said || !(silent + down > worth_saying * why.total)) return "";
   std::vector<std::string> parts;
   if (silent > 0) parts.push_back(fmt::format("{} until silences were noticed", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
@@ -390,7 +362,7 @@ std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& r
   first.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(first.front())));
   std::vector<std::string> sentences{std::move(first), wait_sentence(why, record)};
   std::string faults = recovery_sentence(why, record.summary);
-  if (faults.empty()) faults = fault_sentence(why, record.facts);
+  if (faults.empty()) faults = fault_sentence(why);
   if (!faults.empty()) sentences.push_back(std::move(faults));
   return sentences;
 }

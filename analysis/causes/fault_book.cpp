@@ -1,0 +1,91 @@
+#include "analysis/causes/fault_book.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "analysis/database.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr double for_ever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+bool FaultInForce::concerns(std::uint32_t node) const {
+  return std::ranges::find(nodes, node) != nodes.end();
+}
+
+double FaultInForce::overlap(double from, double to) const {
+  return std::max(0.0, std::min(end, to) - std::max(begin, from));
+}
+
+FaultBook::FaultBook(const RunRecord& record) {
+  // Nodes of a fault, by one of the other side if it has two.
+  std::map<std::pair<std::int64_t, double>, std::map<std::int64_t, std::vector<std::uint32_t>>> sides;
+  query(record.database(),
+        "SELECT fault_table, at_s, kind, begins, target, coalesce(other_side, -1) FROM fault ORDER BY number",
+        [&](sqlite3_stmt* row) {
+          const std::int64_t table = sqlite3_column_int64(row, 0);
+          const double at = sqlite3_column_double(row, 1);
+          if (sqlite3_column_int(row, 3) == 0) {
+            for (FaultInForce& fault : faults_)
+              if (fault.table == table && fault.end == for_ever) fault.end = at;
+            return;
+          }
+          const auto same = std::ranges::find_if(
+              faults_, [&](const FaultInForce& one) { return one.table == table && one.begin == at; });
+          if (same == faults_.end()) {
+            const std::vector<double>& factors = record.facts.fault_factors;
+            const auto number = static_cast<std::size_t>(table);
+            faults_.push_back({.table = table,
+                               .kind = std::string(text(row, 2)),
+                               .begin = at,
+                               .end = for_ever,
+                               .factor = number < factors.size() ? factors[number] : 1,
+                               .nodes = {}});
+          }
+          if (sqlite3_column_type(row, 4) != SQLITE_NULL)
+            sides[{table, at}][sqlite3_column_int64(row, 5)].push_back(
+                static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)));
+        });
+  for (FaultInForce& fault : faults_) {
+    const auto& all = sides[{fault.table, fault.begin}];
+    const auto smaller =
+        std::ranges::min_element(all, {}, [](const auto& side) { return side.second.size(); });
+    if (smaller != all.end()) fault.nodes = smaller->second;
+  }
+}
+
+double FaultBook::speed(std::uint32_t node, double date) const {
+  double left = 1;
+  for (const FaultInForce& fault : faults_) {
+    const bool is_now = fault.begin <= date && date < fault.end;
+    if (fault.kind == "slow" && is_now && fault.concerns(node)) left *= fault.factor;
+  }
+  return left;
+}
+
+double FaultBook::bandwidth(std::uint32_t node, double from, double to) const {
+  double left = 1;
+  for (const FaultInForce& fault : faults_) {
+    const bool is_most = fault.overlap(from, to) > 0.5 * (to - from);
+    if (fault.kind == "degrade" && is_most && fault.concerns(node)) left *= fault.factor;
+  }
+  return left;
+}
+
+const FaultInForce* FaultBook::behind(double from, double to) const {
+  const FaultInForce* found = nullptr;
+  for (const FaultInForce& fault : faults_) {
+    if (fault.kind == "degrade" || fault.kind == "join" || fault.begin > to) continue;
+    const bool was_there = fault.overlap(from, to) > 0;
+    const bool is_there = found != nullptr && found->overlap(from, to) > 0;
+    if (found == nullptr || was_there || !is_there) found = &fault;
+  }
+  return found;
+}
+
+}  // namespace psim::analysis

@@ -1,0 +1,38 @@
+// The faults of a run, from when to when they were in force, and whom they happened to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/run_record.hpp"
+
+namespace psim::analysis {
+
+struct FaultInForce {
+  std::int64_t table = 0;  // its [[fault]] in the scenario
+  std::string kind;
+  double begin = 0, end = 0;         // seconds; of one that is never over infinity
+  double factor = 1;                 // of a speed or a bandwidth
+  std::vector<std::uint32_t> nodes;  // none: of all messages, or of no node. Of a partition the smaller side
+
+  bool concerns(std::uint32_t node) const;
+  double overlap(double from, double to) const;  // seconds
+  bool freezes() const { return kind == "slow" && !(factor > 0); }
+};
+
+class FaultBook {
+ public:
+  explicit FaultBook(const RunRecord& record);
+  const std::vector<FaultInForce>& all() const { return faults_; }
+  // What is left of a node's speed at a date, and of the bandwidth of its links for most of a time.
+  double speed(std::uint32_t node, double date) const;
+  double bandwidth(std::uint32_t node, double from, double to) const;
+  // The fault of which a stretch of trouble came: in force during it, or else the last one before it.
+  const FaultInForce* behind(double from, double to) const;
+
+ private:
+  std::vector<FaultInForce> faults_;
+};
+
+}  // namespace psim::analysis
