@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 namespace psim::analysis {
@@ -15,9 +15,9 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 Ways::Ways(const RunRecord& record, const FaultBook& faults, const std::vector<LinkUse>& uses)
     : facts_(record.facts), faults_(faults), lone_(record) {
-  std::unordered_map<std::string, std::uint32_t> node_of;
+  std::map<std::string, std::uint32_t> node_of;
   for (std::uint32_t node = 0; node < record.names.size(); ++node) node_of[record.names[node]] = node;
-  std::unordered_map<std::string, std::size_t> link_of;
+  std::map<std::string, std::size_t> link_of;
   for (const Link& link : lone_.links()) {
     link_of[link.name] = nodes_.size();
     auto owner = node_of.find(link.name);  // "worker 3", or "worker 3 up"

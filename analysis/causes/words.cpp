@@ -84,37 +84,57 @@ std::string slowed_text(const FaultInForce& fault, double total) {
                      seconds_text(fault.begin), until);
 }
 
+std::string computing_sentence(const Explanation& why, const Facts& facts, const std::string& share) {
+  const MainCause& cause = why.main_cause;
+  if (cause.kind == Suspect::random_compute)
+    return fmt::format(
+        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, now of one "
+        "worker, now of another.",
+        share);
+  if (cause.is_even && facts.workers > 1)
+    return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
+  const bool is_one = cause.nodes.size() == 1;
+  std::string slow = cause.fault ? slowed_text(*cause.fault, why.total) : "";
+  if (is_one && slow.empty()) slow = slowness_text(facts, cause.nodes.front(), why.total);
+  return fmt::format("{}{} {} the pace: {} computing is {} of the critical path.",
+                     names_of(facts, cause.nodes), slow, is_one ? "sets" : "set", is_one ? "its" : "their",
+                     share);
+}
+
+std::string link_sentence(const Explanation& why, const Facts& facts, const std::string& share) {
+  const MainCause& cause = why.main_cause;
+  if (cause.kind == Suspect::uplink)
+    return fmt::format("The link `{}`, which nodes share, sets the pace: messages on it take {} of the run.",
+                       cause.link, share);
+  const bool is_one = cause.nodes.size() == 1;
+  return fmt::format("The link{} of {}{} {} the pace: messages on {} take {} of the run.", is_one ? "" : "s",
+                     names_of(facts, cause.nodes), cause.fault ? slowed_text(*cause.fault, why.total) : "",
+                     is_one ? "sets" : "set", is_one ? "it" : "them", share);
+}
+
+std::string trouble_sentence(const Explanation& why, const Facts& facts, const std::string& share) {
+  const MainCause& cause = why.main_cause;
+  const std::string seconds = seconds_text(cause.seconds);
+  if (!cause.fault)
+    return fmt::format("The run waited for {}: {}, {} of its time.",
+                       cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
+  return fmt::format("{} cost {}, {} of the run.", fault_text(*cause.fault, facts, why.total), seconds,
+                     share);
+}
+
 // What set the pace: one sentence for each kind of cause.
 std::string path_sentence(const Explanation& why, const Facts& facts) {
   const MainCause& cause = why.main_cause;
   const std::string share = percent(cause.seconds, why.total);
   const std::string names = cause.nodes.empty() ? "the run" : names_of(facts, cause.nodes);
-  const bool is_one = cause.nodes.size() == 1;
-  const char* sets = is_one ? "sets" : "set";
-  const std::string slowed = cause.fault ? slowed_text(*cause.fault, why.total) : "";
   switch (cause.kind) {
-    case Suspect::worker_compute: {
-      if (cause.is_even && facts.workers > 1)
-        return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
-      std::string slow =
-          is_one && slowed.empty() ? slowness_text(facts, cause.nodes.front(), why.total) : slowed;
-      if (!is_one && !slow.empty()) slow = " (some of them" + slow.substr(2);
-      return fmt::format("{}{} {} the pace: {} computing is {} of the critical path.", names, slow, sets,
-                         is_one ? "its" : "their", share);
-    }
-    case Suspect::random_compute:
-      return fmt::format(
-          "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, now of "
-          "one worker, now of another.",
-          share);
+    case Suspect::worker_compute:
+    case Suspect::random_compute: return computing_sentence(why, facts, share);
     case Suspect::worker_link:
     case Suspect::server_link:
-      return fmt::format("The link{} of {}{} {} the pace: messages on {} take {} of the run.",
-                         is_one ? "" : "s", names, slowed, sets, is_one ? "it" : "them", share);
-    case Suspect::uplink:
-      return fmt::format(
-          "The link `{}`, which nodes share, sets the pace: messages on it take {} of the run.", cause.link,
-          share);
+    case Suspect::uplink: return link_sentence(why, facts, share);
+    case Suspect::fault:
+    case Suspect::scheduler: return trouble_sentence(why, facts, share);
     case Suspect::latency:
       return fmt::format(
           "Latency{} sets the pace: messages are under way for {} of the run before their first byte is "
@@ -122,31 +142,21 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
           cause.nodes.empty() ? "" : " to and from " + names, share);
     case Suspect::tcp_window:
       return fmt::format(
-          "The TCP window sets the pace: it holds messages back for {} of the run, on links that could "
-          "carry more.",
+          "The TCP window sets the pace: it holds messages back for {} of the run, on links that could carry "
+          "more.",
           share);
     case Suspect::endpoint:
       return fmt::format(
-          "What messages cost their senders and receivers sets the pace: {} of the run, most of "
-          "it at {}.",
+          "What messages cost their senders and receivers sets the pace: {} of the run, most of it at {}.",
           share, names);
     case Suspect::server_work:
-      return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names, slowed, share);
+      return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names,
+                         cause.fault ? slowed_text(*cause.fault, why.total) : "", share);
     case Suspect::barrier:
-      return fmt::format("A date that {} waited for sets the pace: {} of the run.", names, share);
-    case Suspect::fault:
-      return fmt::format("{} cost {}, {} of the run.",
-                         cause.fault ? fault_text(*cause.fault, facts, why.total) : "faults",
-                         seconds_text(cause.seconds), share);
+      return fmt::format("A date for which {} waited sets the pace: {} of the run.", names, share);
     case Suspect::startup:
       return fmt::format("The run waited for {} to start: {}, {} of its time.", names,
                          seconds_text(cause.seconds), share);
-    case Suspect::scheduler:
-      if (cause.fault)
-        return fmt::format("{} held the run up for {}, {} of its time.",
-                           fault_text(*cause.fault, facts, why.total), seconds_text(cause.seconds), share);
-      return fmt::format("The run waited for the scheduler: {}, {} of its time.", seconds_text(cause.seconds),
-                         share);
     case Suspect::storage:
       return fmt::format("The storage sets the pace: writing and reading there takes {} of the run.", share);
   }
