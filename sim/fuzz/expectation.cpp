@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "sim/scenario/spec/shards.hpp"
+
 namespace psim::fuzz {
 namespace {
 
@@ -80,6 +82,19 @@ bool waits_for_the_gone(const Scenario& scenario, const std::set<std::uint32_t>&
   return scenario.consistency.model->is_custom() && some_go;
 }
 
+// A server that takes longer for the messages of a step than others wait, before they send theirs again or
+// suspect it, gets more and more of them.
+bool drowns(const Scenario& scenario) {
+  const EndpointSpec& endpoint = scenario.cluster.network.endpoint;
+  const double overhead = endpoint.send_overhead.value + endpoint.receive_overhead.value;
+  const auto shards = static_cast<std::int64_t>(key_space_of(scenario).shards.size());
+  const std::int64_t of_server = (shards + scenario.cluster.servers - 1) / scenario.cluster.servers;
+  const std::int64_t exchanges = 2 + scenario.replication.copies;  // a pull, a push, entries of the log
+  const double busy = overhead * static_cast<double>(of_server * scenario.cluster.workers * exchanges);
+  const RecoverySpec& recovery = scenario.recovery;
+  return busy > std::min(recovery.longest_retry.value, recovery.timeout.value);
+}
+
 }  // namespace
 
 bool must_end(const Scenario& scenario) {
@@ -92,6 +107,7 @@ bool must_end(const Scenario& scenario) {
     if (fault.kind->leaves) gone.insert(nodes.begin(), nodes.end());
   }
   if (waits_for_the_gone(scenario, gone)) return false;
+  if (scenario.architecture.has_servers() && drowns(scenario)) return false;
   // What a lost worker had is gone, and the others wait for it.
   const auto crashes = [](const FaultSpec& fault) { return fault.kind->crashes; };
   if (!scenario.architecture.has_servers())

@@ -8,6 +8,7 @@
 #include "model/mutant.hpp"
 #include "sim/protocol/task_dag.hpp"
 #include "sim/scenario/spec/pace.hpp"
+#include "sim/scenario/spec/shards.hpp"
 
 namespace psim {
 
@@ -34,15 +35,6 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   const bool has_several = scenario.cluster.servers > 1 || scenario.messages.unit != MessageUnit::server;
   if (scenario.may_fail() && rule.gate == Gate::own && has_several) rule.first_shard_decides = true;
   return rule;
-}
-
-KeySpace key_space_of(const Scenario& scenario) {
-  return make_key_space(parameter_arrays(scenario.model),
-                        {.placement = scenario.placement,
-                         .unit = scenario.messages.unit,
-                         .slice = scenario.messages.slice,
-                         .servers = static_cast<std::uint32_t>(scenario.cluster.servers),
-                         .seed = static_cast<std::uint64_t>(scenario.seed)});
 }
 
 // The last workers.

@@ -8,9 +8,9 @@
 #include "model/mutant.hpp"
 #include "sim/protocol/all_reduce.hpp"
 #include "sim/protocol/consistency.hpp"
-#include "sim/protocol/key_space.hpp"
 #include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/devices.hpp"
+#include "sim/scenario/spec/shards.hpp"
 #include "sim/scenario/spec/stage_memory.hpp"
 
 namespace psim {
@@ -132,13 +132,7 @@ double received_chunk(const Scenario& s) {
 
 // Values that each server holds of a job.
 std::vector<std::size_t> load_of(const Scenario& s) {
-  const auto servers = static_cast<std::uint32_t>(s.cluster.servers);
-  return make_key_space(parameter_arrays(s.model), {.placement = s.placement,
-                                                    .unit = s.messages.unit,
-                                                    .slice = s.messages.slice,
-                                                    .servers = servers,
-                                                    .seed = static_cast<std::uint64_t>(s.seed)})
-      .load(servers);
+  return key_space_of(s).load(static_cast<std::uint32_t>(s.cluster.servers));
 }
 
 // What a server has of `count` values of a job.

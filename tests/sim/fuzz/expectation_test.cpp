@@ -45,6 +45,22 @@ TEST_CASE("a run must end when all that fails comes back", "[fuzz]") {
   CHECK_FALSE(fuzz::must_end(with({restarts})));
 }
 
+TEST_CASE("a server that takes longer for a step's messages than others wait may drown in them", "[fuzz]") {
+  Scenario scenario = with({});
+  scenario.cluster.network.endpoint.receive_overhead.value = 1e-3;
+  scenario.recovery.timeout.value = 5e-3;  // one shard a server, two workers, a pull and a push: 4 ms
+  CHECK(fuzz::must_end(scenario));
+  scenario.recovery.timeout.value = 3e-3;
+  CHECK_FALSE(fuzz::must_end(scenario));
+  scenario.recovery.timeout.value = 1;
+  scenario.recovery.longest_retry.value = 3e-3;
+  CHECK_FALSE(fuzz::must_end(scenario));
+  scenario.recovery.longest_retry.value = 5e-3;
+  CHECK(fuzz::must_end(scenario));
+  scenario.replication.copies = 1;  // and an entry of the log: 6 ms
+  CHECK_FALSE(fuzz::must_end(scenario));
+}
+
 TEST_CASE("messages that are lost for ever need patience for many repetitions", "[fuzz]") {
   const FaultSpec drop{.kind = "drop", .probability = 0.3};
   Scenario scenario = with({drop});
