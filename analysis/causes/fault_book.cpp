@@ -1,8 +1,10 @@
 #include "analysis/causes/fault_book.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "analysis/database.hpp"
@@ -11,6 +13,10 @@ namespace psim::analysis {
 namespace {
 
 constexpr double for_ever = std::numeric_limits<double>::infinity();
+
+// Nobody waits for an answer in vain because of these.
+constexpr auto harmless =
+    std::to_array<std::string_view>({"degrade", "duplicate", "heal", "join", "restart"});
 
 }  // namespace
 
@@ -55,7 +61,9 @@ FaultBook::FaultBook(const RunRecord& record) {
     const auto& all = sides[{fault.table, fault.begin}];
     const auto smaller =
         std::ranges::min_element(all, {}, [](const auto& side) { return side.second.size(); });
-    if (smaller != all.end()) fault.nodes = smaller->second;
+    const bool is_of_all =
+        smaller != all.end() && smaller->second.size() > record.facts.servers + record.facts.workers;
+    if (smaller != all.end() && !is_of_all) fault.nodes = smaller->second;
   }
 }
 
@@ -80,7 +88,7 @@ double FaultBook::bandwidth(std::uint32_t node, double from, double to) const {
 const FaultInForce* FaultBook::behind(double from, double to) const {
   const FaultInForce* found = nullptr;
   for (const FaultInForce& fault : faults_) {
-    if (fault.kind == "degrade" || fault.kind == "join" || fault.begin > to) continue;
+    if (std::ranges::find(harmless, fault.kind) != harmless.end() || fault.begin > to) continue;
     const bool was_there = fault.overlap(from, to) > 0;
     const bool is_there = found != nullptr && found->overlap(from, to) > 0;
     if (found == nullptr || was_there || !is_there) found = &fault;

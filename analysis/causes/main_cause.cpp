@@ -327,8 +327,7 @@ class Books {
       if (most == of_fault_.end()) return;
       for (const FaultInForce& fault : faults_.all()) {
         if (fault.table != most->first) continue;
-        cause.fault = fault;
-        break;
+        if (cause.faults++ == 0) cause.fault = fault;
       }
       if (!cause.fault) return;
       cause.nodes = cause.fault->nodes;

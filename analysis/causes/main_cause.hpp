@@ -47,11 +47,12 @@ constexpr std::string_view name_of(Suspect suspect) {
 
 struct MainCause {
   Suspect kind = Suspect::worker_compute;
-  std::vector<std::uint32_t> nodes;  // rising; none: it is about no node
-  double seconds = 0;                // of the critical path
-  std::string link;                  // the name of the link, where it is about one
-  std::optional<FaultInForce> fault;
-  bool is_even = false;  // computing: no worker is slower than the others
+  std::vector<std::uint32_t> nodes;   // rising; none: it is about no node
+  double seconds = 0;                 // of the critical path
+  std::string link;                   // the name of the link, where it is about one
+  std::optional<FaultInForce> fault;  // the first one of its [[fault]]
+  std::int64_t faults = 0;            // of that [[fault]]: how often it happened
+  bool is_even = false;               // computing: no worker is slower than the others
 };
 
 // `links`: all that carried anything.

@@ -70,7 +70,7 @@ std::optional<Ways::Bottleneck> Ways::bottleneck(const Transfer& message) const 
       .node = nodes_[number].value_or(beside),
       .by_window =
           is_held ? static_cast<double>(message.bytes) * (latency / lone_.window() - 1 / narrowest) : 0,
-      .is_even = owner != Owner::nobody && bandwidth >= 0.9 * widest_.at(owner)};
+      .is_even = bandwidth >= 0.9 * widest_.at(owner)};
 }
 
 std::uint32_t Ways::farthest(const Transfer& message) const {

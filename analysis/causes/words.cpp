@@ -56,7 +56,7 @@ std::string slowness_text(const Facts& facts, std::uint32_t node, double total) 
 }
 
 // "the crash of server 1 at 2 s", "the partition of worker 1 from 1 s to 3 s"
-std::string fault_text(const FaultInForce& fault, const Facts& facts, double total) {
+std::string fault_text(const FaultInForce& fault, std::int64_t times, const Facts& facts, double total) {
   std::string whose = fault.nodes.empty() ? "" : " of " + names_of(facts, fault.nodes);
   if (whose == " of scheduler") whose = " of the scheduler";
   const bool lasts = fault.end > fault.begin;
@@ -64,6 +64,8 @@ std::string fault_text(const FaultInForce& fault, const Facts& facts, double tot
       !lasts              ? fmt::format(" at {}", seconds_text(fault.begin))
       : fault.end < total ? fmt::format(" from {} to {}", seconds_text(fault.begin), seconds_text(fault.end))
                           : fmt::format(" from {} on", seconds_text(fault.begin));
+  if (fault.kind == "crash" && times > 1)
+    return fmt::format("{} crashes from {} on", times, seconds_text(fault.begin));
   if (fault.kind == "crash" || fault.kind == "leave")
     return fmt::format("the {}{} at {}", fault.kind, whose, seconds_text(fault.begin));
   if (fault.kind == "drop") return fmt::format("messages that were lost{}{}", whose, dates);
@@ -118,8 +120,8 @@ std::string trouble_sentence(const Explanation& why, const Facts& facts, const s
   if (!cause.fault)
     return fmt::format("The run waited for {}: {}, {} of its time.",
                        cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
-  return fmt::format("{} cost {}, {} of the run.", fault_text(*cause.fault, facts, why.total), seconds,
-                     share);
+  return fmt::format("{} cost {}, {} of the run.", fault_text(*cause.fault, cause.faults, facts, why.total),
+                     seconds, share);
 }
 
 // What set the pace: one sentence for each kind of cause.
@@ -257,6 +259,7 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const Awaited& told = kind == Kind::compute && most.seconds > 0.6 * all.seconds ? most : all;
   const std::int64_t waiters = told.workers();
   const bool is_equal = told.count % waiters == 0;
+  const std::int64_t times = (told.count + waiters / 2) / waiters;
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
   // In the books of a run the network's time is no waiting.
@@ -264,10 +267,10 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const char* verb = kind == Kind::network ? are_many ? "were each held up" : "was held up"
                      : are_many            ? "each waited"
                                            : "waited";
-  std::string sentence = fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
-                                     is_equal ? "" : "about ", (told.count + waiters / 2) / waiters,
-                                     told.count < 2 * waiters ? "" : "s", what_for(facts, kind, all, most),
-                                     seconds_text(told.seconds / static_cast<double>(waiters)));
+  std::string sentence =
+      fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
+                  is_equal ? "" : "about ", times, times == 1 ? "" : "s", what_for(facts, kind, all, most),
+                  seconds_text(told.seconds / static_cast<double>(waiters)));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
     sentence += fmt::format("; that is {} of all waiting", percent(told.seconds, waited));
