@@ -14,7 +14,7 @@ namespace {
 
 constexpr double for_ever = std::numeric_limits<double>::infinity();
 
-// Nobody waits for an answer in vain because of these.
+// These faults let no answer get lost.
 constexpr auto harmless =
     std::to_array<std::string_view>({"degrade", "duplicate", "heal", "join", "restart"});
 

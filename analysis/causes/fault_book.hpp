@@ -14,7 +14,7 @@ struct FaultInForce {
   std::string kind;
   double begin = 0, end = 0;         // seconds; of one that is never over infinity
   double factor = 1;                 // of a speed or a bandwidth
-  std::vector<std::uint32_t> nodes;  // none: of all messages, or of no node. Of a partition the smaller side
+  std::vector<std::uint32_t> nodes;  // a partition's smaller side; empty: all nodes, or none
 
   bool concerns(std::uint32_t node) const;
   double overlap(double from, double to) const;  // seconds
@@ -28,7 +28,7 @@ class FaultBook {
   // What is left of a node's speed at a date, and of the bandwidth of its links for most of a time.
   double speed(std::uint32_t node, double date) const;
   double bandwidth(std::uint32_t node, double from, double to) const;
-  // The fault of which a stretch of trouble came: in force during it, or else the last one before it.
+  // The fault that caused trouble in this time: the last one in force, or else the last one before it.
   const FaultInForce* behind(double from, double to) const;
 
  private:

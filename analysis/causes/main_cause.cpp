@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "analysis/causes/typical_steps.hpp"
@@ -29,7 +28,7 @@ std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
   return blamed;
 }
 
-// What a cause has taken, and of whom.
+// The seconds that one cause has taken of the path, by node and by link.
 struct Account {
   double seconds = 0;
   double even = 0;  // of these on links that are as wide as all of their kind
@@ -61,7 +60,7 @@ struct Account {
   }
 };
 
-// What each cause has taken of the path.
+// Puts each piece of a path down to one cause.
 class Books {
  public:
   Books(const RunRecord& record, const CausalGraph& graph, const std::vector<LinkUse>& uses)
@@ -236,7 +235,7 @@ class Books {
     of_fault_[*table] = std::max(of_fault_[*table], longest);
   }
 
-  // What is as it is meant to be counts less than what is not: see the header.
+  // The weight of a cause that is the same for all nodes: see the header.
   static constexpr double even_counts = 0.2;
 
   MainCause most(double total) {
@@ -264,7 +263,7 @@ class Books {
     return cause;
   }
 
-  // What costs the same everywhere, because the scenario says so.
+  // Whether the scenario gives all nodes the same cost.
   bool is_shared_by_all(Suspect suspect) const {
     if (suspect == Suspect::endpoint || suspect == Suspect::tcp_window) return true;
     if (suspect != Suspect::server_work) return false;
