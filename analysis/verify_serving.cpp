@@ -53,11 +53,11 @@ class Served final : public Check {
     most_ = std::max(most_, least->second);
   }
 
-  std::size_t shards_;                                        // that there are
-  std::set<std::uint32_t> cut_off_;                           // of these: second parts of cuts
-  std::map<std::uint32_t, std::int64_t> versions_;            // by shard, of those that were updated, cut or taken over
-  std::map<std::uint32_t, std::int64_t> epochs_;              // likewise, of their ownership
-  std::int64_t most_ = 0;                                     // that all shards have had
+  std::size_t shards_;                              // that there are
+  std::set<std::uint32_t> cut_off_;                 // of these: second parts of cuts
+  std::map<std::uint32_t, std::int64_t> versions_;  // by shard, of those that were updated, cut or taken over
+  std::map<std::uint32_t, std::int64_t> epochs_;    // likewise, of their ownership
+  std::int64_t most_ = 0;                           // that all shards have had
   std::map<std::uint32_t, std::set<std::int64_t>> received_;  // versions, by node
 };
 
