@@ -241,10 +241,12 @@ void History::begin_as_part(std::uint32_t number) {
   }
 }
 
-void History::follow_cuts(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const {
+void History::follow_versions(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const {
   if (row.is("cut")) versions[row.new_shard] = versions[row.shard];
-  if (!row.is("promotion") || !cut_from(row.shard) || owner(row.shard)->epoch != row.epoch) return;
-  versions[row.shard] = std::max(versions[row.shard], row.version);
+  if (row.is("model_update") && facts_.is_server(row.node)) versions[row.shard] = row.version;
+  if (!row.is("promotion") || owner(row.shard)->epoch != row.epoch) return;
+  std::int64_t& version = versions[row.shard];
+  version = cut_from(row.shard) ? std::max(version, row.version) : row.version;
 }
 
 void History::forget_hashes(std::uint32_t number, std::int64_t epoch) {

@@ -97,9 +97,9 @@ class History {
   }
   // The epoch that such a shard and what is left of the other one begin.
   std::int64_t cut_epoch(std::uint32_t shard) const { return cuts_.at(shard).epoch; }
-  // Keeps versions by shard where shards are cut: a part begins where the whole is, and what its owner did
-  // before it had heard of the cut, it did to both parts.
-  void follow_cuts(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const;
+  // Keeps the shards' versions. A new owner may have an older version than the last one had. A part of a cut
+  // shard begins where the whole is. Before its owner had heard of the cut, it updated both parts.
+  void follow_versions(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const;
   const ShardHistory& shard(std::uint32_t shard) const { return shards_.at(shard); }
 
   // The push was dropped or given up.

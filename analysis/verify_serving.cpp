@@ -18,14 +18,9 @@ class Served final : public Check {
         shards_(evidence.shards) {}
 
   void on(const Row& row) override {
-    history_.follow_cuts(row, versions_);
-    history_.follow_cuts(row, epochs_);
-    if (row.is("cut")) {
-      ++shards_;
-      cut_off_.insert(row.new_shard);
-    }
-    if (row.is("model_update") && facts_.is_server(row.node)) has(row.shard, row.version);
-    if (row.is("promotion")) on_promotion(row);
+    history_.follow_versions(row, versions_);
+    if (row.is("cut")) ++shards_;
+    if ((row.is("model_update") && facts_.is_server(row.node)) || row.is("promotion")) look_for_newest();
     if (row.is("received", "weights")) received_[row.node].insert(row.version);
     if (!row.is("prediction")) return;
     examined();
@@ -38,15 +33,7 @@ class Served final : public Check {
   }
 
  private:
-  // A new owner may have less than the last one had. But the first owner of a cut shard's second part has
-  // updated both until it heard of the cut.
-  void on_promotion(const Row& row) {
-    if (row.epoch < epochs_[row.shard]) return;
-    epochs_[row.shard] = row.epoch;
-    has(row.shard, cut_off_.contains(row.shard) ? std::max(versions_[row.shard], row.version) : row.version);
-  }
-  void has(std::uint32_t shard, std::int64_t version) {
-    versions_[shard] = version;
+  void look_for_newest() {
     // All others have version 0. Perhaps no message has been about them yet: one may wait for its turn.
     if (versions_.size() < shards_) return;
     const auto least = std::ranges::min_element(versions_, {}, [](const auto& one) { return one.second; });
@@ -54,9 +41,7 @@ class Served final : public Check {
   }
 
   std::size_t shards_;                              // that there are
-  std::set<std::uint32_t> cut_off_;                 // of these: second parts of cuts
   std::map<std::uint32_t, std::int64_t> versions_;  // by shard, of those that were updated, cut or taken over
-  std::map<std::uint32_t, std::int64_t> epochs_;    // likewise, of their ownership
   std::int64_t most_ = 0;                           // that all shards have had
   std::map<std::uint32_t, std::set<std::int64_t>> received_;  // versions, by node
 };

@@ -25,14 +25,7 @@ class Staleness final : public Check {
             "the histograms count the pushes of the events, and none that is too stale is applied in full") {}
 
   void on(const Row& row) override {
-    history_.follow_cuts(row, versions_);
-    if (row.is("model_update") && facts_.is_server(row.node)) versions_[row.shard] = row.version;
-    // A new owner may have an older version; that of a shard just cut off may not know yet what both parts
-    // did.
-    if (row.is("promotion") && history_.owner(row.shard)->epoch == row.epoch) {
-      std::int64_t& version = versions_[row.shard];
-      version = history_.cut_from(row.shard) ? std::max(version, row.version) : row.version;
-    }
+    history_.follow_versions(row, versions_);
     if (row.is("applied")) {
       examined();
       ++applied_[row.staleness];
