@@ -3,35 +3,29 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 #include <type_traits>
 #include <variant>
 
 #include "analysis/database.hpp"
+#include "sim/record/event_fields.hpp"
 
 namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view tables[] = {"sent",         "received",     "lost",        "computation",
-                                       "push_outcome", "model_update", "finish",      "acknowledgement",
-                                       "suspicion",    "view_change",  "place",       "participant",
-                                       "snapshot",     "copy",         "promotion",   "membership",
-                                       "fault",        "prediction",   "repetition",  "wait",
-                                       "release",      "task",         "slow_worker", "cut",
-                                       "move"};
-
 // The columns that checks look at, and where they stand in a Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
                            std::string_view Row::*, Name Row::*>;
-const std::map<std::string_view, Place> columns{
+constexpr std::pair<std::string_view, Place> columns[]{
     {"phase", &Row::type},
     {"outcome", &Row::type},
     {"kind", &Row::kind},
     {"role", &Row::role},
     {"work", &Row::work},
     {"reason", &Row::reason},
+    {"cause", &Row::cause},
+    {"spent", &Row::spent},
     {"number", &Row::number},
     {"at_s", &Row::at},
     {"since_s", &Row::since},
@@ -87,17 +81,34 @@ const std::map<std::string_view, Place> columns{
     {"carried_keys", &Row::keys},
     {"carried_ids", &Row::ids},
 };
+// Those that all tables have, or that a query makes.
+constexpr std::string_view of_all[] = {"number", "at_s", "node", "cause", "spent", "releaser", "has_target"};
+
+constexpr bool is_declared(std::string_view column) {
+  bool found = std::ranges::find(of_all, column) != std::end(of_all);
+  for_each_subject([&]<class T>() {
+    for_each_field<T>([&](const auto& field) { found = found || field.name == column; });
+  });
+  return found;
+}
+static_assert([] {
+  for (const auto& [column, place] : columns)
+    if (!is_declared(column)) return false;
+  return true;
+}());
+
 constexpr std::int64_t no_more = std::numeric_limits<std::int64_t>::max();
 
 // The rows of one table of events, in their order.
 class Stream {
  public:
-  Stream(const fs::path& path, std::string_view table) : table_(table), query_(path, sql_of(table)) {
+  Stream(const fs::path& path, std::string_view table, bool is_detail)
+      : table_(table), is_detail_(is_detail), query_(path, sql_of(table)) {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
       const std::string_view column = sqlite3_column_name(query_.row(), i);
       if (table == "release" && column == "sender") continue;  // the row is about a worker's pull
-      const auto place = columns.find(column);
-      if (place != columns.end()) places_.emplace_back(i, place->second);
+      const auto place = std::ranges::find(columns, column, &std::pair<std::string_view, Place>::first);
+      if (place != std::end(columns)) places_.emplace_back(i, place->second);
     }
     advance();
   }
@@ -119,6 +130,7 @@ class Stream {
   }
   void read(Row& row) {
     row.table = table_;
+    row.is_detail = is_detail_;
     row.type = Name::of(table_);
     for (const std::pair<int, Place>& one : places_) {
       if (sqlite3_column_type(query_.row(), one.first) == SQLITE_NULL) continue;
@@ -135,6 +147,7 @@ class Stream {
   }
 
   std::string_view table_;
+  bool is_detail_;
   Query query_;
   std::vector<std::pair<int, Place>> places_;
   std::set<std::string, std::less<>> texts_;  // rows refer to them
@@ -146,7 +159,7 @@ class Stream {
 bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
   if (row.node >= nodes || row.peer >= nodes || row.releaser >= nodes || row.type == Name() ||
-      !reached(row.sent, row.number))
+      row.number < 0 || !reached(row.sent, row.number))
     return false;
   const bool by_server = facts.is_server(row.node), by_worker = facts.is_worker(row.node),
              on_worker = facts.is_worker(row.peer);
@@ -173,12 +186,12 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
 std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
   std::int64_t count = 0, events = 0;
   std::vector<Stream> streams;
-  streams.reserve(std::size(tables));  // rows refer to texts in them
-  for (const std::string_view table : tables) {
-    query(database_, fmt::format("SELECT count(*) FROM {}", table),
+  streams.reserve(event_table_names.size());  // rows refer to texts in them
+  for_each_subject([&]<class T>() {
+    query(database_, fmt::format("SELECT count(*) FROM {}", T::table),
           [&](sqlite3_stmt* row) { events += sqlite3_column_int64(row, 0); });
-    streams.emplace_back(database_, table);
-  }
+    streams.emplace_back(database_, T::table, on_course<T>() == OnCourse::detail);
+  });
   for (;;) {
     const auto order = [](const Stream& stream) { return stream.row() ? stream.row()->number : no_more; };
     const auto next = std::ranges::min_element(streams, {}, order);

@@ -16,6 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/record/event_names.hpp"
+#include "sim/record/facts.hpp"
+
 namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
@@ -29,34 +32,28 @@ class Name {
   }
   static constexpr Name of(std::string_view text) {
     Name found;
-    const auto place = std::ranges::find(all, text);
-    if (place != std::end(all)) found.place_ = static_cast<std::uint8_t>(place - std::begin(all));
+    const auto place = std::ranges::find(event_names, text);
+    if (place != event_names.end())
+      found.place_ = static_cast<std::uint8_t>(1 + (place - event_names.begin()));
     return found;
   }
-  constexpr std::string_view text() const { return all[place_]; }
+  constexpr std::string_view text() const { return place_ == 0 ? "" : event_names[place_ - 1]; }
   constexpr bool operator==(const Name&) const = default;
 
  private:
-  static constexpr std::string_view all[] = {
-      "",
-      // tables of events; where a table has a phase or an outcome, that in its place
-      "sent", "received", "lost", "begun", "paused", "resumed", "ended", "cancelled", "killed", "applied",
-      "late", "unused", "duplicate", "refused", "model_update", "finish", "acknowledgement", "suspicion",
-      "view_change", "place", "participant", "cut", "move", "snapshot", "copy", "promotion", "membership",
-      "fault", "prediction", "repetition", "wait", "release", "given", "done", "slow_worker",
-      // kinds of messages and of faults
-      "pull", "weights", "push", "join", "heartbeat", "leave", "state", "restore", "samples", "chunk",
-      "activation", "error", "assign", "piece", "start", "crash"};
   std::uint8_t place_ = 0;
 };
 
 // One event. Columns have the names of docs/tables.md; what an event does not have is 0.
 struct Row {
   std::int64_t number = 0;
-  double at = 0;     // simulated seconds
-  double since = 0;  // likewise, of a wait
-  Name type;         // of a computation its phase, of a push its outcome, else the table
+  double at = 0;            // simulated seconds
+  double since = 0;         // likewise, of a wait
+  std::int64_t cause = -1;  // the event that it comes of; -1: none
+  std::string_view spent;   // what the time since then went into; empty: nothing
+  Name type;                // of a computation its phase, of a push its outcome, else the table
   std::string_view table, kind, role, work, reason;  // kind: of the message or of the fault
+  bool is_detail = false;                            // it only tells more of another event of the same moment
   std::int64_t task = 0, unit = -1;                  // of a task: which [[task]], and which of its clock
   std::uint32_t node = 0;
   std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
@@ -88,91 +85,16 @@ struct Row {
   bool is_last_part() const { return part + 1 == parts; }
 };
 
-// Workers that are slow: always, in a window of time, or by chance.
-struct Straggler {
-  std::vector<std::uint32_t> workers;
-  double slowdown = 1;
-  double from = 0;                    // seconds
-  std::optional<double> until;        // seconds
-  std::optional<double> every;        // seconds: the window comes again
-  std::optional<double> probability;  // of a step
-};
+using Straggler = SlowWorkers;
 
-// "64B", "500MBps", "50us": in bytes, bytes per second, seconds, as psim writes them, exactly.
-double quantity(std::string_view text);
-
-// One [[task]]: units of a clock, -1 where there is one for all; the worker that does it, -1 where that is
-// not said.
-struct TaskFact {
-  struct Input {
-    std::size_t task;
-    std::int64_t clocks_back;
-    bool all;
-  };
-  std::string does;
-  std::int64_t units = -1, worker = -1;
-  bool anywhere = false, is_of_server = false;
-  std::vector<Input> after = {};
-};
-
-// What the scenario promises.
-struct Facts {
-  std::uint32_t servers = 0, workers = 0;
-  bool has_servers = true;
-  std::string model;                                      // of consistency
-  std::int64_t staleness = 0;                             // ssp: the bound; dssp: the upper one
-  std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
-  std::int64_t group = 1;                                 // bsp, k models: pushes of an update
-  std::vector<std::string> promises;                      // of the scenario's own
-  std::string start_rule, update_rule;                    // expressions, of a model of the scenario's own
-  std::int64_t steps = 0;                                 // clocks of each worker; 0: as many as fit
-  double longest_retry = 0;  // seconds from one repetition of a message to the next at most
-  std::int64_t pull_every = 1;
-  // Seconds after which an update is made of what is there: since its first push, since the last update.
-  std::optional<double> closing_window, closing_deadline;
-  std::optional<std::int64_t> limit;  // of staleness
-  bool drops_too_stale = false;       // pushes beyond the limit; else they count less
-  bool cache = false;                 // workers pull only what the bound does not allow them to keep
+// What the scenario promises, and what else tells who is who.
+struct Facts : RunFacts {
   // Where layers have bounds of their own: of each shard; none: it has the one that is for all.
   std::map<std::uint32_t, std::optional<std::int64_t>> shard_bounds;
-  std::optional<double> local_time;  // seconds: a clock has as many local steps as fit
-  std::int64_t local_batch = 0;      // local_time: samples of one local step; 0: not known
-  bool elastic = false;              // a push is sent before its clock's computation
-  bool overlap = false;              // a clock begins when the weights of its first layers are here
-  bool servers_work = false;         // an update takes time
-  bool shares_out = false;           // the scheduler shares out the samples of a clock
-  bool steals = false;               // workers compute samples of others
-  bool sends_at_once = true;         // no message waits for its turn
-  double slow_factor = 0;            // a worker is slow by more than this; 0: nobody looks
-  std::int64_t copies = 0, window = 0;
-  bool every_push = false;         // is replicated, not every update
-  bool at_least_once = false;      // a push that comes again may be applied again
-  std::uint32_t first_worker = 0;  // of a namespace: the run's number of its worker 0
-  std::optional<double> duration;  // seconds
-  // Samples of each of a worker's computations; none: they differ, or are not known.
-  std::optional<std::int64_t> samples, first_samples;
-  std::int64_t batches = 1, first_batches = 1;  // of a clock, and of a worker's first one
-  bool warms_up = false;
-  std::int64_t batch_size = 0;
-  // Sizes of messages.
-  std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
-  bool filtered = false;
-  bool sums = false;                // are what servers send
-  std::string caches_keys = {};     // of what: push, pull, both; empty: of nothing
-  bool plain_values = true;         // there is no filter but that of keys
-  double disk = 0;                  // bytes per second
-  std::vector<bool> here_at_first;  // by worker of the run
-  std::vector<Straggler> stragglers;
-  std::vector<TaskFact> tasks;        // by [[task]]
-  std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth
-  // A server's operations for each value that it takes, and in a second; no speed: the platform's.
-  double server_flops_per_value = 0;
-  std::vector<double> server_speeds;              // one for all, or by server
-  double server_speed(std::uint32_t node) const;  // 0: the platform's
-  bool copies_over_bus = false;             // a worker's computing is in part copies between its devices
+  std::uint32_t first_worker = 0;           // of a namespace: the run's number of its worker 0
+  std::vector<bool> here_at_first;          // by worker of the run
   std::vector<std::string> others;          // names of the nodes after the workers
   std::vector<std::uint32_t> last_workers;  // of each job, among these
-  bool serves = false;                      // there are inference nodes that pull its parameters
   std::vector<double> job_ends = {};        // where there are several: when the workers of each were through
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
@@ -233,7 +155,7 @@ class RunRecord {
   const std::filesystem::path& database() const { return database_; }
 
  private:
-  void read_jobs(const std::filesystem::path& folder);
+  void read_jobs();
   std::filesystem::path database_;
 };
 

@@ -1,8 +1,8 @@
-// Whether the run's causes make sense.
-#include <utility>
+// Whether the recorded causes make sense: what a few kinds of events must come of, whatever recorded it.
+#include <map>
+#include <set>
+#include <vector>
 
-#include "analysis/causes/builder.hpp"
-#include "analysis/causes/explain.hpp"
 #include "analysis/verify_checks.hpp"
 
 namespace psim::analysis {
@@ -11,18 +11,38 @@ namespace {
 class CausesCheck final : public Check {
  public:
   explicit CausesCheck(const Evidence& evidence)
-      : Check(evidence, "causes",
-              "nothing comes before its cause, and the critical path reaches from the start to the end"),
-        builder_(facts_) {}
-  void on(const Row& row) override { builder_.on(row); }
-  void at_end(std::int64_t) override {
-    const CausalGraph graph = std::move(builder_).graph();
-    examined(static_cast<std::int64_t>(graph.size()));
-    for (const std::string& broken : broken_causes(graph, summary_)) violated("{}", broken);
+      : Check(
+            evidence, "causes",
+            "nothing comes before its cause: an arrival comes of its sending, a step's end of its computing, "
+            "and a wait ends with what happens during it") {}
+
+  void on(const Row& row) override {
+    examined();
+    const bool is_of_none = row.cause < 0, is_first = nodes_.insert(row.node).second;
+    if (!is_of_none && row.cause >= std::ssize(dates_)) {
+      violated(row, "comes of event {}, which is later", row.cause);
+    } else if (!is_of_none && date(row.cause) > row.at) {
+      violated(row, "comes of event {} at {:.9g} s", row.cause, date(row.cause));
+    } else if ((row.is("received") || row.is("lost")) && (row.cause != row.sent || row.spent != "network")) {
+      violated(row, "comes of event {}, but was sent as {}", row.cause, row.sent);
+    } else if (row.is("ended") && row.is_step() && row.cause < begun_[row.node]) {
+      violated(row, "{} ends a step because of event {}, which was before it", name(row.node), row.cause);
+    } else if (row.is("wait") && (is_of_none || date(row.cause) < row.since)) {
+      violated(row, "{} waits from {:.9g} s on for event {}, which was before that", name(row.node),
+               row.since, row.cause);
+    } else if (is_of_none && row.is_computation() && !row.is("killed") && !is_first) {
+      violated(row, "{} computes for no reason", name(row.node));
+    }
+    if (row.is("begun") && row.is_step()) begun_[row.node] = row.number;
+    dates_.resize(static_cast<std::size_t>(row.number) + 1, row.at);
   }
 
  private:
-  CauseBuilder builder_;
+  double date(std::int64_t event) const { return dates_[static_cast<std::size_t>(event)]; }
+
+  std::set<std::uint32_t> nodes_;                // that have done anything
+  std::vector<double> dates_;                    // by event
+  std::map<std::uint32_t, std::int64_t> begun_;  // by worker: its last step
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace {
 
 // In the order of Kind.
 constexpr FieldDoc of_causes[] = {
+    {"idle", "psim why", "Everybody waited for a date: a start, a deadline, a window, a fault's end."},
     {"compute", "psim why", "A worker computed."},
     {"network", "psim why", "A message was on its way."},
     {"service", "psim why",
@@ -16,7 +17,6 @@ constexpr FieldDoc of_causes[] = {
     {"timeout", "psim why", "Nothing came, until the silence was noticed (recovery.timeout)."},
     {"down", "psim why",
      "A node was down, or a fault held a message up. In a time line: the node was not there."},
-    {"idle", "psim why", "Everybody waited for a date: a start, a deadline, a window, a fault's end."},
 };
 
 static_assert(std::ranges::equal(kind_names, of_causes, {}, {}, &FieldDoc::name));
@@ -36,12 +36,23 @@ constexpr FieldDoc of_words[] = {
     {"span", "psim export --csv", "A time in which a node does one thing."},
     {"mark", "psim export --csv", "Something that happened at one date."},
     {"other", "psim export --csv", "The other node: whom the span was for, or the message's receiver."},
+    {"false", "the line `failures`", "Suspicions of nodes that were up (false_suspicions)."},
+    {"requests sent again", "the line `failures`",
+     "Requests that were sent again because no answer came (repeated_requests)."},
+    // Parts of `memory` in summary.json
+    {"gradients", "summary.json, memory", "The gradient of the step in hand, in bytes."},
+    {"sum of gradients", "summary.json, memory", "Where a server adds up the pushes of an update, in bytes."},
+    {"a push", "summary.json, memory", "One push that has arrived and is not yet added, in bytes."},
     // psim why --json
     {"until", "psim why --json", "What is explained: the end, the target or a date."},
     {"sentences", "psim why --json", "The answer in sentences."},
     {"verdict", "psim why --json",
      "What set the pace: a kind, the nodes that it is about, and the seconds of the critical path that it "
      "took."},
+    {"spent", "run.db", "What the time between the event and its cause went into; NULL: into nothing."},
+    {"unpredictable", "psim what-if --json",
+     "Changes that only another run can tell, because other nodes would wait for each other."},
+    {"by_kind", "psim why --json", "The seconds of the critical path that each kind of cause took."},
     {"nodes", "psim why --json, verdict",
      "The nodes that it is about; none: it is about no node in particular."},
     {"worker-compute", "psim why --json, verdict",

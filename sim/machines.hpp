@@ -24,7 +24,7 @@ struct Machines {
   Platform platform;
   Recorder recorder;
   Pool pool;
-  Agenda agenda;
+  Agenda agenda{recorder};
   Network network;
   Slowness slowness;  // of workers, at a date; that of steps is the jobs'
 };

@@ -55,6 +55,12 @@ Json json_of(const MainCause& cause, double total, const Facts& facts) {
           {"share", total > 0 ? cause.seconds / total : 0}};
 }
 
+Json seconds_by_kind(const MainCause& cause) {
+  Json seconds = Json::object();
+  for (const auto& [kind, of_kind] : cause.by_kind) seconds[std::string(name_of(kind))] = of_kind;
+  return seconds;
+}
+
 std::string shares_table(const Explanation& why, const Facts& facts, std::size_t width) {
   constexpr std::size_t shown = 8;
   std::vector<TextColumn> columns{
@@ -99,7 +105,7 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
     columns[6].cells.push_back(seconds_text(wait.last));
   }
   std::string table = render(columns, width);
-  if (waits.size() > shown) table += fmt::format("{} more pairs: --json has all\n", waits.size() - shown);
+  if (waits.size() > shown) table += fmt::format("{} more: --json has all\n", waits.size() - shown);
   return table;
 }
 
@@ -174,6 +180,13 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
   return out;
 }
 
+Json short_document(const Explanation& why, const Facts& facts) {
+  return {{"total_s", why.total},
+          {"verdict", json_of(why.main_cause, why.total, facts)},
+          {"by_kind", seconds_by_kind(why.main_cause)},
+          {"sentence", why.sentences.front()}};
+}
+
 Json document(const Explanation& why, const Facts& facts) {
   Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array(),
        links = Json::array();
@@ -208,12 +221,19 @@ Json document(const Explanation& why, const Facts& facts) {
                      {"without_effect", node.without_effect},
                      {"least_s", node.least},
                      {"median_s", node.median}});
-  return {{"schema", "psim.why/1"},      {"until", until_text(why)},
-          {"total_s", why.total},        {"verdict", json_of(why.main_cause, why.total, facts)},
-          {"sentences", why.sentences},  {"path", std::move(path)},
-          {"shares", std::move(shares)}, {"waits", std::move(waits)},
-          {"slack", std::move(slack)},   {"network", json_of(why.network)},
-          {"links", std::move(links)},   {"staleness", json_of(why.staleness)}};
+  return {{"schema", "psim.why/1"},
+          {"until", until_text(why)},
+          {"total_s", why.total},
+          {"verdict", json_of(why.main_cause, why.total, facts)},
+          {"by_kind", seconds_by_kind(why.main_cause)},
+          {"sentences", why.sentences},
+          {"path", std::move(path)},
+          {"shares", std::move(shares)},
+          {"waits", std::move(waits)},
+          {"slack", std::move(slack)},
+          {"network", json_of(why.network)},
+          {"links", std::move(links)},
+          {"staleness", json_of(why.staleness)}};
 }
 
 }  // namespace psim::analysis

@@ -27,6 +27,11 @@ bool ends_run(const Moment& moment) {
          moment.type == Name("view_change");
 }
 
+bool is_dropped(const Moment& moment) {
+  return moment.type == Name("late") || moment.type == Name("unused") || moment.type == Name("duplicate") ||
+         moment.type == Name("refused");
+}
+
 // A computation that went on until the date, if it had begun before `since`: of several the one that began
 // first.
 std::uint32_t still_computing(const CausalGraph& graph, double since, double date) {
@@ -48,16 +53,19 @@ std::uint32_t still_computing(const CausalGraph& graph, double since, double dat
 }  // namespace
 
 // What the path ends with: the last worker that was through, or whom the scheduler gave up, if that ended the
-// run; else the last update of the model until the date, unless a worker has computed ever since. Of a run
-// that got stuck, and of one without updates, the last thing that anybody did.
+// run. Not a worker whose last push nobody needed, as a slow backup's: without it the run would end with the
+// last update. Else the last update of the model until the date, unless a worker has computed ever since. Of
+// a run that got stuck, and of one without updates, the last thing that anybody did.
 std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, const std::vector<Job>& jobs,
                      Until::What what) {
   const bool is_end = what == Until::What::end;
   const auto [first_shard, last_shard] =
       what == Until::What::target ? shards_of_target(jobs, date) : std::pair(0U, ~0U);
   std::uint32_t last = CausalGraph::none, update = CausalGraph::none, end = CausalGraph::none;
+  std::map<std::uint32_t, bool> is_needless;  // by worker
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
     const Moment& moment = graph.moments[id];
+    if (moment.type == Name("applied") || is_dropped(moment)) is_needless[moment.peer] = is_dropped(moment);
     if (is_leftover(moment, graph.word_of(moment))) continue;
     last = id;
     if (moment.type == Name("model_update") && moment.shard >= first_shard && moment.shard < last_shard)
@@ -66,11 +74,15 @@ std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary,
         (end == CausalGraph::none || moment.type == Name("finish")))
       end = id;
   }
+  constexpr double long_share = 0.05;
+  const bool ends_early = update != CausalGraph::none && date - graph.moments[update].at < long_share * date;
+  if (end != CausalGraph::none && ends_early && graph.moments[end].type == Name("finish") &&
+      is_needless[graph.moments[end].node])
+    return update;
   if (end != CausalGraph::none) return end;
   const bool is_stuck = is_end && !summary.at("stuck").empty();
   if (is_stuck || last == CausalGraph::none) return last;
   const std::uint32_t latest = update == CausalGraph::none ? last : update;
-  constexpr double long_share = 0.05;
   if (date - graph.moments[latest].at < long_share * date) return latest;
   const std::uint32_t computing = still_computing(graph, graph.moments[latest].at, date);
   return computing == CausalGraph::none ? latest : computing;

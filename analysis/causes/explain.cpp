@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "analysis/causes/words.hpp"
+#include "analysis/links/link_owners.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -67,9 +68,8 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pie
   return all;
 }
 
-NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path) {
-  const Lone lone(record);
-  if (lone.links().empty()) return {};  // sums on the way are on no links that the record tells
+NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph, const std::vector<Piece>& path) {
+  if (traffic.lone.links().empty()) return {};  // sums on the way are on no links that the record tells
   enum class Part : std::uint8_t { none, until_it_left, whole };
   std::vector<Part> on_path(graph.sent.size(), Part::none);
   for (const Piece& piece : path) {
@@ -79,14 +79,14 @@ NetworkTime network_time(const RunRecord& record, const CausalGraph& graph, cons
     on_path[static_cast<std::size_t>(message)] = left_only ? Part::until_it_left : Part::whole;
   }
   NetworkTime time;
-  each_transfer(record, lone, [&](const Transfer& message) {
+  for (const Transfer& message : traffic.transfers) {
     const Part part = on_path[static_cast<std::size_t>(message.message)];
-    if (part == Part::none) return;
+    if (part == Part::none) continue;
     if (part == Part::whole) time.latency += message.latency;
     time.alone += message.alone;
     time.sharing += message.sharing;
     time.rest += message.rest;
-  });
+  }
   return time;
 }
 
@@ -113,9 +113,14 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= why.total; ++id)
     book.on(graph.moments[id]);
   why.staleness = book.cost();
-  why.network = network_time(record, graph, why.path);
-  std::vector<LinkUse> links = links_of(record);
-  why.main_cause = main_cause_of(record, graph, why.path, links, why.total);
+  const Traffic traffic(record);
+  why.network = network_time(traffic, graph, why.path);
+  const FaultBook faults(record);
+  const LinkOwners owners(record, traffic);
+  std::vector<LinkUse> links = links_of(
+      traffic, record.summary.at("sim_time_s"),
+      [&](std::uint32_t link, double from, double to) { return owners.left(faults, link, from, to); });
+  why.main_cause = main_cause_of(record, graph, why.path, traffic, links, why.total);
   why.links = fullest(std::move(links));
   why.sentences = sentences_of(why, record);
   return why;
@@ -131,34 +136,6 @@ Explanation explain(const RunRecord& record, const CausalGraph& graph, Until unt
   return explanation(record, graph, until);
 } catch (const Json::exception& error) {
   throw unfit_summary(record.database().parent_path(), error);
-}
-
-std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& summary) {
-  std::vector<std::string> broken;
-  for (std::uint32_t id = 0; id < graph.size(); ++id) {
-    const auto [first, last] = out_edges(id, graph.moments);
-    for (auto edge = first; edge != last; ++edge) {
-      const auto cause = static_cast<std::uint32_t>(target(*edge, graph.moments));
-      const Moment &effect = graph.moments[id], &reason = graph.moments[cause];
-      const double least = graph.moments[*edge].least;
-      if (cause >= id || reason.at > effect.at || reason.at + least > effect.at + 1e-12 * (1 + effect.at))
-        broken.push_back(fmt::format("event {} at {:.9g} s is said to come of event {} at {:.9g} s",
-                                     effect.number, effect.at, reason.number, reason.at));
-    }
-  }
-  const double total = summary.at("sim_time_s");
-  const std::uint32_t end = end_of(graph, total, summary, {}, Until::What::end);
-  if (end == CausalGraph::none) return broken;
-  const std::vector<Piece> path = path_to(graph, end, total);
-  double reached = 0;
-  for (const Piece& piece : path) {
-    if (piece.begin != reached)
-      broken.push_back(fmt::format("the path has a gap from {:.9g} s to {:.9g} s", reached, piece.begin));
-    reached = piece.end;
-  }
-  if (reached != total)
-    broken.push_back(fmt::format("the path ends at {:.9g} s, the run at {:.9g} s", reached, total));
-  return broken;
 }
 
 }  // namespace psim::analysis

@@ -57,13 +57,11 @@ Explanation explain(const RunRecord& record, Until until = {});
 // The same, where the run's graph is here already.
 Explanation explain(const RunRecord& record, const CausalGraph& graph, Until until = {});
 
-// What every run must hold: no cause after its effect, and a path without gaps from the start to the end. A
-// message for each violation.
-std::vector<std::string> broken_causes(const CausalGraph& graph, const Json& summary);
-
 // For people. `width`: columns of the terminal.
 std::string text(const Explanation& why, const Facts& facts, std::size_t width);
 // "psim.why/1"
 Json document(const Explanation& why, const Facts& facts);
+// What a study keeps of it: {"total_s", "verdict", "by_kind", "sentence"}.
+Json short_document(const Explanation& why, const Facts& facts);
 
 }  // namespace psim::analysis

@@ -67,15 +67,6 @@ FaultBook::FaultBook(const RunRecord& record) {
   }
 }
 
-double FaultBook::speed(std::uint32_t node, double date) const {
-  double left = 1;
-  for (const FaultInForce& fault : faults_) {
-    const bool is_now = fault.begin <= date && date < fault.end;
-    if (fault.kind == "slow" && is_now && fault.concerns(node)) left *= fault.factor;
-  }
-  return left;
-}
-
 double FaultBook::bandwidth(std::uint32_t node, double from, double to) const {
   double left = 1;
   for (const FaultInForce& fault : faults_) {

@@ -2,20 +2,15 @@
 // it came of. So a run's end can be followed back to its start.
 //
 // Decisions:
-// - One cause is binding: the one that the moment really waited for, as the record names it (the message that
-// ended
-//   a wait, the push that released a pull) or as the node's own order of work tells it. The others were there
-//   earlier; they matter to who asks what would have happened without the binding one.
+// - The record says what each event comes of, and what else it needed (docs/tables.md). Nothing is guessed
+// here.
+// - One cause is binding: the last one that the moment waited for. The others were there earlier; they matter
+//   to who asks what would have happened without the binding one.
 // - An edge goes from an effect to its cause, and a cause has the smaller number: the graph has no circles,
-// and
-//   every pass over it is one loop over the numbers.
-// - An answer that a server gave at once may have needed much: a version, the other workers' clocks. What it
-// needs
-//   is among its causes too, with the moment at which the pushes of all workers for a clock were there, which
-//   is the only one that is no event of the record: it has no type.
-// - A server works on one message at a time, and the record has no event for the begin of that work. It began
-// when
-//   the message was there, or when the server was through with the one before.
+//   and every pass over it is one loop over the numbers.
+// - That the pushes of all workers for a clock are there is a moment, too. It is the only one that is no
+// event
+//   of the record: it has no type.
 #pragma once
 
 #include <array>
@@ -26,13 +21,13 @@
 #include <vector>
 
 #include "analysis/run_record.hpp"
+#include "sim/protocol/cause.hpp"
 
 namespace psim::analysis {
 
 // What the time between a cause and its effect went into.
-enum class Kind : std::uint8_t { compute, network, service, timeout, down, idle };
-inline constexpr auto kind_names =
-    std::to_array<std::string_view>({"compute", "network", "service", "timeout", "down", "idle"});
+using Kind = Spent;
+inline constexpr const auto& kind_names = spent_names;
 constexpr std::string_view name_of(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 struct Moment {
@@ -47,7 +42,7 @@ struct Moment {
   std::uint32_t shard = 0, part = 0;  // part: of a computation
   bool begins = false;                // of a fault
   Name type;
-  std::uint8_t word = 0;  // of CausalGraph::words: a message's or a fault's kind, a wait's `awaited`, ...
+  std::uint16_t word = 0;  // of CausalGraph::words: a message's or a fault's kind, a wait's `awaited`, ...
 };
 
 struct Cause {

@@ -1,12 +1,14 @@
 #include "analysis/causes/main_cause.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "analysis/causes/typical_steps.hpp"
 #include "analysis/causes/ways.hpp"
+#include "analysis/database.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -14,8 +16,7 @@ namespace {
 // Beside those that the path blames: those that are as far beyond the others. The path takes one of several
 // that are equal.
 std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
-                                       const std::map<std::uint32_t, double>& measure) {
-  constexpr double nearly = 0.9;
+                                       const std::map<std::uint32_t, double>& measure, double nearly = 0.9) {
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t node : blamed) {
     const auto found = measure.find(node);
@@ -26,6 +27,15 @@ std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
   }
   std::ranges::sort(blamed);
   return blamed;
+}
+
+// Links that are as narrow, and have about as much to carry.
+std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed, const Ways::Burdens& all) {
+  const std::vector<std::uint32_t> narrow = with_equals(blamed, all.narrowness),
+                                   busy = with_equals(blamed, all.seconds, 0.7);
+  std::vector<std::uint32_t> both;
+  std::ranges::set_intersection(narrow, busy, std::back_inserter(both));
+  return both;
 }
 
 // The seconds that one cause has taken of the path, by node and by link.
@@ -63,21 +73,22 @@ struct Account {
 // Puts each piece of a path down to one cause.
 class Books {
  public:
-  Books(const RunRecord& record, const CausalGraph& graph, const std::vector<LinkUse>& uses)
+  Books(const RunRecord& record, const CausalGraph& graph, const Traffic& traffic,
+        const std::vector<LinkUse>& uses)
       : record_(record),
         facts_(record.facts),
         graph_(graph),
+        traffic_(traffic),
         faults_(record),
         steps_(graph),
-        ways_(record, faults_, uses) {
+        ways_(record, faults_, traffic, uses) {
+    query(record.database(), "SELECT node, sum(end_s - begin_s) FROM service GROUP BY node",
+          [this](sqlite3_stmt* row) {
+            const auto node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 0));
+            if (facts_.is_server(node)) server_work_[node] = sqlite3_column_double(row, 1);
+          });
     for (std::uint32_t id = 0; id < graph.size(); ++id) {
       const Moment& moment = graph.moments[id];
-      const bool is_push = moment.type == Name("received") && graph.word_of(moment) == "push";
-      if (is_push && facts_.is_server(moment.node)) {
-        const double full = facts_.server_speed(moment.node) > 0 ? facts_.server_speed(moment.node) : 1;
-        const double speed = full * faults_.speed(moment.node, moment.at);
-        if (speed > 0) server_work_[moment.node] += static_cast<double>(moment.bytes) / speed;
-      }
       if (moment.type == Name("sent") && graph.word_of(moment) == "join")
         joined_.try_emplace(moment.node, moment.at);
     }
@@ -99,13 +110,13 @@ class Books {
     for (const Piece& piece : path) {
       if (const std::int64_t message = message_of(graph_, piece); message >= 0) transfers_[message] = {};
     }
-    each_transfer(record_, ways_.lone(), [this](const Transfer& one) {
+    for (const Transfer& one : traffic_.transfers) {
       if (one.bytes > 0 && one.latency > 0) least_latency_ = std::min(least_latency_, one.latency);
       at_ends_[one.from] += one.on_wire - one.sent;
       at_ends_[one.to] += std::max(0.0, one.received - one.end);
       const auto found = transfers_.find(one.message);
       if (found != transfers_.end()) found->second = one;
-    });
+    }
   }
 
   void add(const Piece& piece) {
@@ -243,7 +254,8 @@ class Books {
                     .seconds = even_.seconds,
                     .link = {},
                     .fault = {},
-                    .is_even = true};
+                    .is_even = true,
+                    .by_kind = {}};
     double best = even_counts * even_.seconds;
     judge_slow_steps(cause, best);
     for (const auto& [suspect, account] : accounts_) {
@@ -256,11 +268,27 @@ class Books {
                .seconds = account.seconds,
                .link = account.link(),
                .fault = {},
-               .is_even = even > 0.5 * account.seconds};
+               .is_even = even > 0.5 * account.seconds,
+               .by_kind = {}};
     }
     cause.seconds = std::min(cause.seconds, total);
+    cause.by_kind = by_kind();
     add_fault(cause);
     return cause;
+  }
+
+  std::map<Suspect, double> by_kind() const {
+    std::map<Suspect, double> seconds;
+    for (const auto& [suspect, account] : accounts_) seconds[suspect] = account.seconds;
+    seconds[Suspect::worker_compute] += even_.seconds;
+    seconds[are_few_slow() ? Suspect::worker_compute : Suspect::random_compute] += beyond_.seconds;
+    std::erase_if(seconds, [](const auto& one) { return !(one.second > 0); });
+    return seconds;
+  }
+
+  // Whether it is always the same few workers whose steps take longer than is typical.
+  bool are_few_slow() const {
+    return std::ranges::all_of(beyond_.blamed(), [this](std::uint32_t node) { return is_slow(node); });
   }
 
   // Whether the scenario gives all nodes the same cost.
@@ -286,7 +314,7 @@ class Books {
 
   void judge_slow_steps(MainCause& cause, double& best) {
     const std::vector<std::uint32_t> slow = beyond_.blamed();
-    const bool are_few = std::ranges::all_of(slow, [this](std::uint32_t node) { return is_slow(node); });
+    const bool are_few = are_few_slow();
     const double least_share = are_few ? 0.1 : 0.25;
     if (!(beyond_.seconds > least_share * (even_.seconds + beyond_.seconds))) return;
     const double score = beyond_.seconds + even_counts * even_.seconds;
@@ -307,8 +335,8 @@ class Books {
   std::vector<std::uint32_t> all_of(Suspect suspect, const Account& account) const {
     std::vector<std::uint32_t> blamed = account.blamed();
     switch (suspect) {
-      case Suspect::worker_link: return with_equals(std::move(blamed), ways_.narrowness(Ways::Owner::worker));
-      case Suspect::server_link: return with_equals(std::move(blamed), ways_.narrowness(Ways::Owner::server));
+      case Suspect::worker_link: return as_burdened(blamed, ways_.burdens(Ways::Owner::worker));
+      case Suspect::server_link: return as_burdened(blamed, ways_.burdens(Ways::Owner::server));
       case Suspect::server_work: return with_equals(std::move(blamed), server_work_);
       case Suspect::startup: return with_equals(std::move(blamed), joined_);
       case Suspect::endpoint: return with_equals(std::move(blamed), at_ends_);
@@ -348,6 +376,7 @@ class Books {
   const RunRecord& record_;
   const Facts& facts_;
   const CausalGraph& graph_;
+  const Traffic& traffic_;
   FaultBook faults_;
   TypicalSteps steps_;
   Ways ways_;
@@ -357,15 +386,15 @@ class Books {
   std::map<std::int64_t, double> of_fault_;  // seconds by table
   double least_latency_ = std::numeric_limits<double>::infinity();
   std::map<std::uint32_t, double> at_ends_;      // seconds that messages took at their sender or receiver
-  std::map<std::uint32_t, double> server_work_;  // bytes of pushes, over what is left of the speed
+  std::map<std::uint32_t, double> server_work_;  // seconds
   std::map<std::uint32_t, double> joined_;       // when each node first asked to be let in
 };
 
 }  // namespace
 
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
-                        const std::vector<LinkUse>& links, double total) {
-  return Books(record, graph, links).main_cause(path, total);
+                        const Traffic& traffic, const std::vector<LinkUse>& links, double total) {
+  return Books(record, graph, traffic, links).main_cause(path, total);
 }
 
 }  // namespace psim::analysis

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,12 @@ enum class Suspect : std::uint8_t {
 inline constexpr auto suspect_names = std::to_array<std::string_view>(
     {"worker-compute", "random-compute", "worker-link", "server-link", "uplink", "latency", "tcp-window",
      "endpoint", "server-work", "barrier", "fault", "startup", "scheduler", "storage"});
+// As parts of sentences.
+inline constexpr auto suspect_labels = std::to_array<std::string_view>(
+    {"computing", "computing beyond a typical step", "the links of workers", "the links of servers",
+     "links that nodes share", "latency", "the TCP window", "what messages cost their senders and receivers",
+     "the servers' work on messages", "waiting for dates", "faults, and the recovery from them",
+     "starting nodes", "the scheduler", "the storage"});
 constexpr std::string_view name_of(Suspect suspect) {
   return suspect_names[static_cast<std::size_t>(suspect)];
 }
@@ -53,10 +60,11 @@ struct MainCause {
   std::optional<FaultInForce> fault;  // the first one of its [[fault]]
   std::int64_t faults = 0;            // of that [[fault]]: how often it happened
   bool is_even = false;               // computing: no worker is slower than the others
+  std::map<Suspect, double> by_kind;  // seconds of the path that each kind of cause took
 };
 
 // `links`: all that carried anything.
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
-                        const std::vector<LinkUse>& links, double total);
+                        const Traffic& traffic, const std::vector<LinkUse>& links, double total);
 
 }  // namespace psim::analysis

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "model/mutant.hpp"
@@ -114,12 +115,13 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& 
 
 namespace {
 
-// Adds up waits by who waited, and for whom.
+// Adds up waits by who waited, for whom, and for what.
 class WaitBook {
  public:
   explicit WaitBook(const Facts& facts) : facts_(facts) {}
 
-  // `pieces`: what the time went into.
+  // `pieces`: what the time went into. A wait is for the node that took most of it, and for what that node
+  // took most of it for.
   void add(std::uint32_t waiter, double since, double until, const std::vector<Piece>& pieces) {
     std::map<std::uint32_t, double> seconds;
     for (const Piece& piece : pieces) {
@@ -128,21 +130,21 @@ class WaitBook {
     }
     const auto most = std::ranges::max_element(seconds, {}, [](const auto& entry) { return entry.second; });
     const std::uint32_t awaited = most == seconds.end() ? waiter : most->first;
-    auto& [total, of_kind] = totals_[{waiter, awaited}];
-    if (total.count++ == 0) total = {.waiter = waiter, .awaited = awaited, .count = 1, .first = since};
-    total.first = std::min(total.first, since);
-    total.last = std::max(total.last, until);
-    total.seconds += until - since;
+    std::array<double, kind_names.size()> of_kind{};
     for (const Piece& piece : pieces) {
       if (blamed(facts_, piece) == awaited) of_kind[static_cast<std::size_t>(piece.kind)] += piece.seconds();
     }
+    const auto kind = static_cast<Kind>(std::ranges::max_element(of_kind) - of_kind.begin());
+    WaitTotal& total = totals_[{waiter, awaited, kind}];
+    if (total.count++ == 0)
+      total = {.waiter = waiter, .awaited = awaited, .count = 1, .first = since, .kind = kind};
+    total.first = std::min(total.first, since);
+    total.last = std::max(total.last, until);
+    total.seconds += until - since;
   }
-  std::vector<WaitTotal> totals() {
+  std::vector<WaitTotal> totals() const {
     std::vector<WaitTotal> all;
-    for (auto& [key, entry] : totals_) {
-      entry.first.kind = static_cast<Kind>(std::ranges::max_element(entry.second) - entry.second.begin());
-      all.push_back(entry.first);
-    }
+    for (const auto& [key, total] : totals_) all.push_back(total);
     std::ranges::stable_sort(all, [](const WaitTotal& a, const WaitTotal& b) {
       return a.waiter != b.waiter ? a.waiter < b.waiter : a.seconds > b.seconds;
     });
@@ -151,9 +153,7 @@ class WaitBook {
 
  private:
   const Facts& facts_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>,
-           std::pair<WaitTotal, std::array<double, kind_names.size()>>>
-      totals_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, Kind>, WaitTotal> totals_;
 };
 
 // What each node was in the middle of at a date.

@@ -30,14 +30,14 @@ std::int64_t message_of(const CausalGraph& graph, const Piece& piece);
 // What a piece was spent on: "step 12", "push of step 12, 4820 B".
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece);
 
-// How often and how long a worker waited for another node, which is the one whose computing, or whose
-// messages, took most of the time that a wait lasted. Of a message between a worker and a server that is the
-// server.
+// How often and how long a worker waited for the same of another node, which is the one whose computing, or
+// whose messages, took most of the time that a wait lasted. Of a message between a worker and a server that
+// is the server.
 struct WaitTotal {
   std::uint32_t waiter = 0, awaited = 0;  // nodes
   std::int64_t count = 0;
   double seconds = 0, first = 0, last = 0;  // first: the earliest begin of such a wait; last: the latest end
-  Kind kind = Kind::idle;                   // what most of it was spent on
+  Kind kind = Kind::idle;                   // what most of each was spent on
 };
 // Of waits that end until the date; by waiter, then by seconds, most first.
 std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until);

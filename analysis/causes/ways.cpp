@@ -13,28 +13,36 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Ways::Ways(const RunRecord& record, const FaultBook& faults, const std::vector<LinkUse>& uses)
-    : facts_(record.facts), faults_(faults), lone_(record) {
-  std::map<std::string, std::uint32_t> node_of;
-  for (std::uint32_t node = 0; node < record.names.size(); ++node) node_of[record.names[node]] = node;
-  std::map<std::string, std::size_t> link_of;
-  for (const Link& link : lone_.links()) {
-    link_of[link.name] = nodes_.size();
-    auto owner = node_of.find(link.name);  // "worker 3", or "worker 3 up"
-    if (owner == node_of.end()) owner = node_of.find(link.name.substr(0, link.name.rfind(' ')));
-    nodes_.push_back(owner == node_of.end() ? std::nullopt : std::optional(owner->second));
-    double& widest = widest_[owner_of(static_cast<std::uint32_t>(nodes_.size() - 1))];
-    widest = std::max(widest, link.bandwidth);
+Ways::Ways(const RunRecord& record, const FaultBook& faults, const Traffic& traffic,
+           const std::vector<LinkUse>& uses)
+    : facts_(record.facts), faults_(faults), lone_(traffic.lone), owners_(record, traffic) {
+  std::map<std::string, std::uint32_t> link_of;
+  for (std::uint32_t number = 0; number < lone_.links().size(); ++number) {
+    link_of[lone_.links()[number].name] = number;
+    double& widest = widest_[owner_of(number)];
+    widest = std::max(widest, lone_.links()[number].bandwidth);
   }
-  full_.resize(nodes_.size());
-  for (const LinkUse& use : uses) full_[link_of.at(use.link.name)] = use.full;
+  full_.resize(lone_.links().size());
+  bytes_.resize(full_.size());
+  for (const LinkUse& use : uses) {
+    full_[link_of.at(use.link.name)] = use.full;
+    bytes_[link_of.at(use.link.name)] = static_cast<double>(use.bytes);
+  }
+}
+
+std::optional<std::uint32_t> Ways::owning(std::uint32_t link) const {
+  const std::vector<std::uint32_t>& owners = owners_.of(link);
+  return owners.size() == 1 ? std::optional(owners.front()) : std::nullopt;
+}
+
+Ways::Owner Ways::role_of(std::uint32_t node) const {
+  if (node == 0) return Owner::scheduler;
+  return facts_.is_server(node) ? Owner::server : Owner::worker;
 }
 
 Ways::Owner Ways::owner_of(std::uint32_t link) const {
-  const std::optional<std::uint32_t> node = nodes_[link];
-  if (!node) return Owner::nobody;
-  if (*node == 0) return Owner::scheduler;
-  return facts_.is_server(*node) ? Owner::server : Owner::worker;
+  const std::optional<std::uint32_t> node = owning(link);
+  return node ? role_of(*node) : Owner::nobody;
 }
 
 std::optional<Ways::Bottleneck> Ways::bottleneck(const Transfer& message) const {
@@ -43,7 +51,7 @@ std::optional<Ways::Bottleneck> Ways::bottleneck(const Transfer& message) const 
   std::vector<std::pair<std::uint32_t, double>> way;  // links, and what faults left of their bandwidth
   for (const std::uint32_t number : lone_.way(message.from, message.to)) {
     const Link& link = lone_.links()[number];
-    const double left = nodes_[number] ? faults_.bandwidth(*nodes_[number], message.begin, message.end) : 1;
+    const double left = owners_.left(faults_, number, message.begin, message.end);
     way.emplace_back(number, left * link.bandwidth);
     narrowest = std::min(narrowest, left * link.bandwidth);
     latency += link.latency;
@@ -61,16 +69,20 @@ std::optional<Ways::Bottleneck> Ways::bottleneck(const Transfer& message) const 
     return full / seconds + (is_narrow ? 0.5 : 0) + (owner_of(one.first) == Owner::server ? 0.1 : 0);
   };
   const auto& [number, bandwidth] = *std::ranges::max_element(way, {}, weight);
-  const Owner owner = owner_of(number);
+  // A fault of a host's link is its nodes'. Else a link that nodes share is nobody's.
+  std::optional<std::uint32_t> node = owning(number);
+  if (!node && bandwidth < lone_.links()[number].bandwidth)
+    node = std::ranges::binary_search(owners_.of(number), message.from) ? message.from : message.to;
+  const Owner owner = node ? role_of(*node) : Owner::nobody;
   const std::uint32_t beside = facts_.is_server(message.from) ? message.to : message.from;
   const bool is_held = latency > 0 && lone_.window() / latency < narrowest;
   return Bottleneck{
       .link = &lone_.links()[number],
       .owner = owner,
-      .node = nodes_[number].value_or(beside),
+      .node = node.value_or(beside),
       .by_window =
           is_held ? static_cast<double>(message.bytes) * (latency / lone_.window() - 1 / narrowest) : 0,
-      .is_even = bandwidth >= 0.9 * widest_.at(owner)};
+      .is_even = bandwidth >= 0.9 * widest_.at(owner_of(number))};
 }
 
 std::uint32_t Ways::farthest(const Transfer& message) const {
@@ -78,20 +90,22 @@ std::uint32_t Ways::farthest(const Transfer& message) const {
   for (const std::uint32_t number : lone_.way(message.from, message.to)) {
     if (!longest || lone_.links()[number].latency > lone_.links()[*longest].latency) longest = number;
   }
-  return longest ? nodes_[*longest].value_or(message.from) : message.from;
+  return longest ? owning(*longest).value_or(message.from) : message.from;
 }
 
-std::map<std::uint32_t, double> Ways::narrowness(Owner owner) const {
-  std::map<std::uint32_t, double> narrow;
-  for (std::uint32_t number = 0; number < nodes_.size(); ++number) {
-    if (!nodes_[number] || owner_of(number) != owner) continue;
+Ways::Burdens Ways::burdens(Owner owner) const {
+  Burdens burdens;
+  for (std::uint32_t number = 0; number < lone_.links().size(); ++number) {
+    const std::optional<std::uint32_t> node = owning(number);
+    if (!node || owner_of(number) != owner) continue;
     double bandwidth = lone_.links()[number].bandwidth;
     for (const FaultInForce& fault : faults_.all())
-      if (fault.kind == "degrade" && fault.concerns(*nodes_[number])) bandwidth *= fault.factor;
-    double& most = narrow[*nodes_[number]];
-    most = std::max(most, 1 / bandwidth);
+      if (fault.kind == "degrade" && fault.concerns(*node)) bandwidth *= fault.factor;
+    double &narrow = burdens.narrowness[*node], &seconds = burdens.seconds[*node];
+    narrow = std::max(narrow, 1 / bandwidth);
+    seconds = std::max(seconds, bytes_[number] / bandwidth);
   }
-  return narrow;
+  return burdens;
 }
 
 }  // namespace psim::analysis

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/causes/fault_book.hpp"
+#include "analysis/links/link_owners.hpp"
 #include "analysis/links/links.hpp"
 
 namespace psim::analysis {
@@ -14,7 +15,8 @@ namespace psim::analysis {
 class Ways {
  public:
   // `uses`: of all links that carried anything.
-  Ways(const RunRecord& record, const FaultBook& faults, const std::vector<LinkUse>& uses);
+  Ways(const RunRecord& record, const FaultBook& faults, const Traffic& traffic,
+       const std::vector<LinkUse>& uses);
 
   enum class Owner : std::uint8_t { worker, server, scheduler, nobody };  // nobody: nodes share it
   struct Bottleneck {
@@ -29,17 +31,23 @@ class Ways {
   std::optional<Bottleneck> bottleneck(const Transfer& message) const;
   // The node whose link has most of the way's latency; the sender, if it is nobody's.
   std::uint32_t farthest(const Transfer& message) const;
-  // By node: one over the bandwidth of its own link, as faults left it.
-  std::map<std::uint32_t, double> narrowness(Owner owner) const;
-  const Lone& lone() const { return lone_; }
+  // By node, of its own link as faults left it: one over the bandwidth, and the seconds that all it carried
+  // takes at that.
+  struct Burdens {
+    std::map<std::uint32_t, double> narrowness, seconds;
+  };
+  Burdens burdens(Owner owner) const;
 
  private:
   Owner owner_of(std::uint32_t link) const;
+  Owner role_of(std::uint32_t node) const;
+  std::optional<std::uint32_t> owning(std::uint32_t link) const;  // the one node; none: no one, or several
 
   const Facts& facts_;
   const FaultBook& faults_;
-  Lone lone_;
-  std::vector<std::optional<std::uint32_t>> nodes_;           // by link: whose it is
+  const Lone& lone_;
+  LinkOwners owners_;
+  std::vector<double> bytes_;                                 // by link
   std::vector<std::vector<std::pair<double, double>>> full_;  // by link: from when to when it was full
   std::map<Owner, double> widest_;                            // bytes per second
 };

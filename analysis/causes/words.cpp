@@ -77,13 +77,14 @@ std::string fault_text(const FaultInForce& fault, std::int64_t times, const Fact
 }
 
 // " (4x slower from 1 s on)" of a fault that makes somebody slow, or a link thin.
-std::string slowed_text(const FaultInForce& fault, double total) {
+std::string slowed_text(const FaultInForce& fault, double total, bool is_one) {
   const std::string until = fault.end < total ? " to " + seconds_text(fault.end) : " on";
   const bool is_link = fault.kind == "degrade";
-  return fmt::format(" ({} from {}{})",
-                     is_link ? fmt::format("at {:.3g} % of its bandwidth", 100 * fault.factor)
-                             : fmt::format("{:.3g}x slower", 1 / fault.factor),
-                     seconds_text(fault.begin), until);
+  return fmt::format(
+      " ({} from {}{})",
+      is_link ? fmt::format("at {:.3g} % of {} bandwidth", 100 * fault.factor, is_one ? "its" : "their")
+              : fmt::format("{:.3g}x slower", 1 / fault.factor),
+      seconds_text(fault.begin), until);
 }
 
 std::string computing_sentence(const Explanation& why, const Facts& facts, const std::string& share) {
@@ -96,7 +97,7 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
   if (cause.is_even && facts.workers > 1)
     return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
   const bool is_one = cause.nodes.size() == 1;
-  std::string slow = cause.fault ? slowed_text(*cause.fault, why.total) : "";
+  std::string slow = cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "";
   if (is_one && slow.empty()) slow = slowness_text(facts, cause.nodes.front(), why.total);
   return fmt::format("{}{} {} the pace: {} computing is {} of the critical path.",
                      names_of(facts, cause.nodes), slow, is_one ? "sets" : "set", is_one ? "its" : "their",
@@ -110,7 +111,8 @@ std::string link_sentence(const Explanation& why, const Facts& facts, const std:
                        cause.link, share);
   const bool is_one = cause.nodes.size() == 1;
   return fmt::format("The link{} of {}{} {} the pace: messages on {} take {} of the run.", is_one ? "" : "s",
-                     names_of(facts, cause.nodes), cause.fault ? slowed_text(*cause.fault, why.total) : "",
+                     names_of(facts, cause.nodes),
+                     cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "",
                      is_one ? "sets" : "set", is_one ? "it" : "them", share);
 }
 
@@ -153,7 +155,8 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
           share, names);
     case Suspect::server_work:
       return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names,
-                         cause.fault ? slowed_text(*cause.fault, why.total) : "", share);
+                         cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "",
+                         share);
     case Suspect::barrier:
       return fmt::format("A date for which {} waited sets the pace: {} of the run.", names, share);
     case Suspect::startup:

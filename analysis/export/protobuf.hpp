@@ -1,9 +1,8 @@
-// As much of protobuf's wire format as a trace needs: varints, 64-bit numbers, and fields with a length.
-// https://protobuf.dev/programming-guides/encoding/
+// Messages of protobuf, field by field.
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
 
@@ -12,31 +11,26 @@ namespace psim::analysis {
 class Proto {
  public:
   Proto& number(std::uint32_t field, std::uint64_t value) {
-    key(field, 0);
-    varint(value);
+    writer().add_uint64(field, value);
     return *this;
   }
   Proto& fixed(std::uint32_t field, std::uint64_t value) {
-    key(field, 1);
-    for (int byte = 0; byte < 8; ++byte) bytes_ += static_cast<char>(value >> (8 * byte) & 0xff);
+    writer().add_fixed64(field, value);
     return *this;
   }
-  Proto& real(std::uint32_t field, double value) { return fixed(field, std::bit_cast<std::uint64_t>(value)); }
+  Proto& real(std::uint32_t field, double value) {
+    writer().add_double(field, value);
+    return *this;
+  }
   Proto& text(std::uint32_t field, std::string_view value) {
-    key(field, 2);
-    varint(value.size());
-    bytes_ += value;
+    writer().add_string(field, value.data(), value.size());
     return *this;
   }
   Proto& message(std::uint32_t field, const Proto& value) { return text(field, value.bytes_); }
   const std::string& bytes() const { return bytes_; }
 
  private:
-  void key(std::uint32_t field, std::uint32_t wire_type) { varint(std::uint64_t{field} << 3 | wire_type); }
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
-    bytes_ += static_cast<char>(value);
-  }
+  protozero::pbf_writer writer() { return protozero::pbf_writer(bytes_); }
   std::string bytes_;
 };
 

@@ -37,6 +37,7 @@ struct LostOne {
 
 struct Load {
   LinkUse use;
+  std::uint32_t number = 0;  // of the link
   std::map<std::uint32_t, std::uint64_t> by_sender = {};
   std::vector<Change> changes = {};
   std::vector<LostOne> lost = {};
@@ -62,9 +63,11 @@ void add(const Transfer& t, Load& load) {
 }
 
 // Adds what is between two dates, at which `rate` bytes per second went through, and something was open.
-void pass(double from, double to, double rate, LinkUse& use) {
+void pass(double from, double to, double rate, const BandwidthLeft& left, Load& load) {
+  LinkUse& use = load.use;
   use.busy += to - from;
-  if (!use.link.is_shared || !(rate >= full_share * use.link.bandwidth)) return;
+  const double bandwidth = use.link.bandwidth * (left ? left(load.number, from, to) : 1);
+  if (!use.link.is_shared || !(rate >= full_share * bandwidth)) return;
   if (!use.full.empty() && use.full.back().second == from) use.full.back().second = to;
   else use.full.emplace_back(from, to);
 }
@@ -93,7 +96,7 @@ void count_lost(Load& load) {
   for (const LostOne& one : load.lost) count_bytes(one.from, share * one.carried, load);
 }
 
-void sweep(Load& load) {
+void sweep(const BandwidthLeft& left, Load& load) {
   std::ranges::sort(load.changes, [](const Change& a, const Change& b) {
     return std::tuple(a.at, a.rate) < std::tuple(b.at, b.rate);
   });
@@ -104,7 +107,7 @@ void sweep(Load& load) {
     const Change& change = load.changes[i];
     if (const double since = i > 0 ? load.changes[i - 1].at : 0; i > 0 && change.at > since) {
       const double all = rate + pass_lost(change.at - since, rate, lost, load);
-      if (open > 0) pass(since, change.at, all, load.use);
+      if (open > 0) pass(since, change.at, all, left, load);
     }
     open += change.rate > 0 ? 1 : -1;
     if (change.lost == arrives) rate += change.rate;
@@ -130,7 +133,7 @@ double LinkUse::full_seconds() const {
   return seconds;
 }
 
-void each_transfer(const RunRecord& run, const Lone& lone, const std::function<void(const Transfer&)>& f) {
+Traffic::Traffic(const RunRecord& run) : lone(run) {
   query(run.database(), all_transfers, [&](sqlite3_stmt* row) {
     const auto node = [row](int column) {
       return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
@@ -150,29 +153,28 @@ void each_transfer(const RunRecord& run, const Lone& lone, const std::function<v
     t.begin = std::min(t.on_wire + t.latency, t.end);
     if (!t.is_lost) t.sharing = std::max(0.0, t.end - t.begin - t.alone);
     t.rest = t.received - t.sent - t.latency - t.alone - t.sharing;
-    f(t);
+    transfers.push_back(t);
   });
 }
 
-std::vector<LinkUse> links_of(const RunRecord& run) {
-  const Lone lone(run);
+std::vector<LinkUse> links_of(const Traffic& traffic, double until, const BandwidthLeft& left) {
   std::vector<Load> loads;
-  for (const Link& link : lone.links()) loads.push_back({.use = {.link = link}});
-  each_transfer(run, lone, [&](const Transfer& t) {
-    for (const std::uint32_t link : lone.way(t.from, t.to)) add(t, loads[link]);
-  });
-  const auto end = run.summary.at("sim_time_s").get<double>();
+  for (const Link& link : traffic.lone.links())
+    loads.push_back({.use = {.link = link}, .number = static_cast<std::uint32_t>(loads.size())});
+  for (const Transfer& t : traffic.transfers) {
+    for (const std::uint32_t link : traffic.lone.way(t.from, t.to)) add(t, loads[link]);
+  }
   std::vector<LinkUse> uses;
   for (Load& load : loads) {
     if (load.use.messages == 0) continue;
-    sweep(load);
+    sweep(left, load);
     rank_senders(load);
     LinkUse& use = load.use;
     const auto share = [&use](double seconds) {
       return seconds > 0 ? static_cast<double>(use.bytes) / (seconds * use.link.bandwidth) : 0;
     };
     use.use_while_busy = share(use.busy);
-    use.use = share(end);
+    use.use = share(until);
     uses.push_back(std::move(use));
   }
   return uses;

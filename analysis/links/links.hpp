@@ -25,8 +25,13 @@ struct Transfer {
   double rest = 0;                // at its sender, at its receiver, and by a fault's delay
 };
 
-// Calls `f` with every message that arrived or was lost, in the order in which it did.
-void each_transfer(const RunRecord& run, const Lone& lone, const std::function<void(const Transfer&)>& f);
+// All messages of a run, read once.
+struct Traffic {
+  explicit Traffic(const RunRecord& run);
+
+  Lone lone;
+  std::vector<Transfer> transfers;  // that arrived or were lost, in the order in which they did
+};
 
 struct LinkUse {
   struct Sender {
@@ -49,6 +54,9 @@ inline constexpr double full_share = 0.95;
 // All links that carried anything, in the order of table `link`. Acknowledgements (cluster.network.
 // cross_traffic) are not counted, and of a message that was lost what the others left it until then: a link
 // never carries more than it can.
-std::vector<LinkUse> links_of(const RunRecord& run);
+// `until`: the end of the run, in seconds. `left`: what faults leave of a link's bandwidth between two dates,
+// as a share; empty: all.
+using BandwidthLeft = std::function<double(std::uint32_t link, double from, double to)>;
+std::vector<LinkUse> links_of(const Traffic& traffic, double until, const BandwidthLeft& left = {});
 
 }  // namespace psim::analysis

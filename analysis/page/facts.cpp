@@ -1,10 +1,12 @@
 // What a page says of a run in a few numbers.
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "analysis/page/page.hpp"
 #include "analysis/page/parts.hpp"
 #include "analysis/page/play_parts.hpp"
+#include "analysis/summary_value.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -21,32 +23,35 @@ Json time_until_right(const Json& summary) {
 }
 
 struct Kind {
-  const char *name, *pointer;  // of summary.json; none: the time until most are right
+  const char* name;
+  std::optional<SummaryPath> path;  // none: the time until most are right
   Shape shape;
   const char* doc;
 };
 constexpr std::array<Kind, 12> told_facts{{
-    {"until 90 % are right", "", as_seconds, "simulated time until the curve is at 90 % for the first time"},
-    {"length of the run", "/sim_time_s", as_seconds, "simulated time until the last worker is through"},
-    {"updates", "/updates", {.decimals = 0}, "versions of the weights"},
-    {"samples a second", "/samples_per_s", {.decimals = 0}, "whose gradients the model has taken in"},
+    {"until 90 % are right", {}, as_seconds, "simulated time until the curve is at 90 % for the first time"},
+    {"length of the run", "/sim_time_s"_summary, as_seconds,
+     "simulated time until the last worker is through"},
+    {"updates", "/updates"_summary, {.decimals = 0}, "versions of the weights"},
+    {"samples a second", "/samples_per_s"_summary, {.decimals = 0}, "whose gradients the model has taken in"},
     {"right in the end",
-     "/final/accuracy",
+     "/final/accuracy"_summary,
      {.scale = 100, .decimals = 1, .unit = " %"},
      "of samples that were not trained on"},
-    {"loss in the end", "/final/loss", {}, "over the same samples"},
-    {"workers compute", "/time/compute_share", as_percent, "of all workers' time"},
-    {"workers wait", "/time/wait_share", as_percent, "of all workers' time; for others"},
-    {"network", "/time/network_share", as_percent, "of all workers' time: a message is on its way"},
-    {"staleness", "/staleness/mean", {}, "updates that a gradient is old when it is applied, in the mean"},
-    {"ahead at most", "/clock_gap/max", {.decimals = 0, .unit = " clocks"}, "of the slowest worker"},
-    {"sent", "/bytes_sent", as_megabytes, "by all nodes"},
+    {"loss in the end", "/final/loss"_summary, {}, "over the same samples"},
+    {"workers compute", "/time/compute_share"_summary, as_percent, "of all workers' time"},
+    {"workers wait", "/time/wait_share"_summary, as_percent, "of all workers' time; for others"},
+    {"network", "/time/network_share"_summary, as_percent, "of all workers' time: a message is on its way"},
+    {"staleness",
+     "/staleness/mean"_summary,
+     {},
+     "updates that a gradient is old when it is applied, in the mean"},
+    {"ahead at most", "/clock_gap/max"_summary, {.decimals = 0, .unit = " clocks"}, "of the slowest worker"},
+    {"sent", "/bytes_sent"_summary, as_megabytes, "by all nodes"},
 }};
 
 Json value_in(const Kind& kind, const Json& summary) {
-  if (*kind.pointer == '\0') return time_until_right(summary);
-  const Json::json_pointer at(kind.pointer);
-  return summary.contains(at) ? summary.at(at) : Json();
+  return kind.path ? value_at(summary, *kind.path) : time_until_right(summary);
 }
 
 }  // namespace

@@ -142,15 +142,21 @@ std::string beside(const Json& seconds, double largest) {
 }
 
 std::string waits_table(const RunView& view) {
+  struct Waits {
+    double seconds = 0;
+    std::int64_t count = 0;
+  };
   std::vector<std::string> awaited;
-  std::map<std::int64_t, std::map<std::string, const Json*>> waits;  // by worker
+  std::map<std::int64_t, std::map<std::string, Waits>> waits;  // by worker, whatever they were for
   double most = 0;
   const Json& all = view.page.why.contains("waits") ? view.page.why["waits"] : Json::array();
   for (const Json& one : all) {
     const std::string name = one["for"];
     if (std::ranges::find(awaited, name) == awaited.end()) awaited.push_back(name);
-    waits[one["worker"].get<std::int64_t>()][name] = &one;
-    most = std::max(most, one["seconds"].get<double>());
+    Waits& sum = waits[one["worker"].get<std::int64_t>()][name];
+    sum.seconds += one["seconds"].get<double>();
+    sum.count += one["count"].get<std::int64_t>();
+    most = std::max(most, sum.seconds);
   }
   constexpr std::size_t most_names = 40;
   if (awaited.empty() || awaited.size() > most_names || waits.size() > most_names) return "";
@@ -165,10 +171,10 @@ std::string waits_table(const RunView& view) {
         rows += "<td class=\"number\"></td>";
         continue;
       }
-      const Json& one = *found->second;
-      rows += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} times\">{}</td>",
-                          most > 0 ? 90 * one["seconds"].get<double>() / most : 0, one["seconds"].dump(),
-                          one["count"].dump(), beside(one["seconds"], most));
+      const auto& [seconds, count] = found->second;
+      rows +=
+          fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} times\">{}</td>",
+                      most > 0 ? 90 * seconds / most : 0, Json(seconds).dump(), count, beside(seconds, most));
     }
     rows += "</tr>";
   }
@@ -285,7 +291,7 @@ std::string traffic_table(const RunView& view) {
         all > 0 ? 100 * bytes.get<double>() / all : 0);
   out += fmt::format(
       "<tr><th scope=\"row\">all</th><td class=\"number\">{}</td><td></td></tr></tbody></table></div>",
-      view.numbers("/bytes_sent", as_megabytes));
+      view.numbers("/bytes_sent"_summary, as_megabytes));
   return out;
 }
 

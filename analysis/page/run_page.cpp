@@ -37,7 +37,7 @@ std::string header(const RunView& view) {
   const Json& s = view.page.summary;
   const std::string title = s["title"].get<std::string>();
   return fmt::format("<header><p class=\"kind\">A run by psim {}</p><h1>{}</h1>{}{}</header>",
-                     view.numbers("/psim"), escaped(name_of_run(s)),
+                     view.numbers("/psim"_summary), escaped(name_of_run(s)),
                      title.empty() ? "" : fmt::format("<p class=\"question\">{}</p>", escaped(title)),
                      view.page.target.empty()
                          ? ""
@@ -86,19 +86,20 @@ std::string made(const RunView& view) {
                      "<p class=\"kind\">psim {}, instruction set {}, build {}. Numbers are those of "
                      "<code>summary.json</code>; point at "
                      "one to see all its digits.</p>",
-                     view.numbers("/digest"), escaped(page.command), escaped(page.scenario),
-                     view.numbers("/psim"), view.numbers("/instruction_set"), view.numbers("/build"));
+                     view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
+                     view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
+                     view.numbers("/build"_summary));
 }
 
 }  // namespace
 
 std::string waiting_heading(const RunView& view) {
-  const std::string share = view.numbers("/time/wait_share", as_percent);
+  const std::string share = view.numbers("/time/wait_share"_summary, as_percent);
   const WaitedFor waits = waits_of(view.page.why);
   constexpr double nearly_all = 0.9, most = 0.5;
   const double part = waits.total > 0 ? waits.for_most / waits.total : 0;
   constexpr double hardly = 0.02;
-  const Json& waited = view.numbers.at("/time/wait_share");
+  const Json& waited = view.numbers.at("/time/wait_share"_summary);
   if (part < most || !waited.is_number() || waited.get<double>() < hardly)
     return fmt::format("Workers waited {} of their time", share);
   return fmt::format("Workers waited {} of their time, {} of it for {}", share,
@@ -112,7 +113,7 @@ std::string fault_sentence(const RunView& view) {
   const Json recoveries = s.contains("failures") ? s["failures"]["recoveries"] : Json::array();
   if (!recoveries.empty()) {
     const bool is_worker = recoveries[0].contains("worker");
-    const std::string first = "/failures/recoveries/0";
+    const std::string first = "/failures/recoveries/0"_summary;
     const std::string who =
         fmt::format("{} {} crashed at {}", is_worker ? "Worker" : "Server",
                     n(first + (is_worker ? "/worker" : "/server")), n(first + "/at_s", as_seconds));
@@ -131,28 +132,31 @@ std::string run_answer(const RunView& view) {
   const Json& s = view.page.summary;
   const Numbers& n = view.numbers;
   std::string out;
-  const std::string who = fmt::format(
-      "{} workers {}", s["workers"].size(),
-      s["architecture"] == "parameter-server" ? "under " + n("/consistency") : "by " + n("/architecture"));
+  const std::string who =
+      fmt::format("{} workers {}", s["workers"].size(),
+                  s["architecture"] == "parameter-server" ? "under " + n("/consistency"_summary)
+                                                          : "by " + n("/architecture"_summary));
   if (s["target"]["given"] == true && s["target"]["reached"] == true)
     out = fmt::format("<p class=\"lead\">{} reached {} after {} and {} updates.</p>", who,
-                      escaped(view.page.target), n("/target/sim_time_s", as_seconds), n("/target/updates"));
+                      escaped(view.page.target), n("/target/sim_time_s"_summary, as_seconds),
+                      n("/target/updates"_summary));
   else
-    out = fmt::format("<p class=\"lead\">{} made {} updates in {}{}.</p>", who, n("/updates"),
-                      n("/sim_time_s", as_seconds),
+    out = fmt::format("<p class=\"lead\">{} made {} updates in {}{}.</p>", who, n("/updates"_summary),
+                      n("/sim_time_s"_summary, as_seconds),
                       s["target"]["given"] == true ? " and did not reach " + escaped(view.page.target) : "");
   if (const std::string fault = fault_sentence(view); !fault.empty())
     out = fmt::format("<p class=\"lead\">{}</p>", fault) + out;
   out += fmt::format("<p>They computed {} of their time, waited {} and had messages on their way {}",
-                     n("/time/compute_share", as_percent), n("/time/wait_share", as_percent),
-                     n("/time/network_share", as_percent));
+                     n("/time/compute_share"_summary, as_percent), n("/time/wait_share"_summary, as_percent),
+                     n("/time/network_share"_summary, as_percent));
   if (s["time"]["absent_share"].get<double>() > 0)
-    out += fmt::format("; {} they were absent", n("/time/absent_share", as_percent));
+    out += fmt::format("; {} they were absent", n("/time/absent_share"_summary, as_percent));
   out += ".";
-  if (n.at("/samples_per_s").is_number())
-    out += fmt::format(" The model took in {} samples a second.", n("/samples_per_s", {.decimals = 0}));
+  if (n.at("/samples_per_s"_summary).is_number())
+    out +=
+        fmt::format(" The model took in {} samples a second.", n("/samples_per_s"_summary, {.decimals = 0}));
   if (s.contains("final") && s["final"].contains("loss") && s["final"]["loss"].is_number())
-    out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"), n("/final/loss"));
+    out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"_summary), n("/final/loss"_summary));
   out += "</p>";
   if (view.page.why.contains("sentences")) {
     for (const Json& sentence : view.page.why["sentences"])
@@ -195,10 +199,10 @@ std::string run_page(const RunPage& page) {
       section("recoveries", "How each crash was made good",
               "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: it did not come so far.",
               recoveries_figure(view));
-  body += section(
-      "traffic",
-      fmt::format("{} messages, {}", view.numbers("/messages"), view.numbers("/bytes_sent", as_megabytes)),
-      "", traffic_table(view));
+  body += section("traffic",
+                  fmt::format("{} messages, {}", view.numbers("/messages"_summary),
+                              view.numbers("/bytes_sent"_summary, as_megabytes)),
+                  "", traffic_table(view));
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = name_of_run(page.summary) + " - psim",
                   .body = body,

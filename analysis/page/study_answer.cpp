@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 
+#include "analysis/causes/main_cause.hpp"
 #include "analysis/page/fastest.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/labels.hpp"
@@ -168,91 +169,86 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
          fast_and_worse(view, known, best);
 }
 
-// What workers do with their time, of which arms may differ.
-struct TimeUse {
-  const char *key, *verb;
-};
-constexpr std::array<TimeUse, 4> time_uses{{{"wait_percent", "waited"},
-                                            {"network_percent", "had messages on their way"},
-                                            {"compute_percent", "computed"},
-                                            {"absent_percent", "were absent"}}};
-
-// A use of time, and the arms with more and with less of it.
+// What took more of the slowest arm's critical path than of the fastest arm's, by the most.
 struct Difference {
-  const TimeUse* use = nullptr;
-  const Aggregate *most = nullptr, *least = nullptr;
-  double points = 0;  // of percentages
+  std::string kind;
+  double seconds = 0;
 };
 
-// What `most` has more of than `least`, by at least 5 points and by the most of all uses.
-Difference more_under(const Aggregate& most, const Aggregate& least) {
-  constexpr double least_points = 5;
-  Difference found;
-  for (const TimeUse& use : time_uses) {
-    if (most.measure(use.key) == nullptr || least.measure(use.key) == nullptr) continue;
-    const double points = most.measure(use.key)->mean - least.measure(use.key)->mean;
-    if (points >= std::max(least_points, found.points))
-      found = {.use = &use, .most = &most, .least = &least, .points = points};
-  }
-  return found;
-}
-
-// What explains the slowest arm's time: that of which it has more than the fastest one. A larger part of a
-// longer time is more seconds too. Nothing where all arms are about as fast.
-Difference cause_of(const std::vector<const Aggregate*>& condition) {
-  constexpr double least_part = 0.05;
-  const std::vector<const Aggregate*> known = known_times(condition);
-  const Aggregate &fastest = fastest_of(known), &slowest = slowest_of(known);
-  const double until = std::min(known_until(fastest), known_until(slowest));
-  const auto seconds = [&](const Aggregate& one) {
-    return std::isinf(until) ? seconds_of(&one) : mean_up_to(one, until);
-  };
-  if (seconds(slowest) - seconds(fastest) < least_part * seconds(slowest)) return {};
-  return more_under(slowest, fastest);
-}
-
-Difference widest_of(const std::vector<const Aggregate*>& condition) {
+Difference widest_of(const Json& slow, const Json& fast) {
   Difference widest;
-  for (const Aggregate* most : condition) {
-    for (const Aggregate* least : condition) {
-      if (const Difference one = more_under(*most, *least); one.points > widest.points) widest = one;
-    }
+  for (const auto& [kind, seconds] : slow["by_kind"].items()) {
+    const double more = seconds.get<double>() - fast["by_kind"].value(kind, 0.0);
+    if (more > widest.seconds) widest = {kind, more};
   }
   return widest;
 }
 
-// For whom was waited, or who waited, under the arm with most waiting; empty where nobody stands out.
-std::string who_waited(const Difference& difference) {
-  if (difference.use != time_uses.begin()) return "";
-  const std::vector<WorkerShares> shares = worker_shares(*difference.most->cell);
-  if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
-    return awaited_text(shares, awaited);
-  const std::vector<WaitGroup> groups = wait_groups(shares);
-  return groups.empty() ? "" : groups_text(groups);
+std::string label_of(const std::string& kind) {
+  const auto found = std::ranges::find(suspect_names, kind);
+  return std::string(suspect_labels[static_cast<std::size_t>(found - suspect_names.begin())]);
 }
 
-// Why the slowest arm is slower; where times are not compared, only how the arms differ.
+constexpr const char* how_to_explain =
+    "<p>Why is not known: psim has not explained these runs on the way, because they are long or had no room "
+    "for "
+    "a record. Record one run of each arm with <code>psim run --trace events</code>, and compare the two "
+    "with "
+    "<code>psim why</code>.</p>";
+
+// Why the slowest arm took longer than the fastest one, as one run of each tells. Nothing where they are
+// about as fast.
+std::string difference(const StudyView& view, const std::vector<const Aggregate*>& condition) {
+  constexpr double least_part = 0.05;
+  const std::vector<const Aggregate*> known = known_times(condition);
+  if (!compares_times(view.page.evaluation) || known.empty()) return "";
+  const Aggregate &fastest = fastest_of(known), &slowest = slowest_of(known);
+  const double until = std::min(known_until(fastest), known_until(slowest));
+  const auto time = [until](const Aggregate& one) {
+    return std::isinf(until) ? seconds_of(&one) : mean_up_to(one, until);
+  };
+  if (time(slowest) - time(fastest) < least_part * time(slowest)) return "";
+  const StudyRun *slow = slowest.cell->explained(), *fast = fastest.cell->explained();
+  if (slow == nullptr || fast == nullptr) return how_to_explain;
+  const double total = slow->cause["total_s"];
+  const Difference widest = widest_of(slow->cause, fast->cause);
+  if (total - fast->cause["total_s"].get<double>() < least_part * total ||
+      widest.seconds < least_part * total)
+    return "";
+  const auto seconds = [&](const Aggregate& arm) {
+    const std::string path = fmt::format("{}/cause/by_kind/{}", view.path_of(arm), widest.kind);
+    const bool has_any = view.document.contains(Json::json_pointer(path));
+    return has_any ? view.numbers(path, as_seconds) : std::string("none");
+  };
+  const std::string slow_arm = arm_html(view, slowest.cell->arm);
+  return fmt::format(
+      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). Of {} <code>psim why</code> "
+      "says: {}</p>",
+      label_of(widest.kind), seconds(slowest), slow_arm, seconds(fastest), arm_html(view, fastest.cell->arm),
+      slow->seed, slow_arm, escaped(slow->cause["sentence"].get<std::string>()));
+}
+
+// Where the same set the pace of all arms: that, in the words of the arm that took longest.
+std::string shared_cause(const StudyView& view, const std::vector<const Aggregate*>& condition) {
+  const auto cause_of = [](const Aggregate* one) -> const Json& { return one->cell->explained()->cause; };
+  const Aggregate* longest = nullptr;
+  for (const Aggregate* one : condition) {
+    if (one->cell->explained() == nullptr) return "";
+    if (longest == nullptr || cause_of(one)["total_s"] > cause_of(longest)["total_s"]) longest = one;
+  }
+  const auto is_same = [&](const Aggregate* one) {
+    const Json &own = cause_of(one)["verdict"], &other = cause_of(longest)["verdict"];
+    return own["kind"] == other["kind"] && own["nodes"] == other["nodes"];
+  };
+  if (condition.size() < 2 || !std::ranges::all_of(condition, is_same)) return "";
+  return fmt::format("<p>The same sets the pace of all arms. Of {} <code>psim why</code> says: {}</p>",
+                     arm_html(view, longest->cell->arm),
+                     escaped(cause_of(longest)["sentence"].get<std::string>()));
+}
+
 std::string reason(const StudyView& view, const std::vector<const Aggregate*>& condition) {
-  const bool by_time = compares_times(view.page.evaluation) && !known_times(condition).empty();
-  const Difference found = by_time ? cause_of(condition) : widest_of(condition);
-  if (found.use == nullptr) return "";
-  const auto percent = [&](const Aggregate& one) {
-    return view.numbers(fmt::format("{}/{}/mean", view.path_of(one), found.use->key),
-                        {.decimals = 0, .unit = " %"});
-  };
-  const std::string most_arm = arm_html(view, found.most->cell->arm),
-                    least_arm = arm_html(view, found.least->cell->arm);
-  const char* begins = by_time ? "Why" : "The biggest difference";
-  if (const std::string who = who_waited(found); !who.empty())
-    return fmt::format("<p>{}: under {} {}. Under {} workers waited {}.</p>", begins, most_arm, who,
-                       least_arm, percent(*found.least));
-  // "46 % of 6.65 s": the time whose part it is, where runs are not cut off before.
-  const auto part = [&](const Aggregate& one) {
-    const bool is_whole = by_time && !(one.time_to_target && one.time_to_target->cut > 0);
-    return fmt::format("{} of {}", percent(one), is_whole ? time_html(view, one) : "their time");
-  };
-  return fmt::format("<p>{}: under {} workers {} {}; under {}, {}.</p>", begins, most_arm, found.use->verb,
-                     part(*found.most), least_arm, part(*found.least));
+  const std::string why = difference(view, condition);
+  return why.empty() ? shared_cause(view, condition) : why;
 }
 
 // Over several conditions: under how many an arm was faster than the baseline, and slower.

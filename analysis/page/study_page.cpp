@@ -29,13 +29,21 @@ std::string header(const StudyView& view) {
                          : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
 }
 
-// Who was waited for, or who waited, under the first arm where somebody stands out.
+bool is_about_workers(const Json& verdict) {
+  return verdict.is_object() && verdict["kind"].get<std::string>().starts_with("worker-") &&
+         !verdict["nodes"].empty();
+}
+
+// Which workers set the pace, or who waited, under the first arm where somebody stands out.
 std::string waiting_heading(const StudyView& view) {
   for (const Cell& cell : view.page.study.cells) {
     const std::vector<WorkerShares> shares = worker_shares(cell);
     const std::string arm = escaped(arm_name(view, cell.arm));
-    if (const std::vector<std::size_t> awaited = awaited_workers(shares); !awaited.empty())
-      return fmt::format("Under {} the others waited for {}", arm, workers_text(awaited));
+    const Json verdict = cell.explained() != nullptr ? cell.explained()->cause["verdict"] : Json();
+    if (is_about_workers(verdict) && verdict["nodes"].size() < shares.size())
+      return fmt::format(
+          "Under {} {} set the pace", arm,
+          escaped(fmt::format("{}", fmt::join(verdict["nodes"].get<std::vector<std::string>>(), ", "))));
     if (const std::vector<WaitGroup> groups = wait_groups(shares); !groups.empty())
       return fmt::format("Under {} {}", arm, groups_text(groups));
   }
@@ -101,33 +109,6 @@ std::vector<WorkerShares> worker_shares(const Cell& cell) {
   return shares;
 }
 
-namespace {
-
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-}  // namespace
-
-std::vector<std::size_t> awaited_workers(const std::vector<WorkerShares>& shares) {
-  if (shares.size() < 2) return {};
-  std::vector<double> waits, computes;
-  for (const WorkerShares& worker : shares) {
-    waits.push_back(worker.wait);
-    computes.push_back(worker.compute);
-  }
-  constexpr double much = 0.1, hardly = 0.25, far_more = 0.2;  // of all time; of the median wait; of all time
-  const double wait = middle_of(waits), compute = middle_of(computes);
-  std::vector<std::size_t> awaited;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const bool computes_most = shares[i].compute > compute + far_more;
-    if (wait >= much && computes_most && shares[i].wait < hardly * wait) awaited.push_back(i);
-  }
-  return awaited;
-}
-
 std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares) {
   std::vector<std::size_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -153,19 +134,6 @@ std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares) {
 std::string groups_text(const std::vector<WaitGroup>& groups) {
   return fmt::format("{} waited {:.0f} % of their time, {} {:.0f} %", workers_text(groups[0].workers),
                      100 * groups[0].wait, workers_text(groups[1].workers), 100 * groups[1].wait);
-}
-
-std::string awaited_text(const std::vector<WorkerShares>& shares, const std::vector<std::size_t>& awaited) {
-  double wait = 0, compute = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const bool is_awaited = std::ranges::find(awaited, i) != awaited.end();
-    (is_awaited ? compute : wait) += is_awaited ? shares[i].compute : shares[i].wait;
-  }
-  const std::size_t others = shares.size() - awaited.size();
-  return fmt::format("{} worker{} waited {:.0f} % of their time, for {}, which computed {:.0f} % of {} time",
-                     others, others == 1 ? "" : "s", 100 * wait / static_cast<double>(others),
-                     workers_text(awaited), 100 * compute / static_cast<double>(awaited.size()),
-                     awaited.size() == 1 ? "its" : "their");
 }
 
 std::string workers_text(const std::vector<std::size_t>& workers) {

@@ -48,9 +48,6 @@ struct WorkerShares {
   double compute = 0, wait = 0, network = 0;
 };
 std::vector<WorkerShares> worker_shares(const Cell& cell);
-// The workers for which the others waited: they computed far more and hardly waited. Empty: nobody stands
-// out; one that hardly waits may as well have been cut off.
-std::vector<std::size_t> awaited_workers(const std::vector<WorkerShares>& shares);
 
 // Workers by how much they waited, where that makes two groups far from each other; or else empty.
 struct WaitGroup {
@@ -60,8 +57,6 @@ struct WaitGroup {
 std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares);
 // "Workers 4-7 waited 52 % of their time, workers 0-3 11 %"
 std::string groups_text(const std::vector<WaitGroup>& groups);
-// For whom all others waited, and how much of their time.
-std::string awaited_text(const std::vector<WorkerShares>& shares, const std::vector<std::size_t>& awaited);
 
 // "worker 3", "workers 3 and 5", "workers 4-7"
 std::string workers_text(const std::vector<std::size_t>& workers);

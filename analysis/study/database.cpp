@@ -1,15 +1,13 @@
 // study.db.
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <map>
-#include <memory>
-#include <stdexcept>
-#include <string_view>
+#include <string>
 
 #include "analysis/study/csv.hpp"
 #include "analysis/study/files.hpp"
+#include "model/output_database.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -18,71 +16,42 @@ constexpr const char* tables =
 #include "analysis/study/schema.sql.inc"
     ;
 
-struct Closed {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-
 class Writer {
  public:
-  explicit Writer(const std::filesystem::path& path) : path_(path) {
-    sqlite3* opened = nullptr;
-    const int result = sqlite3_open(path.c_str(), &opened);
-    db_.reset(opened);
-    if (result != SQLITE_OK) fail();
-    // The file appears under its name only when it is complete, so it needs no journal.
-    execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;");
-    execute(tables);
-    execute("BEGIN");
+  explicit Writer(const std::filesystem::path& path) : db_(path) {
+    db_.execute(tables);
+    db_.execute("BEGIN");
   }
 
   // Each value is null, a text or a number.
   void insert(const std::string& table, const std::vector<Json>& values) {
-    sqlite3_stmt* insert = statement_into(table, values.size());
+    Statement& insert = statement_into(table, values.size());
     for (std::size_t i = 0; i < values.size(); ++i) bind(insert, static_cast<int>(i + 1), values[i]);
-    if (sqlite3_step(insert) != SQLITE_DONE) fail();
-    sqlite3_reset(insert);
+    insert.execute();
   }
 
   void finish() {
-    execute("COMMIT");
+    db_.execute("COMMIT");
     inserts_.clear();
-    sqlite3* db = db_.release();
-    if (sqlite3_close(db) != SQLITE_OK) throw std::runtime_error(path_.string() + ": cannot be closed");
+    db_.close();
   }
 
  private:
-  sqlite3_stmt* statement_into(const std::string& table, std::size_t columns) {
-    std::unique_ptr<sqlite3_stmt, Closed>& insert = inserts_[table];
-    if (insert != nullptr) return insert.get();
+  Statement& statement_into(const std::string& table, std::size_t columns) {
+    if (const auto found = inserts_.find(table); found != inserts_.end()) return found->second;
     std::string sql = fmt::format("INSERT INTO {} VALUES (?", table);
     for (std::size_t i = 1; i < columns; ++i) sql += ",?";
-    sqlite3_stmt* prepared = nullptr;
-    if (sqlite3_prepare_v2(db_.get(), (sql + ")").c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail();
-    insert.reset(prepared);
-    return prepared;
+    return inserts_.try_emplace(table, db_, sql + ")").first->second;
   }
-  static void bind(sqlite3_stmt* statement, int i, const Json& value) {
-    if (value.is_number_float()) sqlite3_bind_double(statement, i, value.get<double>());
-    else if (value.is_number()) sqlite3_bind_int64(statement, i, value.get<std::int64_t>());
-    else if (value.is_string()) {
-      const auto& text = value.get_ref<const std::string&>();
-      sqlite3_bind_text(statement, i, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-    } else {
-      sqlite3_bind_null(statement, i);
-    }
-  }
-  void execute(const char* sql) {
-    if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
-  }
-  [[noreturn]] void fail() const {
-    throw std::runtime_error(
-        fmt::format("{}: {}", path_.string(), db_ == nullptr ? "out of memory" : sqlite3_errmsg(db_.get())));
+  static void bind(Statement& statement, int i, const Json& value) {
+    if (value.is_number_float()) statement.bind(i, value.get<double>());
+    else if (value.is_number()) statement.bind(i, value.get<std::int64_t>());
+    else if (value.is_string()) statement.bind(i, value.get_ref<const std::string&>());
+    else statement.bind(i, nullptr);
   }
 
-  std::filesystem::path path_;
-  std::unique_ptr<sqlite3, Closed> db_;
-  std::map<std::string, std::unique_ptr<sqlite3_stmt, Closed>> inserts_;  // by table
+  OutputDatabase db_;
+  std::map<std::string, Statement> inserts_;  // by table
 };
 
 void write_run(Writer& writer, const Study& study, const Cell& cell, const StudyRun& run,

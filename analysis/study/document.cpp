@@ -1,4 +1,5 @@
 // A study as one JSON document.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -81,6 +82,13 @@ Json versus_json(const Study& study, const Aggregate& a) {
   return json;
 }
 
+Json cause_json(const StudyRun* run) {
+  if (run == nullptr) return nullptr;
+  Json json = {{"seed", run->seed}};
+  for (const char* key : {"total_s", "verdict", "by_kind", "sentence"}) json[key] = run->cause[key];
+  return json;
+}
+
 Json aggregate_json(const Study& study, const Aggregate& a) {
   Json json = {{"arm", a.cell->arm},
                {"condition", condition_json(study, *a.cell)},
@@ -89,7 +97,8 @@ Json aggregate_json(const Study& study, const Aggregate& a) {
                {"time_to_target", time_json(a.time_to_target)},
                {"time_s", statistic_json(a.time ? &*a.time : nullptr)},
                {"versus_baseline", versus_json(study, a)},
-               {"pareto", a.pareto}};
+               {"pareto", a.pareto},
+               {"cause", cause_json(a.cell->explained())}};
   for (const Measure& measure : measures()) {
     if (measure.with && !a.measure(measure.with)) continue;
     json[measure.key] = statistic_json(a.measure(measure.key));
@@ -114,6 +123,11 @@ Json common_budget_json(const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+const StudyRun* Cell::explained() const {
+  const auto found = std::ranges::find_if(runs, [](const StudyRun& run) { return !run.cause.is_null(); });
+  return found == runs.end() ? nullptr : &*found;
+}
 
 Json document(const Study& study, const Evaluation& evaluation) {
   const Json& first = study.cells.front().runs.front().summary;

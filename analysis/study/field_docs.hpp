@@ -23,6 +23,10 @@ inline constexpr FieldDoc study_field_docs[] = {
      "long the run itself went on; inf if it got stuck."},
     {"runs", "study.json", "Every run: its summary (docs/results.md) with its arm, condition and seed."},
     {"aggregates", "study.json", "What the seeds of an arm under a condition say together."},
+    {"cause", "study.json, aggregates",
+     "Why the first run of the arm under the condition took as long as it did (psim why); null: it was not\n"
+     "explained."},
+    {"sentence", "study.json, cause", "The first sentence of psim why about that run."},
     {"condition", "study.json", "Values of the condition axes, by axis."},
     {"n", "study.json", "Runs, or those of them that have the value beside it."},
     {"mean", "study.json", "Mean over seeds."},

@@ -3,14 +3,12 @@
 #include <limits>
 
 #include "analysis/study/study.hpp"
+#include "analysis/summary_value.hpp"
 
 namespace psim::analysis {
 namespace {
 
 bool is_stuck(const Json& summary) { return !summary.value("stuck", Json::array()).empty(); }
-
-// Null where the summary does not have it.
-Json at(const Json& summary, const char* path) { return summary.value(Json::json_pointer(path), Json()); }
 
 Json seconds_per_update(const Json& summary) {
   const auto updates = summary["updates"].get<double>();
@@ -26,10 +24,11 @@ Json copied_bytes(const Json& summary) {
 // Mean over a run's crashes of servers, if all of them were made good.
 Json mean_recovery(const Json& summary) {
   double sum = 0;
-  const Json recoveries = at(summary, "/failures/recoveries");
+  const Json recoveries = value_at(summary, "/failures/recoveries"_summary);
   for (const Json& one : recoveries) {
-    if (one["total_s"].is_null()) return nullptr;
-    sum += one["total_s"].get<double>();
+    const Json total = one.value("total_s", Json());
+    if (total.is_null()) return nullptr;
+    sum += total.get<double>();
   }
   return recoveries.empty() ? Json() : Json(sum / static_cast<double>(recoveries.size()));
 }
@@ -39,14 +38,14 @@ template <const char* Key>
 Json spent(const Json& summary) {
   if (!summary.contains("economy")) return nullptr;
   const Json& economy = summary["economy"];
-  const Json& to_target = economy["to_target"];
+  const Json to_target = economy.value("to_target", Json());
   return to_target.is_null() ? economy[Key] : to_target[Key];
 }
 constexpr char joules[] = "joules";
 constexpr char dollars[] = "dollars";
 // Of the fullest node that computes gradients.
 Json fullest_worker(const Json& summary) {
-  const Json workers = at(summary, "/workers");
+  const Json workers = value_at(summary, "/workers"_summary);
   double most = 0;
   for (const Json& worker : workers) most = std::max(most, worker.value("device_bytes", 0.0));
   return most > 0 ? Json(most) : Json();
@@ -54,30 +53,31 @@ Json fullest_worker(const Json& summary) {
 
 // Between the evaluation that first showed the target and the one before it.
 Json bracket(const Json& summary) {
-  const Json hit = at(summary, "/target/sim_time_s"), miss = at(summary, "/target/last_miss_s");
+  const Json hit = value_at(summary, "/target/sim_time_s"_summary),
+             miss = value_at(summary, "/target/last_miss_s"_summary);
   return hit.is_number() && miss.is_number() ? Json(hit.get<double>() - miss.get<double>()) : Json();
 }
 
 constexpr Measure all_measures[] = {
-    {"updates", "/updates"},
+    {"updates", "/updates"_summary},
     {.key = "s_per_update", .compute = seconds_per_update},
-    {"samples_per_s", "/samples_per_s"},
+    {"samples_per_s", "/samples_per_s"_summary},
     {.key = "target_bracket_s", .with = "target_bracket_s", .compute = bracket},
-    {"staleness", "/staleness/mean"},
-    {"compute_percent", "/time/compute_share", 100},
-    {"wait_percent", "/time/wait_share", 100},
-    {"network_percent", "/time/network_share", 100},
-    {"absent_percent", "/time/absent_share", 100},
-    {"bytes_sent", "/bytes_sent"},
+    {"staleness", "/staleness/mean"_summary},
+    {"compute_percent", "/time/compute_share"_summary, 100},
+    {"wait_percent", "/time/wait_share"_summary, 100},
+    {"network_percent", "/time/network_share"_summary, 100},
+    {"absent_percent", "/time/absent_share"_summary, 100},
+    {"bytes_sent", "/bytes_sent"_summary},
     {.key = "memory_bytes", .compute = fullest_worker},
-    {"final_loss", "/final/loss"},
-    {"final_accuracy", "/final/accuracy"},
-    {"answer_latency_s", "/inference/latency_s/mean", 1, "answer_latency_s"},
-    {"served_staleness", "/inference/staleness/mean", 1, "answer_latency_s"},
-    {"served_accuracy", "/inference/accuracy", 1, "answer_latency_s"},
+    {"final_loss", "/final/loss"_summary},
+    {"final_accuracy", "/final/accuracy"_summary},
+    {"answer_latency_s", "/inference/latency_s/mean"_summary, 1, "answer_latency_s"},
+    {"served_staleness", "/inference/staleness/mean"_summary, 1, "answer_latency_s"},
+    {"served_accuracy", "/inference/accuracy"_summary, 1, "answer_latency_s"},
     {.key = "copied_bytes", .with = "copied_bytes", .compute = copied_bytes},
-    {"suspicions", "/failures/suspicions", 1, "copied_bytes"},
-    {"false_suspicions", "/failures/false_suspicions", 1, "copied_bytes"},
+    {"suspicions", "/failures/suspicions"_summary, 1, "copied_bytes"},
+    {"false_suspicions", "/failures/false_suspicions"_summary, 1, "copied_bytes"},
     {.key = "recovery_s", .with = "copied_bytes", .compute = mean_recovery},
     {.key = "energy_J", .with = "energy_J", .compute = spent<joules>},
     {.key = "cost_usd", .with = "energy_J", .compute = spent<dollars>},
@@ -88,7 +88,7 @@ constexpr Measure all_measures[] = {
 std::span<const Measure> measures() { return all_measures; }
 
 Json value_of(const Measure& measure, const Json& summary) {
-  const Json value = measure.compute != nullptr ? measure.compute(summary) : at(summary, measure.path);
+  const Json value = measure.compute != nullptr ? measure.compute(summary) : value_at(summary, *measure.path);
   return value.is_null() ? value : Json(measure.scale * value.get<double>());
 }
 

@@ -14,6 +14,7 @@
 #include "analysis/statistics/pairs.hpp"
 #include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
+#include "sim/record/summary_path.hpp"
 
 namespace psim::analysis {
 
@@ -27,6 +28,7 @@ struct StudyRun {
   std::int64_t seed = 0;
   Json summary;           // "psim.summary/1"
   bool by_trace = false;  // its step times are those of a file, the same for every seed
+  Json cause = {};        // why it took as long as it did (causes/explain.hpp); null: it is not known
 };
 
 // The runs of an arm under a condition, in the order of their seeds.
@@ -34,6 +36,8 @@ struct Cell {
   std::string arm;
   std::vector<std::string> condition;  // by the study's condition axes
   std::vector<StudyRun> runs;
+  // Null: none has been explained.
+  const StudyRun* explained() const;
 };
 
 struct Study {
@@ -177,7 +181,7 @@ statistics::TimedRun timed(const StudyRun& run);
 // where a summary has it.
 struct Measure {
   const char* key;
-  const char* path = nullptr;
+  std::optional<SummaryPath> path = {};
   double scale = 1;
   const char* with = nullptr;  // in documents where they have this one
   Json (*compute)(const Json& summary) = nullptr;

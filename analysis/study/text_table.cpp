@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/unicode.hpp"
+
 namespace psim::analysis {
 namespace {
 
@@ -15,47 +17,20 @@ using Columns = std::span<const TextColumn* const>;
 constexpr std::size_t gap = 2;            // between columns
 constexpr std::size_t longest_word = 14;  // a longer one may be broken
 
-bool begins_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
-
-struct Range {
-  char32_t first, last;
-};
-// What Unicode 15 (EastAsianWidth.txt: W and F) and terminals show two columns wide, by blocks.
-constexpr Range two_columns[] = {
-    {0x1100, 0x115F},   {0x231A, 0x231B},   {0x23E9, 0x23EC},   {0x25FD, 0x25FE},   {0x2614, 0x2615},
-    {0x2E80, 0x303E},   {0x3041, 0x33FF},   {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xA000, 0xA4CF},
-    {0xA960, 0xA97F},   {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
-    {0xFFE0, 0xFFE6},   {0x16FE0, 0x18CFF}, {0x1AFF0, 0x1B2FF}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF},
-    {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
-};
-// Accents and marks that stand on the letter before.
-constexpr Range no_column[] = {{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F},
-                               {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
-
-// The code point that `text` begins with, and how many bytes it takes; a byte that is none stands for itself.
-std::pair<char32_t, std::size_t> first_of(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0xC0U ? 1 : lead < 0xE0U ? 2 : lead < 0xF0U ? 3 : 4;
-  char32_t point = length == 1 ? lead : lead & (0x7FU >> length);
-  std::size_t taken = 1;
-  for (; taken < std::min(length, text.size()) && !begins_code_point(text[taken]); ++taken)
-    point = (point << 6U) | (static_cast<unsigned char>(text[taken]) & 0x3FU);
-  return {point, taken};
-}
-
-std::size_t columns_of(char32_t point) {
-  const auto holds = [point](const Range& range) { return range.first <= point && point <= range.last; };
-  return std::ranges::any_of(two_columns, holds) ? 2 : std::ranges::any_of(no_column, holds) ? 0 : 1;
+// What `text` begins with; a byte that is none stands for itself.
+CodePoint first_of(std::string_view text) {
+  const CodePoint code = first_code_point(text);
+  return code.bytes > 0 ? code : CodePoint{.value = 0, .bytes = 1, .columns = 1};
 }
 
 // Bytes of as many code points as fit into `width`, at least one.
 std::size_t bytes_of(std::string_view text, std::size_t width) {
   std::size_t at = 0, used = 0;
   while (at < text.size()) {
-    const auto [point, bytes] = first_of(text.substr(at));
-    if (at > 0 && used + columns_of(point) > width) break;
-    used += columns_of(point);
-    at += bytes;
+    const CodePoint code = first_of(text.substr(at));
+    if (at > 0 && used + code.columns > width) break;
+    used += code.columns;
+    at += code.bytes;
   }
   return at;
 }
@@ -196,9 +171,9 @@ std::string render_latex(Columns columns, std::span<const std::size_t> breaks) {
 std::size_t width_of(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const auto [point, bytes] = first_of(text);
-    width += columns_of(point);
-    text.remove_prefix(bytes);
+    const CodePoint code = first_of(text);
+    width += code.columns;
+    text.remove_prefix(code.bytes);
   }
   return width;
 }

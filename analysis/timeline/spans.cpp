@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/timeline/service.hpp"
+#include "analysis/database.hpp"
 #include "model/mutant.hpp"
 
 namespace psim::analysis {
@@ -76,15 +76,6 @@ class Builder {
                 const std::uint32_t node = 1 + run_.facts.servers + worker;
                 add(node, {.begin = begin, .end = end, .use = use, .for_node = node, .clock = clock_[node]});
               }),
-        service_(run.facts,
-                 [this](const Service::Work& work) {
-                   add(work.node, {.begin = work.begin,
-                                   .end = work.end,
-                                   .use = Use::service,
-                                   .for_node = work.sender,
-                                   .clock = work.clock,
-                                   .message = work.message});
-                 }),
         clock_(run.names.size()),
         down_since_(run.names.size()),
         seen_(run.names.size()) {
@@ -95,7 +86,6 @@ class Builder {
 
   void on(const Row& row) {
     days_.on(row);
-    service_.on(row);
     released_.on(row);
     replaced_.on(row, down_since_);
     if (row.is("begun") && row.is_step()) clock_[row.node] = row.clock;
@@ -107,7 +97,7 @@ class Builder {
 
   Timeline finish() {
     days_.close();
-    service_.close(line_.end);
+    add_service();
     for (std::uint32_t node = 0; node < down_since_.size(); ++node) comes(node, line_.end);
     for (const auto& [key, begin] : open_) add_shade(key, begin, line_.end);
     add_stragglers();
@@ -119,6 +109,22 @@ class Builder {
   using FaultKey = std::tuple<std::int64_t, std::uint32_t, std::string>;  // [[fault]], node, kind
 
   void add(std::uint32_t node, const Span& span) { line_.lanes[node].spans.push_back(span); }
+
+  // What servers and the storage worked on.
+  void add_service() {
+    query(run_.database(),
+          "SELECT service.node, coalesce(sent.node, service.node), begin_s, end_s, coalesce(clock, 0), "
+          "coalesce(message, -1) FROM service LEFT JOIN sent ON sent.number = message",
+          [this](sqlite3_stmt* row) {
+            add(static_cast<std::uint32_t>(sqlite3_column_int64(row, 0)),
+                {.begin = sqlite3_column_double(row, 2),
+                 .end = sqlite3_column_double(row, 3),
+                 .use = Use::service,
+                 .for_node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 1)),
+                 .clock = sqlite3_column_int64(row, 4),
+                 .message = sqlite3_column_int64(row, 5)});
+          });
+  }
 
   // A worker's pieces are cut wherever its uses change: at the wait's begin, too, if it is cut nowhere else.
   void on_wait(const Row& row) {
@@ -191,7 +197,6 @@ class Builder {
   const RunRecord& run_;
   Timeline line_;
   Days days_;
-  Service service_;
   Released released_;
   Replaced replaced_;
   std::vector<std::int64_t> clock_;                // by node: that a worker has begun last

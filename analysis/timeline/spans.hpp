@@ -7,10 +7,8 @@
 // that table is several spans here: its messages on their way, and between them the wait for others. All of
 // them have the node that it was for, and the message that ended it.
 //
-// Servers and the storage: `service`, from when a message is taken in hand until it is dealt with. The dates
-// at which a server is ready are in no table: they are worked out from what the scenario says that it needs
-// (cluster.server.flops_per_value and speed, less where a fault makes it slow; one message after the other).
-// Where that is nothing there are no such spans, but marks of the updates.
+// Servers and the storage: `service`, from when a message is taken in hand until it is dealt with, as table
+// `service` has it. Where that is no time there are no such spans, but marks of the updates.
 #pragma once
 
 #include <cstdint>

@@ -8,12 +8,35 @@
 #include <optional>
 #include <set>
 
+#include "analysis/database.hpp"
+#include "sim/scenario/spec/units.hpp"
+
 namespace psim::analysis {
 namespace {
 
 constexpr std::string_view examples =
-    "for example no-straggler, 'no-straggler=worker 3', no-faults, 'no-crash=server 1', bandwidth=2x, "
-    "latency=0.5x, compute=0.5x, 'compute=worker 3:50%', or --set KEY=VALUE";
+    "for example no-straggler, 'no-straggler=worker 3', no-faults, 'no-crash=server 1', later-crash=2s, "
+    "bandwidth=2x, latency=0.5x, window=2x, overhead=0.5x, server-work=0.5x, compute=0.5x, "
+    "'compute=worker 3:50%', servers=4, placement=hash-ring, or --set KEY=VALUE";
+
+// What is so many times as much as it was.
+struct Scaled {
+  std::string_view name;
+  Change::What what;
+  bool may_be_none;
+};
+constexpr Scaled scaled[] = {{"bandwidth", Change::What::bandwidth, false},
+                             {"latency", Change::What::latency, true},
+                             {"server-work", Change::What::server_work, true},
+                             {"overhead", Change::What::overhead, true},
+                             {"window", Change::What::window, false}};
+// A field that gets another value.
+struct Shortcut {
+  std::string_view name, key;
+  bool is_text;
+};
+constexpr Shortcut shortcuts[] = {{"servers", "cluster.servers", false},
+                                  {"placement", "placement.kind", true}};
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why, std::string_view help = examples) {
   throw Unverifiable(fmt::format("`{}`: {}", text, why), std::string(help));
@@ -107,6 +130,15 @@ std::vector<Change> compute_changes(const std::string& text, const std::string& 
   }
 }
 
+Change later_crash(const std::string& text, const std::string& value, const RunRecord& record) {
+  const std::optional<double> later = parse_quantity(value, Unit<Seconds>::names);
+  if (!later || !(*later > 0))
+    refuse(text, fmt::format("`{}` is no duration", value), "a duration is written 2s, 500ms or 1min");
+  if (record.facts.fault_factors.empty())
+    refuse(text, "this run has no [[fault]]", "`psim why` says what took its time");
+  return {.what = Change::What::later_crash, .nodes = {}, .later = *later, .text = text, .sets = {}};
+}
+
 }  // namespace
 
 std::vector<Change> changes_of(const std::string& text, const RunRecord& record) {
@@ -122,16 +154,18 @@ std::vector<Change> changes_of(const std::string& text, const RunRecord& record)
     return {
         {.what = Change::What::no_fault, .nodes = {node_of(text, value, record)}, .text = text, .sets = {}}};
   if (name == "compute" && !value.empty()) return compute_changes(text, value, record);
-  if (name == "bandwidth" || name == "latency") {
+  if (name == "later-crash" && !value.empty()) return {later_crash(text, value, record)};
+  if (const auto one = std::ranges::find(scaled, name, &Scaled::name); one != std::end(scaled)) {
     const std::optional<double> factor = factor_of(value);
-    const bool is_bandwidth = name == "bandwidth";
-    if (!factor || (is_bandwidth && *factor == 0))
+    if (!factor || (!one->may_be_none && *factor == 0))
       refuse(text, fmt::format("`{}` is no factor", value), "a factor is written 2x, 0.5x or 50%");
-    return {{.what = is_bandwidth ? Change::What::bandwidth : Change::What::latency,
-             .nodes = {},
-             .factor = *factor,
-             .text = text,
-             .sets = {}}};
+    return {{.what = one->what, .nodes = {}, .factor = *factor, .text = text, .sets = {}}};
+  }
+  if (const auto one = std::ranges::find(shortcuts, name, &Shortcut::name); one != std::end(shortcuts)) {
+    if (value.empty()) refuse(text, "has no value");
+    const std::string set =
+        fmt::format("{}={}", one->key, one->is_text ? fmt::format("\"{}\"", value) : value);
+    return {{.what = Change::What::set, .nodes = {}, .text = text, .sets = {set}}};
   }
   if (name.find('.') == std::string::npos || equals == std::string::npos) refuse(text, "is no change");
   return {{.what = Change::What::set, .nodes = {}, .text = text, .sets = {text}}};
@@ -164,8 +198,29 @@ std::vector<Change> usual_changes(const RunRecord& record, const CausalGraph& gr
   }
   add("bandwidth=2x");
   add("latency=0.5x");
+  if (facts.servers_work) add("server-work=0.5x");
+  query(record.database(),
+        "SELECT coalesce(send_overhead_s, 0) + coalesce(receive_overhead_s, 0) > 0 OR "
+        "send_bandwidth IS NOT NULL OR receive_bandwidth IS NOT NULL FROM ends",
+        [&](sqlite3_stmt* row) {
+          if (sqlite3_column_int(row, 0) != 0) add("overhead=0.5x");
+        });
   add("compute=0.5x");
   if (facts.is_worker(busiest)) add(fmt::format("compute={}:50%", facts.name_of(busiest)));
+  return changes;
+}
+
+std::vector<std::string> unpredictable_changes(const RunRecord& record) {
+  const Facts& facts = record.facts;
+  std::vector<std::string> changes;
+  if (facts.has_servers) {
+    changes.push_back(fmt::format("servers={}", 2 * facts.servers));
+    changes.emplace_back("placement=hash-ring");
+  }
+  bool crashes = false;
+  query(record.database(), "SELECT 1 FROM fault WHERE kind = 'crash' LIMIT 1",
+        [&crashes](sqlite3_stmt*) { crashes = true; });
+  if (crashes) changes.emplace_back("later-crash=1s");
   return changes;
 }
 

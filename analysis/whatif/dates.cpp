@@ -40,10 +40,10 @@ std::uint32_t followed_by(const CausalGraph& graph, std::uint32_t sending) {
 
 }  // namespace
 
-Replay::Replay(const RunRecord& record, const CausalGraph& graph)
+Replay::Replay(const RunRecord& record, const CausalGraph& graph, const Traffic& traffic)
     : graph_(graph),
       facts_(record.facts),
-      ways_(record),
+      ways_(traffic.lone),
       speed_(record.facts),
       message_of_(graph.size(), CausalGraph::none),
       begun_by_(graph.size(), CausalGraph::none),
@@ -60,17 +60,17 @@ Replay::Replay(const RunRecord& record, const CausalGraph& graph)
   effects_.resize(first_effect_.back());
   std::vector<std::uint32_t> next(first_effect_.begin(), first_effect_.end() - 1);
   each_edge([&](std::uint32_t cause, std::uint32_t effect) { effects_[next[cause]++] = effect; });
-  find_messages(record);
+  find_messages(traffic);
   weigh_messages();
 }
 
-void Replay::find_messages(const RunRecord& record) {
+void Replay::find_messages(const Traffic& traffic) {
   std::vector<OnLinks> on_links(graph_.size());
-  each_transfer(record, ways_.lone(), [&](const Transfer& t) {
+  for (const Transfer& t : traffic.transfers) {
     const auto number = static_cast<std::size_t>(t.message);
     if (number < graph_.sent.size() && graph_.sent[number] != CausalGraph::none)
       on_links[graph_.sent[number]] = {t.on_wire, t.end};
-  });
+  }
   for (std::uint32_t id = 0; id < graph_.size(); ++id) {
     const std::uint32_t sent = sending_of(graph_, id);
     if (sent == CausalGraph::none) continue;
@@ -121,7 +121,7 @@ class Replay::Pass {
         graph_(replay.graph_),
         hypothesis_(hypothesis),
         speed_(replay.facts_, hypothesis.never_slow),
-        sharing_(replay.ways_, hypothesis.bandwidth, hypothesis.latency),
+        sharing_(replay.ways_, hypothesis.bandwidth, hypothesis.latency / hypothesis.window),
         dates_(graph_.size(), 0),
         open_(graph_.size(), 0),
         turns_(sharing_.link_count(), 0),
@@ -166,7 +166,7 @@ class Replay::Pass {
       const std::uint32_t number = next_[event.number];
       sharing_.end(number, event.date);
       const Carried& message = replay_.messages_[number];
-      allow(message.effect, event.date + message.after);
+      allow(message.effect, event.date + message.after * hypothesis_.overhead);
       if (message.next != CausalGraph::none)
         allow(message.next, event.date - message.latency * hypothesis_.latency);
     }
@@ -190,9 +190,10 @@ class Replay::Pass {
         continue;
       }
       const Carried& message = replay_.messages_[number];
-      const double begin = dates_[id] + message.before + message.latency * hypothesis_.latency;
+      const double begin =
+          dates_[id] + message.before * hypothesis_.overhead + message.latency * hypothesis_.latency;
       if (message.load > 0) events_.push({begin, What::begins, number, 0});
-      else allow(effect, begin + message.after);
+      else allow(effect, begin + message.after * hypothesis_.overhead);
     }
   }
 
@@ -209,6 +210,8 @@ class Replay::Pass {
     const Cause& why = graph_.moments[*edge];
     const Moment& effect = graph_.moments[id];
     if (edge != first && mutant("only-the-binding-cause")) return -dates_[cause];
+    if (why.kind == Kind::service && replay_.facts_.is_server(effect.node))
+      return why.least * hypothesis_.server_work;
     if (why.kind != Kind::compute || !replay_.facts_.is_worker(effect.node)) return why.least;
     const std::uint32_t worker = replay_.facts_.worker(effect.node);
     double factor = hypothesis_.compute.empty() ? 1 : hypothesis_.compute[worker];

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/causes/graph.hpp"
+#include "analysis/links/links.hpp"
 #include "analysis/whatif/sharing.hpp"
 #include "analysis/whatif/speed.hpp"
 
@@ -26,7 +27,8 @@ struct Hypothesis {
   std::vector<bool> never_slow = {};  // by worker: the scenario's stragglers leave it out; empty: false
   // By worker and clock, beside that; empty: 1.
   std::vector<std::vector<double>> of_clock = {};
-  double bandwidth = 1, latency = 1;  // of all links: so many times as much
+  double bandwidth = 1, latency = 1, window = 1;  // of all links: so many times as much
+  double server_work = 1, overhead = 1;           // what servers, and both ends of messages, take
 };
 
 // The way of a message, from its sending to the moment that it ends with. What its ends need for it, and what
@@ -43,7 +45,7 @@ struct Carried {
 
 class Replay {
  public:
-  Replay(const RunRecord& record, const CausalGraph& graph);
+  Replay(const RunRecord& record, const CausalGraph& graph, const Traffic& traffic);
   // By moment, in seconds.
   std::vector<double> dates(const Hypothesis& hypothesis) const;
   // Of the unchanged run: by how much a date is off at most, as a share of the last one.
@@ -51,7 +53,7 @@ class Replay {
 
  private:
   class Pass;
-  void find_messages(const RunRecord& record);
+  void find_messages(const Traffic& traffic);
   void weigh_messages();
 
   const CausalGraph& graph_;

@@ -51,7 +51,7 @@ Actual actual(const RunRecord& record, const CausalGraph& graph) {
 Predictor::Predictor(const RunRecord& record, const CausalGraph& graph)
     : record_(record),
       graph_(graph),
-      replay_(record, graph),
+      replay_(record, graph, Traffic(record)),
       original_(actual(record, graph)),
       goes_on_(still_computing(original_, record.facts.workers)),
       is_stuck_(!record.summary.at("stuck").empty()) {}
@@ -82,10 +82,17 @@ std::optional<Prediction> Predictor::of(const Change& change) const {
   // Copies are not what gets slower or faster, and the record does not tell them from computing.
   if (is_about_computing && facts.copies_over_bus) return std::nullopt;
   switch (change.what) {
-    case Change::What::set: return std::nullopt;
+    case Change::What::set:
+    case Change::What::later_crash: return std::nullopt;
     case Change::What::no_fault: return without_faults(change);
     case Change::What::bandwidth: hypothesis.bandwidth = change.factor; break;
     case Change::What::latency: hypothesis.latency = change.factor; break;
+    case Change::What::window: hypothesis.window = change.factor; break;
+    case Change::What::server_work: hypothesis.server_work = change.factor; break;
+    case Change::What::overhead:
+      if (!facts.fault_factors.empty()) return std::nullopt;  // a fault may have held messages up there, too
+      hypothesis.overhead = change.factor;
+      break;
     case Change::What::compute:
       hypothesis.compute.assign(facts.workers, change.nodes.empty() ? least_factor(change) : 1);
       for (const std::uint32_t node : change.nodes)

@@ -131,6 +131,8 @@ std::string share_cell(double share) {
 }
 
 std::string attribution_text(const Attribution& why, const Facts& facts, std::size_t width) {
+  if (why.slowdown <= 1)
+    return "\ncomputing that is uneven costs nothing: with even steps the run would not be shorter\n";
   if (why.slowdown < least_slowdown)
     return fmt::format("\ncomputing that is uneven costs {:.1f} %: too little to blame anybody for\n",
                        100 * (why.slowdown - 1));
@@ -249,6 +251,12 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
       std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.predicted.has_value(); });
   if (const std::string kept = kept_as_it_was(facts); is_predicted && !kept.empty())
     out += paragraph(fmt::format("Predictions leave {} as it was.", kept), width);
+  if (!all.unpredictable.empty())
+    out +=
+        paragraph(fmt::format("Who waits for whom would be otherwise with {}: psim what-if RUN {} makes the "
+                              "run.",
+                              fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
+                  width);
   for (const Outcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
   }
@@ -296,6 +304,7 @@ Json document(const WhatIf& all) {
           {"slowdown", all.attribution ? Json(all.attribution->slowdown) : Json()},
           {"ideal_s", all.attribution ? Json(all.attribution->ideal) : Json()},
           {"attribution", std::move(blamed)},
+          {"unpredictable", all.unpredictable},
           {"replay_error", all.replay_error}};
 }
 

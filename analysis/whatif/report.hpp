@@ -35,6 +35,7 @@ struct WhatIf {
   double replay_error = 0;  // of the unchanged graph, as a share
   std::vector<Outcome> outcomes;
   std::optional<Attribution> attribution;
+  std::vector<std::string> unpredictable = {};  // further changes, which only another run can tell of
 };
 
 // A re-run's record, or the run's own.

@@ -10,6 +10,7 @@
 
 #include "analysis/input.hpp"
 #include "analysis/whatif/change.hpp"
+#include "sim/scenario/spec/units.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -42,28 +43,35 @@ class Sets {
     return list == nullptr ? toml::array{} : *list;
   }
   // Times a quantity, or each of a list of them; the unit becomes the base unit.
-  void times(const std::string& path, double factor, std::string_view unit) {
+  template <class Quantity>
+  void times(const std::string& path, double factor) {
     const toml::node_view<const toml::node> field = std::as_const(scenario_).at_path(path);
     std::string key = path;  // "link[0].latency" is link.0.latency on the command line
     std::ranges::replace(key, '[', '.');
     std::erase(key, ']');
     if (const auto text = field.value<std::string_view>()) {
-      out.push_back(fmt::format("{}={}", key, scaled(*text, factor, unit)));
+      out.push_back(fmt::format("{}={}", key, scaled<Quantity>(*text, factor)));
     } else if (const toml::array* list = field.as_array()) {
       std::string all;
       for (const toml::node& one : *list)
         all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ",
-                           scaled(one.value_or(std::string_view{}), factor, unit));
+                           scaled<Quantity>(one.value_or(std::string_view{}), factor));
       out.push_back(fmt::format("{}=[{}]", key, all));
     }
+  }
+  void times_number(const std::string& key, double factor) {
+    if (const auto number = std::as_const(scenario_).at_path(key).value<double>())
+      out.push_back(fmt::format("{}={}", key, *number * factor));
   }
   void set(std::string_view key, const toml::array& rows) { out.push_back(list_text(key, rows)); }
 
   std::vector<std::string> out;
 
  private:
-  static std::string scaled(std::string_view text, double factor, std::string_view unit) {
-    return fmt::format("{}{}", quantity(text) * factor, unit);
+  template <class Quantity>
+  static std::string scaled(std::string_view text, double factor) {
+    const auto& names = Unit<Quantity>::names;
+    return fmt::format("{}{}", parse_quantity(text, names).value_or(0) * factor, names[0].name);
   }
   toml::table scenario_;
 };
@@ -142,10 +150,10 @@ void compute(const Change& change, const Facts& facts, Sets& sets) {
     if (is_meant == (factor > 1)) slower.push_back(worker);
   }
   if (has_times && (is_for_all || factor < 1)) {
-    sets.times("compute.time", factor, "s");
-    sets.times("compute.shift", factor, "s");
-    sets.times("cluster.worker.speed", 1 / factor, "f");
-    sets.times("cluster.worker.device.speeds", 1 / factor, "f");
+    sets.times<Seconds>("compute.time", factor);
+    sets.times<Seconds>("compute.shift", factor);
+    sets.times<FlopsPerSecond>("cluster.worker.speed", 1 / factor);
+    sets.times<FlopsPerSecond>("cluster.worker.device.speeds", 1 / factor);
   }
   if (slower.empty() || factor == 1) return;
   toml::array rows = sets.list("straggler");
@@ -156,7 +164,52 @@ void compute(const Change& change, const Facts& facts, Sets& sets) {
   sets.set("straggler", rows);
 }
 
-void network(const Change& change, const std::string& field, std::string_view unit, Sets& sets) {
+void server_work(const Change& change, Sets& sets) {
+  if (!sets.has("cluster.server.flops_per_value"))
+    throw Unverifiable(fmt::format("`{}`: this run's servers need no time", change.text),
+                       "cluster.server.flops_per_value gives them work");
+  sets.times_number("cluster.server.flops_per_value", change.factor);
+}
+
+void overhead(const Change& change, Sets& sets) {
+  const std::size_t before = sets.out.size();
+  for (const std::string end : {"send", "receive"}) {
+    sets.times<Seconds>(fmt::format("cluster.network.endpoint.{}_overhead", end), change.factor);
+    sets.times<BytesPerSecond>(fmt::format("cluster.network.endpoint.{}_bandwidth", end),
+                               1 / std::max(change.factor, hardly_any));
+  }
+  if (sets.out.size() == before)
+    throw Unverifiable(fmt::format("`{}`: this run's messages take their ends no time", change.text),
+                       "cluster.network.endpoint.send_overhead gives them some");
+}
+
+void window(const Change& change, Sets& sets) {
+  if (!sets.has("cluster.network.tcp_window"))
+    throw Unverifiable(fmt::format("`{}`: this run's scenario has no window", change.text),
+                       "--set cluster.network.tcp_window=\"4MiB\" gives it one");
+  sets.times<Bytes>("cluster.network.tcp_window", change.factor);
+}
+
+// Of crashes at a date; those at random have their own, and those by a condition wait for it.
+void later_crash(const Change& change, Sets& sets) {
+  toml::array rows = sets.list("fault");
+  bool is_any = false;
+  for (toml::node& fault : rows) {
+    toml::table& row = *fault.as_table();
+    const auto at = row["at"].value<std::string_view>();
+    if (row["kind"].value_or(std::string{}) != "crash" || !at) continue;
+    const double date = parse_quantity(*at, Unit<Seconds>::names).value_or(0) + change.later;
+    row.insert_or_assign("at", fmt::format("{}s", date));
+    is_any = true;
+  }
+  if (!is_any)
+    throw Unverifiable(fmt::format("`{}`: no crash of this run has a date", change.text),
+                       "it needs a [[fault]] with kind = \"crash\" and `at`");
+  sets.set("fault", rows);
+}
+
+template <class Quantity>
+void network(const Change& change, const std::string& field, Sets& sets) {
   const std::string key = "cluster.network." + field;
   if (sets.word("architecture.over") == "devices")
     throw Unverifiable(fmt::format("`{}`: this run's stages are devices on a bus", change.text),
@@ -164,9 +217,9 @@ void network(const Change& change, const std::string& field, std::string_view un
   if (!sets.has(key))
     throw Unverifiable(fmt::format("`{}`: this run's network is that of a platform file", change.text),
                        "change the file, and run the scenario with it");
-  sets.times(key, change.factor, unit);
+  sets.times<Quantity>(key, change.factor);
   for (std::size_t n = 0; sets.has(fmt::format("cluster.network.link[{}]", n)); ++n)
-    sets.times(fmt::format("cluster.network.link[{}].{}", n, field), change.factor, unit);
+    sets.times<Quantity>(fmt::format("cluster.network.link[{}].{}", n, field), change.factor);
 }
 
 }  // namespace
@@ -178,8 +231,12 @@ std::vector<std::string> sets_of(const Change& change, const std::filesystem::pa
     case Change::What::no_straggler: without_stragglers(change, facts, sets); break;
     case Change::What::no_fault: without_faults(change, facts, sets); break;
     case Change::What::compute: compute(change, facts, sets); break;
-    case Change::What::bandwidth: network(change, "bandwidth", "Bps", sets); break;
-    case Change::What::latency: network(change, "latency", "s", sets); break;
+    case Change::What::bandwidth: network<BytesPerSecond>(change, "bandwidth", sets); break;
+    case Change::What::latency: network<Seconds>(change, "latency", sets); break;
+    case Change::What::server_work: server_work(change, sets); break;
+    case Change::What::overhead: overhead(change, sets); break;
+    case Change::What::window: window(change, sets); break;
+    case Change::What::later_crash: later_crash(change, sets); break;
     case Change::What::set: break;
   }
   return std::move(sets.out);

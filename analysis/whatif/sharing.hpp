@@ -23,7 +23,7 @@ namespace psim::analysis {
 // The ways of all pairs of nodes that exchange messages, under other bandwidths and latencies.
 class Ways {
  public:
-  explicit Ways(const RunRecord& run) : lone_(run), messages_(lone_.links().size(), 0) {}
+  explicit Ways(Lone lone) : lone_(std::move(lone)), messages_(lone_.links().size(), 0) {}
 
   // A small number for the pair; counts a message that it has.
   std::uint32_t number_of(std::uint32_t from, std::uint32_t to);
@@ -34,7 +34,6 @@ class Ways {
   // Bytes per second of a message that has its window to itself, where links are so many times as fast and as
   // long; infinity: without limit.
   double rate(std::uint32_t way, double bandwidth, double latency) const;
-  const Lone& lone() const { return lone_; }
   std::size_t link_count() const { return lone_.links().size(); }
   std::size_t way_count() const { return ways_.size(); }
   const Link& link(std::uint32_t number) const { return lone_.links()[number]; }

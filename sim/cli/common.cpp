@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "model/input.hpp"
+#include "model/unicode.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/talk.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t bytes = utf8_length(text);
+    const std::size_t bytes = first_code_point(text).bytes;
     if (bytes == 0) return false;
     text.remove_prefix(bytes);
   }

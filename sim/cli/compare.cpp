@@ -63,7 +63,7 @@ class Making {
     Variants variants;
     if (const std::optional<TuneSpec> spec = base.tune) {
       const std::optional<Tuning> tuning =
-          tune(command_, *spec, [this](Plan& trials) { return results(trials, "trials of [tune]"); });
+          tune(command_, *spec, [this](Plan& trials) { return results(trials, of_tuning); });
       if (!tuning) return end_slice("the trials of all slices are there, run the slices again");
       tuning_ = tuning->document(*spec);
       variants = tuned_variants(tuning_);
@@ -85,11 +85,12 @@ class Making {
   }
 
  private:
+  static constexpr std::string_view of_tuning = "trials of [tune]";
   // `stage`: of what is not the study itself yet.
-  void make(Plan& plan, const char* stage) {
+  void make(Plan& plan, std::string_view stage) {
     Json manifest = manifest_of(plan, command_, study_.baseline);
     manifest["study"] = hash_;
-    if (*stage != '\0') manifest["stage"] = stage;
+    if (!stage.empty()) manifest["stage"] = stage;
     if (!tuning_.is_null()) manifest["tuning"] = tuning_;
     if (!until_ci_.is_null()) manifest["until_ci"] = until_ci_;
     if (!lock_ && holds_another_study(dir_, hash_)) {
@@ -105,13 +106,14 @@ class Making {
     begin_study(dir_, plan, manifest, slice_.has_value());
     if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
     const std::vector<std::size_t> mine = runs_of(slice_.value_or(Slice{}), plan.runs);
-    made_ += make_runs({dir_, command_, !scratch_}, plan, mine, store_in(*journal_), interrupts_);
+    made_ += make_runs({dir_, command_, !scratch_, stage != of_tuning}, plan, mine, store_in(*journal_),
+                       interrupts_);
     planned_ += plan.runs.size();
     mine_ += mine.size();
   }
 
   // What a plan's runs gave; nothing where some are other slices' and not there yet.
-  std::optional<analysis::Study> results(Plan& plan, const char* stage) {
+  std::optional<analysis::Study> results(Plan& plan, std::string_view stage) {
     make(plan, stage);
     if (slice_) journal_->read_again();
     const auto is_missing = [this](const PlannedRun& run) { return journal_->find(run.hash) == nullptr; };

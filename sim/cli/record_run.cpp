@@ -48,7 +48,7 @@ Json simulate_into(const fs::path& dir, const Command& command, const LoadedScen
   const double begin = host_seconds();
   Json summary;
   {
-    RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario);
+    RunFile file(partial / "run.db", trace_level(command.trace), loaded.scenario, loaded.jobs);
     const RunResult result = progressing(command, loaded, {&file});
     summary = make_summary(identity, loaded.scenario, result);
     const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},

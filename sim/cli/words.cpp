@@ -89,7 +89,7 @@ std::vector<FieldDoc> all_docs() {
     std::ranges::copy(docs, std::back_inserter(all));
   };
   add(analysis::study_field_docs);
-  add(analysis::summary_field_docs);
+  add(analysis::summary_docs());
   add(analysis::fact_docs());
   add(analysis::cause_docs());
   add(analysis::word_docs());

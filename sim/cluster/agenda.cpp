@@ -11,7 +11,7 @@ namespace psim {
 double Agenda::now() { return simgrid::s4u::Engine::get_clock(); }
 
 void Agenda::at(double date, std::function<void()> action) {
-  entries_.push({std::max(date, now()), next_number_++, std::move(action)});
+  entries_.push({std::max(date, now()), next_number_++, recorder_.course().cause(), std::move(action)});
   arm();
 }
 
@@ -41,10 +41,11 @@ void Agenda::arm() {
 void Agenda::fire() {
   firing_ = true;
   while (!entries_.empty() && entries_.top().date <= now()) {
-    const std::function<void()> action = entries_.top().action;
+    const Entry entry = entries_.top();
     entries_.pop();
     ++fired_;
-    action();
+    recorder_.outside().goes_on(now(), entry.cause);
+    entry.action();
   }
   firing_ = false;
   arm();

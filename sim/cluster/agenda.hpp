@@ -7,6 +7,8 @@
 #include <queue>
 #include <vector>
 
+#include "sim/record/recorder.hpp"
+
 namespace simgrid::kernel::timer {
 class Timer;
 }
@@ -15,7 +17,8 @@ namespace psim {
 
 class Agenda {
  public:
-  Agenda() = default;
+  // What an action does is recorded to come of what planned it.
+  explicit Agenda(Recorder& recorder) : recorder_(recorder) {}
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
@@ -37,6 +40,7 @@ class Agenda {
   struct Entry {
     double date;
     std::uint64_t number;
+    Cause cause;
     std::function<void()> action;
   };
   struct Later {
@@ -47,6 +51,7 @@ class Agenda {
   void arm();
   void fire();
 
+  Recorder& recorder_;
   std::priority_queue<Entry, std::vector<Entry>, Later> entries_;
   std::uint64_t next_number_ = 0, fired_ = 0;
   simgrid::kernel::timer::Timer* armed_ = nullptr;

@@ -9,6 +9,14 @@
 
 namespace psim {
 
+Summable summable(const Message& message) {
+  if (const Push* push = message.as<Push>())
+    return {.kind = Summable::Kind::push, .shard = message.shard, .number = push->number};
+  const Answer* answer = message.as<Answer>();
+  if (answer == nullptr || answer->weights.values.count == 0) return {};
+  return {.kind = Summable::Kind::answer, .shard = message.shard, .number = answer->version};
+}
+
 std::unique_ptr<Carrier> make_carrier(const Scenario& scenario, const Platform& platform, Agenda& agenda) {
   std::unique_ptr<Carrier> carrier;
   if (scenario.cluster.network.model == NetworkModel::nic)

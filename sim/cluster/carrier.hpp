@@ -23,6 +23,8 @@ struct Summable {
   std::int64_t number = 0;  // of the worker's push; version of an answer
 };
 
+Summable summable(const Message& message);
+
 struct Cargo {
   std::uint32_t slot;  // a small number that no other cargo has now
   NodeId from, to;

@@ -149,6 +149,7 @@ void FaultPlan::act(std::size_t table, std::optional<NodeId> node, bool begins) 
 bool FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
   const FaultSpec& fault = spec(table);
   const FaultKindRow& kind = *fault.kind;
+  recorder_.outside().goes_on(Agenda::now(), {rows_.at(node)});
   bool changed = false;
   if (const auto act = begins ? kind.begin : kind.end) changed = act(target_, node, fault);
   if (kind.crashes && begins) check(FaultCondition::Quantity::crashed, node, 1);
@@ -171,8 +172,10 @@ double FaultPlan::product(bool FaultKindRow::*what, NodeId node) const {
 void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begins) {
   const FaultSpec& fault = spec(table);
   const auto record_one = [&](std::optional<NodeId> target, std::optional<NodeId> other_side) {
-    recorder_.record({Agenda::now(), scheduler_node,
-                      FaultChange{static_cast<std::int64_t>(table), fault.kind, begins, target, other_side}});
+    const std::uint64_t row = recorder_.record(
+        {Agenda::now(), scheduler_node,
+         FaultChange{static_cast<std::int64_t>(table), fault.kind, begins, target, other_side}});
+    if (target) rows_[*target] = static_cast<std::int64_t>(row);
     ++recorded_;
   };
   const auto record_all = [&](const std::vector<NodeId>& nodes, std::optional<NodeId> other_side) {

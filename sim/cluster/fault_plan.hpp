@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -85,6 +86,7 @@ class FaultPlan {
   void expect_starts(std::size_t table, std::optional<NodeId> node, int change);
   void act(std::size_t table, std::optional<NodeId> node, bool begins);
   bool act_on(std::size_t table, NodeId node, bool begins);
+  std::map<NodeId, std::int64_t> rows_;  // by target: the last event that is recorded
   void record(std::size_t table, std::optional<NodeId> node, bool begins);
   double product(bool FaultKindRow::*what, NodeId node) const;
   void check(FaultCondition::Quantity quantity, NodeId node, double value);

@@ -41,15 +41,16 @@ MessageKind Network::record_sending(Message& m, std::uint64_t bytes) {
     sent.shard = m.shard;
     sent.epoch = m.epoch;
   }
-  m.sent = recorder_.record(event);
+  m.sent = recorder_.record(std::move(event), m.because, std::exchange(m.needs, {}));
   return kind;
 }
 
 // Of one that arrives, or will not.
 template <class T>
-void Network::record(NodeId node, const Flight& flight) {
-  recorder_.record(
-      {Agenda::now(), node, T{{flight.sent, flight.kind, flight.from, flight.to, flight.bytes}}});
+std::int64_t Network::record(NodeId node, const Flight& flight) {
+  const Cause sending{static_cast<std::int64_t>(flight.sent), Spent::network};
+  return static_cast<std::int64_t>(recorder_.record(
+      {Agenda::now(), node, T{{flight.sent, flight.kind, flight.from, flight.to, flight.bytes}}}, sending));
 }
 
 void Network::send(Message&& message) {
@@ -62,10 +63,12 @@ void Network::send_again(Message&& message) {
 }
 
 void Network::enqueue(Message&& message, std::uint32_t rank) {
+  if (message.because.event < 0) message.because = recorder_.course().cause();
   if (!in_turn(message.from)) return transmit(std::move(message));
   const NodeId from = message.from, to = message.to;
   Connection& connection = connection_of(message);
   add_name(message);
+  message.there_at = Agenda::now();
   connection.waiting.emplace(std::pair(rank, next_held_++), std::move(message));
   send_next(from, to);
 }
@@ -82,6 +85,10 @@ void Network::send_next(NodeId from, NodeId to) {
   Message next = std::move(connection.waiting.begin()->second);
   connection.waiting.erase(connection.waiting.begin());
   remove_name(next);
+  if (next.there_at < Agenda::now() && !mutant("turns-are-forgotten")) {
+    if (next.because.event >= 0) next.needs.push_back({.event = next.because.event});
+    next.because = {connection.left_last, Spent::network};
+  }
   transmit(std::move(next));
 }
 
@@ -152,18 +159,6 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
   carrier_->start({cargos.data(), cargos.size()});
 }
 
-namespace {
-
-Summable summable(const Message& message) {
-  if (const Push* push = message.as<Push>())
-    return {.kind = Summable::Kind::push, .shard = message.shard, .number = push->number};
-  const Answer* answer = message.as<Answer>();
-  if (answer == nullptr || answer->weights.values.count == 0) return {};
-  return {.kind = Summable::Kind::answer, .shard = message.shard, .number = answer->version};
-}
-
-}  // namespace
-
 void Network::set_bandwidth(NodeId node, double factor) {
   nodes_[node].bandwidth = factor;
   const auto shares = [&](NodeId other) {
@@ -230,13 +225,17 @@ bool Network::is_lost(const Flight& flight) const {
 }
 
 void Network::pass_on_turn(const Flight& flight) {
-  if (!flight.has_turn || --connections_[{flight.from, flight.to}].leaving > 0) return;
+  if (!flight.has_turn) return;
+  Connection& connection = connections_[{flight.from, flight.to}];
+  connection.left_last = static_cast<std::int64_t>(flight.sent);
+  if (--connection.leaving > 0) return;
   agenda_.at(Agenda::now(), [this, from = flight.from, to = flight.to] { send_next(from, to); });
 }
 
 // Its bytes are through. Those of a stream have left, and are on their way for its latency.
 void Network::leave(std::uint32_t slot) {
   Flight& flight = *in_flight_[slot];
+  recorder_.outside().goes_on(Agenda::now(), {static_cast<std::int64_t>(flight.sent), Spent::network});
   pass_on_turn(flight);
   if (!flight.streamed || stays_on_host(flight)) return leave_wire(slot);
   flight.stage = Stage::has_left;
@@ -271,16 +270,22 @@ void Network::leave_network(Flight&& flight) {
 
 void Network::arrive(Flight&& flight) {
   const bool lost = is_lost(flight);
-  lost ? record<Lost>(flight.from, flight) : record<Received>(flight.to, flight);
+  const std::int64_t event = lost ? record<Lost>(flight.from, flight) : record<Received>(flight.to, flight);
   if (lost) return;
   Node& node = nodes_[flight.to];
   Message message = std::move(flight.message).unpack();
+  message.because = {event};
   if (node.held) node.waiting.push_back(std::move(message));
   else hand_over(node, std::move(message));
 }
 
 void Network::hand_over(Node& node, Message&& message) {
   if (on_arrival_) on_arrival_(message);
+  put(node, std::move(message));
+}
+
+void Network::put(Node& node, Message&& message) {
+  message.there_at = Agenda::now();
   node.inbox.push_back(std::move(message));
   node.mail->release();
 }
@@ -288,26 +293,25 @@ void Network::hand_over(Node& node, Message&& message) {
 void Network::notify(Message&& message) {
   Node& node = nodes_[message.to];
   if (!node.up) return;
+  message.because = recorder_.course().cause();
   if (node.held) return node.waiting.push_back(std::move(message));
-  node.inbox.push_back(std::move(message));
-  node.mail->release();
+  put(node, std::move(message));
 }
 
 void Network::hand_out(NodeId id) {
   Node& node = nodes_[id];
   node.held = false;
-  for (Message& message : std::exchange(node.waiting, {})) hand_over(node, std::move(message));
-}
-
-Message Network::receive(NodeId me) {
-  nodes_[me].mail->acquire();
-  return take(me);
+  for (Message& message : std::exchange(node.waiting, {})) {
+    message.because = recorder_.course().cause();
+    hand_over(node, std::move(message));
+  }
 }
 
 Message Network::take(NodeId me) {
   std::deque<Message>& inbox = nodes_[me].inbox;
   Message message = std::move(inbox.front());
   inbox.pop_front();
+  recorder_.course().takes(message.there_at, message.because);
   return message;
 }
 
@@ -320,16 +324,13 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
     nodes_[me].receives_until = false;
     if (is_late) {
       ++timeouts_;
+      recorder_.course().spends(Agenda::now(), Spent::timeout);
       return std::nullopt;
     }
   } else {
     mail->acquire();
   }
   return take(me);
-}
-
-void Network::let_go(NodeId node) {
-  if (std::exchange(nodes_[node].receives_until, false)) nodes_[node].mail->release();
 }
 
 void Network::take_down(NodeId node, const std::function<void(const Message&)>& unread) {

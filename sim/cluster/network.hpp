@@ -82,7 +82,10 @@ class Network {
   SumTraffic sum_traffic() const { return carrier_->traffic(); }
 
   // Waits for the next message to `me`, or until a date.
-  Message receive(NodeId me);
+  Message receive(NodeId me) {
+    nodes_[me].mail->acquire();
+    return take(me);
+  }
   std::optional<Message> receive_until(NodeId me, double date);
   // How often no message came until the date: a measure of the machine's work.
   std::uint64_t timeouts() const { return timeouts_; }
@@ -93,7 +96,9 @@ class Network {
 
   // To be called before the node's actor is killed: SimGrid 3.32 aborts if that happens at the date until
   // which the actor receives.
-  void let_go(NodeId node);
+  void let_go(NodeId node) {
+    if (std::exchange(nodes_[node].receives_until, false)) nodes_[node].mail->release();
+  }
   // A node that is down receives nothing, and loses what it has sent and received so far. Its connections
   // break; messages on their way over them are lost at once and use no more bandwidth. Called from the
   // agenda, when the node has no actor left. `unread` gets the messages of its inbox.
@@ -133,7 +138,8 @@ class Network {
   static Name name_of(const Message& message);
   // From one node to another: messages that wait for the one that leaves, by rank and order.
   struct Connection {
-    std::size_t leaving = 0;  // the copies of one message
+    std::size_t leaving = 0;      // the copies of one message
+    std::int64_t left_last = -1;  // by the number of its sending
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
     std::multiset<Name> names = {};  // of these, and of what is in flight; where messages are repeated
   };
@@ -181,9 +187,10 @@ class Network {
   bool is_lost(const Flight& flight) const;
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
+  void put(Node& node, Message&& message);
   MessageKind record_sending(Message& message, std::uint64_t bytes);
   template <class T>
-  void record(NodeId node, const Flight& flight);
+  std::int64_t record(NodeId node, const Flight& flight);
 
   std::vector<Node> nodes_;
   std::map<std::pair<NodeId, NodeId>, Connection> connections_;

@@ -16,11 +16,9 @@ DelayCompensation::DelayCompensation(Rule rule, std::size_t workers, std::size_t
 }
 
 DelayCompensation DelayCompensation::part(Range range) const {
-  DelayCompensation result;
-  result.rule_ = rule_;
-  result.sent_.resize(sent_.size());
-  for (std::size_t w = 0; w < sent_.size(); ++w) {
-    for (const Slice& slice : sent_[w]) result.sent_[w].push_back(part_of(slice, range));
+  DelayCompensation result = *this;
+  for (std::deque<Slice>& slices : result.sent_) {
+    for (Slice& slice : slices) slice = part_of(slice, range);
   }
   if (mean_square_.size() > 0) result.mean_square_ = Values::copy_of(mean_square_, range.begin, range.count);
   return result;

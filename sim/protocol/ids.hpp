@@ -1,6 +1,7 @@
 // What nodes and pushes are called.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace psim {
@@ -12,7 +13,7 @@ inline constexpr NodeId scheduler_node = 0;
 struct PushId {
   NodeId worker = 0;
   std::int64_t number = 0;
-  bool operator==(const PushId&) const = default;
+  auto operator<=>(const PushId&) const = default;
 };
 
 }  // namespace psim

@@ -15,25 +15,20 @@ ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t
       gate(options.rule),
       range_clock(count, workers.size()) {}
 
+// What has no range is the whole's.
 ShardState ShardState::piece(Options given) const {
   const Range range = options.part.place_of(given.part);
-  ShardState result(std::move(given), std::nullopt, range.count);
+  ShardState result = *this;
+  result.options = std::move(given);
   const Options& own = result.options;
-  result.version = version;
-  result.updated_in = updated_in;
-  result.applied = applied;
-  result.changes = changes;
   result.weights = weights.part(own.weights, range);
-  result.workers = workers;
   const UpdateRule::Options rule{
       .rule = own.rule, .decided = result.decided(), .first_worker = own.first_worker};
   result.updates = updates.part(rule, [&](Push push) {
     push.gradient = split(split(push.gradient, range.begin).second, range.count).first;
     return push;
   });
-  result.gate = gate;
   result.range_clock = range_clock.part(range);
-  result.range_splits = mutant("part-forgets-its-clocks") ? 0 : range_splits;
   if (mutant("part-forgets-its-clocks")) result.workers = WorkerClocks(workers.size());
   return result;
 }

@@ -35,10 +35,11 @@ ShardWeights::ShardWeights(Options options, std::size_t workers, std::optional<V
 }
 
 ShardWeights ShardWeights::part(Options options, Range range) const {
-  ShardWeights result(std::move(options), 0, std::nullopt, range.count);
+  ShardWeights result = *this;
+  result.options_ = std::move(options);
+  result.count_ = range.count;
   if (parameters_) result.parameters_ = parameters_.part(range);
   if (sum_) result.sum_ = std::make_shared<Values>(Values::copy_of(*sum_, range.begin, range.count));
-  result.has_sum_ = has_sum_;
   result.compensation_ = compensation_.part(range);
   return result;
 }

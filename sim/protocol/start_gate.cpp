@@ -22,6 +22,13 @@ bool StartGate::may_start(std::size_t worker, std::int64_t clock, std::int64_t p
   return is_open(worker, clock, pushes_sent, clocks);
 }
 
+std::optional<std::int64_t> StartGate::needed_clock(std::size_t worker, std::int64_t clock) const {
+  if (rule_.gate != Gate::staleness || rule_.custom) return std::nullopt;
+  const bool is_granted = !paces_.empty() && clock <= paces_[worker].granted;
+  const std::int64_t bound = is_granted ? rule_.staleness_max : rule_.staleness_at(clock);
+  return clock > bound ? std::optional(clock - bound - 1) : std::nullopt;
+}
+
 std::int64_t StartGate::last_clock(const WorkerClocks& clocks) const {
   if (rule_.gate != Gate::staleness || rule_.custom) return std::numeric_limits<std::int64_t>::max() - 1;
   std::int64_t bound = std::max(rule_.staleness, rule_.dynamic ? rule_.staleness_max : 0);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,9 @@ class StartGate {
   // The same, without a new grant.
   bool is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
                const WorkerClocks& clocks) const;
+  // The clock that all workers must have finished for this one to start `clock`; none: it waits for no clock,
+  // or for what an expression of the scenario's asks.
+  std::optional<std::int64_t> needed_clock(std::size_t worker, std::int64_t clock) const;
   // No pull for a later clock may start now, whatever its worker has done.
   std::int64_t last_clock(const WorkerClocks& clocks) const;
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/protocol/ids.hpp"
+#include "sim/protocol/message_facts.hpp"
 #include "sim/protocol/task_kind.hpp"
 
 namespace psim {
@@ -17,11 +18,21 @@ struct RunTask {
   std::int64_t clock = 0;
   std::int64_t batch = 0;  // gradient: which one of its clock
   std::uint64_t source = 0;
+
+  std::uint64_t wire_bytes() const { return 2 * two_words; }
+  MessageFacts facts() const {
+    return {.kind = MessageKind::run,
+            .clock = clock,
+            .part = task ? std::optional(static_cast<std::int64_t>(*task)) : std::nullopt};
+  }
 };
 // Worker to scheduler: it is done. `pushes`: how many pushes the worker has sent.
 struct TaskDone {
   std::uint64_t task = 0;
   std::int64_t pushes = 0;
+
+  std::uint64_t wire_bytes() const { return two_words; }
+  MessageFacts facts() const { return {.kind = MessageKind::done, .part = static_cast<std::int64_t>(task)}; }
 };
 // Scheduler to a shard's server: run this function of `values` values. `push`: the one that apply applies.
 struct Call {
@@ -30,11 +41,21 @@ struct Call {
   double amount = 0;
   std::optional<PushId> push = {};
   std::size_t values = 0;
+
+  std::uint64_t wire_bytes() const { return two_words + (push ? id_bytes : 0); }
+  MessageFacts facts() const {
+    return {.kind = MessageKind::call, .has_shard = true, .part = static_cast<std::int64_t>(task)};
+  }
 };
 // The answer, with what a norm comes to: this shard's sum of squares.
 struct Returned {
   std::uint64_t task = 0;
   double value = 0;
+
+  std::uint64_t wire_bytes() const { return two_words; }
+  MessageFacts facts() const {
+    return {.kind = MessageKind::returned, .has_shard = true, .part = static_cast<std::int64_t>(task)};
+  }
 };
 
 }  // namespace psim

@@ -58,6 +58,11 @@ std::optional<double> UpdateRule::closes_at() const {
   return date;
 }
 
+bool UpdateRule::closes_by_window() const {
+  const std::optional<double>& window = options_.rule.window;
+  return window && closes_at() && !(*closes_at() < first_came_ + *window);
+}
+
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
   const bool one_of_each = options_.rule.gate == Gate::version;
@@ -259,20 +264,17 @@ UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const W
   return result;
 }
 
+// What has no values is the whole's.
 UpdateRule UpdateRule::part(Options options, const std::function<Push(const Push&)>& part_of) const {
-  UpdateRule result(std::move(options));
+  UpdateRule result = *this, fresh(std::move(options));
+  std::swap(result.options_, fresh.options_);
+  std::swap(result.pending_, fresh.pending_);
   for (const Push& push : pending()) result.pending_.add(part_of(push));
-  result.last_ = last_;
-  result.announced_ = announced_;
-  result.decisions_ = decisions_;
-  if (last_computed_on_.size() == result.last_computed_on_.size()) {
-    result.last_computed_on_ = last_computed_on_;
-    result.chosen_ = chosen_;
-    result.are_behind_ = are_behind_;
+  if (last_computed_on_.size() != fresh.last_computed_on_.size()) {  // it is decided elsewhere, or here
+    result.last_computed_on_ = fresh.last_computed_on_;
+    result.chosen_ = fresh.chosen_;
+    result.are_behind_ = fresh.are_behind_;
   }
-  result.asked_ = asked_;
-  result.begun_ = begun_;
-  result.first_came_ = first_came_;
   return result;
 }
 

@@ -79,6 +79,8 @@ class UpdateRule {
   }
   // When the next update is made of the pushes that are there by then; none: not before more have come.
   std::optional<double> closes_at() const;
+  // Whether that is a window after its first push, and not a time after the last update.
+  bool closes_by_window() const;
 
   // The same decisions for a part of the shard, each of whose pending pushes is what `part_of` makes of it.
   UpdateRule part(Options options, const std::function<Push(const Push&)>& part_of) const;

@@ -7,6 +7,7 @@
 
 #include "model/values.hpp"
 #include "sim/protocol/filter.hpp"
+#include "sim/protocol/message_facts.hpp"
 
 namespace psim {
 
@@ -19,17 +20,26 @@ struct Fetch {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
   SharedKeys samples = {};
+
+  std::uint64_t wire_bytes() const { return 0; }
+  MessageFacts facts() const { return {.kind = MessageKind::fetch, .part = step, .keys = count_of(samples)}; }
 };
 struct Samples {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
   bool lacks = false;  // the sender has not all of them, and sends none
+
+  std::uint64_t wire_bytes() const { return sample_bytes; }
+  MessageFacts facts() const { return {.kind = MessageKind::samples, .part = step}; }
 };
 // Worker to worker: I have computed my samples of `clock` and can compute some of yours; give me the pieces
 // of mine that you have. `leaves`: I have done all clocks, and compute nothing any more.
 struct Idle {
   std::int64_t clock = 0;
   bool leaves = false;
+
+  std::uint64_t wire_bytes() const { return two_words; }
+  MessageFacts facts() const { return {.kind = MessageKind::idle, .clock = clock}; }
 };
 // Worker to worker: compute these samples of mine. `number` counts the sender's pieces.
 struct Piece {
@@ -38,6 +48,15 @@ struct Piece {
   std::uint64_t bytes = 0;                 // of samples, or of their names, and of weights
   std::shared_ptr<Assembly> weights = {};  // of a sparse model, for these keys; else the receiver's own
   std::shared_ptr<const BatchKeys> keys = {};
+
+  std::uint64_t wire_bytes() const { return bytes; }
+  MessageFacts facts() const {
+    return {.kind = MessageKind::piece,
+            .clock = clock,
+            .part = number,
+            .samples = count,
+            .keys = count_of(samples)};
+  }
 };
 // The answer: the mean gradient of `samples` samples, those of the pieces `pieces` of the receiver's.
 struct PieceGradient {
@@ -45,6 +64,15 @@ struct PieceGradient {
   std::vector<std::int64_t> pieces = {};
   std::shared_ptr<const Values> gradient = {};  // null: of a phantom model
   std::uint64_t bytes = 0;
+
+  std::uint64_t wire_bytes() const { return bytes; }
+  MessageFacts facts() const {
+    return {.kind = MessageKind::gradient,
+            .clock = clock,
+            .pieces = std::ssize(pieces),
+            .samples = samples,
+            .values = static_cast<std::uint32_t>(gradient ? gradient->size() : 0)};
+  }
 };
 
 }  // namespace psim

@@ -11,6 +11,8 @@
 namespace psim {
 namespace {
 
+constexpr std::size_t most_words = 32;
+
 // What is hashed of an event: words, and which of its fields are there.
 class Words {
  public:
@@ -38,7 +40,7 @@ class Words {
   }
 
  private:
-  std::array<std::uint64_t, 32> words_;
+  std::array<std::uint64_t, most_words> words_;
   std::size_t count_ = 0;
   std::uint64_t present_ = 0;
 };
@@ -58,6 +60,8 @@ std::uint64_t hash_of(const Event& event) {
   words.add(event.node | static_cast<std::uint64_t>(event.what.index()) << 32U);
   std::visit(
       [&words]<class T>(const T& what) {
+        // Beside its fields: the date, the node, and which fields are there.
+        static_assert(std::tuple_size_v<decltype(T::fields())> + 3 <= most_words);
         for_each_field<T>([&](const auto& field) { words.add_field(what.*field.member); });
       },
       event.what);

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "sim/record/cluster_events.hpp"
+#include "sim/record/course.hpp"
 #include "sim/record/message_events.hpp"
 #include "sim/record/server_events.hpp"
 #include "sim/record/task_events.hpp"
@@ -26,11 +28,19 @@ struct Event {
   double at = 0;    // simulated seconds
   NodeId node = 0;  // that it happens at; of a fault the scheduler, whoever it happens to
   Subject what = {};
+  Cause cause = {};  // no part of the digest
 
   template <class T>
   const T* as() const {
     return std::get_if<T>(&what);
   }
+};
+
+// A server or the storage has worked on a message, by the number of its sending; none: on what it sends.
+struct Service {
+  NodeId node = 0;
+  std::optional<std::uint64_t> message = {};
+  double begin = 0, end = 0;
 };
 
 // A 64-bit hash of every declared field, the same on every machine of one byte order.
@@ -47,6 +57,9 @@ class EventSink {
   // A message, by the number of its sending, had to wait at its sender or receiver, or a fault delayed it:
   // when it was on the wire. No event, because only who explains times asks.
   virtual void on_wire(std::uint64_t /*message*/, double /*begin*/, double /*end*/) {}
+  // An event needs another one, besides its cause.
+  virtual void on_dependency(std::uint64_t /*event*/, const Dependency& /*need*/) {}
+  virtual void on_service(const Service& /*work*/) {}
 };
 
 }  // namespace psim

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/output_database.hpp"
 #include "sim/record/event.hpp"
 #include "sim/scenario/fields/choices.hpp"
 
@@ -18,13 +19,13 @@ namespace psim {
 
 // Calls `f` with each declared field of T, in the order of the table's columns.
 template <class T, class F>
-void for_each_field(F&& f) {
+constexpr void for_each_field(F&& f) {
   std::apply([&](const auto&... field) { (f(field), ...); }, T::fields());
 }
 
 // Calls `f.operator()<T>()` for each type of event, in the order of the variant.
 template <class F>
-void for_each_subject(F&& f) {
+constexpr void for_each_subject(F&& f) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (f.template operator()<std::variant_alternative_t<I, Subject>>(), ...);
   }
@@ -65,6 +66,12 @@ template <class T>
 concept Named = std::is_enum_v<T> || requires(T value) {
   value->name;
 };
+
+// In a database.
+template <Named T>
+LastingText column_value(T value) {
+  return {name_in(value)};
+}
 
 // All names of its kind, in order.
 template <Named T>

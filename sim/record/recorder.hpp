@@ -3,12 +3,15 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/record/cause_book.hpp"
 #include "sim/record/event.hpp"
 #include "sim/record/failure_log.hpp"
 #include "sim/record/worker_book.hpp"
@@ -105,8 +108,16 @@ class Recorder {
   std::optional<FailureStats> failures() const {
     return failures_ ? std::optional(failures_->stats()) : std::nullopt;
   }
-  // Returns the event's number, from 0.
-  std::uint64_t record(const Event& event);
+  // Returns the event's number, from 0. It comes of `cause`; none: of what the running actor is on. `needs`:
+  // what no other event of that actor needs.
+  std::uint64_t record(Event event, const std::optional<Cause>& cause = {}, const Dependencies& needs = {});
+  // See CauseBook.
+  void follow(std::function<Course*()> running) { causes_.follow(std::move(running)); }
+  Course& course() { return causes_.course(); }
+  Course& outside() { return causes_.outside(); }
+  void on_service(const Service& work) {
+    for (EventSink* sink : sinks_) sink->on_service(work);
+  }
   // See EventSink::on_wire.
   void on_wire(std::uint64_t message, double begin, double end) {
     for (EventSink* sink : sinks_) sink->on_wire(message, begin, end);
@@ -165,6 +176,7 @@ class Recorder {
   std::vector<std::int64_t> owner_epoch_;           // by shard
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
+  CauseBook causes_;
   // Of a shard, at most, before its owners lost some.
   struct Furthest {
     std::int64_t updates = 0;

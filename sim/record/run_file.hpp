@@ -15,13 +15,11 @@
 #include <variant>
 #include <vector>
 
+#include "model/output_database.hpp"
 #include "sim/record/batch_writer.hpp"
 #include "sim/record/link_map.hpp"
 #include "sim/record/result.hpp"
 #include "sim/scenario/load.hpp"
-
-struct sqlite3;
-struct sqlite3_stmt;
 
 namespace psim {
 
@@ -30,12 +28,16 @@ TraceLevel trace_level(std::string_view name);  // "none", "steps" or "events"
 
 class RunFile final : public EventSink {
  public:
-  // Creates the file; throws std::runtime_error when that cannot be done.
-  RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario);
+  // Creates the file; throws std::runtime_error when that cannot be done. `jobs`: the scenarios of the
+  // namespaces, where there are several.
+  RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario,
+          const std::vector<LoadedJob>& jobs = {});
   ~RunFile() override;
 
   void on(const Event& event, std::uint64_t hash) override;
   void on_wire(std::uint64_t message, double begin, double end) override;
+  void on_dependency(std::uint64_t event, const Dependency& need) override;
+  void on_service(const Service& work) override;
   void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
               const std::map<std::string, std::string>& host);
   // At level `events`, when the run is over, before finish: what the messages of these connections crossed.
@@ -43,8 +45,7 @@ class RunFile final : public EventSink {
   void write_links(const LinkMap& map);
 
  private:
-  class Statement;
-  void execute(const std::string& sql);
+  void write_facts(std::optional<std::int64_t> space, const Scenario& scenario);
   // Of the run, in its order.
   struct Batch {
     std::vector<std::uint32_t> hashes = {};
@@ -54,6 +55,8 @@ class RunFile final : public EventSink {
       double begin, end;
     };
     std::vector<Wire> wires = {};
+    std::vector<std::pair<std::uint64_t, Dependency>> dependencies = {};
+    std::vector<Service> services = {};
   };
   Batch new_batch() const;
   void write(const Batch& batch);
@@ -67,10 +70,7 @@ class RunFile final : public EventSink {
   void write_staleness(const RunResult& result);
   void write_serving(const InferenceStats& stats, double end);
 
-  struct Close {
-    void operator()(sqlite3* db) const;
-  };
-  std::unique_ptr<sqlite3, Close> db_;  // before the statements: closed after them
+  OutputDatabase db_;  // before the statements: closed after them
   TraceLevel level_;
   std::uint32_t servers_;
   std::vector<std::string> nodes_, groups_;  // their names
@@ -82,12 +82,17 @@ class RunFile final : public EventSink {
     Computation what = {};
   };
   std::vector<std::optional<Step>> begun_;  // per worker: in hand
+  // One row, or many at once.
   struct Insert {
     std::unique_ptr<Statement> one, many;
   };
+  Insert insert_into(const char* table, std::size_t columns);
+  template <class Rows, class Bind>
+  static void insert_all(const Insert& insert, const Rows& rows, Bind bind);
   std::array<Insert, std::variant_size_v<Subject>> insert_;
   std::array<Events, std::variant_size_v<Subject>> of_type_;  // of a batch
-  std::unique_ptr<Statement> insert_step_, insert_hash_, insert_wire_;
+  std::unique_ptr<Statement> insert_step_, insert_hash_, insert_wire_, insert_service_;
+  Insert insert_dependency_;
   Connections connections_;  // at level `events`
   Batch batch_;
   BatchWriter<Batch> writer_;  // last: its thread uses the rest

@@ -4,6 +4,8 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE host (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE node (node INTEGER PRIMARY KEY, role TEXT, number INTEGER);
+-- What the simulator made of the scenario; of one namespace alone, where there are several. value: JSON.
+CREATE TABLE fact (namespace INTEGER, name TEXT, value TEXT);
 -- samples: over the `validation`, the `test` or the `training` set. With a validation set the curve is over it, and one
 -- more row, the last of its namespace, has the last weights over the test set.
 CREATE TABLE evaluation (at_s REAL, updates INTEGER, epoch REAL, bytes_sent INTEGER, loss REAL, accuracy REAL,
@@ -46,6 +48,11 @@ CREATE TABLE ends (window_bytes REAL, send_overhead_s REAL, send_bandwidth REAL,
 -- When a message was on the wire. Those that are not here were there from sent_s to received_s: nodes without
 -- overhead, no delay by a fault.
 CREATE TABLE wire (message INTEGER PRIMARY KEY, begin_s REAL, end_s REAL);
+-- What an event needed besides its cause: another event; or, in `clock`, that all workers' pushes of that clock were
+-- applied to its shard.
+CREATE TABLE dependency (event INTEGER, needs INTEGER, clock INTEGER);
+-- When servers and the storage worked on a message; NULL: on what they send.
+CREATE TABLE service (node INTEGER, message INTEGER, begin_s REAL, end_s REAL);
 -- 32 bits of every event's hash, little-endian, 16384 to a row: by them `psim replay` finds the first
 -- event that differs.
 CREATE TABLE event_hash (block INTEGER PRIMARY KEY, hashes BLOB);

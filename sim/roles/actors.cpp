@@ -10,6 +10,11 @@ namespace sg4 = simgrid::s4u;
 
 namespace psim {
 
+Course* running_course() {
+  const sg4::Actor* self = sg4::Actor::self();
+  return self == nullptr ? nullptr : self->get_data<Course>();
+}
+
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
 // SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must
 // not even begin.
@@ -26,7 +31,8 @@ sg4::ActorPtr Actors::spawn(const std::string& name, NodeId node, bool daemon, s
       kill_all();
     }
   };
-  const sg4::ActorPtr actor = add_actor(name, platform_.hosts[node], std::move(guarded));
+  const sg4::ActorPtr actor =
+      add_actor(name, platform_.hosts[node], on_own_course(recorder_, std::move(guarded)));
   if (daemon) actor->daemonize();
   return actor;
 }

@@ -6,15 +6,29 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform.hpp"
 
 namespace psim {
 
+// The course of the actor that runs; null: none runs, or it has none.
+Course* running_course();
+// What an actor does, on a course of its own that begins with what made it.
+template <class Body>
+auto on_own_course(Recorder& recorder, Body body) {
+  return [course = recorder.course(), body = std::move(body)]() mutable {
+    course.needs_nothing();
+    simgrid::s4u::Actor::self()->set_data(&course);
+    body();
+  };
+}
+
 class Actors {
  public:
-  Actors(const Platform& platform, const Network& network) : platform_(platform), network_(network) {}
+  Actors(const Platform& platform, const Network& network, Recorder& recorder)
+      : platform_(platform), network_(network), recorder_(recorder) {}
 
   // `daemon`: SimGrid kills it as soon as only daemons are left.
   simgrid::s4u::ActorPtr spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
@@ -26,6 +40,7 @@ class Actors {
  private:
   const Platform& platform_;
   const Network& network_;
+  Recorder& recorder_;
   std::exception_ptr failure_;
 };
 

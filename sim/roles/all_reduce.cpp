@@ -28,7 +28,7 @@ AllReduceWorker::AllReduceWorker(JobContext& job, const Peers& peers, std::uint3
       mailbox_(job, node_, true),
       step_(job, node_, mailbox_) {
   mailbox_.on_other([this](const Message& message) {
-    if (const Samples* samples = message.as<Samples>()) step_.source().on(message.from, *samples);
+    if (const Samples* samples = message.as<Samples>()) step_.source().on(message, *samples);
     if (const Assign* assignment = message.as<Assign>()) step_.source().on(*assignment);
   });
 }

@@ -64,8 +64,9 @@ bool BatchSource::delivered() const {
   return job_.plan.scenario.cluster.delivery.source == Delivery::database;
 }
 
-void BatchSource::on(NodeId from, const Samples& samples) {
-  if (!delivered()) return holdings_.on(from, samples);
+void BatchSource::on(const Message& message, const Samples& samples) {
+  if (!delivered()) return holdings_.on(message.from, samples);
+  arrivals_[samples.step] = message.because.event;
   requests_.answered(MessageKind::fetch, samples.step);
   awaited_.erase(samples.step);
 }
@@ -136,7 +137,9 @@ bool BatchSource::prepare(std::int64_t step) {
     if (may_fail && !requests_.is_open(MessageKind::report, round)) report(round, {});
     return false;
   }
-  return !awaited_.contains(step) && holdings_.is_complete();
+  if (awaited_.contains(step) || !holdings_.is_complete()) return false;
+  if (const auto arrival = arrivals_.extract(step)) job_.recorder.course().needs(arrival.mapped());
+  return true;
 }
 
 void BatchSource::ask(std::int64_t step) {

@@ -26,7 +26,7 @@ class BatchSource {
   // them from the next draw on.
   void share_out_among(const std::vector<bool>& members);
   // An assignment of the scheduler, or samples of the database or of another worker.
-  void on(NodeId from, const Samples& samples);
+  void on(const Message& message, const Samples& samples);
   void on(const Assign& assignment);
   // Another worker asks for samples that this one holds. Runs in the simulation kernel.
   void serve(const Message& fetch) const { holdings_.serve(fetch); }
@@ -103,12 +103,13 @@ class BatchSource {
   std::int64_t clocks_ahead_ = 0;            // of steps
   std::int64_t asked_ = 0;                   // steps whose batches are drawn
   std::set<std::int64_t> awaited_;           // of these, those whose batches are on their way
-  std::int64_t batches_ = 0;                 // drawn
-  std::int64_t position_ = 0;                // in the worker's own shard
-  std::deque<Drawn> drawn_;                  // and not taken
-  std::int64_t taken_ = 0;                   // steps
-  bool warms_up_ = true;                     // in the first clock, if workers do
-  std::int64_t in_hand_ = 0;                 // samples of the one that was taken last
+  std::map<std::int64_t, std::int64_t> arrivals_;  // events, by step that has not begun
+  std::int64_t batches_ = 0;                       // drawn
+  std::int64_t position_ = 0;                      // in the worker's own shard
+  std::deque<Drawn> drawn_;                        // and not taken
+  std::int64_t taken_ = 0;                         // steps
+  bool warms_up_ = true;                           // in the first clock, if workers do
+  std::int64_t in_hand_ = 0;                       // samples of the one that was taken last
   std::int64_t samples_computed_ = 0;
   double round_seconds_ = 0;  // since the last report
   std::int64_t round_samples_ = 0;

@@ -57,6 +57,7 @@ void FailureAwareScheduler::run() {
     const std::optional<double> date = next_date();
     const std::optional<Message> message =
         date ? job_.network.receive_until(scheduler_node, *date) : job_.network.receive(scheduler_node);
+    if (message && !message->is<Heartbeat>()) job_.recorder.course().needs(message->because.event);
     if (message && looks_until_) hear(*message);
     else if (message) on(*message);
     else if (looks_until_) take_up();
@@ -167,6 +168,7 @@ void FailureAwareScheduler::hear(const Message& message) {
   const NodeId node = message.from;
   if (!news || is_retired(node)) return;  // it will come again
   if (node >= members()) return on_reader(message);
+  here_[node].heard = message.because.event;
   Member& member = here_[node];
   if (news->says_leave) acknowledge_leave(node);
   if (news->life > member.life) member = {.joined = true, .life = news->life};
@@ -220,7 +222,7 @@ void FailureAwareScheduler::on(const Message& message) {
   if (message.is<Join>()) {
     if (news->life < here_[node].life) return;  // overtaken
     if (news->life > here_[node].life) {        // else it says again what it said
-      here_[node] = {.joined = true, .life = news->life};
+      here_[node] = {.joined = true, .life = news->life, .heard = message.because.event};
       for (WorkSharing& sharing : sharing_) sharing.is_new(node);
       unwanted_.erase(node);
       if (slow_ && job_.plan.is_worker(node)) slow_->begins_anew(node - job_.plan.first_worker());
@@ -278,10 +280,6 @@ void FailureAwareScheduler::on_reader(const Message& message) {
   if (!looks_until_ && started_ && known < newest) tell_view(message.from);
 }
 
-void FailureAwareScheduler::acknowledge_leave(NodeId node) {
-  job_.network.send({.from = scheduler_node, .to = node, .body = LeaveAck{}});
-}
-
 // At first, when all have joined who are not suspected; later whoever comes back.
 void FailureAwareScheduler::start(NodeId node) {
   if (started_) return tell_start(node);
@@ -301,7 +299,8 @@ void FailureAwareScheduler::start(NodeId node) {
 void FailureAwareScheduler::suspect(double now) {
   for (const NodeId node : manager_.suspect(now)) {
     if (slow_ && job_.plan.is_worker(node)) slow_->forget(node - job_.plan.first_worker());
-    job_.record(scheduler_node, Suspicion{node, manager_.view().number});
+    const Cause silence{here_[node].heard, Spent::timeout};
+    job_.record(scheduler_node, Suspicion{node, manager_.view().number}, silence);
   }
   if (!started_) start(scheduler_node);
 }

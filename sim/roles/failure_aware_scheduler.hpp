@@ -47,8 +47,10 @@ class FailureAwareScheduler {
   void on(const Message& message);
   void on_report(NodeId node, const Report& report);
   void on_slow(NodeId node, const SlowNodes::Found& found);
+  void acknowledge_leave(NodeId node) {
+    job_.network.send({.from = scheduler_node, .to = node, .body = LeaveAck{}});
+  }
   void ask_to_leave(NodeId worker);
-  void acknowledge_leave(NodeId node);
   void start(NodeId node);
   void suspect(double now);
   void announce();
@@ -63,6 +65,7 @@ class FailureAwareScheduler {
     bool joined = false, left = false;
     // While the scheduler looks around: how often it was started before, and which view it knows.
     std::int64_t life = -1, view = -1;
+    std::int64_t heard = -1;  // the event of the last arrival of a message of its
   };
   const std::vector<JobContext*>& jobs_;
   std::vector<bool> ended_;  // by job

@@ -42,9 +42,10 @@ struct JobContext {
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, const Shard& part, NodeId worker,
                                           bool push) const;
 
-  // Records number shards over all jobs.
+  // Records number shards over all jobs. Returns the event's number.
   template <class T>
-  void record(NodeId node, const T& what) {
+  std::int64_t record(NodeId node, const T& what, const std::optional<Cause>& cause = {},
+                      const Dependencies& needs = {}) {
     if constexpr (std::is_same_v<T, Computation>) {
       if (what.phase == ComputePhase::begun && what.work == Work::step) observer.on_clock(node, *what.clock);
     }
@@ -52,7 +53,7 @@ struct JobContext {
     if constexpr (std::is_same_v<T, PushOutcome>) {
       if (what.outcome == Outcome::applied) observer.on_applied(what);
     }
-    recorder.record({Agenda::now(), node, what});
+    return static_cast<std::int64_t>(recorder.record({Agenda::now(), node, what}, cause, needs));
   }
 };
 
@@ -69,6 +70,24 @@ struct Heard {
 // Worker `node` has waited from the date `since` until now, when `last` came.
 void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
                  const Heard& last);
+
+// Somebody else's work for a message, as long as this lives: also if its actor is killed meanwhile.
+class Serving {
+ public:
+  Serving(JobContext& job, NodeId node, const std::optional<std::uint64_t>& message)
+      : recorder_(job.recorder), work_{node, message, Agenda::now(), 0} {}
+  ~Serving() {
+    work_.end = Agenda::now();
+    if (work_.begin < work_.end) recorder_.on_service(work_);
+    recorder_.course().spends(work_.end, Spent::service);
+  }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+ private:
+  Recorder& recorder_;
+  Service work_;
+};
 
 // Counts a computation of a node as long as it lives, even if its actor is killed meanwhile.
 class Busy {

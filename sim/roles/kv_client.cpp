@@ -201,6 +201,7 @@ void KvClient::answered_one(Timestamp task) {
 
 void KvClient::handle(Message message) {
   heard_ = Heard(message);
+  if (!message.is<Samples>()) job_.recorder.course().needs(message.because.event);
   using Others =
       Ignore<Join, LeaveAck, Heartbeat, Ready, Report, Pull, Push, UpdateGroup, Decide, Replicate, Replicated,
              State, Chunk, Activations, Errors, psim::Standing, Regroup, Fetch, TaskDone, Call, Returned>;

@@ -13,6 +13,7 @@ namespace psim {
 
 void KvClient::send(Message&& message) {
   if (!retries_) return job_.network.send(std::move(message));
+  message.because = job_.recorder.course().cause();  // for the time in which no answer comes, too
   retries_->sent(message, Agenda::now());
   job_.network.send(with_oldest(std::move(message)));
 }
@@ -29,6 +30,7 @@ Message KvClient::with_oldest(Message request) const {
 // Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
 // Which lists of keys the receiver has of pushes before is not known.
 Message KvClient::again(Message request) const {
+  request.because = job_.recorder.course().cause();
   if (Push* push = request.as<Push>()) push->gradient.list_keys();
   if (Pull* pull = request.as<Pull>()) {
     pull->computes = false;
@@ -61,7 +63,8 @@ void KvClient::repeat(double now) {
   for (Message& due : retries_->due(now)) {
     if (job_.network.carries(due)) continue;  // sent again it would only be in its own way
     const MessageFacts facts = facts_of(due.body);
-    job_.record(node_, Repetition{due.to, facts.kind, due.shard, facts.pull, facts.push});
+    const Cause asked{due.because.event, Spent::timeout};
+    job_.record(node_, Repetition{due.to, facts.kind, due.shard, facts.pull, facts.push}, asked);
     job_.network.send_again(again(std::move(due)));
   }
   if (retries_->gave_up()) job_.observer.watch().give_up(node_);

@@ -25,6 +25,7 @@ bool fits(const Mailbox::Wanted& wanted, const Message& message) {
 
 void Mailbox::send_about(std::uint32_t part, NodeId to, Body&& body) {
   Message message{.from = node_, .to = to, .shard = part, .epoch = group_, .body = std::move(body)};
+  message.because = job_.recorder.course().cause();
   if (tracks_) {
     Backoff backoff(job_.plan.retry());
     const double due = Agenda::now() + backoff.next();
@@ -50,6 +51,7 @@ Message Mailbox::take(const Wanted& wanted) {
       Message message = std::move(*found);
       early_.erase(found);
       wanted_.reset();
+      job_.recorder.course().needs(message.because.event);
       end_wait(Heard(message));
       return message;
     }
@@ -58,7 +60,10 @@ Message Mailbox::take(const Wanted& wanted) {
 }
 
 void Mailbox::keep_next() {
-  if (std::optional<Message> message = next()) early_.push_back(std::move(*message));
+  std::optional<Message> message = next();
+  if (!message) return;
+  if (mutant("parts-of-later-rounds-are-needed")) job_.recorder.course().needs(message->because.event);
+  early_.push_back(std::move(*message));
 }
 
 void Mailbox::look() {
@@ -69,6 +74,7 @@ void Mailbox::flush() {
   flushes_ = true;
   while (!sending_.empty()) keep_next();
   flushes_ = false;
+  job_.recorder.course().needs(delivered_);
 }
 
 void Mailbox::wait_until(std::optional<Awaited> what, std::int64_t clock,
@@ -103,6 +109,7 @@ void Mailbox::arrived(const Message& message) {
            a.clock == b.clock && a.number() == b.number();
   };
   if (message.is<Restore>() || std::erase_if(sending_, same) == 0) return;
+  delivered_ = message.because.event;
   if (flushes_) job_.network.notify({.from = message.to, .to = node_, .body = Ack{}});
 }
 
@@ -178,8 +185,11 @@ void Mailbox::send_again() {
     if (gives_up) return job_.observer.watch().give_up(node_);
     if (job_.network.carries(one.message) || mutant("lost-parts-stay-lost")) continue;
     const MessageFacts facts = facts_of(one.message.body);
-    job_.record(node_, Repetition{one.message.to, facts.kind, 0, facts.pull, facts.push});
-    job_.network.send_again(Message(one.message));
+    const Cause asked{one.message.because.event, Spent::timeout};
+    job_.record(node_, Repetition{one.message.to, facts.kind, 0, facts.pull, facts.push}, asked);
+    Message again = one.message;
+    again.because = job_.recorder.course().cause();
+    job_.network.send_again(std::move(again));
   }
 }
 

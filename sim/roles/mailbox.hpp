@@ -105,7 +105,8 @@ class Mailbox {
   std::optional<Waiting> waiting_;
   bool flushes_ = false, awaits_group_ = false;
   std::function<void(const Message&)> other_;
-  Heard heard_;  // the last one of these
+  Heard heard_;                  // the last one of these
+  std::int64_t delivered_ = -1;  // the last event of an arrival of its own messages
   bool computes_ = false;
   double idle_since_ = 0;
 };

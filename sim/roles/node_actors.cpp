@@ -13,7 +13,7 @@ namespace psim {
 
 NodeActors::NodeActors(JobContext& job, const Platform& platform)
     : job_(job),
-      actors_(platform, job.network),
+      actors_(platform, job.network, job.recorder),
       nodes_(job),
       heartbeats_(job, nodes_, [this](NodeId node) { restart(node); }),
       by_node_(platform.hosts.size()) {}

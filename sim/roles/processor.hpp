@@ -45,6 +45,7 @@ class Processor {
   simgrid::s4u::ExecPtr exec_;        // while it computes and may be stopped
   double begun_ = 0, flops_ = 0;      // of the last computation: date, operations
   double left_ = 0, seconds_ = 0;
+  Cause stopped_by_;
 };
 
 }  // namespace psim

@@ -7,6 +7,7 @@
 namespace psim {
 
 void Requests::ask(std::int64_t number, Message&& request, std::optional<NodeId> later) {
+  request.because = job_.recorder.course().cause();
   if (job_.plan.scenario.may_fail()) {
     Backoff backoff(job_.plan.retry());
     const double due = Agenda::now() + backoff.next();
@@ -40,8 +41,11 @@ void Requests::repeat(double now) {
     request.due = now + request.backoff.next();
     if (is_answered_soon(request.message)) continue;
     if (request.later) request.message.to = *request.later;
-    job_.record(node_, Repetition{request.message.to, name.first, 0, {}, {}});
-    job_.network.send_again(Message(request.message));
+    const Cause asked{request.message.because.event, Spent::timeout};
+    job_.record(node_, Repetition{request.message.to, name.first, 0, {}, {}}, asked);
+    Message again = request.message;
+    again.because = job_.recorder.course().cause();
+    job_.network.send_again(std::move(again));
   }
 }
 

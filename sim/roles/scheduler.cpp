@@ -23,7 +23,8 @@ void run_without_failures(const std::vector<JobContext*>& jobs) {
     members += job->plan.workers();
     sharing.emplace_back(*job);
   }
-  for (std::uint32_t i = 0; i < members; ++i) first.network.receive(scheduler_node);  // join
+  for (std::uint32_t i = 0; i < members; ++i)
+    first.recorder.course().needs(first.network.receive(scheduler_node).because.event);  // join
   for (NodeId node = 1; node <= members; ++node) {
     first.network.send({.from = scheduler_node, .to = node, .body = Start{}});
   }
@@ -34,6 +35,8 @@ void run_without_failures(const std::vector<JobContext*>& jobs) {
   while (std::ranges::any_of(jobs, goes_on)) {
     const Message message = first.network.receive(scheduler_node);
     JobContext& job = job_of(jobs, message.from);
+    job.recorder.course().needs_nothing();
+    job.recorder.course().needs(message.because.event);
     if (message.is<Leave>()) {
       if (++job.state.left == job.plan.workers() && !job.state.over) job.observer.on_end();
       continue;

@@ -29,7 +29,11 @@ void ServerActor::run() {
     std::optional<Message> message =
         turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
     if (message) {
+      // It needs nothing of what it did before; and what comes of pushes and pulls is told one by one.
+      job_.recorder.course().needs_nothing();
+      if (!message->is<Push>() && !message->is<Pull>()) job_.recorder.course().needs(message->because.event);
       on(std::move(*message));
+      job_.recorder.course().needs_nothing();
     } else {
       take_turn(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
     }
@@ -127,7 +131,10 @@ void ServerActor::take(Message&& message) {
   const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
   if (flops > 0 && !mutant("servers-work-for-nothing")) {
     in_hand_ = std::move(message);
-    compute(job_, node_, flops);
+    {
+      const Serving serving(job_, node_, in_hand_->sent);
+      compute(job_, node_, flops);
+    }
     message = *std::exchange(in_hand_, std::nullopt);
   }
   if (!shards_.on(message) && message.is<Replicate>()) failover_.lacks_state(message);

@@ -149,6 +149,8 @@ void ServerShards::close_updates(double now) {
   because({.reason = Reason::date});
   for (auto& [shard, server] : shards_) {
     act_as(shard);
+    if (const std::int64_t cause = causes_.closing(server, now); cause >= 0)
+      job_.recorder.course().goes_on(Agenda::now(), {cause});
     server.close(now, *this);
     send_all();
   }
@@ -162,6 +164,7 @@ void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const
   current_ = entry.first;
   // What this server decides has its own cause.
   if (message.sent && !(takes_early_ && message.is<Pull>())) cause_ = cause_of(message);
+  causes_.arrives(message);
   const Push* push = message.as<Push>();
   if (push != nullptr) count(current_, push->gradient.values.count);
   if (push != nullptr && acknowledges_arrival()) acknowledge(*push);
@@ -171,8 +174,10 @@ void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const
 
 void ServerShards::send_all() {
   for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing"))
+    if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing")) {
+      const Serving serving(job_, node_, {});
       compute(job_, node_, outgoing.flops);
+    }
     outgoing.message.shard += job_.plan.first_shard;
     if (outgoing.is_new) job_.network.send(std::move(outgoing.message));
     else job_.network.send_once(std::move(outgoing.message));
@@ -188,7 +193,11 @@ void ServerShards::send(Message message) {
   const bool is_decision = message.is<Decide>() || message.is<UpdateGroup>();
   if (is_decision && message.to == node_) return announced_.push_back(std::move(message));
   double flops = 0;
-  if (message.is<Answer>()) release(message);
+  if (message.is<Answer>()) {
+    const std::int64_t released = release(message);
+    if (released >= 0) message.because = {released};
+    else message.needs = causes_.of_answer(message, find(message.shard));
+  }
   if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
     flops = encode(message.shard, message.to, *answer);
   if (const Answer* answer = message.as<Answer>()) count(message.shard, answer->weights.values.count);
@@ -196,17 +205,17 @@ void ServerShards::send(Message message) {
   outgoing_.push_back({std::move(message), flops});
 }
 
-// Records why a pull is answered now that was not at once.
-void ServerShards::release(const Message& message) {
+// Records why a pull is answered now that was not at once; -1: it is.
+std::int64_t ServerShards::release(const Message& message) {
   const Answer& answer = *message.as<Answer>();
-  if (cause_.reason == Reason::pull && cause_.worker == message.to && cause_.pull == answer.number) return;
+  if (cause_.reason == Reason::pull && cause_.worker == message.to && cause_.pull == answer.number) return -1;
   Release record = cause_;
   record.shard = job_.plan.first_shard + message.shard;
   record.worker = message.to;
   record.pull = answer.number;
   record.clock = answer.clock;
   record.version = answer.version;
-  job_.record(node_, record);
+  return job_.record(node_, record, {}, causes_.of_answer(message, find(message.shard)));
 }
 
 void ServerShards::send_again(Message message) {
@@ -276,7 +285,10 @@ void ServerShards::record_push(Outcome outcome, std::uint32_t shard, const Push&
                      .version = push.version,
                      .staleness = staleness};
   if (staleness) record.made_version = find(shard)->version() + 1;
-  job_.record(node_, record);
+  const std::int64_t arrival = causes_.take(shard, push.id());
+  Dependencies needs;
+  if (arrival >= 0) needs.push_back({.event = arrival});
+  causes_.has_outcome(shard, push.id(), job_.record(node_, record, {}, needs));
 }
 
 void ServerShards::applied(const Push& push, std::int64_t staleness) {
@@ -324,7 +336,9 @@ void ServerShards::end() {
 void ServerShards::updated(std::int64_t version) {
   const ShardServer* server = find(current_);
   const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
-  job_.record(node_, ModelUpdate{job_.plan.first_shard + current_, version, hashes.weights, hashes.state});
+  causes_.makes(current_, version,
+                job_.record(node_, ModelUpdate{job_.plan.first_shard + current_, version, hashes.weights,
+                                               hashes.state}));
   if (server != nullptr && job_.plan.rule.drops_stale &&
       version == job_.plan.steps) {  // no group will have them
     for (const Push& push : server->pending()) acknowledge(push);

@@ -13,6 +13,7 @@
 #include "sim/protocol/shard_server.hpp"
 #include "sim/record/result.hpp"
 #include "sim/roles/job_context.hpp"
+#include "sim/roles/shard_causes.hpp"
 
 namespace psim {
 
@@ -112,7 +113,7 @@ class ServerShards final : public Outbox {
   void count(std::uint32_t shard, std::size_t values);
   void act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message);
   void on_decision(const Message& group);
-  void release(const Message& answer);
+  std::int64_t release(const Message& answer);
   bool acknowledges_arrival() const;
   void acknowledge(const Push& push);
   double encode(std::uint32_t shard, NodeId to, Answer& answer);
@@ -124,6 +125,7 @@ class ServerShards final : public Outbox {
   std::map<std::uint32_t, ShardServer> shards_;
   std::uint32_t current_ = 0;  // the shard that is acting ...
   Release cause_ = {};         // ... because of this
+  ShardCauses causes_;
   bool takes_early_ = false;
   struct Outgoing {
     Message message;

@@ -13,7 +13,8 @@
 namespace psim {
 namespace {
 
-void use_disk(const JobContext& job, const State& state) {
+void use_disk(JobContext& job, const Message& message, const State& state) {
+  const Serving serving(job, job.plan.snapshot_node(), message.sent);
   simgrid::s4u::this_actor::sleep_for(static_cast<double>(state.bytes) /
                                       job.plan.scenario.snapshot.bandwidth.value);
 }
@@ -52,7 +53,7 @@ class ShardStorage {
     answer.body = State{.entries = 0};
     if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
       const JobState::Snapshot snapshot{last->second.epoch, cut_to(request.part, last->second.state)};
-      if (!mutant("restore-is-free")) use_disk(job_, snapshot.state);
+      if (!mutant("restore-is-free")) use_disk(job_, message, snapshot.state);
       if (snapshots.contains(message.shard)) {  // else the disk was lost meanwhile
         answer.epoch = snapshot.epoch;
         answer.body = snapshot.state;
@@ -88,7 +89,7 @@ class CopyStorage {
     State state{.entries = 0};
     if (const JobState::Snapshot* kept = find(message.shard)) {
       const JobState::Snapshot snapshot = *kept;
-      if (!mutant("restore-is-free")) use_disk(job_, snapshot.state);
+      if (!mutant("restore-is-free")) use_disk(job_, message, snapshot.state);
       if (find(message.shard) != nullptr) {
         answer.epoch = snapshot.epoch;
         state = snapshot.state;
@@ -135,10 +136,12 @@ template <class Kept>
 void run(JobContext& job, Kept kept) {
   for (;;) {
     const Message message = job.network.receive(job.plan.snapshot_node());
+    job.recorder.course().needs_nothing();
+    job.recorder.course().needs(message.because.event);
     if (const Restore* request = message.as<Restore>()) kept.read(message, *request);
     const State* state = message.as<State>();
     if (state == nullptr) continue;
-    if (!mutant("snapshot-is-free")) use_disk(job, *state);
+    if (!mutant("snapshot-is-free")) use_disk(job, message, *state);
     job.record(job.plan.snapshot_node(), Snapshot{message.shard, message.from, state->version});
     kept.keep(message, *state);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/cluster/simgrid_version.hpp"
+#include "sim/roles/actors.hpp"
 
 namespace psim {
 
@@ -19,7 +20,9 @@ void Strand::start(std::vector<Part> parts, std::function<void()> ended) {
   mailbox_.computes(true);
   const std::string name = fmt::format("processor of {}", node_);
   actor_ = add_actor(name, simgrid::s4u::this_actor::get_host(),
-                     [this, parts = std::move(parts), ended = std::move(ended)] { run(parts, ended); });
+                     on_own_course(job_.recorder, [this, parts = std::move(parts), ended = std::move(ended)] {
+                       run(parts, ended);
+                     }));
 }
 
 // Whoever waits for a part is waiting for messages.

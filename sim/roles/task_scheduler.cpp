@@ -17,7 +17,9 @@ void TaskScheduler::run() {
   while (!progress_.is_over()) {
     for (const TaskId task : progress_.take_ready()) give(task);
     give_waiting();
-    on(job_.network.receive(scheduler_node));
+    const Message message = job_.network.receive(scheduler_node);
+    job_.recorder.course().needs_nothing();  // of what it did before
+    on(message);
   }
   for (std::uint32_t w = 0; w < job_.plan.workers(); ++w)
     job_.network.send({.from = scheduler_node, .to = job_.plan.first_worker() + w, .body = RunTask{}});

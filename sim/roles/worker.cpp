@@ -16,7 +16,7 @@ Worker::Worker(JobContext& job, NodeId node, bool back)
     if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
     else if (const Start* start = message.as<Start>()) start_ = *start;
     else if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
-    else if (const Samples* samples = message.as<Samples>()) context_.source.on(message.from, *samples);
+    else if (const Samples* samples = message.as<Samples>()) context_.source.on(message, *samples);
     else step_->on_peer(message);
   });
 }

@@ -356,3 +356,30 @@ TEST_CASE("why: uplinks", "[why][slow]") {
           "cluster.network.oversubscription=40.0"},
          "rack 1 to core"});
 }
+
+TEST_CASE("why: what loads and rules make of links and workers", "[why][slow]") {
+  for (const Case& one : std::vector<Case>{
+           // Links are alike, and one server has nearly all values.
+           {"a large array",
+            "server-link",
+            {"server 0"},
+            {"model.arrays=[2_000_000, 20_000, 20_000]", "placement.kind=greedy",
+             "cluster.network.bandwidth=1Gbps"},
+            "link of server 0"},
+           // A worker and a server share the links of a host.
+           {"a host",
+            "worker-link",
+            {"worker 1"},
+            {"cluster.servers=4", "cluster.colocate=true",
+             fault("kind = \"degrade\", nodes = [\"host 1\"], at = \"0s\", factor = 0.02")},
+            "worker 1 (at 2 % of its bandwidth"},
+           // An update needs three of four pushes, so that a slow backup costs nothing.
+           {"slow backup",
+            "worker-compute",
+            all_workers,
+            {"consistency={model=\"k-sync\", backup=1, late=\"drop\"}", "cluster.servers=1",
+             straggler("workers = [3], slowdown = 3.0")},
+            "no single worker"},
+       })
+    check(one);
+}

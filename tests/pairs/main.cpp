@@ -108,7 +108,7 @@ std::string run_and_verify(const LoadedScenario& loaded, const fs::path& folder)
       .name = "pair", .title = "", .seed = loaded.scenario.seed, .scenario_hash = scenario_hash(loaded)};
   nlohmann::ordered_json summary;
   {
-    RunFile file(folder / "run.db", trace_level("events"), loaded.scenario);
+    RunFile file(folder / "run.db", trace_level("events"), loaded.scenario, loaded.jobs);
     const RunResult result = simulate(loaded, {.threads = 1, .context = ""}, {&file});
     summary = make_summary(identity, loaded.scenario, result);
     file.finish(result, {{"schema", "psim.run/1"}, {"digest", result.digest}, {"trace", "events"}}, {});

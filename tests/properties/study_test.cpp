@@ -1,5 +1,6 @@
 // Studies through the command line: what they keep, what they take over, and how they grow.
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -59,7 +60,43 @@ TEST_CASE("a study takes over what others have of its runs, and only makes the r
     lines += static_cast<std::size_t>(std::ranges::count(text, '\n'));
     CHECK(contains(text, results.substr(0, results.find('\n'))));
   }
-  CHECK(lines == 8);
+  CHECK(lines == 12);  // eight runs, and the causes of the first of each arm and condition
+}
+
+TEST_CASE("the first run of each arm and condition is explained as psim why does", "[study]") {
+  const Place place;
+  place.write(std::string(scenario) + axes);
+  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
+  const Json study = place.study("study");
+  for (const Json& one : study["aggregates"]) {
+    const Json& cause = one["cause"];
+    REQUIRE(cause.is_object());
+    const Json& runs = study["runs"];
+    const auto run = std::ranges::find_if(runs, [&](const Json& other) {
+      return other["arm"] == one["arm"] && other["condition"] == one["condition"] &&
+             other["seed"] == cause["seed"];
+    });
+    REQUIRE(run != runs.end());
+    CHECK(cause["seed"] == 1);
+    std::vector<std::string> words{"run", "scenario.toml", "--trace", "events", "--seed",
+                                   "1",   "--out",         "alone",   "--force"};
+    for (const std::string& set :
+         {"consistency=\"" + one["arm"].get<std::string>() + "\"",
+          "cluster.servers=" + one["condition"]["cluster.servers"].get<std::string>()}) {
+      words.push_back("--set");
+      words.push_back(set);
+    }
+    REQUIRE(place.psim(words).code == 0);
+    const Json alone = Json::parse(content(place.at("alone/summary.json")));
+    CHECK(alone["scenario_hash"] == (*run)["run"]);
+    const Json why = Json::parse(place.psim({"why", "alone", "--json"}).out);
+    CHECK(cause["verdict"] == why["verdict"]);
+    CHECK(cause["by_kind"] == why["by_kind"]);
+    CHECK(cause["sentence"] == why["sentences"][0]);
+    double sum = 0;
+    for (const auto& [kind, seconds] : cause["by_kind"].items()) sum += seconds.get<double>();
+    CHECK(std::abs(sum - cause["total_s"].get<double>()) < 1e-9 * sum);
+  }
 }
 
 TEST_CASE("a study is replayed as a whole, and a changed result is found", "[study][slow]") {

@@ -35,7 +35,9 @@ allow() {
   allow sim/fuzz model/ sim/protocol/ sim/scenario/ sim/fuzz/
   allow sim/cli model/ sim/ analysis/
   allow analysis/statistics analysis/statistics/ model/mutant.hpp model/random.hpp
-  allow analysis analysis/ model/formula.hpp model/input model/mutant.hpp model/nesting.hpp model/promise.hpp model/random.hpp
+  allow analysis analysis/ model/formula.hpp model/input model/output model/mutant.hpp model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp \
+    sim/protocol/cause.hpp sim/record/event_fields.hpp sim/record/event_names.hpp \
+    sim/record/facts.hpp sim/record/summary_ sim/scenario/spec/units.hpp
 
   # Each mutant of the source stands in the table, once, and each of the table in the source.
   table=tests/mutants/mutants.txt

@@ -34,6 +34,9 @@ table() {
   row 'computing of all' '^compute=[0-9]' <"$scratch/without"
   row 'computing of one worker' '^compute=worker' <"$scratch/without"
   row no-straggler ^no-straggler <"$scratch/without"
+  row "server's work" ^server-work <"$scratch/without"
+  row 'overhead at the ends' ^overhead <"$scratch/without"
+  row 'TCP window' ^window <"$scratch/without"
   row "**$(scenarios "$scratch/with") scenarios with faults**" . <"$scratch/with"
   row no-faults ^no-faults <"$scratch/with"
 }
@@ -51,7 +54,8 @@ for name; do
   faults=without
   ! grep -q '^\[\[fault\]\]' "$scratch/run/scenario.toml" || faults=with
   for change in bandwidth=2x bandwidth=0.5x latency=0.5x latency=2x compute=0.5x compute=2x 'compute=worker 0:25%' \
-    'compute=worker 1:50%' 'compute=worker 1:200%' 'compute=worker 1:400%' no-straggler no-faults; do
+    'compute=worker 1:50%' 'compute=worker 1:200%' 'compute=worker 1:400%' no-straggler no-faults \
+    server-work=0.5x server-work=2x overhead=0.5x overhead=2x window=2x window=0.5x; do
     "$psim" what-if "$scratch/run" "$change" --json >"$scratch/answer" 2>/dev/null || continue
     jq -r --arg name "$name" '. as $all | .changes[] | select(.error != null) |
       [$name, .change, $all.original.seconds, .predicted_s, .rerun_s, .error, $all.replay_error] | @tsv' \

@@ -47,7 +47,7 @@ Json controls() {
                    {"doc", one.doc},
                    {"values", one.values},
                    {"usual", one.usual}});
-    if (*one.only_with != '\0') all.back()["when"] = {{one.only_with, one.value}};
+    if (!one.only_with.empty()) all.back()["when"] = {{one.only_with, one.value}};
   }
   return all;
 }

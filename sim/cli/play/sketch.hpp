@@ -9,13 +9,14 @@
 namespace psim::cli {
 
 struct Setting {
-  const char* name;                         // "workers"; of `psim new` the option --workers
-  const char* label;                        // "workers"
-  const char* doc;                          // a sentence
-  std::vector<std::string> values;          // that a slider goes through, in their order
-  const char* usual;                        // one of them
-  const char *only_with = "", *value = "";  // another setting, and what it must be for this one to count
+  std::string name;                 // "workers"; of `psim new` the option --workers
+  std::string label;                // of its slider
+  std::string doc;                  // a sentence
+  std::vector<std::string> values;  // that a slider goes through, in their order
+  std::string usual;                // one of them
+  std::string only_with, value;     // another setting, and what it must be for this one to count
 };
+// Those of sketch.toml.
 std::span<const Setting> settings();
 
 // By name; what is not there is as usual.

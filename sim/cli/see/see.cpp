@@ -131,6 +131,7 @@ const Subcommand subcommands[] = {
      "  psim what-if latest                                what would help most\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two\n"
      "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"
+     "  psim what-if latest servers=4 later-crash=2s       only run again: there is no prediction\n"
      "  psim what-if latest 'no-crash=server 1' no-faults\n"
      "  psim what-if latest --set consistency.model=asp    only run again: there is no prediction\n",
      [](CLI::App* app, Asked& a) {

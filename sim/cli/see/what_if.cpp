@@ -152,11 +152,10 @@ std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analys
       for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
     });
   }
-  if (!command.sets.empty()) {
-    wrong.check([&] {
-      changes.push_back(set_change(command.sets));
-      if (!command.predict_only) check_loads(run, command.sets);
-    });
+  if (!command.sets.empty()) wrong.check([&] { changes.push_back(set_change(command.sets)); });
+  for (const Change& change : changes) {
+    if (change.what == Change::What::set && !command.predict_only)
+      wrong.check([&] { check_loads(run, change.sets); });
   }
   wrong.throw_if_any();
   return changes;
@@ -230,6 +229,8 @@ int what_if(const WhatIfCommand& command) {
                        .replay_error = predictor.replay_error(),
                        .outcomes = {},
                        .attribution = attribution_of(record, graph, predictor)};
+  if (command.changes.empty() && command.sets.empty())
+    all.unpredictable = analysis::unpredictable_changes(record);
   for (Question& question : questions) all.outcomes.push_back(std::move(question.outcome));
   if (command.json) fmt::print("{}\n", analysis::document(all).dump(2));
   else

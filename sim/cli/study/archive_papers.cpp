@@ -14,7 +14,7 @@ namespace psim::cli {
 namespace {
 
 constexpr const char* mit =
-#include "sim/cli/LICENSE.inc"
+#include "LICENSE.inc"
     ;
 
 constexpr std::string_view licences[] = {

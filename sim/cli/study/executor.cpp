@@ -15,8 +15,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "analysis/causes/explain.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/record_run.hpp"
+#include "sim/cli/scratch.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -40,8 +42,20 @@ class MemoryFile {
   int file_;
 };
 
-// In the process of a run: makes it and writes its summary to `answer`.
-void make_run(const PlannedRun& run, unsigned threads, int answer) {
+// Why the recorded run took as long as it did: up to the target, if it has reached that. Empty where that
+// cannot be told, which is said.
+std::string cause_in(const fs::path& folder, const Json& summary) try {
+  using What = analysis::Until::What;
+  const analysis::RunRecord record(folder);
+  const bool has_reached = summary["target"]["given"].get<bool>() && !misses_target(summary);
+  const analysis::Explanation why = analysis::explain(record, {has_reached ? What::target : What::end});
+  return analysis::short_document(why, record.facts).dump();
+} catch (const std::exception& error) {
+  say("note: a run is not explained: {}\n", error.what());
+  return "";
+}
+
+RunAnswer make_run(const PlannedRun& run, unsigned threads) {
   Command command = run.command;
   command.threads = threads;
   std::optional<LoadedScenario> again;
@@ -51,13 +65,33 @@ void make_run(const PlannedRun& run, unsigned threads, int answer) {
   if (identity.scenario_hash != run.hash)
     throw Refused("the scenario or its data have changed meanwhile",
                   "leave them as they are until all runs are done");
-  const std::string summary = make_and_record(command, loaded, identity).dump();
-  for (std::size_t done = 0; done < summary.size();) {
-    const ssize_t written = write(answer, summary.data() + done, summary.size() - done);
+  std::optional<ScratchFolder> scratch;
+  if (run.is_explained && command.out.empty()) {
+    scratch.emplace("psim-study");
+    command.out = (scratch->path() / "run").string();
+    command.trace = "events";
+  }
+  const Json summary = make_and_record(command, loaded, identity);
+  const bool is_recorded = run.is_explained && command.trace == "events";
+  return {summary.dump(), is_recorded ? cause_in(command.out, summary) : ""};
+}
+
+// Two lines: no line of JSON has an end of a line in it.
+void write_answer(const RunAnswer& answer, int file) {
+  const std::string text = answer.summary + "\n" + answer.cause;
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = write(file, text.data() + done, text.size() - done);
     if (written < 0 && errno != EINTR) throw std::runtime_error("no memory for a run's summary");
     if (written > 0) done += static_cast<std::size_t>(written);
   }
 }
+
+RunAnswer read_answer(const std::string& text) {
+  const std::size_t end = text.find('\n');
+  return {text.substr(0, end), end == std::string::npos ? "" : text.substr(end + 1)};
+}
+
+constexpr int not_explained = 4;  // exit code: the run may still be made without its record
 
 // Never comes back: destructors and buffers are those of the process that this one is a copy of.
 [[noreturn]] void be_the_run(const PlannedRun& run, unsigned threads, int answer, int log, pid_t parent) {
@@ -70,14 +104,17 @@ void make_run(const PlannedRun& run, unsigned threads, int answer) {
   dup2(nowhere, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   end_at_interrupt();
+  // With a record in a temporary folder it may have failed for want of room.
+  const bool has_scratch = run.is_explained && run.command.out.empty();
+  const auto failed = [has_scratch](int code) { _exit(has_scratch ? not_explained : code); };
   try {
-    make_run(run, threads, answer);
+    write_answer(make_run(run, threads), answer);
   } catch (const Refused& refusal) {
     say("error: {}\n  = help: {}\n", refusal.what(), refusal.help);
-    _exit(bad_input);
+    failed(bad_input);
   } catch (const std::exception& error) {
     say("error: {}\n", error.what());
-    _exit(our_fault);
+    failed(our_fault);
   }
   _exit(done);
 }
@@ -90,13 +127,14 @@ class Children {
     for (const auto& [child, run] : running_) {
       while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
     }
+    if (!running_.empty()) sweep_scratch();  // the records of those that were stopped
   }
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
   std::size_t size() const { return running_.size(); }
 
-  void start(const PlannedRun& run) {
+  void start(PlannedRun& run) {
     Running next{.run = &run};
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -105,24 +143,32 @@ class Children {
     running_.emplace(child, std::move(next));
   }
 
-  // Takes in a run that has ended, if one has. Throws when it has failed.
-  bool take_one() {
+  enum class Taken { nothing, a_run, again };
+  // Takes in a run that has ended, if one has. Throws when it has failed. One that failed with its record, or
+  // was killed for the memory that takes, is made again without.
+  Taken take_one() {
     int status = 0;
     const auto found = running_.find(waitpid(-1, &status, WNOHANG));
-    if (found == running_.end()) return false;
+    if (found == running_.end()) return Taken::nothing;
     const Running ended = std::move(found->second);
     running_.erase(found);
+    const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && ended.run->is_explained;
+    if (is_killed || (WIFEXITED(status) && WEXITSTATUS(status) == not_explained)) {
+      ended.run->is_explained = false;
+      start(*ended.run);
+      return Taken::again;
+    }
     if (WIFEXITED(status) && WEXITSTATUS(status) == bad_input) throw Invalid{ended.log.text()};
     if (!WIFEXITED(status) || WEXITSTATUS(status) != done)
       throw std::runtime_error(fmt::format("a run failed, with {}: {}\n{}", how_it_ended(status),
                                            replay_line(ended.run->command), ended.log.text()));
-    how_.on_result(*ended.run, ended.answer.text());
-    return true;
+    how_.on_result(*ended.run, read_answer(ended.answer.text()));
+    return Taken::a_run;
   }
 
  private:
   struct Running {
-    const PlannedRun* run;
+    PlannedRun* run;
     MemoryFile answer = {}, log = {};
   };
   const Execution& how_;
@@ -139,9 +185,15 @@ void execute(const std::vector<PlannedRun*>& runs, const Execution& how, const I
   while (next != runs.end() || children.size() > 0) {
     how.on_progress(finished);
     if (const int signal = interrupts.pending(); signal != 0) throw Interrupted{signal, ""};
-    if (next != runs.end() && children.size() < how.jobs) children.start(**next++);
-    else if (children.take_one()) ++finished;
-    else interrupts.wait();
+    if (next != runs.end() && children.size() < how.jobs) {
+      children.start(**next++);
+      continue;
+    }
+    switch (children.take_one()) {
+      case Children::Taken::a_run: ++finished; break;
+      case Children::Taken::nothing: interrupts.wait(); break;
+      case Children::Taken::again: break;
+    }
   }
   how.on_progress(finished);
 }

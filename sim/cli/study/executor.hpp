@@ -12,11 +12,16 @@
 
 namespace psim::cli {
 
+// What a run gives, as JSON, each without an end of a line.
+struct RunAnswer {
+  std::string summary;
+  std::string cause;  // why it took as long as it did; empty: not asked for, or not to be told
+};
+
 struct Execution {
-  unsigned jobs = 1;     // processes at once
-  unsigned threads = 1;  // of each
-  // Called with a run that has ended and its summary, as text.
-  std::function<void(const PlannedRun&, const std::string& summary)> on_result;
+  unsigned jobs = 1;                                                   // processes at once
+  unsigned threads = 1;                                                // of each
+  std::function<void(const PlannedRun&, const RunAnswer&)> on_result;  // called when a run has ended
   // Called between any two steps, with the number of runs that have ended.
   std::function<void(std::size_t finished)> on_progress;
 };

@@ -278,6 +278,15 @@ std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal
   return missing;
 }
 
+namespace {
+
+Json cause_of(const Journal& journal, const std::string& hash) {
+  const std::string* cause = journal.cause_of(hash);
+  return cause == nullptr ? Json() : cause_from(*cause, hash);
+}
+
+}  // namespace
+
 analysis::Study results_of(const Json& m, const Journal& journal) {
   analysis::Study study{.name = m["name"],
                         .title = m["title"],
@@ -301,7 +310,8 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     cell->runs.push_back({.run = run["run"],
                           .seed = run["seed"],
                           .summary = summary_of(*summary, run["run"]),
-                          .by_trace = run.contains("by_trace")});
+                          .by_trace = run.contains("by_trace"),
+                          .cause = cause_of(journal, run["run"])});
   }
   return study;
 }

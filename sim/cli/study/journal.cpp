@@ -18,16 +18,17 @@ namespace psim::cli {
 namespace {
 
 constexpr const char* settled = "results.jsonl";
-constexpr const char* parts = "results";          // the folder of the processes' own files
+constexpr const char* parts = "results";  // the folder of the processes' own files
+constexpr const char *of_summary = "summary", *of_cause = "cause";
 constexpr const char* earlier = "earlier.jsonl";  // runs of studies that this folder held before
 
 std::string check_of(std::string_view text) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-std::string line_of(const std::string& hash, const std::string& summary) {
-  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"summary\":{}}}\n", hash,
-                     build_id(), check_of(summary), summary);
+std::string line_of(const std::string& hash, const char* what, const std::string& result) {
+  return fmt::format("{{\"run\":\"{}\",\"build\":\"{}\",\"check\":\"{}\",\"{}\":{}}}\n", hash, build_id(),
+                     check_of(result), what, result);
 }
 
 // The value behind `key`, which `line` begins with; takes both away. Empty when it does not.
@@ -37,6 +38,19 @@ std::string_view take_word(std::string_view& line, std::string_view key) {
   const std::string_view word = line.substr(key.size(), digits);
   line.remove_prefix(key.size() + digits + 1);
   return word;
+}
+
+// Takes `,"key":` away from the line, if that is how it begins.
+bool take_key(std::string_view& line, const char* key) {
+  const std::string begin = fmt::format(",\"{}\":", key);
+  if (!line.starts_with(begin)) return false;
+  line.remove_prefix(begin.size());
+  return true;
+}
+
+const std::string* found_in(const std::map<std::string, std::string>& results, const std::string& hash) {
+  const auto found = results.find(hash);
+  return found == results.end() ? nullptr : &found->second;
 }
 
 std::vector<fs::path> part_files(const fs::path& folder) {
@@ -65,6 +79,7 @@ Journal::Journal(Journal&& other) noexcept
     : folder_(std::move(other.folder_)),
       builds_(other.builds_),
       summaries_(std::move(other.summaries_)),
+      causes_(std::move(other.causes_)),
       other_builds_(std::move(other.other_builds_)),
       contradictory_(std::move(other.contradictory_)),
       damaged_(other.damaged_),
@@ -100,31 +115,41 @@ void Journal::take(std::string_view line) {
   const std::string_view hash = take_word(line, "{\"run\":\"");
   const std::string_view build = take_word(line, ",\"build\":\"");
   const std::string_view check = take_word(line, ",\"check\":\"");
-  constexpr std::string_view before = ",\"summary\":";
-  const bool is_whole =
-      !hash.empty() && !build.empty() && !check.empty() && line.starts_with(before) && line.ends_with('}');
-  if (is_whole) line = line.substr(before.size(), line.size() - before.size() - 1);
+  const bool is_cause = take_key(line, of_cause);
+  const bool is_whole = !hash.empty() && !build.empty() && !check.empty() &&
+                        (is_cause || take_key(line, of_summary)) && line.ends_with('}');
+  if (is_whole) line.remove_suffix(1);
   if (!is_whole || check_of(line) != check) {
     ++damaged_;
     return;
   }
   if (builds_ == Builds::own && build != build_id()) {
-    ++other_builds_[std::string(build)];
+    if (!is_cause) ++other_builds_[std::string(build)];
     return;
   }
+  if (is_cause) return take_cause(std::string(hash), line);
   const auto [place, is_new] = summaries_.try_emplace(std::string(hash), line);
   if (!is_new && place->second != line) contradictory_.insert(std::string(hash));
 }
 
-const std::string* Journal::find(const std::string& hash) const {
-  const auto found = summaries_.find(hash);
-  return found == summaries_.end() ? nullptr : &found->second;
+// Two different ones are none: builds may tell causes in other words.
+void Journal::take_cause(const std::string& hash, std::string_view cause) {
+  const auto [place, is_new] = causes_.try_emplace(hash, cause);
+  if (!is_new && place->second != cause) place->second.clear();
+}
+
+const std::string* Journal::find(const std::string& hash) const { return found_in(summaries_, hash); }
+const std::string* Journal::cause_of(const std::string& hash) const {
+  const std::string* cause = found_in(causes_, hash);
+  return cause == nullptr || cause->empty() ? nullptr : cause;
 }
 
 void Journal::adopt(const Journal& other, const std::set<std::string>& hashes) {
   for (const std::string& hash : hashes) {
     const std::string* summary = find(hash) == nullptr ? other.find(hash) : nullptr;
-    if (summary != nullptr) add(hash, *summary);
+    if (summary == nullptr) continue;
+    if (const std::string* cause = other.cause_of(hash)) add_cause(hash, *cause);
+    add(hash, *summary);
   }
 }
 
@@ -140,15 +165,20 @@ void Journal::open_own() {
   }
 }
 
-void Journal::add(const std::string& hash, const std::string& summary) {
+void Journal::add(Results& results, const std::string& hash, const std::string& result) {
   if (file_ < 0) open_own();
-  const std::string line = line_of(hash, summary);
+  const std::string line = line_of(hash, &results == &causes_ ? of_cause : of_summary, result);
   for (std::size_t done = 0; done < line.size();) {
     const ssize_t written = write(file_, line.data() + done, line.size() - done);
     if (written < 0 && errno != EINTR) fail("write", folder_ / parts);
     if (written > 0) done += static_cast<std::size_t>(written);
   }
-  summaries_.emplace(hash, summary);
+  results.emplace(hash, result);
+}
+
+std::string Journal::lines_of(const std::string& hash) const {
+  const std::string* cause = cause_of(hash);
+  return line_of(hash, of_summary, *find(hash)) + (cause == nullptr ? "" : line_of(hash, of_cause, *cause));
 }
 
 void Journal::settle(const std::vector<std::string>& hashes) {
@@ -156,14 +186,14 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   std::set<std::string> kept;
   std::string text;
   for (const std::string& hash : hashes) {
-    if (kept.insert(hash).second) text += line_of(hash, *find(hash));
+    if (kept.insert(hash).second) text += lines_of(hash);
   }
   write_file(fresh, text);
   fs::rename(fresh, folder_ / settled);
   if (file_ >= 0) close(std::exchange(file_, -1));
   std::string others;
   for (const auto& [hash, summary] : summaries_) {
-    if (!kept.contains(hash)) others += line_of(hash, summary);
+    if (!kept.contains(hash)) others += lines_of(hash);
   }
   for (const fs::path& file : part_files(folder_)) {
     Journal part;

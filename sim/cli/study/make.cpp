@@ -9,11 +9,11 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "model/machine_memory.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run_folder.hpp"
-#include "sim/cli/study/executor.hpp"
 #include "sim/cli/talk.hpp"
 
 namespace psim::cli {
@@ -100,6 +100,27 @@ std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
   return left;
 }
 
+// A record is as large as its run is long, and is read back as a whole.
+constexpr double longest_explained = 4;  // seconds of a core
+constexpr double bytes_of_record = 2e8;  // in memory, of a second
+
+void choose_explained(Plan& plan) {
+  std::map<std::pair<std::string, std::vector<std::string>>, PlannedRun*> firsts;
+  for (PlannedRun& run : plan.runs) {
+    PlannedRun*& first = firsts.try_emplace({run.arm, run.condition}, &run).first->second;
+    if (run.seed < first->seed) first = &run;
+  }
+  std::set<std::string> explained;  // an axis without a meaning makes the same run several times
+  for (const auto& [cell, first] : firsts) {
+    if (first->seconds <= longest_explained) explained.insert(first->hash);
+  }
+  for (PlannedRun& run : plan.runs) {
+    if (!explained.contains(run.hash)) continue;
+    run.is_explained = true;
+    run.bytes += bytes_of_record * run.seconds;
+  }
+}
+
 // As many at once as the command says, or there are cores, as far as the memory is enough.
 unsigned jobs_of(const Command& command, const std::vector<PlannedRun*>& runs) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -124,12 +145,17 @@ std::string what_is_done(const MakeOptions& options, std::size_t finished, std::
 
 ResultStore store_in(Journal& journal) {
   return {.has = [&journal](const PlannedRun& run) { return journal.find(run.hash) != nullptr; },
-          .on_result = [&journal](const PlannedRun& run,
-                                  const std::string& summary) { journal.add(run.hash, summary); }};
+          .on_result =
+              [&journal](const PlannedRun& run, const RunAnswer& answer) {
+                // A run with its summary counts as made: the cause comes first.
+                if (!answer.cause.empty()) journal.add_cause(run.hash, answer.cause);
+                journal.add(run.hash, answer.summary);
+              }};
 }
 
 std::size_t make_runs(const MakeOptions& options, Plan& plan, const std::vector<std::size_t>& numbers,
                       const ResultStore& store, const InterruptsHeld& interrupts) {
+  if (options.explains) choose_explained(plan);
   std::vector<PlannedRun*> runs = runs_to_make(options, plan, numbers, store);
   if (runs.empty()) return 0;
   std::ranges::stable_sort(runs, std::ranges::greater{}, &PlannedRun::seconds);
@@ -144,8 +170,8 @@ std::size_t make_runs(const MakeOptions& options, Plan& plan, const std::vector<
       .jobs = jobs,
       .threads = options.command.threads > 0 ? options.command.threads : std::max(1U, cores / jobs),
       .on_result =
-          [&](const PlannedRun& run, const std::string& summary) {
-            store.on_result(run, summary);
+          [&](const PlannedRun& run, const RunAnswer& answer) {
+            store.on_result(run, answer);
             progress.add(run.seconds);
             ++made;
           },

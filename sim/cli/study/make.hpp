@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/cli/interrupt.hpp"
+#include "sim/cli/study/executor.hpp"
 #include "sim/cli/study/journal.hpp"
 #include "sim/cli/study/plan.hpp"
 
@@ -14,14 +15,15 @@ namespace psim::cli {
 struct MakeOptions {
   fs::path dir;  // of the study
   const Command& command;
-  bool is_kept = true;  // what is made stays when psim ends
+  bool is_kept = true;    // what is made stays when psim ends
+  bool explains = false;  // the first run of each arm under each condition, where it is short
 };
 
 // What becomes of results.
 struct ResultStore {
   // Whether a run need not be made; empty: none is there.
   std::function<bool(const PlannedRun&)> has = {};
-  std::function<void(const PlannedRun&, const std::string& summary)> on_result;
+  std::function<void(const PlannedRun&, const RunAnswer&)> on_result;
 };
 ResultStore store_in(Journal& journal);
 

@@ -23,6 +23,7 @@ struct PlannedRun {
   Command command;                       // what runs it alone
   double seconds = 0;                    // of one core that it will roughly take
   double bytes = 0;                      // of memory, of a process of its own
+  bool is_explained = false;             // its result tells why it took as long as it did
   std::optional<LoadedScenario> loaded;  // none where the data of all runs would take too much memory
 };
 

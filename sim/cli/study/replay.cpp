@@ -95,8 +95,8 @@ void replay_trials(const StudyFolder& folder, const Command& command, const Jour
                       "somebody has changed its files, or another version of psim wrote them");
       if (made.insert(hash).second) numbers.push_back(i);
     }
-    const auto on_result = [&](const PlannedRun& run, const std::string& summary) {
-      differences.compare(run, summary_of(*recorded.find(run.hash), run.hash), Json::parse(summary));
+    const auto on_result = [&](const PlannedRun& run, const RunAnswer& answer) {
+      differences.compare(run, summary_of(*recorded.find(run.hash), run.hash), Json::parse(answer.summary));
     };
     make_runs({.dir = folder.dir, .command = command, .is_kept = false}, trials, numbers,
               {.on_result = on_result}, interrupts);
@@ -122,10 +122,10 @@ int replay_study(const fs::path& dir, const Command& given) {
   std::set<std::string> seen;
   const InterruptsHeld interrupts;
   if (folder.manifest.contains("tuning")) replay_trials(folder, asked, recorded, differences, interrupts);
-  const auto on_result = [&](const PlannedRun& run, const std::string& summary) {
+  const auto on_result = [&](const PlannedRun& run, const RunAnswer& answer) {
     const auto number = static_cast<std::size_t>(&run - plan.runs.data());
     differences.compare(run, summary_of(*recorded.find(hashes[number]), hashes[number]),
-                        Json::parse(summary));
+                        Json::parse(answer.summary));
   };
   make_runs({.dir = dir, .command = asked, .is_kept = false}, plan, numbers, {.on_result = on_result},
             interrupts);

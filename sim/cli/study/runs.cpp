@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/run_files.hpp"
+#include "analysis/summary_value.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/study/contents.hpp"
 #include "sim/cli/study/folder.hpp"
@@ -29,24 +30,24 @@ bool is_run(const fs::path& dir) {
 
 // What a list shows of a summary.
 Json row_of_summary(const Json& summary, const std::string& name, const std::string& where) {
-  const auto at = [&](const char* path) { return summary.value(Json::json_pointer(path), Json()); };
-  const bool is_given = at("/target/given").get<bool>();
+  const auto at = [&](SummaryPath path) { return analysis::value_at(summary, path); };
+  const bool is_given = at("/target/given"_summary).get<bool>();
   return {{"name", name},
-          {"run", at("/scenario_hash")},
-          {"scenario", at("/scenario")},
-          {"title", at("/title")},
+          {"run", at("/scenario_hash"_summary)},
+          {"scenario", at("/scenario"_summary)},
+          {"title", at("/title"_summary)},
           {"study", nullptr},
           {"arm", nullptr},
           {"condition", Json::object()},
-          {"consistency", at("/consistency")},
-          {"seed", at("/seed")},
-          {"sim_time_s", at("/sim_time_s")},
+          {"consistency", at("/consistency"_summary)},
+          {"seed", at("/seed"_summary)},
+          {"sim_time_s", at("/sim_time_s"_summary)},
           {"reached", is_given ? Json(!misses_target(summary)) : Json(nullptr)},
-          {"time_to_target_s", is_given ? at("/target/sim_time_s") : Json(nullptr)},
-          {"final_loss", at("/final/loss")},
-          {"final_accuracy", at("/final/accuracy")},
-          {"digest", at("/digest")},
-          {"psim", at("/psim")},
+          {"time_to_target_s", is_given ? at("/target/sim_time_s"_summary) : Json(nullptr)},
+          {"final_loss", at("/final/loss"_summary)},
+          {"final_accuracy", at("/final/accuracy"_summary)},
+          {"digest", at("/digest"_summary)},
+          {"psim", at("/psim"_summary)},
           {"where", where}};
 }
 

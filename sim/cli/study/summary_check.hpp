@@ -11,6 +11,9 @@ namespace psim::cli {
 // The summary in a line of a journal. Throws DamagedRun, with what is wrong in it.
 Json summary_of(const std::string& text, const std::string& run);
 
+// Likewise, why the run took as long as it did.
+Json cause_from(const std::string& text, const std::string& run);
+
 // What [tune] found, in a manifest.
 bool is_tuning(const Json& tuning);
 

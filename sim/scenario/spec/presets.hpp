@@ -11,9 +11,9 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/table.hpp"
 
@@ -24,18 +24,18 @@ class Diagnostics;
 
 // A default of a system: the field that says it here, or none when psim does not simulate it.
 struct PresetRow {
-  std::string_view field;   // dotted; empty: not simulated
-  std::string_view value;   // TOML, or all_workers
-  std::string_view does;    // what the system does
-  std::string_view source;  // where that is written: repository and file, or paper
+  std::string field;   // dotted; empty: not simulated
+  std::string value;   // TOML, or all_workers
+  std::string does;    // what the system does
+  std::string source;  // where that is written: repository and file, or paper
 };
 
-// One row a system (presets.cpp), with rows of its own.
+// One system (presets.toml).
 struct PresetTable {
-  std::string_view name, doc;
-  std::string_view aliases = {};         // separated by spaces
-  std::span<const PresetRow> rows = {};  // none: psim's own defaults
-  double fuzz = 1;                       // how often the fuzzer draws it, beside 1
+  std::string name, doc;
+  std::string_view aliases = {};     // separated by spaces
+  std::vector<PresetRow> rows = {};  // none: psim's own defaults
+  double fuzz = 1;                   // how often the fuzzer draws it, beside 1
 };
 template <>
 std::deque<PresetTable> built_in_rows();

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "model/unicode.hpp"
 #include "sim/scenario/text/synonyms.hpp"
 
 namespace psim {
@@ -43,15 +44,6 @@ constexpr std::array<Range, 7> unsafe{{{0, 0x1F},
                                        {0x2028, 0x202E},
                                        {0x2060, 0x206F},
                                        {0xFEFF, 0xFEFF}}};
-constexpr std::array<Range, 3> combining{{{0x300, 0x36F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
-constexpr std::array<Range, 8> wide{{{0x1100, 0x115F},
-                                     {0x2E80, 0xA4CF},
-                                     {0xAC00, 0xD7A3},
-                                     {0xF900, 0xFAFF},
-                                     {0xFE30, 0xFE6F},
-                                     {0xFF00, 0xFF60},
-                                     {0x1F300, 0x1FAFF},
-                                     {0x20000, 0x3FFFD}}};
 
 // One code point, or one byte that is none, as a terminal may show it.
 struct Glyph {
@@ -61,12 +53,11 @@ struct Glyph {
 };
 
 Glyph glyph_at(std::string_view text) {
-  const std::size_t bytes = utf8_length(text);
-  if (bytes == 0) return {"?", 1, 1};
-  const char32_t code = code_point(text);
-  if (code == '\t') return {"\t", 1, 1};
-  if (within(unsafe, code)) return {"?", bytes, 1};
-  return {text.substr(0, bytes), bytes, within(combining, code) ? 0U : within(wide, code) ? 2U : 1U};
+  const CodePoint code = first_code_point(text);
+  if (code.bytes == 0) return {"?", 1, 1};
+  if (code.value == '\t') return {"\t", 1, 1};
+  if (within(unsafe, code.value)) return {"?", code.bytes, 1};
+  return {text.substr(0, code.bytes), code.bytes, code.columns};
 }
 
 std::string printable(std::string_view text) {
@@ -109,30 +100,6 @@ Excerpt excerpt(std::string_view line, std::uint32_t column, std::uint32_t end_c
 
 }  // namespace
 
-std::size_t utf8_length(std::string_view text) {
-  if (text.empty()) return 0;
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char c = byte(0);
-  const std::size_t length = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  // Overlong forms, surrogates, and what is beyond the last code point.
-  if ((c == 0xE0 && byte(1) < 0xA0) || (c == 0xED && byte(1) > 0x9F) || (c == 0xF0 && byte(1) < 0x90) ||
-      (c == 0xF4 && byte(1) > 0x8F))
-    return 0;
-  return length;
-}
-
-char32_t code_point(std::string_view text) {
-  const std::size_t bytes = utf8_length(text);
-  char32_t code = static_cast<unsigned char>(text[0]);
-  if (bytes > 1) code &= 0xFFU >> (bytes + 1);
-  for (std::size_t i = 1; i < bytes; ++i) code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
-  return code;
-}
-
 std::uint32_t code_points(std::string_view text) {
   return static_cast<std::uint32_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -157,7 +124,7 @@ std::size_t offset_in(std::string_view text, std::uint32_t line, std::uint32_t c
     offset = end + 1;
   }
   for (std::uint32_t at = 1; at < column && offset < text.size(); ++at) {
-    offset += std::max<std::size_t>(1, utf8_length(text.substr(offset)));
+    offset += std::max<std::size_t>(1, first_code_point(text.substr(offset)).bytes);
   }
   return std::min(offset, text.size());
 }
@@ -262,8 +229,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 bool fits_in_a_line(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t bytes = utf8_length(text);
-    if (bytes == 0 || within(unsafe, code_point(text))) return false;
+    const std::size_t bytes = first_code_point(text).bytes;
+    if (bytes == 0 || within(unsafe, first_code_point(text).value)) return false;
     text.remove_prefix(bytes);
   }
   return true;

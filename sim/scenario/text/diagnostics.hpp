@@ -56,11 +56,6 @@ class Diagnostics {
   std::vector<Diagnostic> list_, notes_;
 };
 
-// Bytes of the code point that `text` begins with; 0 when it does not begin with UTF-8.
-std::size_t utf8_length(std::string_view text);
-
-// The code point that `text` begins with, which must be UTF-8.
-char32_t code_point(std::string_view text);
 // Whether it can stand in a line of output: no line break, nor another code that a terminal acts on.
 bool fits_in_a_line(std::string_view text);
 std::uint32_t code_points(std::string_view text);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/nesting.hpp"
+#include "model/unicode.hpp"
 #include "sim/scenario/text/toml_scan.hpp"
 
 namespace psim {
@@ -79,7 +80,7 @@ class Examiner {
       flaw.help = "write a text with backslashes in single quotes: 'C:\\data'";
       return flaw;
     }
-    if (const std::size_t bytes = utf8_length(text_.substr(stop_)); bytes > 1) {
+    if (const std::size_t bytes = first_code_point(text_.substr(stop_)).bytes; bytes > 1) {
       flaw.end = stop_ + bytes;
       flaw.label = "only quoted texts and comments may contain this character";
       return flaw;
@@ -103,7 +104,8 @@ class Examiner {
 
   Flaw not_utf8(Flaw flaw) const {
     std::size_t at = line_begin_;
-    while (at < text_.size() && utf8_length(text_.substr(at)) > 0) at += utf8_length(text_.substr(at));
+    while (at < text_.size() && first_code_point(text_.substr(at)).bytes > 0)
+      at += first_code_point(text_.substr(at)).bytes;
     flaw.begin = at;
     flaw.end = at + 1;
     flaw.message = "the text is not UTF-8";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/nesting.hpp"
+#include "model/unicode.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
@@ -14,14 +15,15 @@ namespace {
 // below), so other characters are escaped there.
 void copy_text(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t bytes = utf8_length(text.substr(i));
+    const std::size_t bytes = first_code_point(text.substr(i)).bytes;
     std::size_t k = i;
     while (bytes > 1 && k > 0 && (blank(text[k - 1]) || text[k - 1] == '\n')) --k;
     const std::size_t spaces = i - k;
     while (bytes > 1 && k > 0 && text[k - 1] == '\\') --k;
     const bool escaped = (i - spaces - k) % 2 == 1;
     if (escaped && spaces == 0) out += '?';  // an error in any case
-    else if (escaped) out += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(code_point(text.substr(i))));
+    else if (escaped)
+      out += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(first_code_point(text.substr(i)).value));
     else out += text.substr(i, std::max<std::size_t>(bytes, 1));
     i += std::max<std::size_t>(bytes, 1);
   }
@@ -57,7 +59,7 @@ std::string in_ascii(std::string_view text) {
     if (first) number = std::string_view("0123456789+-.").find(c) != std::string_view::npos;
     if (blank(c) || std::string_view("\n],}#").find(c) != std::string_view::npos) number = false;
     const bool skipped = !number && begins_quoted(c);
-    const std::size_t bytes = utf8_length(text.substr(i));
+    const std::size_t bytes = first_code_point(text.substr(i)).bytes;
     const std::size_t next = skipped ? behind_quoted(text, i) : i + std::max<std::size_t>(bytes, 1);
     if (skipped && text.substr(i, 3) == "\"\"\"") copy_text(text.substr(i, next - i), out);
     else out.append(!skipped && bytes > 1 ? "?" : text.substr(i, next - i));

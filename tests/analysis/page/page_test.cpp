@@ -43,6 +43,17 @@ void add_workers(Study& study) {
   }
 }
 
+// The first run of the arm, and of no other seed, has been explained.
+void explain(Study& study, const std::string& arm, const Json& by_kind, double total) {
+  for (Cell& cell : study.cells) {
+    if (cell.arm == arm)
+      cell.runs.front().cause = {{"total_s", total},
+                                 {"verdict", {{"kind", "worker-compute"}, {"nodes", {"worker 1"}}}},
+                                 {"by_kind", by_kind},
+                                 {"sentence", "Worker 1 <sets> the pace."}};
+  }
+}
+
 Study two_arms(const std::string& slow, const std::string& fast) {
   Study s = study(
       {}, {cell(slow, {}, reaching({4, 5, 6, 5, 4})), cell(fast, {}, reaching({2, 2.4, 3.1, 2.6, 2.1}))});
@@ -93,26 +104,23 @@ TEST_CASE("every number of a page is the one of the document", "[page]") {
   CHECK(numbers > 60);
 }
 
-TEST_CASE("a page says who won and for whom was waited", "[page]") {
-  const std::string page = page_of(two_arms("bsp", "asp"));
+TEST_CASE("a page says who won and which worker set the pace", "[page]") {
+  Study s = two_arms("bsp", "asp");
+  explain(s, "bsp", {{"worker-compute", 3.5}, {"latency", 0.5}}, 4);
+  explain(s, "asp", {{"worker-compute", 1.5}, {"latency", 0.5}}, 2);
+  const std::string page = page_of(s);
   const std::string answer = page.substr(page.find("<section id=\"answer\">"), 3000);
   CHECK(answer.find(">asp</b> reached accuracy 93 % in ") != std::string::npos);
   CHECK(answer.find("x faster [") != std::string::npos);
   CHECK(answer.find("under 5/5 seeds") != std::string::npos);
-  CHECK(answer.find("2 workers waited 75 % of their time, for worker 1, which computed 100 % of its time") !=
-        std::string::npos);
-  CHECK(page.find("<h2>Under bsp the others waited for worker 1</h2>") != std::string::npos);
+  CHECK(page.find("<h2>Under bsp worker 1 set the pace</h2>") != std::string::npos);
 }
 
-TEST_CASE("who hardly waits is no culprit unless it computes most", "[page]") {
-  Study s = two_arms("bsp", "asp");
-  for (StudyRun& run : s.cells.front().runs) {
-    run.summary["workers"][1]["compute_share"] = 0.25;  // cut off
-    run.summary["workers"][1]["absent_share"] = 0.75;
-  }
-  const std::string page = page_of(s);
-  CHECK(page.find("for worker 1") == std::string::npos);
+TEST_CASE("without causes a page says which workers waited", "[page]") {
+  const std::string page = page_of(two_arms("bsp", "asp"));
+  CHECK(page.find("set the pace") == std::string::npos);
   CHECK(page.find("workers 0 and 2 waited 75 % of their time, worker 1 0 %") != std::string::npos);
+  CHECK(page.find("<code>psim why</code>") != std::string::npos);  // how to learn the cause
   CHECK(workers_text({4, 5, 6, 7}) == "workers 4-7");
   CHECK(workers_text({0, 2, 3, 4}) == "workers 0 and 2-4");
 }
@@ -120,9 +128,11 @@ TEST_CASE("who hardly waits is no culprit unless it computes most", "[page]") {
 TEST_CASE("arms that are numbers have their axis, and hardly different ones no reason", "[page]") {
   Study s = two_arms("1", "16");
   s.arm_axis = "cluster.servers";
-  s.cells.front().runs.front().summary["time"]["wait_share"] = 0.5;
   CHECK(page_of(s).find(">servers = 16</b> reached") != std::string::npos);
-  for (StudyRun& run : s.cells.front().runs) run.summary["time"]["wait_share"] = 0.26;
+  explain(s, "1", {{"server-link", 1.1}, {"latency", 2.9}}, 4);
+  explain(s, "16", {{"server-link", 1.0}, {"latency", 1.0}}, 2);
+  CHECK(page_of(s).find("Why:") != std::string::npos);
+  explain(s, "1", {{"server-link", 1.05}, {"latency", 1.0}}, 2.05);
   CHECK(page_of(s).find("Why:") == std::string::npos);
 }
 
@@ -200,41 +210,29 @@ TEST_CASE("a study's page says what its arms are", "[page]") {
   CHECK(page.find("never waits") == std::string::npos);
 }
 
-TEST_CASE("why an arm is slower is something that it has more of", "[page]") {
-  const auto with_shares = [](Json slow, Json fast) {
-    Study s = two_arms("bsp", "asp");  // bsp is slower
-    for (StudyRun& run : s.cells.front().runs) run.summary["time"].update(slow);
-    for (StudyRun& run : s.cells.back().runs) run.summary["time"].update(fast);
-    return s;
-  };
+TEST_CASE("why an arm is slower is what took more of its critical path, by the most", "[page]") {
   const auto answer_of = [](const Study& s) {
     const std::string page = page_of(s);
     const std::size_t at = page.find("<section id=\"answer\">");
     return page.substr(at, page.find("</section>", at) - at);
   };
-  const std::string network =  // the widest difference is that the faster arm waits more
-      answer_of(with_shares({{"compute_share", 0.45}, {"wait_share", 0.05}, {"network_share", 0.5}},
-                            {{"compute_share", 0.4}, {"wait_share", 0.4}, {"network_share", 0.2}}));
-  CHECK(network.find("workers had messages on their way ") != std::string::npos);
-  CHECK(network.find("Why: under <b class=\"name s0\">bsp</b>") != std::string::npos);
-  CHECK(network.find("; under <b class=\"name s1\">asp</b>, ") != std::string::npos);
-  CHECK(count(network, " %</data> of <data ") == 2);  // "50 % of 4.80 s"
-  CHECK(network.find("waited") == std::string::npos);
-  // Only the faster arm has more of anything, so nothing is why.
-  const std::string none =
-      answer_of(with_shares({{"compute_share", 0.39}, {"wait_share", 0.22}, {"network_share", 0.39}},
-                            {{"compute_share", 0.35}, {"wait_share", 0.3}, {"network_share", 0.35}}));
-  CHECK(none.find("Why") == std::string::npos);
-  CHECK(none.find("waited") == std::string::npos);
-  // Arms that take the same time have differences, and no cause.
-  Study same = study({}, {cell("a", {}, lasting({2, 2})), cell("b", {}, lasting({2, 2}))});
-  add_workers(same);
-  for (StudyRun& run : same.cells.back().runs)
-    run.summary["time"].update({{"compute_share", 0.3}, {"wait_share", 0.1}, {"network_share", 0.6}});
-  const std::string alike = answer_of(same);
+  Study s = two_arms("bsp", "asp");  // bsp is slower
+  // The main cause of both is the same, and takes the same time.
+  explain(s, "bsp", {{"worker-compute", 1.9}, {"fault", 1.5}, {"latency", 0.6}}, 4);
+  explain(s, "asp", {{"worker-compute", 1.8}, {"latency", 0.2}}, 2);
+  const std::string answer = answer_of(s);
+  CHECK(answer.find("Why: faults, and the recovery from them took ") != std::string::npos);
+  CHECK(answer.find("data-path=\"/aggregates/0/cause/by_kind/fault\"") != std::string::npos);
+  CHECK(answer.find("none under <b class=\"name s1\">asp</b> (seed 1)") != std::string::npos);
+  CHECK(answer.find("says: Worker 1 &lt;sets&gt; the pace.") != std::string::npos);
+  // Arms that take the same time have no reason, whatever their paths are.
+  explain(s, "asp", {{"worker-compute", 1.0}, {"latency", 2.9}}, 3.9);
+  const std::string alike = answer_of(s);
   CHECK(alike.find("Why") == std::string::npos);
-  CHECK(alike.find("The biggest difference: under <b class=\"name s1\">b</b> workers had messages") !=
+  CHECK(alike.find("The same sets the pace of all arms. Of <b class=\"name s0\">bsp</b>") !=
         std::string::npos);
+  s.cells.back().runs.front().cause["verdict"]["nodes"] = {"worker 2"};
+  CHECK(answer_of(s).find("sets the pace of all arms") == std::string::npos);
 }
 
 TEST_CASE("an axis on which a run goes back has no curves", "[page]") {

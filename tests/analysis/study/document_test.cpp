@@ -47,6 +47,7 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
                         "time_s",
                         "versus_baseline",
                         "pareto",
+                        "cause",
                         "updates",
                         "s_per_update",
                         "samples_per_s",

@@ -143,17 +143,17 @@ TEST_CASE("steps are kept from level steps on, events on level events", "[record
   CHECK(rows("none", "sent").empty());
   CHECK(rows("steps", "sent").empty());
   CHECK(rows("events", "sent") ==
-        Rows{"0|0.25|3|pull|1|8|1|0|5|null|null|1|null|0|null|null|null|null|null|null|null|"
+        Rows{"0|0.25|3|null|null|pull|1|8|1|0|5|null|null|1|null|0|null|null|null|null|null|null|null|"
              "null|null|0|0|0"});
-  CHECK(rows("events", "received") == Rows{"1|0.5|1|0"});
+  CHECK(rows("events", "received") == Rows{"1|0.5|1|null|null|0"});
   CHECK(rows("events", "message") ==
         Rows{"0|0.25|0.5|null|3|pull|1|8|1|0|5|null|null|1|null|0|null|null|null|"
              "null|null|null|null|null|null|0|0|0"});
   CHECK(rows("events", "computation") ==
-        Rows{"2|1.0|3|begun|step|5|6|null|0|1", "3|1.5|4|begun|step|7|8|null|0|1",
-             "4|2.0|4|cancelled|step|7|9|null|0|1", "5|3.0|3|ended|step|5|6|40|0|1"});
-  CHECK(rows("events", "push_outcome") == Rows{"6|3.0|2|applied|1|3|2|5|6|4|11"});
-  CHECK(rows("events", "model_update") == Rows{"7|3.0|2|1|7|null|null"});
+        Rows{"2|1.0|3|1|null|begun|step|5|6|null|0|1", "3|1.5|4|2|null|begun|step|7|8|null|0|1",
+             "4|2.0|4|3|null|cancelled|step|7|9|null|0|1", "5|3.0|3|4|null|ended|step|5|6|40|0|1"});
+  CHECK(rows("events", "push_outcome") == Rows{"6|3.0|2|5|null|applied|1|3|2|5|6|4|11"});
+  CHECK(rows("events", "model_update") == Rows{"7|3.0|2|6|null|1|7|null|null"});
 }
 
 TEST_CASE("a recorded event can be told, where events were recorded", "[record]") {

@@ -159,10 +159,10 @@ TEST_CASE("batches: what a database delivers is asked for ahead, up to the last 
         stage.say_sent({MessageKind::fetch});
         source.ask_ahead(0);
         say_if(stage, !source.prepare(0), "not here");
-        source.on(6, Samples{.step = 1});
+        source.on({.from = 6}, Samples{.step = 1});
         say_if(stage, !source.prepare(0), "not here");
-        source.on(6, Samples{.step = 0});
-        source.on(6, Samples{.step = 0});  // a second time
+        source.on({.from = 6}, Samples{.step = 0});
+        source.on({.from = 6}, Samples{.step = 0});  // a second time
         say_if(stage, source.prepare(0), "here");
         source.take();
         say_if(stage, source.prepare(1), "here");

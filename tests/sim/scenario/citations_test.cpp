@@ -101,7 +101,7 @@ TEST_CASE("what a scenario chooses is cited", "[citations]") {
   }
   for (const PresetTable& table : all_rows<PresetTable>()) {
     Scenario s;
-    s.preset = table.name;
+    s.preset = std::string_view(table.name);
     for (const PresetRow& row : table.rows) {
       INFO(table.name << ": " << row.source);
       for (const std::string& key : keys_of(references_in(row.source)))

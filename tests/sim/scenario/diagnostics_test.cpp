@@ -1,6 +1,7 @@
 // What a user sees of a mistake: the nearest name, the place, and carets below the right columns.
 
 #include "sim/scenario/text/diagnostics.hpp"
+#include "model/unicode.hpp"
 #include "sim/scenario/reference/topics.hpp"
 
 #include <algorithm>
@@ -54,21 +55,21 @@ TEST_CASE("the nearest name is suggested only when it may have been meant", "[sc
 }
 
 TEST_CASE("UTF-8 is told from other bytes", "[scenario]") {
-  CHECK(utf8_length("a") == 1);
-  CHECK(utf8_length("\xc3\xa9") == 2);
-  CHECK(utf8_length("\xe2\x82\xac...") == 3);
-  CHECK(utf8_length("\xf0\x9f\x99\x82") == 4);
-  CHECK(code_point("a") == U'a');
-  CHECK(code_point("\xe2\x82\xac...") == 0x20AC);
-  CHECK(code_point("\xf0\x9f\x99\x82") == 0x1F642);
-  CHECK(utf8_length("") == 0);
-  CHECK(utf8_length("\xe9") == 0);  // Latin-1
-  CHECK(utf8_length("\xe9 a") == 0);
-  CHECK(utf8_length("\x80") == 0);      // a continuation by itself
-  CHECK(utf8_length("\xc0\x80") == 0);  // overlong
-  CHECK(utf8_length("\xe0\x9f\xbf") == 0);
-  CHECK(utf8_length("\xed\xa0\x80") == 0);      // surrogate
-  CHECK(utf8_length("\xf4\x90\x80\x80") == 0);  // beyond U+10FFFF
+  CHECK(first_code_point("a").bytes == 1);
+  CHECK(first_code_point("\xc3\xa9").bytes == 2);
+  CHECK(first_code_point("\xe2\x82\xac...").bytes == 3);
+  CHECK(first_code_point("\xf0\x9f\x99\x82").bytes == 4);
+  CHECK(first_code_point("a").value == U'a');
+  CHECK(first_code_point("\xe2\x82\xac...").value == 0x20AC);
+  CHECK(first_code_point("\xf0\x9f\x99\x82").value == 0x1F642);
+  CHECK(first_code_point("").bytes == 0);
+  CHECK(first_code_point("\xe9").bytes == 0);  // Latin-1
+  CHECK(first_code_point("\xe9 a").bytes == 0);
+  CHECK(first_code_point("\x80").bytes == 0);      // a continuation by itself
+  CHECK(first_code_point("\xc0\x80").bytes == 0);  // overlong
+  CHECK(first_code_point("\xe0\x9f\xbf").bytes == 0);
+  CHECK(first_code_point("\xed\xa0\x80").bytes == 0);      // surrogate
+  CHECK(first_code_point("\xf4\x90\x80\x80").bytes == 0);  // beyond U+10FFFF
 }
 
 TEST_CASE("carets stand below the region, whatever the width of what is before it", "[scenario]") {

@@ -1,0 +1,169 @@
+#include "analysis/causes/graph.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "analysis/causes/builder.hpp"
+#include "analysis/database.hpp"
+
+namespace psim::analysis {
+namespace {
+
+Kind kind_of(std::string_view spent) {
+  const auto found = std::ranges::find(kind_names, spent);
+  return found == kind_names.end() ? Kind::idle : static_cast<Kind>(found - kind_names.begin());
+}
+
+}  // namespace
+
+CauseBuilder::CauseBuilder(const std::filesystem::path& database)
+    : needs_(database, "SELECT event, needs, clock FROM dependency ORDER BY event") {
+  query(database, "SELECT node, message, end_s - begin_s FROM service WHERE message IS NOT NULL",
+        [this](sqlite3_stmt* row) {
+          const auto node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 0));
+          work_[{node, sqlite3_column_int64(row, 1)}] += sqlite3_column_double(row, 2);
+        });
+  has_need_ = needs_.next();
+}
+
+void CauseBuilder::on(const Row& row) {
+  const auto causes = needs_of(row);
+  if (row.is_detail) return;
+  next_.clear();
+  if (const Id cause = moment_of(row.cause); cause != none)
+    next_.push_back({cause, {kind_of(row.spent), row.at - moments_[cause].at}});
+  for (const Id need : causes) after(need, row);
+  if (row.is("applied")) take_work(row);
+  if (row.is("model_update")) give_work(row);
+  const Id id = add({.at = row.at,
+                     .number = row.number,
+                     .message = row.sent,
+                     .clock = row.clock,
+                     .version = row.version,
+                     .bytes = row.bytes,
+                     .staleness = row.staleness,
+                     .since = row.since,
+                     .node = row.is("fault") ? row.peer : row.node,
+                     .peer = row.peer,
+                     .shard = row.shard,
+                     .part = static_cast<std::uint32_t>(row.part),
+                     .begins = row.begins != 0,
+                     .type = row.type,
+                     .word = word(!row.kind.empty()   ? row.kind
+                                  : !row.work.empty() ? row.work
+                                                      : row.reason)});
+  set(of_event_, row.number, id);
+  if (row.is("sent")) set(sent_, row.number, id);
+  if (row.is("applied")) applied_[{row.shard, row.clock}].push_back(id);
+}
+
+// What came before the row's own number belongs to events that are no moments.
+std::vector<CauseBuilder::Id> CauseBuilder::needs_of(const Row& row) {
+  std::vector<Id> needs;
+  for (; has_need_ && sqlite3_column_int64(needs_.row(), 0) <= row.number; has_need_ = needs_.next()) {
+    if (sqlite3_column_int64(needs_.row(), 0) < row.number || row.is_detail) continue;
+    const bool is_clock = sqlite3_column_type(needs_.row(), 1) == SQLITE_NULL;
+    needs.push_back(is_clock ? all_through(row.shard, sqlite3_column_int64(needs_.row(), 2))
+                             : moment_of(sqlite3_column_int64(needs_.row(), 1)));
+  }
+  return needs;
+}
+
+// Seconds that the node has worked on the message that a moment is the arrival of.
+double CauseBuilder::work_of(Id arrival, std::uint32_t node) const {
+  const Moment& moment = moments_[arrival];
+  if (moment.type != Name("received") || moment.node != node) return 0;
+  const auto work = work_.find({node, moment.message});
+  return work == work_.end() ? 0 : work->second;
+}
+
+void CauseBuilder::after(Id need, const Row& row) {
+  const auto same = [need](const auto& edge) { return edge.first == need; };
+  if (need == none || std::ranges::any_of(next_, same)) return;
+  const double work = std::min(work_of(need, row.node), row.at - moments_[need].at);
+  next_.push_back({need, {work > 0 ? Kind::service : Kind::idle, work}});
+}
+
+void CauseBuilder::take_work(const Row& row) {
+  Pushes& pushes = pushes_[{row.node, row.shard}];
+  for (const auto& [arrival, why] : next_) {
+    const double work = work_of(arrival, row.node);
+    if (!(work > 0) || !pushes.arrivals.insert(arrival).second) continue;
+    pushes.work += work;
+  }
+}
+
+// A server works on all pushes of an update, one after the other, whoever is last.
+void CauseBuilder::give_work(const Row& row) {
+  const auto pushes = pushes_.extract({row.node, row.shard});
+  if (pushes.empty() || pushes.mapped().arrivals.empty()) return;
+  const Id first = *pushes.mapped().arrivals.begin();
+  const double work = std::min(pushes.mapped().work, row.at - moments_[first].at);
+  const auto same = std::ranges::find(next_, first, &std::pair<Id, Cause>::first);
+  if (same == next_.end()) next_.push_back({first, {Kind::service, work}});
+}
+
+CauseBuilder::Id CauseBuilder::all_through(std::uint32_t shard, std::int64_t clock) {
+  const auto [through, is_new] = all_through_.try_emplace({shard, clock}, none);
+  const auto applied = applied_.extract({shard, clock});
+  if (!is_new || applied.empty()) return through->second;
+  std::vector<Id>& outcomes = applied.mapped();
+  std::ranges::sort(outcomes, std::ranges::greater{});
+  const double now = moments_[outcomes.front()].at;
+  next_.clear();
+  for (const Id id : outcomes)
+    next_.push_back({id, {Kind::idle, id == outcomes.front() ? now - moments_[id].at : 0}});
+  Moment all = moments_[outcomes.front()];
+  all.type = Name();
+  return through->second = add(all);
+}
+
+CauseBuilder::Id CauseBuilder::add(const Moment& moment) {
+  const auto id = static_cast<Id>(moments_.size());
+  moments_.push_back(moment);
+  for (const auto& [cause, why] : next_) {
+    ends_.emplace_back(id, cause);
+    causes_.push_back(why);
+  }
+  return id;
+}
+
+CauseBuilder::Id CauseBuilder::moment_of(std::int64_t event) const {
+  return event >= 0 && event < std::ssize(of_event_) ? of_event_[static_cast<std::size_t>(event)] : none;
+}
+
+void CauseBuilder::set(std::vector<Id>& by_number, std::int64_t number, Id id) {
+  const auto place = static_cast<std::size_t>(number);
+  if (by_number.size() <= place) by_number.resize(std::max(place + 1, by_number.size() * 2), none);
+  by_number[place] = id;
+}
+
+std::uint16_t CauseBuilder::word(std::string_view text) {
+  const auto number = static_cast<std::size_t>(std::ranges::find(words_, text) - words_.begin());
+  // A record has the words of psim's declarations, which are few.
+  if (number > std::numeric_limits<std::uint16_t>::max())
+    throw Unverifiable("too many kinds of events", damaged);
+  if (number == words_.size()) words_.emplace_back(text);
+  return static_cast<std::uint16_t>(number);
+}
+
+CausalGraph CauseBuilder::graph() && {
+  CausalGraph graph{.moments = Moments(boost::edges_are_sorted, ends_.begin(), ends_.end(), causes_.begin(),
+                                       static_cast<Id>(moments_.size())),
+                    .words = std::move(words_),
+                    .sent = std::move(sent_)};
+  for (Id id = 0; id < moments_.size(); ++id) graph.moments[id] = moments_[id];
+  return graph;
+}
+
+CausalGraph causal_graph(const RunRecord& record) {
+  CauseBuilder builder(record.database());
+  record.each([&](const Row& row) { builder.on(row); });
+  return std::move(builder).graph();
+}
+
+}  // namespace psim::analysis

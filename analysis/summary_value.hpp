@@ -1,0 +1,15 @@
+// Values of a run's summary by their place.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sim/record/summary_path.hpp"
+
+namespace psim::analysis {
+
+// Null where the summary does not have it.
+inline nlohmann::ordered_json value_at(const nlohmann::ordered_json& summary, SummaryPath path) {
+  return summary.value(nlohmann::ordered_json::json_pointer(path), nlohmann::ordered_json());
+}
+
+}  // namespace psim::analysis

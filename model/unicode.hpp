@@ -1,0 +1,18 @@
+// Texts in UTF-8, one code point after the other.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace psim {
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 0;    // 0: the text does not begin with UTF-8
+  std::size_t columns = 0;  // that a terminal gives it, as utf8proc has it
+};
+
+// What `text` begins with.
+CodePoint first_code_point(std::string_view text);
+
+}  // namespace psim

@@ -1,0 +1,81 @@
+// The messages between workers where there are no servers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/protocol/message_facts.hpp"
+#include "sim/protocol/payload.hpp"
+
+namespace psim {
+
+// A part of the sum of gradients so far, in round `round` of the exchange. In an all-gather, several workers'
+// gradients of that part instead: `sum` then says only how many values and bytes these are.
+struct Chunk {
+  std::int64_t clock = 0, version = 0, round = 0;
+  Payload sum = {};
+  std::shared_ptr<const std::vector<Payload>> gradients = {};
+
+  std::uint64_t wire_bytes() const { return sum.bytes; }
+  MessageFacts facts() const {
+    return {
+        .kind = MessageKind::chunk, .clock = clock, .version = version, .part = round, .values = sum.count()};
+  }
+};
+// A stage's output for a micro-batch: `values` values, which take `bytes`.
+struct Activations {
+  std::int64_t clock = 0, version = 0, micro_batch = 0;
+  std::size_t values = 0;
+  std::uint64_t bytes = 0;
+  bool is_kept = false;  // after this step every stage sends its part to the storage
+
+  std::uint64_t wire_bytes() const { return bytes; }
+  MessageFacts facts() const { return of_kind(MessageKind::activation); }
+
+ protected:
+  MessageFacts of_kind(MessageKind kind) const {
+    return {.kind = kind,
+            .clock = clock,
+            .version = version,
+            .part = micro_batch,
+            .values = static_cast<std::uint32_t>(values)};
+  }
+};
+// Stage to the stage before it: the derivative of the loss with respect to those activations.
+struct Errors : Activations {
+  MessageFacts facts() const { return of_kind(MessageKind::error); }
+};
+
+// To the first worker of a new group: how many updates the sender's copy of the model has. -1: it has none.
+struct Standing {
+  std::int64_t version = -1;
+  std::int64_t made_in = 0;  // the view of the group that made the last of them: another one may have gone on
+  std::int64_t round = 0;    // of those in which this group agrees
+
+  std::uint64_t wire_bytes() const { return 8; }  // 4 for each number
+  MessageFacts facts() const {
+    return {.kind = MessageKind::standing,
+            .version = from_zero(version),
+            .part = round > 0 ? std::optional(round) : std::nullopt};
+  }
+};
+// The first worker's answer: the group goes on with version `version`, which `holder` has and sends to
+// `behind`. -1: with that of the last snapshot. In later rounds -1: with what each has; 0: with the first
+// weights.
+struct Regroup {
+  std::int64_t version = 0;
+  std::int64_t made_in = 0;  // as in Standing
+  NodeId holder = 0;
+  std::vector<NodeId> behind = {};
+  std::int64_t round = 0;  // as in Standing
+
+  std::uint64_t wire_bytes() const { return two_words + 4 * behind.size(); }
+  MessageFacts facts() const {
+    return {.kind = MessageKind::regroup,
+            .version = from_zero(version),
+            .part = round > 0 ? std::optional(round) : std::nullopt};
+  }
+};
+
+}  // namespace psim
