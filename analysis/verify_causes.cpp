@@ -18,7 +18,7 @@ class CausesCheck final : public Check {
 
   void on(const Row& row) override {
     examined();
-    const bool is_of_none = row.cause < 0, is_first = nodes_.insert(row.node).second;
+    const bool is_of_none = row.cause < 0;
     if (!is_of_none && row.cause >= std::ssize(dates_)) {
       violated(row, "comes of event {}, which is later", row.cause);
     } else if (!is_of_none && date(row.cause) > row.at) {
@@ -30,9 +30,10 @@ class CausesCheck final : public Check {
     } else if (row.is("wait") && (is_of_none || date(row.cause) < row.since)) {
       violated(row, "{} waits from {:.9g} s on for event {}, which was before that", name(row.node),
                row.since, row.cause);
-    } else if (is_of_none && row.is_computation() && !row.is("killed") && !is_first) {
+    } else if (is_of_none && row.is_computation() && !row.is("killed") && active_.contains(row.node)) {
       violated(row, "{} computes for no reason", name(row.node));
     }
+    if (row.is("received") || row.is_computation()) active_.insert(row.node);
     if (row.is("begun") && row.is_step()) begun_[row.node] = row.number;
     dates_.resize(static_cast<std::size_t>(row.number) + 1, row.at);
   }
@@ -40,7 +41,7 @@ class CausesCheck final : public Check {
  private:
   double date(std::int64_t event) const { return dates_[static_cast<std::size_t>(event)]; }
 
-  std::set<std::uint32_t> nodes_;                // that have done anything
+  std::set<std::uint32_t> active_;               // nodes that have received or computed anything
   std::vector<double> dates_;                    // by event
   std::map<std::uint32_t, std::int64_t> begun_;  // by worker: its last step
 };
