@@ -226,7 +226,7 @@ TEST_CASE("a file that is nested without end is refused wherever psim reads it",
   std::string dots = "a";
   for (int i = 0; i < 100'000; ++i) dots += ".a";
   put(place.at("run/scenario.toml"), dots + " = 1\n");
-  for (const char* command : {"replay", "why", "verify", "what-if"}) refused_run({command, "./run"});
+  refused_run({"replay", "./run"});  // the others read the facts of run.db
   forged.set([](Json& manifest) { manifest["deep"] = 7; });
   std::string manifest = content(place.at("copy/manifest.json"));
   put(place.at("copy/manifest.json"),
