@@ -190,7 +190,8 @@ std::string label_of(const std::string& kind) {
 }
 
 constexpr const char* how_to_explain =
-    "<p>Why is not known: psim has not explained these runs on the way, because they are long or had no room "
+    "<p>Why is not known: psim has not explained these runs on the way, because they are long or many, or "
+    "had no "
     "for "
     "a record. Record one run of each arm with <code>psim run --trace events</code>, and compare the two "
     "with "

@@ -101,8 +101,9 @@ std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
 }
 
 // A record is as large as its run is long, and is read back as a whole.
-constexpr double longest_explained = 4;  // seconds of a core
-constexpr double bytes_of_record = 2e8;  // in memory, of a second
+constexpr double longest_explained = 4;      // seconds of a core
+constexpr std::size_t most_explained = 100;  // runs of a study
+constexpr double bytes_of_record = 2e8;      // in memory, of a second
 
 void choose_explained(Plan& plan) {
   std::map<std::pair<std::string, std::vector<std::string>>, PlannedRun*> firsts;
@@ -114,6 +115,7 @@ void choose_explained(Plan& plan) {
   for (const auto& [cell, first] : firsts) {
     if (first->seconds <= longest_explained) explained.insert(first->hash);
   }
+  if (explained.size() > most_explained) return;  // it sweeps over many values
   for (PlannedRun& run : plan.runs) {
     if (!explained.contains(run.hash)) continue;
     run.is_explained = true;
