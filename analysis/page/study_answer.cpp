@@ -190,12 +190,11 @@ std::string label_of(const std::string& kind) {
 }
 
 constexpr const char* how_to_explain =
-    "<p>Why is not known: psim has not explained these runs on the way, because they are long or many, or "
+    "<p>Why is not known: psim has not explained these runs on the way, because they are long, are many or "
     "had no "
-    "for "
-    "a record. Record one run of each arm with <code>psim run --trace events</code>, and compare the two "
-    "with "
-    "<code>psim why</code>.</p>";
+    "room for a record. Record one run of each arm with <code>psim run --trace events</code>, and compare "
+    "the two "
+    "with <code>psim why</code>.</p>";
 
 // Why the slowest arm took longer than the fastest one, as one run of each tells. Nothing where they are
 // about as fast.
