@@ -34,9 +34,9 @@ sed '1d; /^$/,$d; s/ .*//' verdict | while read -r check; do
   grep -q "^| $check |" "$root/docs/verify.md" || offence "docs/verify.md: no row for the check $check"
 done
 
-# Kinds of messages, and the conditions of a comparison, are names of other things.
+# Kinds of messages and of causes, and the conditions of a comparison, are names of other things.
 grep -ohE '`[^`]*`' "$root/docs/results.md" | tr -c 'a-z0-9_\n' '\n' | sort -u >words
-sed '/"bytes_by_kind": {/,/}/d; /"parts": {/,/}/d; /"condition": {/,/}/d' */summary.json comparison.json answers.json |
+sed '/"bytes_by_kind": {/,/}/d; /"parts": {/,/}/d; /"by_kind": {/,/}/d; /"condition": {/,/}/d' */summary.json comparison.json answers.json |
   grep -oE '^ *"[^"]*":' | tr -d ' ":' | sort -u >keys
 [ "$(wc -l <keys)" -gt 100 ] || offence "few keys: $(wc -l <keys)"
 comm -23 keys words | while read -r key; do offence "docs/results.md: nothing about the key $key"; done
