@@ -1,4 +1,5 @@
-// What the keys of a run's summary mean: `psim explain` knows them. docs/results.md has them in their order.
+// The meanings of the keys of a run's summary, for `psim explain`. docs/results.md has the keys in their
+// order.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Whether the recorded causes make sense: what a few kinds of events must come of, whatever recorded it.
+// Checks the recorded causes: some kinds of events can have one kind of cause only.
 #include <map>
 #include <set>
 #include <vector>

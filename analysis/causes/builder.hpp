@@ -1,4 +1,4 @@
-// Makes the causal graph out of a run's events, in their order, as they say what they come of.
+// Makes the causal graph out of a run's events, in their order. Each row names the event that caused it.
 #pragma once
 
 #include <cstdint>

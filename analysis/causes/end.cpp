@@ -27,9 +27,8 @@ bool ends_run(const Moment& moment) {
          moment.type == Name("view_change");
 }
 
-bool is_dropped(const Moment& moment) {
-  return moment.type == Name("late") || moment.type == Name("unused") || moment.type == Name("duplicate") ||
-         moment.type == Name("refused");
+bool is_outcome(const Moment& moment) {
+  return std::ranges::find(outcome_names, moment.type.text()) != outcome_names.end();
 }
 
 // A computation that went on until the date, if it had begun before `since`: of several the one that began
@@ -65,7 +64,7 @@ std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary,
   std::map<std::uint32_t, bool> is_needless;  // by worker
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
     const Moment& moment = graph.moments[id];
-    if (moment.type == Name("applied") || is_dropped(moment)) is_needless[moment.peer] = is_dropped(moment);
+    if (is_outcome(moment)) is_needless[moment.peer] = moment.type != Name("applied");
     if (is_leftover(moment, graph.word_of(moment))) continue;
     last = id;
     if (moment.type == Name("model_update") && moment.shard >= first_shard && moment.shard < last_shard)

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/links/link_owners.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -116,11 +115,12 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
   const Traffic traffic(record);
   why.network = network_time(traffic, graph, why.path);
   const FaultBook faults(record);
-  const LinkOwners owners(record, traffic);
-  std::vector<LinkUse> links = links_of(
-      traffic, record.summary.at("sim_time_s"),
-      [&](std::uint32_t link, double from, double to) { return owners.left(faults, link, from, to); });
-  why.main_cause = main_cause_of(record, graph, why.path, traffic, links, why.total);
+  const LinkOwners owners(record, traffic, faults);
+  std::vector<LinkUse> links =
+      links_of(traffic, record.summary.at("sim_time_s"),
+               [&](std::uint32_t link, double from, double to) { return owners.left(link, from, to); });
+  const Bottlenecks bottlenecks(record.facts, faults, owners, traffic, links);
+  why.main_cause = main_cause_of(record, graph, why.path, bottlenecks, traffic, faults, why.total);
   why.links = fullest(std::move(links));
   why.sentences = sentences_of(why, record);
   return why;

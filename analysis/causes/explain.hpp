@@ -61,7 +61,7 @@ Explanation explain(const RunRecord& record, const CausalGraph& graph, Until unt
 std::string text(const Explanation& why, const Facts& facts, std::size_t width);
 // "psim.why/1"
 Json document(const Explanation& why, const Facts& facts);
-// What a study keeps of it: {"total_s", "verdict", "by_kind", "sentence"}.
+// The part that a study keeps: {"total_s", "verdict", "by_kind", "sentence"}.
 Json short_document(const Explanation& why, const Facts& facts);
 
 }  // namespace psim::analysis

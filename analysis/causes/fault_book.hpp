@@ -25,7 +25,7 @@ class FaultBook {
  public:
   explicit FaultBook(const RunRecord& record);
   const std::vector<FaultInForce>& all() const { return faults_; }
-  // What is left of the bandwidth of a node's links for most of a time.
+  // The share of the bandwidth of a node's links that faults left for most of a time.
   double bandwidth(std::uint32_t node, double from, double to) const;
   // The fault that caused trouble in this time: the last one in force, or else the last one before it.
   const FaultInForce* behind(double from, double to) const;

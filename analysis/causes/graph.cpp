@@ -61,7 +61,7 @@ void CauseBuilder::on(const Row& row) {
   if (row.is("applied")) applied_[{row.shard, row.clock}].push_back(id);
 }
 
-// What came before the row's own number belongs to events that are no moments.
+// Dependencies with a smaller number belong to events that are no moments.
 std::vector<CauseBuilder::Id> CauseBuilder::needs_of(const Row& row) {
   std::vector<Id> needs;
   for (; has_need_ && sqlite3_column_int64(needs_.row(), 0) <= row.number; has_need_ = needs_.next()) {
@@ -97,7 +97,7 @@ void CauseBuilder::take_work(const Row& row) {
   }
 }
 
-// A server works on all pushes of an update, one after the other, whoever is last.
+// A server works on all pushes of an update, one after the other, whichever push is the last.
 void CauseBuilder::give_work(const Row& row) {
   const auto pushes = pushes_.extract({row.node, row.shard});
   if (pushes.empty() || pushes.mapped().arrivals.empty()) return;

@@ -2,15 +2,14 @@
 // it came of. So a run's end can be followed back to its start.
 //
 // Decisions:
-// - The record says what each event comes of, and what else it needed (docs/tables.md). Nothing is guessed
-// here.
+// - The record has the cause of each event, and the other events that it needed (docs/tables.md). This code
+//   guesses nothing.
 // - One cause is binding: the last one that the moment waited for. The others were there earlier; they matter
 //   to who asks what would have happened without the binding one.
 // - An edge goes from an effect to its cause, and a cause has the smaller number: the graph has no circles,
 //   and every pass over it is one loop over the numbers.
-// - That the pushes of all workers for a clock are there is a moment, too. It is the only one that is no
-// event
-//   of the record: it has no type.
+// - A moment without a type is no event of the record: then the pushes of all workers for a clock were
+//   applied.
 #pragma once
 
 #include <array>

@@ -7,14 +7,12 @@
 #include <utility>
 
 #include "analysis/causes/typical_steps.hpp"
-#include "analysis/causes/ways.hpp"
 #include "analysis/database.hpp"
 
 namespace psim::analysis {
 namespace {
 
-// Beside those that the path blames: those that are as far beyond the others. The path takes one of several
-// that are equal.
+// Those that the path blames, and their equals: the path takes one of several that are equal.
 std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
                                        const std::map<std::uint32_t, double>& measure, double nearly = 0.9) {
   double least = std::numeric_limits<double>::infinity();
@@ -30,7 +28,8 @@ std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
 }
 
 // Links that are as narrow, and have about as much to carry.
-std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed, const Ways::Burdens& all) {
+std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed,
+                                       const Bottlenecks::Burdens& all) {
   const std::vector<std::uint32_t> narrow = with_equals(blamed, all.narrowness),
                                    busy = with_equals(blamed, all.seconds, 0.7);
   std::vector<std::uint32_t> both;
@@ -73,15 +72,15 @@ struct Account {
 // Puts each piece of a path down to one cause.
 class Books {
  public:
-  Books(const RunRecord& record, const CausalGraph& graph, const Traffic& traffic,
-        const std::vector<LinkUse>& uses)
+  Books(const RunRecord& record, const CausalGraph& graph, const Bottlenecks& bottlenecks,
+        const Traffic& traffic, const FaultBook& faults)
       : record_(record),
         facts_(record.facts),
         graph_(graph),
         traffic_(traffic),
-        faults_(record),
+        faults_(faults),
         steps_(graph),
-        ways_(record, faults_, traffic, uses) {
+        bottlenecks_(bottlenecks) {
     query(record.database(), "SELECT node, sum(end_s - begin_s) FROM service GROUP BY node",
           [this](sqlite3_stmt* row) {
             const auto node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 0));
@@ -175,11 +174,11 @@ class Books {
       return of(Suspect::storage).add(piece.seconds(), is_storage(t.from) ? t.from : t.to);
     // A piece may be a part of the message's way only.
     const double share = std::min(1.0, piece.seconds() / (t.received - t.sent));
-    of(Suspect::latency).add(share * t.latency, ways_.farthest(t));
+    of(Suspect::latency).add(share * t.latency, bottlenecks_.farthest(t));
     if (t.latency <= 2 * least_latency_) of(Suspect::latency).even += share * t.latency;
     add_end(t, t.from, t.sent, share * (t.on_wire - t.sent));
     add_end(t, t.to, t.end, share * std::max(0.0, t.received - t.end));
-    const std::optional<Ways::Bottleneck> bottleneck = ways_.bottleneck(t);
+    const std::optional<Bottlenecks::Bottleneck> bottleneck = bottlenecks_.of(t);
     double on_links = share * std::max(0.0, t.end - t.begin);
     if (bottleneck) {
       const double by_window = std::min(on_links, share * bottleneck->by_window);
@@ -204,7 +203,7 @@ class Books {
     of(is_scheduler(node) && is_small ? Suspect::scheduler : Suspect::endpoint).add(seconds - held, node);
   }
 
-  void add_link(const std::optional<Ways::Bottleneck>& bottleneck, double seconds, std::uint32_t from,
+  void add_link(const std::optional<Bottlenecks::Bottleneck>& bottleneck, double seconds, std::uint32_t from,
                 std::uint32_t to) {
     if (!bottleneck) {
       const std::uint32_t node = facts_.is_server(to) ? to : from;
@@ -216,12 +215,12 @@ class Books {
     if (bottleneck->is_even) of(suspect).even += seconds;
   }
 
-  static Suspect suspect_of(Ways::Owner owner) {
+  static Suspect suspect_of(Bottlenecks::Owner owner) {
     switch (owner) {
-      case Ways::Owner::worker: return Suspect::worker_link;
-      case Ways::Owner::server: return Suspect::server_link;
-      case Ways::Owner::scheduler: return Suspect::scheduler;
-      case Ways::Owner::nobody: break;
+      case Bottlenecks::Owner::worker: return Suspect::worker_link;
+      case Bottlenecks::Owner::server: return Suspect::server_link;
+      case Bottlenecks::Owner::scheduler: return Suspect::scheduler;
+      case Bottlenecks::Owner::nobody: break;
     }
     return Suspect::uplink;
   }
@@ -335,8 +334,8 @@ class Books {
   std::vector<std::uint32_t> all_of(Suspect suspect, const Account& account) const {
     std::vector<std::uint32_t> blamed = account.blamed();
     switch (suspect) {
-      case Suspect::worker_link: return as_burdened(blamed, ways_.burdens(Ways::Owner::worker));
-      case Suspect::server_link: return as_burdened(blamed, ways_.burdens(Ways::Owner::server));
+      case Suspect::worker_link: return as_burdened(blamed, bottlenecks_.burdens(Bottlenecks::Owner::worker));
+      case Suspect::server_link: return as_burdened(blamed, bottlenecks_.burdens(Bottlenecks::Owner::server));
       case Suspect::server_work: return with_equals(std::move(blamed), server_work_);
       case Suspect::startup: return with_equals(std::move(blamed), joined_);
       case Suspect::endpoint: return with_equals(std::move(blamed), at_ends_);
@@ -377,9 +376,9 @@ class Books {
   const Facts& facts_;
   const CausalGraph& graph_;
   const Traffic& traffic_;
-  FaultBook faults_;
+  const FaultBook& faults_;
   TypicalSteps steps_;
-  Ways ways_;
+  const Bottlenecks& bottlenecks_;
   std::map<std::int64_t, Transfer> transfers_;  // of the path, by the number of their sending
   std::map<Suspect, Account> accounts_;
   Account even_, beyond_;                    // computing as long as is typical, and beyond that
@@ -393,8 +392,9 @@ class Books {
 }  // namespace
 
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
-                        const Traffic& traffic, const std::vector<LinkUse>& links, double total) {
-  return Books(record, graph, traffic, links).main_cause(path, total);
+                        const Bottlenecks& bottlenecks, const Traffic& traffic, const FaultBook& faults,
+                        double total) {
+  return Books(record, graph, bottlenecks, traffic, faults).main_cause(path, total);
 }
 
 }  // namespace psim::analysis

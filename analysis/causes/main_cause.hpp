@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/causes/bottlenecks.hpp"
 #include "analysis/causes/fault_book.hpp"
 #include "analysis/causes/path.hpp"
 #include "analysis/links/links.hpp"
@@ -48,6 +49,7 @@ inline constexpr auto suspect_labels = std::to_array<std::string_view>(
      "links that nodes share", "latency", "the TCP window", "what messages cost their senders and receivers",
      "the servers' work on messages", "waiting for dates", "faults, and the recovery from them",
      "starting nodes", "the scheduler", "the storage"});
+static_assert(suspect_labels.size() == suspect_names.size());
 constexpr std::string_view name_of(Suspect suspect) {
   return suspect_names[static_cast<std::size_t>(suspect)];
 }
@@ -63,8 +65,8 @@ struct MainCause {
   std::map<Suspect, double> by_kind;  // seconds of the path that each kind of cause took
 };
 
-// `links`: all that carried anything.
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
-                        const Traffic& traffic, const std::vector<LinkUse>& links, double total);
+                        const Bottlenecks& bottlenecks, const Traffic& traffic, const FaultBook& faults,
+                        double total);
 
 }  // namespace psim::analysis

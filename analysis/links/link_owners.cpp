@@ -8,7 +8,8 @@
 
 namespace psim::analysis {
 
-LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic) {
+LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const FaultBook& faults)
+    : faults_(faults) {
   std::map<std::string, std::uint32_t> node_of;
   for (std::uint32_t node = 0; node < record.names.size(); ++node) node_of[record.names[node]] = node;
   const std::vector<Link>& links = traffic.lone.links();
@@ -36,9 +37,9 @@ LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic) {
 }
 
 // A fault of a host is one of each of its nodes.
-double LinkOwners::left(const FaultBook& faults, std::uint32_t link, double from, double to) const {
+double LinkOwners::left(std::uint32_t link, double from, double to) const {
   double least = 1;
-  for (const std::uint32_t node : owners_[link]) least = std::min(least, faults.bandwidth(node, from, to));
+  for (const std::uint32_t node : owners_[link]) least = std::min(least, faults_.bandwidth(node, from, to));
   return least;
 }
 

@@ -11,14 +11,16 @@ namespace psim::analysis {
 
 class LinkOwners {
  public:
-  LinkOwners(const RunRecord& record, const Traffic& traffic);
+  // `faults`: must outlive it.
+  LinkOwners(const RunRecord& record, const Traffic& traffic, const FaultBook& faults);
 
   // Rising; none: nobody's.
   const std::vector<std::uint32_t>& of(std::uint32_t link) const { return owners_[link]; }
-  // What faults left of its bandwidth for most of a time, as a share.
-  double left(const FaultBook& faults, std::uint32_t link, double from, double to) const;
+  // The share of its bandwidth that faults left for most of a time.
+  double left(std::uint32_t link, double from, double to) const;
 
  private:
+  const FaultBook& faults_;
   std::vector<std::vector<std::uint32_t>> owners_;  // by link
 };
 

@@ -169,7 +169,7 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
          fast_and_worse(view, known, best);
 }
 
-// What took more of the slowest arm's critical path than of the fastest arm's, by the most.
+// The kind of cause that took more of the slowest arm's critical path than of the fastest arm's, by the most.
 struct Difference {
   std::string kind;
   double seconds = 0;

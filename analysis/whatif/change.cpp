@@ -19,7 +19,7 @@ constexpr std::string_view examples =
     "bandwidth=2x, latency=0.5x, window=2x, overhead=0.5x, server-work=0.5x, compute=0.5x, "
     "'compute=worker 3:50%', servers=4, placement=hash-ring, or --set KEY=VALUE";
 
-// What is so many times as much as it was.
+// Changes that multiply a quantity by a factor.
 struct Scaled {
   std::string_view name;
   Change::What what;
@@ -30,7 +30,7 @@ constexpr Scaled scaled[] = {{"bandwidth", Change::What::bandwidth, false},
                              {"server-work", Change::What::server_work, true},
                              {"overhead", Change::What::overhead, true},
                              {"window", Change::What::window, false}};
-// A field that gets another value.
+// Changes that give a field another value.
 struct Shortcut {
   std::string_view name, key;
   bool is_text;

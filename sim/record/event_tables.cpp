@@ -100,9 +100,9 @@ WHERE seconds > 0 ORDER BY path.at_s;
 
 A run that its target or its duration has ended may have no `finish`: begin with its last `model_update`.
 
-The table `dependency` has what else an event needed, which was there earlier: an event; or, in `clock`, that
-the pushes of all workers for that clock were applied to its shard. Without these an answer's date under other
-circumstances would be too early. `service` has when servers and the storage worked on a message.
+The table `dependency` has the other needs of an event, which were met earlier: in `needs` an event, or in
+`clock` the pushes of all workers for that clock, applied to its shard. Without these an answer's date under
+other circumstances would be too early. `service` has when servers and the storage worked on a message.
 )";
   for_each_subject([&page]<class T>() {
     page += fmt::format("\n## {}\n\n{}.\n\n| column | type | meaning |\n|---|---|---|\n", T::table, T::about);

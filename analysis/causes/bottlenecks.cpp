@@ -1,4 +1,4 @@
-#include "analysis/causes/ways.hpp"
+#include "analysis/causes/bottlenecks.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -13,9 +13,9 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Ways::Ways(const RunRecord& record, const FaultBook& faults, const Traffic& traffic,
-           const std::vector<LinkUse>& uses)
-    : facts_(record.facts), faults_(faults), lone_(traffic.lone), owners_(record, traffic) {
+Bottlenecks::Bottlenecks(const Facts& facts, const FaultBook& faults, const LinkOwners& owners,
+                         const Traffic& traffic, const std::vector<LinkUse>& uses)
+    : facts_(facts), faults_(faults), owners_(owners), lone_(traffic.lone) {
   std::map<std::string, std::uint32_t> link_of;
   for (std::uint32_t number = 0; number < lone_.links().size(); ++number) {
     link_of[lone_.links()[number].name] = number;
@@ -30,28 +30,28 @@ Ways::Ways(const RunRecord& record, const FaultBook& faults, const Traffic& traf
   }
 }
 
-std::optional<std::uint32_t> Ways::owning(std::uint32_t link) const {
+std::optional<std::uint32_t> Bottlenecks::owning(std::uint32_t link) const {
   const std::vector<std::uint32_t>& owners = owners_.of(link);
   return owners.size() == 1 ? std::optional(owners.front()) : std::nullopt;
 }
 
-Ways::Owner Ways::role_of(std::uint32_t node) const {
+Bottlenecks::Owner Bottlenecks::role_of(std::uint32_t node) const {
   if (node == 0) return Owner::scheduler;
   return facts_.is_server(node) ? Owner::server : Owner::worker;
 }
 
-Ways::Owner Ways::owner_of(std::uint32_t link) const {
+Bottlenecks::Owner Bottlenecks::owner_of(std::uint32_t link) const {
   const std::optional<std::uint32_t> node = owning(link);
   return node ? role_of(*node) : Owner::nobody;
 }
 
-std::optional<Ways::Bottleneck> Ways::bottleneck(const Transfer& message) const {
+std::optional<Bottlenecks::Bottleneck> Bottlenecks::of(const Transfer& message) const {
   const double seconds = message.end - message.begin;
   double narrowest = unlimited, latency = 0;
   std::vector<std::pair<std::uint32_t, double>> way;  // links, and what faults left of their bandwidth
   for (const std::uint32_t number : lone_.way(message.from, message.to)) {
     const Link& link = lone_.links()[number];
-    const double left = owners_.left(faults_, number, message.begin, message.end);
+    const double left = owners_.left(number, message.begin, message.end);
     way.emplace_back(number, left * link.bandwidth);
     narrowest = std::min(narrowest, left * link.bandwidth);
     latency += link.latency;
@@ -85,7 +85,7 @@ std::optional<Ways::Bottleneck> Ways::bottleneck(const Transfer& message) const 
       .is_even = bandwidth >= 0.9 * widest_.at(owner_of(number))};
 }
 
-std::uint32_t Ways::farthest(const Transfer& message) const {
+std::uint32_t Bottlenecks::farthest(const Transfer& message) const {
   std::optional<std::uint32_t> longest;
   for (const std::uint32_t number : lone_.way(message.from, message.to)) {
     if (!longest || lone_.links()[number].latency > lone_.links()[*longest].latency) longest = number;
@@ -93,7 +93,7 @@ std::uint32_t Ways::farthest(const Transfer& message) const {
   return longest ? owning(*longest).value_or(message.from) : message.from;
 }
 
-Ways::Burdens Ways::burdens(Owner owner) const {
+Bottlenecks::Burdens Bottlenecks::burdens(Owner owner) const {
   Burdens burdens;
   for (std::uint32_t number = 0; number < lone_.links().size(); ++number) {
     const std::optional<std::uint32_t> node = owning(number);

@@ -12,11 +12,11 @@
 
 namespace psim::analysis {
 
-class Ways {
+class Bottlenecks {
  public:
   // `uses`: of all links that carried anything.
-  Ways(const RunRecord& record, const FaultBook& faults, const Traffic& traffic,
-       const std::vector<LinkUse>& uses);
+  Bottlenecks(const Facts& facts, const FaultBook& faults, const LinkOwners& owners, const Traffic& traffic,
+              const std::vector<LinkUse>& uses);
 
   enum class Owner : std::uint8_t { worker, server, scheduler, nobody };  // nobody: nodes share it
   struct Bottleneck {
@@ -28,7 +28,7 @@ class Ways {
   };
   // The narrowest link of its way, as faults left its bandwidth, and of several the one that was full the
   // longest. None: no links are known.
-  std::optional<Bottleneck> bottleneck(const Transfer& message) const;
+  std::optional<Bottleneck> of(const Transfer& message) const;
   // The node whose link has most of the way's latency; the sender, if it is nobody's.
   std::uint32_t farthest(const Transfer& message) const;
   // By node, of its own link as faults left it: one over the bandwidth, and the seconds that all it carried
@@ -45,8 +45,8 @@ class Ways {
 
   const Facts& facts_;
   const FaultBook& faults_;
+  const LinkOwners& owners_;
   const Lone& lone_;
-  LinkOwners owners_;
   std::vector<double> bytes_;                                 // by link
   std::vector<std::vector<std::pair<double, double>>> full_;  // by link: from when to when it was full
   std::map<Owner, double> widest_;                            // bytes per second
