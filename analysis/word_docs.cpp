@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/causes/graph.hpp"
+#include "analysis/causes/main_cause.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -55,20 +56,6 @@ constexpr FieldDoc of_words[] = {
     {"by_kind", "psim why --json", "The seconds of the critical path that each kind of cause took."},
     {"nodes", "psim why --json, verdict",
      "The nodes that it is about; none: it is about no node in particular."},
-    {"worker-compute", "psim why --json, verdict",
-     "Computing: of workers that are slower than the others, or of all workers alike."},
-    {"random-compute", "psim why --json, verdict",
-     "Steps of unequal length, now of one worker, now of another."},
-    {"worker-link", "psim why --json, verdict", "The links of workers."},
-    {"server-link", "psim why --json, verdict", "The links of servers."},
-    {"uplink", "psim why --json, verdict", "A link that nodes share, for example of a rack."},
-    {"latency", "psim why --json, verdict", "The time until a message's first byte is there."},
-    {"tcp-window", "psim why --json, verdict",
-     "The bytes that a connection may have on their way: cluster.network.tcp_window."},
-    {"endpoint", "psim why --json, verdict", "What a message costs its sender and its receiver."},
-    {"server-work", "psim why --json, verdict", "The work of servers on messages."},
-    {"barrier", "psim why --json, verdict", "A date that an update waits for: a window or a deadline."},
-    {"startup", "psim why --json, verdict", "Nodes that take time to start."},
     {"path", "psim why --json", "The pieces of the critical path, from the run's begin to its end."},
     {"kind", "psim why --json",
      "What a piece of the path is: compute, network, service, timeout, down or idle."},
@@ -276,5 +263,12 @@ constexpr FieldDoc of_words[] = {
 
 std::span<const FieldDoc> cause_docs() { return of_causes; }
 std::span<const FieldDoc> word_docs() { return of_words; }
+
+std::vector<FieldDoc> suspect_docs() {
+  std::vector<FieldDoc> docs;
+  for (const SuspectDoc& suspect : suspects)
+    docs.push_back({suspect.name, "psim why --json, verdict", suspect.doc});
+  return docs;
+}
 
 }  // namespace psim::analysis

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "analysis/study/field_docs.hpp"
 
@@ -11,5 +12,7 @@ namespace psim::analysis {
 // What the time between an event and its cause went into.
 std::span<const FieldDoc> cause_docs();
 std::span<const FieldDoc> word_docs();
+// The kinds of main causes.
+std::vector<FieldDoc> suspect_docs();
 
 }  // namespace psim::analysis

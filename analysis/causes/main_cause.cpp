@@ -182,7 +182,8 @@ class Books {
     double on_links = share * std::max(0.0, t.end - t.begin);
     if (bottleneck) {
       const double by_window = std::min(on_links, share * bottleneck->by_window);
-      of(Suspect::tcp_window).add(by_window, t.from);
+      of(Suspect::tcp_window).add(by_window, bottlenecks_.farthest(t));
+      if (t.latency <= 2 * least_latency_) of(Suspect::tcp_window).even += by_window;
       on_links -= by_window;
     }
     add_link(bottleneck, on_links, t.from, t.to);
@@ -292,7 +293,7 @@ class Books {
 
   // Whether the scenario gives all nodes the same cost.
   bool is_shared_by_all(Suspect suspect) const {
-    if (suspect == Suspect::endpoint || suspect == Suspect::tcp_window) return true;
+    if (suspect == Suspect::endpoint) return true;
     if (suspect != Suspect::server_work) return false;
     std::vector<double> work;
     for (const auto& [server, values] : server_work_) work.push_back(values);
@@ -339,7 +340,7 @@ class Books {
       case Suspect::server_work: return with_equals(std::move(blamed), server_work_);
       case Suspect::startup: return with_equals(std::move(blamed), joined_);
       case Suspect::endpoint: return with_equals(std::move(blamed), at_ends_);
-      case Suspect::tcp_window: return {};
+      case Suspect::tcp_window:
       case Suspect::latency:
         return account.even > 0.5 * account.seconds ? std::vector<std::uint32_t>() : blamed;
       default: return blamed;

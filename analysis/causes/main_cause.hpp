@@ -9,7 +9,9 @@
 // that is out of the ordinary takes a fifth as long.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,18 +42,38 @@ enum class Suspect : std::uint8_t {
   scheduler,
   storage
 };
-inline constexpr auto suspect_names = std::to_array<std::string_view>(
-    {"worker-compute", "random-compute", "worker-link", "server-link", "uplink", "latency", "tcp-window",
-     "endpoint", "server-work", "barrier", "fault", "startup", "scheduler", "storage"});
-// As parts of sentences.
-inline constexpr auto suspect_labels = std::to_array<std::string_view>(
-    {"computing", "computing beyond a typical step", "the links of workers", "the links of servers",
-     "links that nodes share", "latency", "the TCP window", "what messages cost their senders and receivers",
-     "the servers' work on messages", "waiting for dates", "faults, and the recovery from them",
-     "starting nodes", "the scheduler", "the storage"});
-static_assert(suspect_labels.size() == suspect_names.size());
-constexpr std::string_view name_of(Suspect suspect) {
-  return suspect_names[static_cast<std::size_t>(suspect)];
+struct SuspectDoc {
+  std::string_view name;   // in --json
+  std::string_view label;  // as a part of a sentence
+  std::string_view doc;
+};
+inline constexpr auto suspects = std::to_array<SuspectDoc>({
+    {"worker-compute", "computing",
+     "Computing: of workers that are slower than the others, or of all workers alike."},
+    {"random-compute", "computing beyond a typical step",
+     "Steps of unequal length, now of one worker, now of another."},
+    {"worker-link", "the links of workers", "The links of workers."},
+    {"server-link", "the links of servers", "The links of servers."},
+    {"uplink", "links that nodes share", "A link that nodes share, for example of a rack."},
+    {"latency", "latency", "The time until a message's first byte is there."},
+    {"tcp-window", "the TCP window",
+     "The bytes that a connection may have on their way: cluster.network.tcp_window."},
+    {"endpoint", "the senders' and receivers' work on messages",
+     "What a message costs its sender and its receiver."},
+    {"server-work", "the servers' work on messages", "The work of servers on messages."},
+    {"barrier", "waiting for dates", "A date that an update waits for: a window or a deadline."},
+    {"fault", "faults, and the recovery from them", "A fault, and the recovery from it."},
+    {"startup", "starting nodes", "Nodes that take time to start."},
+    {"scheduler", "the scheduler", "The scheduler answered late, or not at all."},
+    {"storage", "the storage", "Reading from the storage node, and writing to it."},
+});
+static_assert(suspects.size() == static_cast<std::size_t>(Suspect::storage) + 1);
+constexpr const SuspectDoc& doc_of(Suspect suspect) { return suspects[static_cast<std::size_t>(suspect)]; }
+constexpr std::string_view name_of(Suspect suspect) { return doc_of(suspect).name; }
+// Of the one with this name; null: there is none.
+constexpr const SuspectDoc* suspect_called(std::string_view name) {
+  const auto found = std::ranges::find(suspects, name, &SuspectDoc::name);
+  return found == suspects.end() ? nullptr : &*found;
 }
 
 struct MainCause {

@@ -184,11 +184,6 @@ Difference widest_of(const Json& slow, const Json& fast) {
   return widest;
 }
 
-std::string label_of(const std::string& kind) {
-  const auto found = std::ranges::find(suspect_names, kind);
-  return std::string(suspect_labels[static_cast<std::size_t>(found - suspect_names.begin())]);
-}
-
 constexpr const char* how_to_explain =
     "<p>Why is not known: psim has not explained these runs on the way, because they are long, are many or "
     "had no "
@@ -224,7 +219,7 @@ std::string difference(const StudyView& view, const std::vector<const Aggregate*
   return fmt::format(
       "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). Of {} <code>psim why</code> "
       "says: {}</p>",
-      label_of(widest.kind), seconds(slowest), slow_arm, seconds(fastest), arm_html(view, fastest.cell->arm),
+      std::string(suspect_called(widest.kind)->label), seconds(slowest), slow_arm, seconds(fastest), arm_html(view, fastest.cell->arm),
       slow->seed, slow_arm, escaped(slow->cause["sentence"].get<std::string>()));
 }
 

@@ -93,6 +93,7 @@ std::vector<FieldDoc> all_docs() {
   add(analysis::fact_docs());
   add(analysis::cause_docs());
   add(analysis::word_docs());
+  add(analysis::suspect_docs());
   add(message_docs);
   add(task_docs);
   return all;

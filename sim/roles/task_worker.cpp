@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "sim/protocol/task_dag.hpp"
 #include "sim/roles/attendance.hpp"
 #include "sim/roles/charged_work.hpp"
 #include "sim/roles/gradient_task.hpp"

@@ -167,7 +167,7 @@ def aggregate_of(study, cells, told):
     rows = [row for _, _, _, row in runs.values()]
     mine = {"arm": told["arm"], "condition": told["condition"], "n": len(runs),
             "reached": sum(row["reached"] == "1" for row in rows), "time_to_target": None, "time_s": None,
-            "versus_baseline": None}
+            "versus_baseline": None, "cause": told["cause"]}  # the cause is no statistic
     mine["staleness_max"] = max(run["staleness"]["max"] for run in study["runs"]
                                 if run["arm"] == told["arm"] and run["condition"] == told["condition"])
     if has_target(runs):

@@ -135,9 +135,7 @@ Json cause_from(const std::string& text, const std::string& run) {
   Json cause = analysis::json_in(text);
   std::string wrong(too_much_json(text));
   if (wrong.empty()) wrong = wrong_in(cause, cause_keys, "");
-  const auto is_kind = [](const std::string& kind) {
-    return std::ranges::find(analysis::suspect_names, kind) != analysis::suspect_names.end();
-  };
+  const auto is_kind = [](const std::string& kind) { return analysis::suspect_called(kind) != nullptr; };
   if (wrong.empty() && !is_kind(cause["verdict"]["kind"])) wrong = "`/verdict/kind` is no kind of cause";
   if (wrong.empty()) {
     for (const auto& [kind, seconds] : cause["by_kind"].items()) {
