@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim::analysis {
 namespace {
 
@@ -97,7 +95,7 @@ void draw_curve(Area& area, const Series& s, std::size_t i, std::size_t number_o
     if (is_free || (place.mark != '!' && column % number_of_series == i))
       place = {.owner = static_cast<int>(i), .mark = letter_of(i)};
   }
-  if (s.breaks_off && drawn && !mutant("curves-break-off-unseen"))
+  if (s.breaks_off && drawn)
     area.places[last.first][last.second] = {.owner = static_cast<int>(i), .mark = '!'};
 }
 

@@ -5,7 +5,6 @@
 
 #include "analysis/clock_progress.hpp"
 #include "analysis/verify_checks.hpp"
-#include "model/mutant.hpp"
 #include "model/promise.hpp"
 
 namespace psim::analysis {
@@ -20,7 +19,7 @@ class Promises final : public Check {
       promises_.emplace_back(
           text,
           Promise::Numbers{.workers = facts_.workers, .k = facts_.group, .staleness = facts_.staleness});
-    if (promises_.empty() || mutant("promises-are-forgotten")) does_not_apply();
+    if (promises_.empty()) does_not_apply();
   }
 
   void on(const Row& row) override {

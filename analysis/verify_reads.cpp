@@ -13,7 +13,6 @@
 #include "analysis/clock_progress.hpp"
 #include "analysis/decisions.hpp"
 #include "analysis/verify_checks.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -143,7 +142,7 @@ class Reads final : public Check {
  public:
   explicit Reads(const Evidence& evidence) : Check(evidence, "reads", promise_of(evidence.facts.model)) {
     const bool bounded = model_ == "ssp" || model_ == "dssp";
-    if ((!newer_ && !own_ && !bounded) || mutant("reads-always-hold")) does_not_apply();
+    if (!newer_ && !own_ && !bounded) does_not_apply();
   }
 
   void on(const Row& row) override {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "analysis/verify_checks.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -157,7 +156,7 @@ class Replicas final : public Check {
     if (!there || there->weights == 0) return;
     examined();
     const bool same_weights = there->weights == row.weights_hash, same_state = there->state == row.state_hash;
-    if ((same_weights && same_state) || mutant("replicas-always-agree")) return;
+    if (same_weights && same_state) return;
     violated(row, "{} takes over shard {} at version {} with {} than its owner had then", name(row.node),
              row.shard, row.version, same_weights ? "another optimizer state" : "other weights");
   }

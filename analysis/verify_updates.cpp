@@ -9,7 +9,6 @@
 
 #include "analysis/verify_checks.hpp"
 #include "model/formula.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -137,7 +136,7 @@ class Updates final : public Check {
     const bool is_counted = fresh_ && !facts_.closing_window && !facts_.closing_deadline;
     const std::int64_t least = is_counted ? needed : changes_without_ ? 0 : 1;
     const std::int64_t most = single_ ? 1 : fresh_ ? facts_.group : size;
-    if ((size < least && !mutant("small-updates-hold")) || size > most)
+    if (size < least || size > most)
       violated(row, "version {} of shard {} at {} is made of {} pushes, not {}", row.version, row.shard,
                name(row.node), size, least);
     std::ranges::sort(pushes);

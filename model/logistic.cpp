@@ -9,7 +9,6 @@
 
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
-#include "model/mutant.hpp"
 
 namespace psim {
 namespace {
@@ -94,7 +93,7 @@ class LogisticLearner final : public Learner {
     };
     for (const std::uint32_t sample : samples)
       for (const std::uint32_t feature : data_.train.sparse_inputs.row(sample).index) add(feature);
-    if (bias_ && !samples.empty() && !mutant("bias-has-no-key")) add(features_);
+    if (bias_ && !samples.empty()) add(features_);
     std::ranges::sort(result);
     result.erase(std::unique(result.begin(), result.end()), result.end());
     return result;
@@ -199,8 +198,7 @@ std::optional<double> area_under_roc(std::span<const double> scores, std::span<c
     const double score = scores[order[i]];
     for (; i < order.size() && scores[order[i]] == score; ++i)
       (labels[order[i]] == 1 ? tied_positives : tied_negatives) += 1;
-    pairs +=
-        tied_positives * (negatives + (mutant("ties-count-as-won") ? tied_negatives : tied_negatives / 2));
+    pairs += tied_positives * (negatives + tied_negatives / 2);
     positives += tied_positives;
     negatives += tied_negatives;
   }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 
 namespace psim {
 
@@ -150,7 +149,7 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
   Matrix delta = std::move(h[depth]);
   const auto sample_at = [&](Eigen::Index j) -> Eigen::Index { return samples[static_cast<std::size_t>(j)]; };
   const double loss = output_error(delta, data, sample_at).loss;
-  if (!mutant("gradient-is-the-sum")) delta /= static_cast<Scalar>(batch);
+  delta /= static_cast<Scalar>(batch);
 
   Matrix below;
   for (std::size_t l = depth; l >= 1; --l) {

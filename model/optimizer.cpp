@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -20,8 +18,7 @@ class Step {
   Step(const OptimizerSpec& spec, double rate, std::int64_t t)
       : move_(spec.kind->rule.of(StepNumbers<Scalar>{
             .settings = spec.settings, .learning_rate = rate, .l1 = spec.l1, .l2 = spec.l2, .t = t})),
-        decay_(static_cast<Scalar>(
-            spec.kind->elastic_net || mutant("weights-do-not-decay") ? 0 : spec.weight_decay)) {}
+        decay_(static_cast<Scalar>(spec.kind->elastic_net ? 0 : spec.weight_decay)) {}
 
   void operator()(Scalar* w, Scalar* g, Scalar* first, Scalar* second, std::size_t n) const {
     if (decay_ != Scalar(0)) {
@@ -171,8 +168,7 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
     if (sparse == 0) return update_all(step, arrays, weights.size(), group);
     slot_.resize(weights.size());
     Touched<Scalar> touched = add_up<Scalar>(group, slot_);
-    if (spec_.kind->elastic_net && !mutant("untouched-weights-do-not-shrink"))
-      update_rest(step, arrays.weights, touched.keys, slot_, rest);
+    if (spec_.kind->elastic_net) update_rest(step, arrays.weights, touched.keys, slot_, rest);
     update_touched(step, arrays, std::move(touched));
   });
 }
@@ -193,11 +189,9 @@ std::size_t Optimizer::bytes() const {
 double LearningRate::at(double epoch) const {
   switch (schedule) {
     case RateSchedule::constant: return base;
-    case RateSchedule::step:
-      return base * std::pow(step_factor,
-                             std::floor(epoch / step_every + (mutant("rate-drops-half-early") ? 0.5 : 0)));
+    case RateSchedule::step: return base * std::pow(step_factor, std::floor(epoch / step_every));
     case RateSchedule::cosine: {
-      const double progress = std::min(1.0, epoch / total_epochs / (mutant("cosine-is-half-done") ? 2 : 1));
+      const double progress = std::min(1.0, epoch / total_epochs);
       return base * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     }
     case RateSchedule::inverse_sqrt: return base / std::sqrt(1.0 + epoch);

@@ -1,7 +1,5 @@
 #include "model/optimizer_rules.hpp"
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -48,12 +46,10 @@ const auto heavy_ball = [](const auto& step) {
 };
 
 const auto look_ahead = [](const auto& step) {
-  const auto mu = step(momentum);
-  const auto ahead = mutant("nesterov-does-not-look-ahead") ? decltype(mu){0} : mu;
-  return [rate = step.rate(), mu, ahead](auto* w, auto* g, auto* s, auto*, std::size_t n) {
+  return [rate = step.rate(), mu = step(momentum)](auto* w, auto* g, auto* s, auto*, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       s[i] = mu * s[i] + g[i];
-      w[i] -= rate * (g[i] + ahead * s[i]);
+      w[i] -= rate * (g[i] + mu * s[i]);
     }
   };
 };
@@ -68,7 +64,7 @@ const auto adagrad = [](const auto& step) {
 };
 
 const auto rmsprop = [](const auto& step) {
-  const auto rho = step(mutant("rmsprop-uses-adams-decay") ? beta2 : decay), rest = 1 - rho;
+  const auto rho = step(decay), rest = 1 - rho;
   return
       [rate = step.rate(), rho, rest, eps = step(epsilon)](auto* w, auto* g, auto* s, auto*, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -80,7 +76,7 @@ const auto rmsprop = [](const auto& step) {
 
 const auto adam = [](const auto& step) {
   const auto b1 = step(beta1), b2 = step(beta2), bias1 = step.bias(beta1);
-  const auto bias2 = mutant("adam-keeps-its-bias") ? decltype(bias1){1} : step.bias(beta2);
+  const auto bias2 = step.bias(beta2);
   return [rate = step.rate(), b1, b2, bias1, bias2, eps = step(epsilon)](auto* w, auto* g, auto* mean,
                                                                          auto* square, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {

@@ -3,8 +3,6 @@
 #include <Eigen/Core>
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::uint16_t half_bits(Precision precision, float x) {
@@ -28,7 +26,7 @@ bool round_to(Precision precision, std::span<Scalar> values, double scale) {
     const float rounded = from_half_bits(precision, half_bits(precision, plain * factor));
     if (!std::isfinite(rounded))
       overflows = overflows || std::isfinite(from_half_bits(precision, half_bits(precision, plain)));
-    x = static_cast<Scalar>(rounded / (mutant("loss-scale-stays") ? 1 : factor));
+    x = static_cast<Scalar>(rounded / factor);
   }
   return overflows;
 }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -24,7 +23,7 @@ constexpr std::size_t own_epochs = 2;
 
 // Where piece `i` begins when n things are cut in `pieces` whose sizes differ by at most one.
 std::uint64_t piece_begin(std::uint64_t n, std::uint64_t pieces, std::uint64_t i) {
-  return n / pieces * i + (mutant("samples-left-over") ? 0 : std::min(i, n % pieces));
+  return n / pieces * i + std::min(i, n % pieces);
 }
 
 std::vector<Shard> cut(const Shard& samples, std::uint32_t workers) {
@@ -41,7 +40,7 @@ std::vector<Shard> cut(const Shard& samples, std::uint32_t workers) {
 std::vector<double> dirichlet(const Sampler::Options& options, std::uint64_t label) {
   std::vector<double> shares;
   for (std::uint32_t w = 0; w < options.workers; ++w) {
-    Stream stream(options.seed, "partition.dirichlet", mutant("every-class-shared-alike") ? 0 : label, w);
+    Stream stream(options.seed, "partition.dirichlet", label, w);
     const double gamma = stream.gamma(options.dirichlet_alpha + 1.0);
     shares.push_back(std::log(gamma) + std::log(stream.uniform()) / options.dirichlet_alpha);
   }
@@ -176,8 +175,7 @@ const std::vector<std::uint32_t>& Sampler::order(std::uint32_t stream, std::int6
     const std::uint32_t size = shard.empty() ? samples_ : static_cast<std::uint32_t>(shard.size());
     entry->number = epoch;
     entry->shard = &shard;
-    entry->order = permutation(size, Stream(options_.seed, "sampler.epoch", stream,
-                                            mutant("every-epoch-in-the-same-order") ? 0 : epoch));
+    entry->order = permutation(size, Stream(options_.seed, "sampler.epoch", stream, epoch));
     if (!shard.empty())
       for (std::uint32_t& sample : entry->order) sample = shard[sample];
   }

@@ -1,7 +1,5 @@
 #include "sim/economy.hpp"
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -16,7 +14,7 @@ void add_node(const EconomySpec& spec, const std::vector<const NodeUsage*>& usag
   const double idle = spec.power.idle.value;
   cost.on_s += on;
   cost.busy_s += busy;
-  cost.joules += idle * on + (mutant("busy-nodes-draw-idle-power") ? 0 : spec.power.full.value - idle) * busy;
+  cost.joules += idle * on + (spec.power.full.value - idle) * busy;
   cost.dollars += spec.price * on / hour;
 }
 

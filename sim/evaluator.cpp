@@ -7,7 +7,6 @@
 
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
-#include "model/mutant.hpp"
 
 namespace psim {
 
@@ -39,17 +38,14 @@ void Evaluator::finish() {
 
 bool Evaluator::reaches(const Evaluation& e) const {
   if (!target_.given()) return false;
-  if (target_.accuracy &&
-      !(e.accuracy.value_or(mutant("no-accuracy-is-enough") ? 1 : 0) >= *target_.accuracy))
-    return false;
+  if (target_.accuracy && !(e.accuracy.value_or(0) >= *target_.accuracy)) return false;
   return !target_.loss || e.loss <= *target_.loss;
 }
 
 std::deque<CurvePoint>::const_iterator Evaluator::find_reached() const {
   const auto reaching = [this](const CurvePoint& p) { return reaches(p.result); };
-  const std::int64_t hold = mutant("one-look-is-enough") ? 1 : target_.hold.value_or(1);
+  const std::int64_t hold = target_.hold.value_or(1);
   const auto row = std::ranges::search_n(curve_, hold, true, {}, reaching);
-  if (mutant("target-an-evaluation-late") && row.end() != curve_.end()) return row.begin() + 1;
   return row.begin();
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 #include "sim/protocol/shard_invariants.hpp"
 #include "sim/roles/gradient_probe.hpp"
 #include "sim/scenario/spec/pace.hpp"
@@ -107,8 +106,7 @@ void Job::plan_end() {
 
 void Job::on_version() {
   const std::int64_t updates = context_.recorder.stats().updates(number_);
-  state_.most_updates =
-      mutant("what-was-lost-is-forgotten") ? updates : std::max(state_.most_updates, updates);
+  state_.most_updates = std::max(state_.most_updates, updates);
   if (decides_faults()) run_.on_update(updates);
   if (!is_over() && is_evaluation_due() && take_point(Agenda::now())) end_soon();
 }
@@ -118,13 +116,12 @@ void Job::on_version() {
 bool Job::is_evaluation_due() {
   if (!evaluator_ || evaluate_every_.by_time() || version() == version_) return false;
   version_ = version();
-  const std::int64_t count = evaluate_every_.by_samples()
-                                 ? context_.recorder.stats().spaces[number_].samples_used
-                                 : version_ - (mutant("evaluates-an-update-late") ? 1 : 0);
+  const std::int64_t count =
+      evaluate_every_.by_samples() ? context_.recorder.stats().spaces[number_].samples_used : version_;
   const std::int64_t period =
       evaluate_every_.by_samples() ? evaluate_every_.samples : evaluate_every_.updates;
   const std::int64_t before = std::exchange(periods_, count / period);
-  return mutant("a-fall-is-not-evaluated") ? periods_ > before : periods_ != before;
+  return periods_ != before;
 }
 
 // Of the model: the least of its parts.
@@ -180,8 +177,7 @@ void Job::finish_curve() {
   evaluator_->finish();
   const CurvePoint& last = evaluator_->curve().back();
   const bool is_final = last.weights == hash_of_weights() && last.updates == least_version(weights());
-  if (!(is_final || mutant("the-last-point-is-any")) || evaluator_->curve().size() == 1)
-    take_point(std::max(finished_, last.at));
+  if (!is_final || evaluator_->curve().size() == 1) take_point(std::max(finished_, last.at));
   evaluator_->finish();
   const DataPart reported_on = plan_.split->reported_on();
   if (reported_on == judged_on()) return;

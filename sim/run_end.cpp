@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 void RunEnd::end_job(Job& job) {
@@ -36,7 +34,6 @@ void RunEnd::close() {
     }
   });
   for (Job& job : jobs_) job.actors().discard_rest();
-  if (mutant("end-is-late")) date_ += 0.5;
   machines_.recorder.close(date_);
 }
 

@@ -1,7 +1,6 @@
 #include "sim/run_result.hpp"
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/protocol/task_dag.hpp"
 #include "sim/record/invariants.hpp"
@@ -114,7 +113,7 @@ RunResult result_of(const EndedRun& run) {
                                ? std::optional(first.context().network.sum_traffic())
                                : std::nullopt,
                    .startup_s = startups(run.jobs),
-                   .stuck = mutant("silent-hang") ? std::vector<std::string>{} : run.stuck};
+                   .stuck = run.stuck};
   if (run.faults != nullptr) result.faults = run.faults->uses();
   if (run.scenario.may_fail()) result.slowest_heartbeat = slowest_heartbeat(run.scenario);
   for (Job& job : run.jobs) {

@@ -9,8 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim::analysis {
 namespace {
 
@@ -216,7 +214,7 @@ std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, do
     if (wait.type == Name("wait") && wait.at <= until)
       book.add(wait.node, wait.since, wait.at, path_to(graph, id, wait.at, wait.since));
   }
-  if (!mutant("waits-that-go-on-are-forgotten")) add_open_waits(graph, facts, until, book);
+  add_open_waits(graph, facts, until, book);
   return book.totals();
 }
 
@@ -228,7 +226,6 @@ std::vector<double> slack_of(const CausalGraph& graph, std::uint32_t end) {
     if (latest[id] == never) continue;
     const auto [first, last] = out_edges(id, graph.moments);
     for (auto edge = first; edge != last; ++edge) {
-      if (edge != first && mutant("slack-of-binding-causes")) break;
       double& cause = latest[target(*edge, graph.moments)];
       cause = std::min(cause, latest[id] - graph.moments[*edge].least);
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "analysis/database.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -72,8 +71,7 @@ double Lone::transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes)
     bandwidth = std::min(bandwidth, links_[link].bandwidth);
     latency += links_[link].latency;
   }
-  if (latency > 0 && !mutant("windows-bound-no-lone-message"))
-    bandwidth = std::min(bandwidth, window_ / latency);
+  if (latency > 0) bandwidth = std::min(bandwidth, window_ / latency);
   return static_cast<double>(bytes) / bandwidth;
 }
 

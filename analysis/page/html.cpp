@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim::analysis {
 
 std::string escaped(std::string_view text) {
@@ -33,7 +31,7 @@ std::string head(ColumnName name, const char* classes) { return head(name.headin
 std::string script_json(const Json& json) {
   std::string out;
   for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<' && !mutant("page-data-unescaped")) out += "\\u003c";
+    if (c == '<') out += "\\u003c";
     else out += c;
   }
   return out;

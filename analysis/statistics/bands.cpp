@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "model/mutant.hpp"
-
 namespace psim::statistics {
 namespace {
 
 // The last value at or before a time at which the curve has begun.
 double value_at(const Curve& curve, double time_s) {
   const auto next = std::ranges::upper_bound(curve, time_s, {}, &CurvePoint::time_s);
-  if (mutant("next-value-carried-back") && next != curve.end()) return next->value;
   return (next - 1)->value;
 }
 
@@ -25,8 +22,7 @@ std::optional<Overlap> overlap_of(std::span<const Curve> curves) {
     const double begin = curve.front().time_s, end = curve.back().time_s;
     if (!overlap) overlap = {begin, end};
     overlap->begin_s = std::max(overlap->begin_s, begin);
-    overlap->end_s =
-        mutant("bands-of-survivors") ? std::max(overlap->end_s, end) : std::min(overlap->end_s, end);
+    overlap->end_s = std::min(overlap->end_s, end);
   }
   if (overlap && overlap->begin_s > overlap->end_s) return std::nullopt;
   return overlap;

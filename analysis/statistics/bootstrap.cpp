@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim::statistics {
@@ -35,7 +34,6 @@ Point point_of(std::span<const double> values) {
 // analysis, 1986, equation 3.28). Without it a resample of five values often repeats one of them, and its
 // standard deviation is far too small.
 double noise_of(const Point& sample, std::size_t size) {
-  if (mutant("resamples-are-rough")) return 0;
   return 1.06 * sample.sd * std::pow(static_cast<double>(size), -0.2);
 }
 
@@ -65,7 +63,7 @@ const Steps& normal_steps() {
 // value, its last 12 bits which noise.
 double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
   const std::size_t resamples = how.resamples > 0 ? how.resamples : resamples_for(values.size());
-  const double share = mutant("tails-are-swapped") ? 1 - how.confidence : how.confidence;
+  const double share = how.confidence;
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(resamples + 1)));
   if (rank == 0 || rank > resamples) throw std::invalid_argument("so high a confidence needs more resamples");
   const double noise = noise_of(sample, values.size()), n = static_cast<double>(values.size());
@@ -119,16 +117,13 @@ void require_finite(std::span<const Pair> pairs) {
   }
 }
 
-double partner(std::span<const Pair> pairs, std::size_t i) {
-  return pairs[mutant("pairs-are-torn") ? (i + 1) % pairs.size() : i].baseline;
-}
+double partner(std::span<const Pair> pairs, std::size_t i) { return pairs[i].baseline; }
 
 }  // namespace
 
 std::size_t resamples_for(std::size_t values) {
   constexpr std::size_t draws = 8'000'000, fewest = 100'000, most = 1'000'000;
-  return mutant("few-resamples") ? 10'000
-                                 : std::clamp(draws / std::max<std::size_t>(values, 1), fewest, most);
+  return std::clamp(draws / std::max<std::size_t>(values, 1), fewest, most);
 }
 
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how) {

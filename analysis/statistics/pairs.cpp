@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/mutant.hpp"
-
 namespace psim::statistics {
 namespace {
 
@@ -26,7 +24,7 @@ std::vector<Pair> pair_by_seed(std::span<const SeedValue> arm, std::span<const S
   const std::map<std::uint64_t, double> arms = by_seed(arm), others = by_seed(baseline);
   std::vector<Pair> pairs;
   for (const auto& [seed, value] : arms) {
-    const auto other = mutant("pairs-ignore-seeds") ? others.begin() : others.find(seed);
+    const auto other = others.find(seed);
     if (other != others.end()) pairs.push_back({value, other->second});
   }
   return pairs;

@@ -5,8 +5,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "model/mutant.hpp"
-
 namespace psim::statistics {
 namespace {
 
@@ -32,7 +30,7 @@ std::vector<Profile> performance_profiles(const std::vector<std::vector<double>>
       throw std::invalid_argument("performance profiles need every arm under every condition");
     for (std::size_t c = 0; c < arm.size(); ++c) {
       if (!(arm[c] > 0)) throw std::invalid_argument("performance profiles need positive times");
-      best[c] = std::min(best[c], mutant("best-is-the-first") ? times.front()[c] : arm[c]);
+      best[c] = std::min(best[c], arm[c]);
     }
   }
   std::vector<Profile> profiles;
@@ -57,7 +55,7 @@ double profile_score(const Profile& profile, double r_max) {
   // A condition with ratio r adds its share from r to r_max.
   double area = 0;
   for (const double ratio : profile.ratios) area += std::max(0.0, r_max - ratio);
-  return area / static_cast<double>(profile.ratios.size()) / (r_max - (mutant("score-from-0") ? 0 : 1));
+  return area / static_cast<double>(profile.ratios.size()) / (r_max - 1);
 }
 
 std::vector<bool> pareto_front(const std::vector<std::vector<double>>& rows,
@@ -67,7 +65,7 @@ std::vector<bool> pareto_front(const std::vector<std::vector<double>>& rows,
       throw std::invalid_argument("a Pareto front needs a number in every column of every row");
   }
   const auto beats = [&](const std::vector<double>& a, const std::vector<double>& b) {
-    bool better_in_one = mutant("equals-beat");
+    bool better_in_one = false;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       if (alike(a[c], b[c])) continue;
       if ((columns[c] == Better::smaller) != (a[c] < b[c])) return false;

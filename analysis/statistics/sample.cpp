@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "model/mutant.hpp"
-
 namespace psim::statistics {
 namespace {
 
@@ -39,13 +37,13 @@ std::optional<double> sd_of(std::span<const double> values) {
   if (values.size() < 2) return std::nullopt;
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size() - (mutant("spread-of-all") ? 0 : 1)));
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
 double interquartile_mean(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
-  const std::size_t cut = mutant("no-tails-are-cut") ? 0 : sorted.size() / 4;
+  const std::size_t cut = sorted.size() / 4;
   return mean_of(std::span(sorted).subspan(cut, sorted.size() - 2 * cut));
 }
 

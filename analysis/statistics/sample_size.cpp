@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "model/mutant.hpp"
-
 namespace psim::statistics {
 namespace {
 
@@ -28,7 +26,7 @@ SeedPlan plan_seeds(std::span<const Pair> pairs, const Precision& precision, con
   }
   if (pairs.size() < precision.pilot) return {.seeds = precision.pilot};
 
-  const std::span<const Pair> pilot = mutant("looks-at-every-seed") ? pairs : pairs.first(precision.pilot);
+  const std::span<const Pair> pilot = pairs.first(precision.pilot);
   const double half = std::log1p(precision.relative_half_width);  // on the scale of the logarithm
   const double t = student_quantile(0.5 + how.confidence / 2, pilot.size() - 1);
   const double wanted = std::ceil(std::pow(t * spread_of(pilot) / half, 2));

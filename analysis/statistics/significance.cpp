@@ -5,7 +5,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim::statistics {
@@ -35,9 +34,7 @@ SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed, std:
   std::ranges::sort(sizes);
   // Sums that are equal on paper may differ by roundings.
   const double observed = std::abs(sum) - 1e-12 * std::accumulate(sizes.begin(), sizes.end(), 0.0);
-  const auto far = [&](double other) {
-    return mutant("one-side-only") ? other >= observed : std::abs(other) >= observed;
-  };
+  const auto far = [&](double other) { return std::abs(other) >= observed; };
   std::size_t hits = 0;
   if (sizes.size() <= most_exact_flips) {
     const std::uint64_t ways = std::uint64_t{1} << sizes.size();
@@ -46,7 +43,7 @@ SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed, std:
   }
   Stream stream(seed, "sign flips");
   for (std::size_t i = 0; i < draws; ++i) hits += far(signed_sum(sizes, [&] { return stream.next(); }));
-  const std::size_t itself = mutant("p-may-be-0") ? 0 : 1;
+  const std::size_t itself = 1;
   return {.p = static_cast<double>(hits + itself) / static_cast<double>(draws + itself), .exact = false};
 }
 
@@ -78,7 +75,7 @@ std::vector<double> holm(std::span<const double> p) {
   double largest = 0;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const double own = std::min(1.0, static_cast<double>(p.size() - rank) * p[order[rank]]);
-    largest = mutant("holm-is-not-monotone") ? own : std::max(largest, own);
+    largest = std::max(largest, own);
     adjusted[order[rank]] = largest;
   }
   return adjusted;
@@ -90,7 +87,7 @@ double probability_of_better(std::span<const double> arm, std::span<const double
   double sum = 0;
   for (const double x : arm) {
     for (const double y : baseline) {
-      if (x == y) sum += mutant("ties-are-lost") ? 0 : 0.5;
+      if (x == y) sum += 0.5;
       else sum += (better == Better::smaller) == (x < y);
     }
   }

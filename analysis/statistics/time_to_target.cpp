@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/mutant.hpp"
-
 namespace psim::statistics {
 namespace {
 
@@ -48,7 +46,6 @@ TimeSummary summarize_times(std::span<const TimedRun> runs, double tau_s) {
   for (const TimedRun& run : runs) {
     const double time = restricted_time(run, tau_s);
     if (run.reached && run.time_s <= tau_s) times.push_back(run.time_s);
-    else if (mutant("missed-runs-are-left-out")) continue;
     restricted.push_back(time);
   }
   std::ranges::sort(restricted);
@@ -72,7 +69,7 @@ SurvivalCurve kaplan_meier(std::span<const TimedRun> runs) {
     SurvivalStep step{.time_s = watched(sorted[i]), .at_risk = sorted.size() - i};
     for (; i < sorted.size() && watched(sorted[i]) == step.time_s; ++i) step.reached += sorted[i].reached;
     if (step.reached == 0) continue;
-    const auto n = static_cast<double>(mutant("all-are-always-at-risk") ? sorted.size() : step.at_risk);
+    const auto n = static_cast<double>(step.at_risk);
     const auto d = static_cast<double>(step.reached);
     survival *= 1 - d / n;
     if (d < n) sum += d / (n * (n - d));
@@ -119,7 +116,7 @@ std::optional<RestrictedMean> restricted_mean(const SurvivalCurve& curve, double
 std::optional<Interval> restricted_interval(const RestrictedMean& mean, std::size_t runs, double most_s) {
   if (runs < 2 || mean.mean_s >= most_s) return std::nullopt;
   const auto n = static_cast<double>(runs);
-  const double spread = mutant("greenwood-of-all") ? 1 : n / (n - 1);
+  const double spread = n / (n - 1);
   const double half = student_quantile(0.975, runs - 1) * std::sqrt(spread * mean.variance_s2);
   return Interval{std::max(0.0, mean.mean_s - half), std::min(most_s, mean.mean_s + half)};
 }

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "analysis/study/study.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -196,7 +195,7 @@ double half_width(const VersusBaseline& versus) {
 
 bool is_narrow(const VersusBaseline& versus, double asked) {
   constexpr double rounding = 1e-12;
-  return half_width(versus) <= asked + rounding || mutant("every-width-is-kept");
+  return half_width(versus) <= asked + rounding;
 }
 
 }  // namespace psim::analysis

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "analysis/study/curves.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -40,8 +39,7 @@ bool begins_formula(std::string_view text) {
 
 std::string csv_field(std::string_view text) {
   if (begins_formula(text)) return csv_field("'" + std::string(text));
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos || mutant("csv-is-not-quoted"))
-    return std::string(text);
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";

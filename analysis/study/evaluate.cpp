@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "analysis/study/study.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -159,7 +158,7 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
     }
     ++note.runs;
   });
-  if (note.cell == nullptr || mutant("acks-are-not-compared")) return;
+  if (note.cell == nullptr) return;
   note.text = fmt::format(
       "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run "
       "{}): "

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "model/mutant.hpp"
-
 namespace psim::analysis {
 namespace {
 
@@ -64,8 +62,7 @@ std::string time_cell(const TableView& view, const Aggregate& row) {
   const int decimals = decimals_for(view.slowest_s);
   if (!row.time_to_target) return "-";
   const TimeToTarget& time = *row.time_to_target;
-  if (time.cut > 0 && !mutant("a-miss-is-not-marked"))
-    return fmt::format(">= {:.{}f}", time.restricted_mean_s, decimals);
+  if (time.cut > 0) return fmt::format(">= {:.{}f}", time.restricted_mean_s, decimals);
   return mean_and_interval(view, time.restricted_mean_s, time.interval_s, decimals);
 }
 

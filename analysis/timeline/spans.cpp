@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "analysis/database.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -32,7 +31,7 @@ class Released {
   // Who has made the sender send `message`.
   std::uint32_t behind(std::int64_t message, std::uint32_t sender) {
     const auto found = behind_.find(message);
-    return found == behind_.end() || mutant("waits-for-the-server") ? sender : found->second;
+    return found == behind_.end() ? sender : found->second;
   }
 
  private:
@@ -51,8 +50,7 @@ class Replaced {
     if (!row.is("sent", "weights")) return;
     const auto first = first_.find({row.peer, row.shard, row.pull});
     if (first == first_.end()) return;
-    if (first->second != row.node && down_since[first->second] && !mutant("waits-for-no-crashed-server"))
-      lost_[row.number] = first->second;
+    if (first->second != row.node && down_since[first->second]) lost_[row.number] = first->second;
     first_.erase(first);
   }
   // Nothing: `message` came from the server that was asked.

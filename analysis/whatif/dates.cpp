@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analysis/links/links.hpp"
-#include "model/mutant.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -209,7 +208,6 @@ class Replay::Pass {
         std::find_if(first, last, [&](const auto& one) { return target(one, graph_.moments) == cause; });
     const Cause& why = graph_.moments[*edge];
     const Moment& effect = graph_.moments[id];
-    if (edge != first && mutant("only-the-binding-cause")) return -dates_[cause];
     if (why.kind == Kind::service && replay_.facts_.is_server(effect.node))
       return why.least * hypothesis_.server_work;
     if (why.kind != Kind::compute || !replay_.facts_.is_worker(effect.node)) return why.least;

@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "model/mutant.hpp"
-
 namespace psim::analysis {
 namespace {
 
@@ -96,7 +94,6 @@ void Sharing::share_links(std::uint32_t way, double now) {
 
 double Sharing::rate_of(std::uint32_t way) const {
   double rate = ways_.rate(way, bandwidth_, latency_);
-  if (mutant("nobody-shares-a-link")) return rate;
   for (const std::uint32_t link : ways_.links(way))
     rate = std::min(rate, bandwidth_ * ways_.link(link).bandwidth / static_cast<double>(on_[link].size()));
   return rate;

@@ -9,7 +9,6 @@
 #include "model/data/split.hpp"
 #include "model/data_shape.hpp"
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 
 namespace psim {
 
@@ -84,8 +83,7 @@ const Dataset& DataSplit::part(DataPart which) const {
 }
 
 DataPart DataSplit::judged_on() const {
-  if (mutant("judged-by-the-training-set")) return DataPart::training;
-  const bool validates = validation.size() > 0 && !mutant("targets-look-at-the-test-set");
+  const bool validates = validation.size() > 0;
   return validates ? DataPart::validation : reported_on();
 }
 
@@ -95,9 +93,7 @@ DataPart DataSplit::reported_on() const {
 }
 
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& search) {
-  const std::uint64_t split_seed = spec.split_seed && !mutant("runs-split-by-their-seed")
-                                       ? static_cast<std::uint64_t>(*spec.split_seed)
-                                       : seed;
+  const std::uint64_t split_seed = spec.split_seed ? static_cast<std::uint64_t>(*spec.split_seed) : seed;
   for (const Source& row : sources) {
     if (row.source == spec.source)
       return hold_out(row.load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);

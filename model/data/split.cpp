@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -112,7 +111,7 @@ DataSplit hold_out(DataSplit data, double fraction, std::uint64_t seed) {
     throw DataError(fmt::format("the validation fraction is {}, not in [0, 1)", fraction));
   if (fraction == 0) return data;
   const Dataset& all = data.train;
-  const bool stratified = all.classes > 0 && !mutant("validation-is-not-stratified");
+  const bool stratified = all.classes > 0;
   const auto class_of = [&](std::uint32_t i) {
     return stratified ? static_cast<std::size_t>(all.labels[i]) : 0U;
   };
@@ -131,7 +130,7 @@ DataSplit hold_out(DataSplit data, double fraction, std::uint64_t seed) {
   Samples train, validation;
   for (std::uint32_t i = 0; i < size; ++i) {
     if (held_out[i]) validation.push_back(i);
-    if (!held_out[i] || mutant("validation-samples-are-learned")) train.push_back(i);
+    if (!held_out[i]) train.push_back(i);
   }
   return {.train = select(all, train), .test = std::move(data.test), .validation = select(all, validation)};
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -23,7 +22,7 @@ AggregatingCarrier::AggregatingCarrier(const Scenario& scenario, std::unique_ptr
       legs_(std::move(legs)),
       agenda_(agenda),
       workers_of_rack_(aggregator_count(scenario.cluster)),
-      streams_(scenario.cluster.network.aggregate == AggregateAt::switches && !mutant("switches-store")) {
+      streams_(scenario.cluster.network.aggregate == AggregateAt::switches) {
   const auto first = static_cast<NodeId>(1 + scenario.cluster.servers);
   for (NodeId node = first; node < first + static_cast<NodeId>(scenario.cluster.workers); ++node)
     ++workers_of_rack_[rack_of(scenario.cluster, node)];
@@ -52,7 +51,7 @@ bool AggregatingCarrier::is_worker(NodeId node) const {
 }
 
 bool AggregatingCarrier::has_all(const Sum& sum) const {
-  return sum.parts.size() >= workers_of_rack_[std::get<3>(sum.key)] - (mutant("sums-lack-a-worker") ? 1 : 0);
+  return sum.parts.size() >= workers_of_rack_[std::get<3>(sum.key)];
 }
 
 double AggregatingCarrier::near_latency(const Sum& sum, const Cargo& part) {
@@ -119,7 +118,7 @@ void AggregatingCarrier::answer(const Cargo& cargo) {
   traffic_.answers += 1;
   traffic_.answer_bytes += cargo.bytes;
   const auto last = answers_.find(key);
-  if (last != answers_.end() && !mutant("every-answer-goes-alone")) {
+  if (last != answers_.end()) {
     Sum& sum = sums_.at(last->second);
     if (sum.begun == Agenda::now()) {
       sum.parts.push_back(cargo);

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -23,16 +22,14 @@ std::optional<FaultTurn> FaultTurns::next() {
     // Exponential times between failures, the usual assumption of a constant failure rate.
     const double gap = spec_.mtbf->value * Stream(seed_, "fault", combine(table_, node_), turn).exponential();
     const FaultTurn result = from(spec_, well_ + gap);
-    well_ = result.end < HUGE_VAL && !mutant("faults-overlap") ? result.end : result.begin;
+    well_ = result.end < HUGE_VAL ? result.end : result.begin;
     return result;
   }
   // Every date is reckoned from its turn, so that errors do not add up.
   const double shift = spec_.every ? static_cast<double>(turn) * spec_.every->value : 0;
   if (spec_.at) return from(spec_, spec_.at->value + shift);
   const double begin = spec_.from ? spec_.from->value : 0;
-  return FaultTurn{
-      begin + shift,
-      spec_.until ? spec_.until->value + (mutant("fault-windows-end-for-good") ? 0 : shift) : HUGE_VAL};
+  return FaultTurn{begin + shift, spec_.until ? spec_.until->value + shift : HUGE_VAL};
 }
 
 }  // namespace psim

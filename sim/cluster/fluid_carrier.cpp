@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/cluster/shares.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 
@@ -31,7 +30,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
       turns_(scenario),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
       second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
-      acknowledges_(scenario.cluster.network.cross_traffic && !mutant("no-cross-traffic")) {
+      acknowledges_(scenario.cluster.network.cross_traffic) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
     for (sg4::Link* link : platform.own_links[node])
@@ -50,8 +49,6 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
         Voyage& voyage = voyages_[slot];
         if (acknowledges) return voyage.acknowledgements.reset();
         const sg4::CommPtr flow = std::move(voyage.flow);
-        if (voyage.last_turn > 0 && mutant("last-turns-begin-in-the-report"))
-          return start_flow(voyage, std::exchange(voyage.last_turn, 0), 1 / last_turn_weight);
         if (voyage.last_turn > 0) return plan_last_turn(slot);
         forget_acknowledgements(voyage);
         arrived_(slot);
@@ -110,8 +107,7 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
 void FluidCarrier::scale_latency(double factor) {
   if (factor == std::exchange(latency_factor_, factor)) return;
   routes_->scale_latency(factor);
-  if (window_ > 0 && !mutant("windows-are-not-scaled"))
-    simgrid::config::set_value<double>("network/TCP-gamma", window_ * factor);
+  if (window_ > 0) simgrid::config::set_value<double>("network/TCP-gamma", window_ * factor);
 }
 
 void FluidCarrier::start_acknowledgements(Voyage& voyage) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -31,9 +30,7 @@ LinkFaults::LinkFaults(const Scenario& scenario) : seed_(static_cast<std::uint64
 }
 
 bool LinkFaults::Fault::touches(NodeId a, NodeId b) const {
-  if (everywhere() &&
-      ((sides[0][a] && sides[1][b]) || (sides[0][b] && sides[1][a] && !mutant("cut-one-way"))))
-    return true;
+  if (everywhere() && ((sides[0][a] && sides[1][b]) || (sides[0][b] && sides[1][a]))) return true;
   return active[a] > 0 || active[b] > 0;
 }
 
@@ -72,8 +69,7 @@ bool LinkFaults::cut(NodeId from, NodeId to) {
 MessageFate LinkFaults::fate(const Message& message) {
   MessageFate fate;
   if (!about_messages_) return fate;
-  const std::uint64_t number =
-      mutant("every-message-has-the-same-luck") ? 0 : sent_[{message.from, message.to}]++;
+  const std::uint64_t number = sent_[{message.from, message.to}]++;
   if (active_ == 0) return fate;
   for (std::size_t table = 0; table < faults_.size(); ++table) {
     Fault& fault = faults_[table];

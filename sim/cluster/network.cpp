@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/cluster/agenda.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -17,7 +16,6 @@ namespace {
 
 // Seconds for a message of a process that has so much to do for each, and for each byte.
 double handling(Seconds overhead, const std::optional<BytesPerSecond>& bandwidth, std::uint64_t bytes) {
-  if (mutant("endpoints-cost-nothing")) return 0;
   return overhead.value + (bandwidth ? static_cast<double>(bytes) / bandwidth->value : 0);
 }
 
@@ -85,7 +83,7 @@ void Network::send_next(NodeId from, NodeId to) {
   Message next = std::move(connection.waiting.begin()->second);
   connection.waiting.erase(connection.waiting.begin());
   remove_name(next);
-  if (next.there_at < Agenda::now() && !mutant("turns-are-forgotten")) {
+  if (next.there_at < Agenda::now()) {
     if (next.because.event >= 0) next.needs.push_back({.event = next.because.event});
     next.because = {connection.left_last, Spent::network};
   }
@@ -149,7 +147,7 @@ void Network::put_on_wire(std::span<const std::uint32_t> slots) {
   for (const std::uint32_t slot : slots) {
     Flight& flight = *in_flight_[slot];
     flight.begun = Agenda::now();
-    if (stays_on_host(flight) && !mutant("neighbours-use-the-network")) {
+    if (stays_on_host(flight)) {
       later(flight.begun, slot, [this](std::uint32_t there) { leave(there); });
       continue;
     }
@@ -173,7 +171,7 @@ void Network::set_bandwidth(NodeId node, double factor) {
 }
 
 void Network::launch(Message&& message, const MessageFate& fate, Flights& flights) {
-  const std::uint64_t header = mutant("headers-cost-nothing") ? 0 : options_.header;
+  const std::uint64_t header = options_.header;
   const std::uint64_t bytes = header + wire_size(message.body);
   const MessageKind kind = record_sending(message, bytes);
   const bool is_cut = faults_ != nullptr && faults_->cut(message.from, message.to);
@@ -362,7 +360,7 @@ void Network::break_connections(NodeId node) {
   std::vector<Flight> flights;
   for (const std::uint32_t slot : slots) {
     const Flight& flight = *in_flight_[slot];
-    if (flight.stage == Stage::on_wire && !mutant("flows-outlive-their-ends")) carrier_->cancel(slot);
+    if (flight.stage == Stage::on_wire) carrier_->cancel(slot);
     flights.push_back(release(slot));
   }
   for (auto entry = delayed_.begin(); entry != delayed_.end();) {

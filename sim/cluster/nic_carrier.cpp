@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -46,7 +45,7 @@ void NicCarrier::enter(const Cargo& cargo) {
                       to = host_of(scenario_.cluster, cargo.to);
   const Wiring::Way way = wiring_.way(from, to);
   const double latency = way.latency;
-  const bool has_turns = latency > 0 || mutant("turns-without-latency");
+  const bool has_turns = latency > 0;
   Stations::Load load{.bytes = static_cast<double>(cargo.bytes),
                       .weight = share_weight(network, latency, way.slowness),
                       .limit = way.limit * model_.bandwidth,
@@ -60,15 +59,14 @@ void NicCarrier::enter(const Cargo& cargo) {
     const double limit = model_.bandwidth * model_.window / (2 * latency);
     load.limit = load.limit > 0 ? std::min(load.limit, limit) : limit;
   }
-  if (network.cross_traffic && !mutant("no-cross-traffic")) load.back = wiring_.way(to, from).stations;
+  if (network.cross_traffic) load.back = wiring_.way(to, from).stations;
   if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
   numbers_[cargo.slot] = ++next_number_;
-  const double wait = cargo.streamed || mutant("links-have-no-latency") ? 0 : model_.latency * latency;
+  const double wait = cargo.streamed ? 0 : model_.latency * latency;
   stations_.enter(cargo.slot, Agenda::now() + wait, load);
 }
 
 double NicCarrier::latency(NodeId from, NodeId to) {
-  if (mutant("links-have-no-latency")) return 0;
   return model_.latency *
          wiring_.way(host_of(scenario_.cluster, from), host_of(scenario_.cluster, to)).latency;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "model/mutant.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
 #include "sim/cluster/shares.hpp"
@@ -111,9 +110,7 @@ class Builder {
     else build_from(make_topology(scenario_.cluster));
   }
 
-  double latency_of_link(double latency) const {
-    return mutant("links-have-no-latency") ? 0 : latency * latency_unit_;
-  }
+  double latency_of_link(double latency) const { return latency * latency_unit_; }
 
   // Paths are asked for twice, first to find the links that are used, because all of them together may take
   // much memory.

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/protocol/all_reduce.hpp"
@@ -104,7 +103,7 @@ class RingSearch {
   }
 
   Order improved(Order order) {
-    if (order.size() > most_improved || mutant("rings-are-not-improved")) return order;
+    if (order.size() > most_improved) return order;
     Cost least = cost(order);
     const auto take = [&](Order other) {
       const Cost asked = cost(other);
@@ -149,7 +148,7 @@ void give_ranks(Scenario& scenario) {
   const TopologyKind kind = scenario.cluster.network.topology;
   const bool is_plain = spec.rank_order == RankOrder::index || kind == TopologyKind::star ||
                         kind == TopologyKind::simgrid_xml || scenario.cluster.workers > most_searched;
-  if (is_plain || mutant("ranks-ignore-the-topology")) return;
+  if (is_plain) return;
   const auto workers = static_cast<std::uint32_t>(scenario.cluster.workers);
   const Order order = RingSearch(scenario, make_topology(scenario.cluster)).find(workers);
   const std::vector<std::uint32_t> along = ranks_along(spec.algorithm, workers);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -22,7 +21,7 @@ struct Window {
 Window window_at(const StragglerSpec& s, double now) {
   const double from = s.from ? s.from->value : 0.0;
   const double until = s.until ? s.until->value : HUGE_VAL;
-  if (!s.every || mutant("straggler-comes-once")) return {from, until};
+  if (!s.every) return {from, until};
   const double period = s.every->value;
   // The first turn whose end is to come. Every date is reckoned from its turn, so that it is the same number
   // whenever it is asked for; the division may have been rounded either way.
@@ -33,7 +32,7 @@ Window window_at(const StragglerSpec& s, double now) {
 
 bool active(const StragglerSpec& s, double now) {
   const Window window = window_at(s, now);
-  return now >= window.begin && (now < window.end || mutant("straggler-never-recovers"));
+  return now >= window.begin && now < window.end;
 }
 
 }  // namespace
@@ -51,8 +50,7 @@ double Slowness::of_step(std::uint32_t worker, std::int64_t step) {
   for (std::size_t i = 0; i < stragglers_.size(); ++i) {
     const StragglerSpec& s = stragglers_[i];
     if (!s.probability || !concerns(s, worker)) continue;
-    Stream stream(seed_, "straggler", combine(i, mutant("all-slow-at-once") ? 0 : worker),
-                  static_cast<std::uint64_t>(step));
+    Stream stream(seed_, "straggler", combine(i, worker), static_cast<std::uint64_t>(step));
     if (stream.uniform() < *s.probability) factor *= s.slowdown;
   }
   return factor;

@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/cluster/shares.hpp"
 #include "sim/cluster/turns.hpp"
 
@@ -246,7 +245,7 @@ void Stations::come(const Segment& segment) {
   }
   const bool last = !(open.left > 0) && segment.number == static_cast<std::uint8_t>(open.sent - 1);
   const double at = last ? hop.virtual_date : start + open.place * length;
-  station.waiting.push({mutant("stations-are-not-fair") ? 0 : at, station.came++, segment});
+  station.waiting.push({at, station.came++, segment});
 }
 
 void Stations::serve_next(std::uint32_t number) {
@@ -381,7 +380,7 @@ void Stations::cancel(std::uint32_t slot, double date) {
 
 // All that the station still has to do takes longer, or less long.
 void Stations::set_bandwidth(std::uint32_t number, double bandwidth, double date) {
-  if (!mutant("changes-count-since-the-last-event")) advance(date);
+  advance(date);
   Station& station = stations_[number];
   const double before = std::exchange(station.bandwidth, bandwidth);
   if (before == bandwidth) return;
@@ -392,8 +391,7 @@ void Stations::set_bandwidth(std::uint32_t number, double bandwidth, double date
   if (station.alone) be_no_more_alone(*station.alone);
   if (!station.busy) return;
   plan_end(number, clock_ + (station.end - clock_) * times);
-  if (bandwidth > before && !mutant("what-is-announced-stays-late"))
-    announce_again(station.served, station.end);
+  if (bandwidth > before) announce_again(station.served, station.end);
 }
 
 }  // namespace psim

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -23,7 +22,6 @@ std::uint64_t Turns::last_turn_of_next(NodeId from, NodeId to, std::uint64_t byt
 
 std::uint64_t Turns::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
   if (longest_ == 0 || bytes <= undivided) return 0;
-  if (mutant("shares-are-drawn-once")) number = 0;
   Stream stream(seed_, "share", (std::uint64_t{from} << 32U) | to, number);
   return static_cast<std::uint64_t>(stream.uniform() * std::min(longest_, static_cast<double>(bytes)));
 }

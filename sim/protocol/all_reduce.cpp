@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -22,10 +20,9 @@ std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
                       .reduces = true});
   }
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // all-gather
-    result.push_back(
-        {.round = round++,
-         .send = Exchange::Part{right, chunk(me + 1 + n - s)},
-         .receive = Exchange::Part{left, chunk(me + n - s + (mutant("sums-go-to-other-chunks") ? 1 : 0))}});
+    result.push_back({.round = round++,
+                      .send = Exchange::Part{right, chunk(me + 1 + n - s)},
+                      .receive = Exchange::Part{left, chunk(me + n - s)}});
   }
   return result;
 }
@@ -101,8 +98,7 @@ std::vector<Exchange> halving_doubling(std::uint32_t n, std::uint32_t me) {
     const Exchange there = result[i];
     result.push_back({.round = round++, .send = there.receive, .receive = there.send});
   }
-  if (is_pair && !mutant("partners-are-not-told"))
-    result.push_back({.round = last, .send = Exchange::Part{me - 1, all}, .receive = {}});
+  if (is_pair) result.push_back({.round = last, .send = Exchange::Part{me - 1, all}, .receive = {}});
   return result;
 }
 
@@ -188,7 +184,7 @@ std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t work
 
 Range range_of(Chunks chunks, std::size_t total, std::uint32_t count) {
   const std::size_t begin = even_range(total, count, chunks.first).begin;
-  const Range last = even_range(total, count, mutant("chunks-of-one") ? chunks.first : chunks.last - 1);
+  const Range last = even_range(total, count, chunks.last - 1);
   return {begin, last.begin + last.count - begin};
 }
 

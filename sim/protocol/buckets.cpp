@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::vector<Bucket> cut_in_buckets(const std::vector<ParameterArray>& arrays, std::size_t slice,
@@ -14,7 +12,7 @@ std::vector<Bucket> cut_in_buckets(const std::vector<ParameterArray>& arrays, st
     const bool fits = last != nullptr && last->range.count + range.count <= most;
     if (!fits) return buckets.push_back({range, layer});
     last->range = {range.begin, last->range.count + range.count};
-    if (!mutant("buckets-are-ready-too-early")) last->layer = std::min(last->layer, layer);
+    last->layer = std::min(last->layer, layer);
   };
   for (std::size_t a = arrays.size(); a-- > 0;) {
     const Range& whole = arrays[a].range;

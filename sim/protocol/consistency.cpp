@@ -4,8 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 namespace {
@@ -139,9 +137,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
     rule.group = std::numeric_limits<std::int64_t>::max();
     rule.told.emplace();
   }
-  if (row.group == Group::k)
-    rule.group =
-        spec.backup ? workers - *spec.backup + (mutant("one-backup-less") ? 1 : 0) : spec.k.value_or(workers);
+  if (row.group == Group::k) rule.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
   bool in_groups = row.group != Group::one;
   if (const auto custom = rule.custom = custom_of(spec, workers)) {
     rule.gate = custom->gate();
@@ -160,8 +156,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
     rule.drops_stale = false;
     if (gate == Gate::version) rule.gate = Gate::own;
   }
-  rule.cancel =
-      !mutant("late-workers-go-on") && rule.drops_stale && some_are_late && spec.late == Late::cancel;
+  rule.cancel = rule.drops_stale && some_are_late && spec.late == Late::cancel;
   rule.first_shard_decides = in_groups && some_are_late && gate != Gate::none;
   rule.shards_advance_independently = rule.drops_stale && gate == Gate::none;
   rule.dynamic = row.dynamic;
@@ -179,8 +174,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
 std::int64_t ConsistencyRule::staleness_at(std::int64_t clock) const {
   std::int64_t bound = staleness;
   for (const auto& step : schedule) {
-    if (static_cast<double>(clock) >= step[0] + (mutant("bound-changes-a-clock-late") ? 1 : 0))
-      bound = static_cast<std::int64_t>(step[1]);
+    if (static_cast<double>(clock) >= step[0]) bound = static_cast<std::int64_t>(step[1]);
   }
   return bound;
 }
@@ -190,7 +184,7 @@ double ConsistencyRule::push_weight(std::size_t size) const {
 }
 
 double ConsistencyRule::rate_factor(std::size_t size) const {
-  if (aggregation == Aggregation::sum || drops_stale || mutant("small-groups-move-as-far")) return 1.0;
+  if (aggregation == Aggregation::sum || drops_stale) return 1.0;
   return static_cast<double>(size) / static_cast<double>(pushes_per_clock());
 }
 

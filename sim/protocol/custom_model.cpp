@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/consistency.hpp"
 
 namespace psim {
@@ -125,13 +124,9 @@ std::string CustomModel::why_not(const Start& at) const {
   return fmt::format("`{}` is false{}{}", start_.text(), with.empty() ? "" : ": ", with);
 }
 
-bool CustomModel::makes_update(const Update& at) const {
-  return update_.holds(values(at, numbers_)) || mutant("custom-updates-at-once");
-}
+bool CustomModel::makes_update(const Update& at) const { return update_.holds(values(at, numbers_)); }
 
-double CustomModel::weight(std::int64_t age) const {
-  return mutant("custom-weights-are-one") ? 1 : weight_.of(values(age, numbers_));
-}
+double CustomModel::weight(std::int64_t age) const { return weight_.of(values(age, numbers_)); }
 
 bool CustomModel::is_too_late(std::int64_t age) const { return too_late_.holds(values(age, numbers_)); }
 

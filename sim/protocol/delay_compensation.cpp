@@ -5,8 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 DelayCompensation::DelayCompensation(Rule rule, std::size_t workers, std::size_t count,
@@ -40,7 +38,6 @@ const Slice* DelayCompensation::base_of(const Push& push, std::size_t worker) co
   if (sent_.empty()) return nullptr;
   const std::deque<Slice>& sent = sent_[worker];
   const auto found = std::ranges::find(sent, push.version, &Slice::version);
-  if (mutant("compensated-from-older-weights") && !sent.empty()) return &sent.front();
   return found != sent.end() ? &*found : nullptr;
 }
 

@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {
@@ -20,7 +19,7 @@ namespace {
 constexpr std::size_t position_bytes = 4;  // of a value in its range
 
 std::size_t bytes_per_key(std::size_t key_bytes, bool listed) {
-  return key_bytes > 0 ? key_bytes : listed && !mutant("positions-cost-nothing") ? position_bytes : 0;
+  return key_bytes > 0 ? key_bytes : listed ? position_bytes : 0;
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ class FilterChain::Pass {
     if (!chain_.residual_) chain_.residual_ = Values::zeros(options_.precision, options_.count);
     for (std::size_t i = 0; i < left_; ++i) {
       const Scalar lost = std::exchange(residual()[position_of(i)], Scalar{0});
-      if (!mutant("error-is-not-fed-back")) numbers()[i] += lost;
+      numbers()[i] += lost;
     }
   }
 
@@ -266,7 +265,7 @@ bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
   }
   chain_.signature_ = signature.value_or(0);
   if (!signature) return false;
-  const bool is_known = chain_.known_keys_.has(*signature) || mutant("keys-are-known-at-once");
+  const bool is_known = chain_.known_keys_.has(*signature);
   chain_.known_keys_.note(*signature);
   return is_known;
 }
@@ -367,9 +366,7 @@ void FilterChain::answer_to(std::int64_t number, std::int64_t has) {
   answered_ = number;
 }
 
-void FilterChain::forget_keys() {
-  if (!mutant("a-new-receiver-knows-the-keys")) known_keys_.forget();
-}
+void FilterChain::forget_keys() { known_keys_.forget(); }
 
 void FilterChain::forget_receiver() {
   forget_keys();
@@ -379,9 +376,10 @@ void FilterChain::forget_receiver() {
 std::unique_ptr<FilterChain> FilterChain::cut(std::size_t at, Options rest) {
   rest.count = options_.count - at;
   auto upper = std::make_unique<FilterChain>(std::move(rest));
-  const bool keeps = residual_ && !mutant("cut-forgets-the-residual");
-  if (keeps) upper->residual_ = Values::copy_of(*residual_, at, options_.count - at);
-  residual_ = keeps ? std::optional(Values::copy_of(*residual_, 0, at)) : std::nullopt;
+  if (residual_) {
+    upper->residual_ = Values::copy_of(*residual_, at, options_.count - at);
+    residual_ = Values::copy_of(*residual_, 0, at);
+  }
   known_.reset();
   upper->messages_ = messages_;
   options_.count = at;

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/protocol/filter_rows.hpp"
 
@@ -124,8 +123,7 @@ void fixed_point(std::span<Scalar> values, unsigned bits, Stream stream, Bytes& 
   BitWriter writer(coded);
   for (const Scalar x : values) {
     const double y = scale > 0 ? static_cast<double>(x) / scale * most : 0;
-    const double rounded =
-        std::clamp(std::floor(y + (mutant("rounds-down") ? 0 : stream.uniform())), -most, most);
+    const double rounded = std::clamp(std::floor(y + stream.uniform()), -most, most);
     writer.put(static_cast<std::uint32_t>(static_cast<std::int64_t>(rounded) + levels), bits);
   }
   writer.finish();
@@ -144,7 +142,7 @@ void one_bit(std::span<Scalar> values, Bytes& coded) {
   std::size_t counts[2] = {0, 0};
   for (const Scalar x : values) {
     const bool negative = x < 0;
-    sums[negative && !mutant("one-mean-for-both-signs")] += static_cast<double>(x);
+    sums[negative] += static_cast<double>(x);
     ++counts[negative];
   }
   for (const int sign : {0, 1})
@@ -178,8 +176,7 @@ void two_bit(std::span<Scalar> values, Scalar threshold, Bytes& coded) {
 constexpr std::size_t whole(std::size_t bits, std::size_t unit) { return (bits + unit - 1) / unit; }
 
 std::size_t fixed_point_bytes(const Settings& settings, std::size_t count) {
-  return (mutant("scale-costs-nothing") ? 0 : 4) +
-         whole(static_cast<std::size_t>(settings.of(code_bits)) * count, 8);
+  return 4 + whole(static_cast<std::size_t>(settings.of(code_bits)) * count, 8);
 }
 
 const auto keep_large = []<class Scalar>(Selection<Scalar>& s) {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/filter_rows.hpp"
 
 namespace psim {
@@ -44,7 +43,7 @@ constexpr std::string_view positions = "4 bytes for the position of each value s
 // How many values a share is: at least one of any.
 std::size_t share_of(double share, std::size_t count) {
   const auto values = static_cast<std::size_t>(std::llround(share * static_cast<double>(count)));
-  return std::min(count, std::max<std::size_t>(values, mutant("nothing-may-be-left") ? 0 : 1));
+  return std::min(count, std::max<std::size_t>(values, 1));
 }
 
 // Of equal magnitudes the first stay. Not-a-number counts as largest: a run that diverges should show it.
@@ -82,7 +81,7 @@ const auto keep_random = [](auto& s) {
 };
 
 double all_over_left(const Settings&, std::size_t before, std::size_t left) {
-  return mutant("chance-is-not-made-up-for") ? 1 : static_cast<double>(before) / static_cast<double>(left);
+  return static_cast<double>(before) / static_cast<double>(left);
 }
 
 // So written, not-a-number is significant.
@@ -96,7 +95,7 @@ const auto keep_significant = [](auto& s) {
 
 // At a zero weight the penalty holds a gradient of at most l1 back, and the weight stays zero.
 const auto keep_active = [](auto& s) {
-  const double bound = s.l1 - (mutant("kkt-without-margin") ? 0 : s(margin));
+  const double bound = s.l1 - s(margin);
   s.keep_where([&](std::size_t j) {
     const bool stays_zero = !s.weights.empty() && s.weights[s.entry(j)] == 0 &&
                             std::abs(static_cast<double>(s.values[j])) <= bound;

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -42,7 +41,7 @@ std::vector<PlacedRange> kvstore(const std::vector<ParameterArray>& arrays, std:
   std::vector<PlacedRange> placed;
   for (std::uint64_t key = 0; key < arrays.size(); ++key) {
     const Range whole = arrays[key].range;
-    if (whole.count < static_cast<std::size_t>(bound) + (mutant("bound-is-still-small") ? 1 : 0)) {
+    if (whole.count < static_cast<std::size_t>(bound)) {
       placed.push_back({whole, static_cast<std::uint32_t>(key * 9973 % servers)});
     } else {
       for (const PlacedRange& part : even_split(whole, servers)) placed.push_back(part);
@@ -57,7 +56,7 @@ std::vector<PlacedRange> greedy(const std::vector<ParameterArray>& arrays, std::
   std::vector<PlacedRange> placed;
   for (const ParameterArray& array : arrays) {
     const auto least = static_cast<std::uint32_t>(std::ranges::min_element(load) - load.begin());
-    load[least] += mutant("greedy-counts-arrays") ? 1 : array.range.count;
+    load[least] += array.range.count;
     placed.push_back({array.range, least});
   }
   return placed;
@@ -96,8 +95,7 @@ std::vector<std::uint32_t> HashRing::order_at(std::size_t point) const {
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const std::uint32_t server = points_[(point + points_.size() - i) % points_.size()].server;
     if (std::ranges::find(order, server) == order.end()) order.push_back(server);
-  }
-  if (mutant("ring-goes-on-by-number")) std::ranges::sort(order.begin() + 1, order.end());
+  };
   return order;
 }
 
@@ -122,9 +120,7 @@ void HashRing::leave(std::uint32_t server) {
 std::vector<PlacedRange> HashRing::owners(std::size_t total) const {
   const std::vector<std::size_t> keys = keys_of_points(total);
   std::vector<PlacedRange> placed;
-  append(placed,
-         {{0, keys.front()},
-          points_[mutant("seam-goes-to-the-next") ? 0 : points_.size() - 1].server});  // over the ring's seam
+  append(placed, {{0, keys.front()}, points_[points_.size() - 1].server});  // over the ring's seam
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::size_t end = i + 1 < keys.size() ? keys[i + 1] : total;
     append(placed, {{keys[i], end - keys[i]}, points_[i].server});

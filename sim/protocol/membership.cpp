@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/key_space.hpp"
 
 namespace psim {
@@ -22,8 +21,7 @@ void Detector::heard(double now) {
   if (last_ > 0) gaps_.push_back(now - last_);
   if (gaps_.size() > window) gaps_.pop_front();
   last_ = now;
-  suspect_at_ =
-      now + longest_silence() + (mutant("suspects-a-heartbeat-late") && !gaps_.empty() ? gaps_.back() : 0);
+  suspect_at_ = now + longest_silence();
 }
 
 double Detector::longest_silence() const {
@@ -38,7 +36,7 @@ double Detector::longest_silence() const {
   double low = 0, high = 40;  // standard deviations beyond the mean
   for (int i = 0; i < 60; ++i) {
     const double z = (low + high) / 2;
-    const double phi = -std::log10((mutant("phi-of-both-tails") ? 1.0 : 0.5) * std::erfc(z / std::sqrt(2.0)));
+    const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
     (phi < spec_.threshold ? low : high) = z;
   }
   return mean + high * deviation;
@@ -73,7 +71,7 @@ void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   std::erase(owner.from, to);
   owner.next = 0;
   owner.primary = to;
-  if (!mutant("same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
+  owner.epoch = std::max(owner.epoch + 1, least_epoch_);
 }
 
 const Shard& Manager::shard_at(std::size_t number) const {
@@ -98,7 +96,7 @@ void Manager::fill(std::size_t shard) {
   Owner& owner = view_.owners[shard];
   std::erase(owner.replicas, owner.primary);
   for (const NodeId node : others(shard)) {
-    if (std::ssize(owner.replicas) >= options_.copies + (mutant("one-replica-too-many") ? 1 : 0)) return;
+    if (std::ssize(owner.replicas) >= options_.copies) return;
     const bool is_one = std::ranges::find(owner.replicas, node) != owner.replicas.end();
     if (nodes_[node].up && !is_one) owner.replicas.push_back(node);
   }
@@ -124,7 +122,7 @@ NodeId Manager::successor(std::size_t shard) const {
   if (is_there(owner.primary) && home) return *home;
   if (nodes_[owner.primary].up) return owner.primary;
   if (nodes_[owner.primary].serving && next_is_up) return owner.next;
-  if (!owner.replicas.empty() && !mutant("replicas-are-passed-over")) return owner.replicas.front();
+  if (!owner.replicas.empty()) return owner.replicas.front();
   if (next_is_up) return owner.next;
   const bool is_awaited = !options_.takes_over && !nodes_[owner.primary].left;
   const bool is_placed_there = shard_at(shard).order.empty() || options_.rebalance == Rebalance::load;
@@ -190,9 +188,7 @@ void Manager::share_load_with(NodeId joiner) {
   for (NodeId node = 1; is_server(node); ++node) {
     if (nodes_[node].up) servers.push_back(node);
   }
-  if (mutant("load-is-ignored")) {
-    for (LoadedShard& shard : shards) shard.load = 1;
-  }
+
   for (const Taken& taken : take_share(std::move(shards), servers, joiner)) {
     if (taken.at > 0) cut({taken.shard, taken.at});
     (taken.at > 0 ? given_.back() : given_[taken.shard]) = joiner;
@@ -210,9 +206,7 @@ void Manager::cut(const Cut& cut) {
   view_.layout = std::move(layout);
   view_.cuts.push_back(cut);
   Owner upper = view_.owners[cut.shard];
-  const auto begins_epoch = [this](Owner& owner) {
-    if (!mutant("cut-in-the-same-epoch")) owner.epoch = std::max(owner.epoch + 1, least_epoch_);
-  };
+  const auto begins_epoch = [this](Owner& owner) { owner.epoch = std::max(owner.epoch + 1, least_epoch_); };
   begins_epoch(view_.owners[cut.shard]);
   if (options_.two_phase) begins_epoch(upper);
   view_.owners.push_back(std::move(upper));
@@ -233,7 +227,7 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (known.known && incarnation < known.incarnation) return;
   if (known.known && known.left && !is_new) {  // it hands over its shards, even if it was silent for a while
     const bool owns = std::ranges::find(view_.owners, node, &Owner::primary) != view_.owners.end();
-    known.serving = known.serving || (owns && !mutant("silent-leaver-is-forgotten"));
+    known.serving = known.serving || owns;
     return known.detector.heard(now);
   }
   if (is_new && is_there(node)) down(node);  // it was away for too short a time to be noticed
@@ -330,7 +324,7 @@ void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
 // start send no heartbeats: until then it watches who has not joined.
 bool Manager::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
-  if (!started_ && !mutant("who-never-joined-is-awaited")) return !known.known && known.up;
+  if (!started_) return !known.known && known.up;
   const auto needs = [node](const Owner& one) { return one.primary == node || one.was_primary(node); };
   return known.known && (known.up || (known.serving && std::ranges::any_of(view_.owners, needs)));
 }

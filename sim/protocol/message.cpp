@@ -1,6 +1,5 @@
 #include "sim/protocol/message.hpp"
 
-#include "model/mutant.hpp"
 #include "sim/protocol/membership.hpp"
 
 namespace psim {
@@ -13,7 +12,7 @@ std::uint64_t NewView::wire_bytes() const { return view ? view->bytes() : 0; }
 MessageFacts NewView::facts() const { return {.kind = MessageKind::view, .view = view->number}; }
 
 std::optional<std::int64_t> MessageFacts::number() const {
-  if (kind == MessageKind::decide && !mutant("questions-look-alike")) return version;
+  if (kind == MessageKind::decide) return version;
   for (const auto& own : {pull, push, life, entries, part, pieces, samples}) {
     if (own) return own;
   }

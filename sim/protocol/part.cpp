@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/message.hpp"
 
 namespace psim {
@@ -14,7 +13,7 @@ namespace {
 // The last positions of a list, counted from `begin` on.
 SharedKeys rest_of(const std::vector<std::uint32_t>& keys, std::size_t first, std::size_t begin) {
   std::vector<std::uint32_t> rest(keys.begin() + static_cast<std::ptrdiff_t>(first), keys.end());
-  for (std::uint32_t& key : rest) key -= static_cast<std::uint32_t>(mutant("cut-keys-stay") ? 0 : begin);
+  for (std::uint32_t& key : rest) key -= static_cast<std::uint32_t>(begin);
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(rest));
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -79,8 +77,7 @@ std::vector<StageWork> stage_work(PipelineSchedule schedule, std::int64_t stages
     return work;
   }
   // As many forward as it takes the first error to come back; from then on one backward for each forward.
-  const std::int64_t ahead =
-      std::min(stages - (mutant("one-more-on-the-way") ? 0 : 1) - stage, micro_batches);
+  const std::int64_t ahead = std::min(stages - 1 - stage, micro_batches);
   for (std::int64_t m = 0; m < ahead; ++m) work.push_back({StageWork::forward, m});
   for (std::int64_t m = 0; m < micro_batches; ++m) {
     if (m + ahead < micro_batches) work.push_back({StageWork::forward, m + ahead});
@@ -90,7 +87,7 @@ std::vector<StageWork> stage_work(PipelineSchedule schedule, std::int64_t stages
 }
 
 std::int64_t micro_batches_of(const ArchitectureSpec& spec, std::int64_t stages, std::int64_t samples) {
-  return mutant("one-micro-batch") ? 1 : spec.micro_batches.value_or(std::min(4 * stages, samples));
+  return spec.micro_batches.value_or(std::min(4 * stages, samples));
 }
 
 }  // namespace psim

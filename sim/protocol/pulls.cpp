@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 Pulls::All Pulls::all() const {
@@ -20,7 +18,7 @@ bool Pulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state)
     pulls_.resize(state.workers.size());
     newest_.resize(state.workers.size());
   }
-  if (!is_back && newest_[worker] > pull.number && !mutant("answered-pulls-are-forgotten")) return false;
+  if (!is_back && newest_[worker] > pull.number) return false;
   erase(worker);
   newest_[worker] = pull.number;
   pulls_[worker] = std::make_unique<Pull>(pull);
@@ -39,7 +37,7 @@ void Pulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
   const Pull* pull = find(worker);
   if (pull == nullptr) return;
   const bool all = state.workers[worker].arrived >= pull->pushes_sent.value_or(0);
-  if (all && !mutant("waits-for-own-push-for-ever")) all_arrived_.emplace(pull->clock, worker);
+  if (all) all_arrived_.emplace(pull->clock, worker);
   else all_arrived_.erase({pull->clock, worker});
 }
 
@@ -80,7 +78,7 @@ bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state
   const ConsistencyRule& rule = state.options.rule;
   if (rule.custom && rule.gate == Gate::version && pull.above >= 0)
     return rule.custom->may_start(Pulls::start_of(worker, pull, state)) || has_lost_push(worker, pull, state);
-  return state.version > pull.above || has_lost_push(worker, pull, state) || mutant("old-version");
+  return state.version > pull.above || has_lost_push(worker, pull, state);
 }
 
 // Whether only the gate can still hold the answer back, unless the pull is over.
@@ -90,7 +88,7 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const bool drops_stale = state.options.rule.drops_stale, over = Pulls::is_over(pull, state);
   // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
   const bool reads_all = over && drops_stale;
-  if (worker.arrived < sent && !reads_all && !mutant("writes-unseen")) return false;  // read-my-writes
+  if (worker.arrived < sent && !reads_all) return false;  // read-my-writes
   if (!over) return has_version(w, pull, state);
   // The last updates of another shard wait for decisions of the first shard.
   return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;

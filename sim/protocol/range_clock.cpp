@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::int64_t RangeClock::least(Range range, std::size_t worker) const {
   const std::size_t end = range.begin + range.count;
   auto part = std::prev(std::ranges::upper_bound(parts_, range.begin, {}, &Part::begin));
   std::int64_t result = part->clocks[worker];
-  while (++part != parts_.end() && part->begin < end)
-    result = mutant("range-is-as-new-as-any-part") ? std::max(result, part->clocks[worker])
-                                                   : std::min(result, part->clocks[worker]);
+  while (++part != parts_.end() && part->begin < end) result = std::min(result, part->clocks[worker]);
   return result;
 }
 

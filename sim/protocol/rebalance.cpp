@@ -6,8 +6,6 @@
 #include <numeric>
 #include <optional>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -50,7 +48,7 @@ class Shares {
 
   std::optional<Taken> give_part(std::uint32_t giver, std::uint32_t s, double room) {
     LoadedShard& shard = shards_[s];
-    const double share = room / shard.load * (mutant("half-of-the-room-is-cut") ? 0.5 : 1);
+    const double share = room / shard.load;
     const auto moved = static_cast<std::size_t>(std::llround(share * static_cast<double>(shard.values)));
     if (moved == 0 || moved >= shard.values) return std::nullopt;
     const double load = shard.load * static_cast<double>(moved) / static_cast<double>(shard.values);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 void ReplicatedLog::clear() {
@@ -72,9 +70,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append() {
   const bool chained = options_.replication.layout == ReplicationLayout::chain;
   Deliveries out;
   for (const Copy& copy : copies_) {
-    const bool is_passed_on =
-        chained && copy.is_replica &&
-        copy.node != (mutant("chain-begins-at-its-end") ? copies_.back() : copies_.front()).node;
+    const bool is_passed_on = chained && copy.is_replica && copy.node != copies_.front().node;
     if (copy.here && !is_passed_on) out.push_back({.to = copy.node, .what = Replicate{entry}});
   }
   log_.emplace(entry->number, entry);
@@ -115,23 +111,22 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   copy->asked = now;
   // Only what was sent once tells that a short wait will do. What confirms a repeated entry may come of its
   // first sending: the way takes longer than the wait then, and repetitions would fill it up for good.
-  const std::int64_t once = mutant("repetitions-start-anew") ? 0 : copy->resent;
+  const std::int64_t once = copy->resent;
   if (entries.value_or(-1) > std::max(copy->entries, once) || !copy->here)
     copy->wait = options_.resend.timeout;
   if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
     copy->is_full = false;
     if (std::exchange(copy->here, false)) copy->entries = entries_;
-    return {.is_known = !mutant("a-lost-copy-holds-answers"),
-            .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
+    return {.is_known = true, .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
   }
   Confirmed result{.is_known = true};
   copy->entries = std::max(copy->entries, *entries);
   if (!std::exchange(copy->here, true)) {
-    copy->backlog = mutant("ready-without-the-log") ? 0 : entries_;
+    copy->backlog = entries_;
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
       result.deliveries.push_back({.to = from, .what = Replicate{entry->second}});
   }
-  if (copy->is_replica && (copy->entries >= committed_ || mutant("lagging-copies-are-full")))
+  if (copy->is_replica && copy->entries >= committed_)
     result.is_new_replica = !std::exchange(copy->is_full, true);
   tell_if_ready(*copy, now, result.deliveries);
   commit();
@@ -179,7 +174,7 @@ void ReplicatedLog::commit_through(std::int64_t entry) {
 
 // A push computed on a version that a crash undoes would come too late.
 bool ReplicatedLog::is_safe(std::size_t worker) const {
-  if (!has_replicas() || mutant("told-too-early")) return true;
+  if (!has_replicas()) return true;
   const std::int64_t own = seen(worker).entry;
   const std::int64_t shown = options_.shows_updates ? std::max(own, update_) : own;
   return replicated_index() + options_.replication.window >= shown;

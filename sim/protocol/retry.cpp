@@ -4,19 +4,14 @@
 #include <tuple>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 double Backoff::next() {
-  wait_ = wait_ == 0 ? spec_.timeout
-                     : std::min(wait_ * (mutant("no-back-off") ? 1 : spec_.backoff), spec_.longest);
+  wait_ = wait_ == 0 ? spec_.timeout : std::min(wait_ * spec_.backoff, spec_.longest);
   return wait_;
 }
 
-bool Backoff::gives_up() {
-  return ++repeated_ > spec_.limit + (mutant("one-more-try") ? 1 : 0) && spec_.limit > 0;
-}
+bool Backoff::gives_up() { return ++repeated_ > spec_.limit && spec_.limit > 0; }
 
 RetryQueue::Request RetryQueue::sent_at(Message message, double now) const {
   Request request{.message = std::move(message), .backoff = Backoff(spec_)};
@@ -37,8 +32,7 @@ void RetryQueue::accepted(std::uint32_t shard, std::int64_t number) {
 }
 
 void RetryQueue::committed(std::uint32_t shard, std::int64_t applied) {
-  pushes_.erase(pushes_.lower_bound({shard, 0}),
-                pushes_.lower_bound({shard, applied + (mutant("one-more-is-safe") ? 1 : 0)}));
+  pushes_.erase(pushes_.lower_bound({shard, 0}), pushes_.lower_bound({shard, applied}));
 }
 
 void RetryQueue::answered(std::uint32_t shard) { pulls_.erase(shard); }

@@ -1,6 +1,5 @@
 // A shard's server (shard_server.hpp) where workers run the optimizer: who needs another worker's copy, and
 // where it comes from.
-#include "model/mutant.hpp"
 #include "model/parameters.hpp"
 #include "sim/protocol/shard_server.hpp"
 
@@ -14,7 +13,7 @@ bool ShardServer::needs_copy(const Pull& pull) const {
 
 void ShardServer::fill(Answer& answer, const Pull& pull) const {
   if (runs_on_sums() && pull.copy == version()) return;  // the worker goes on with what it has
-  answer.is_copy = needs_copy(pull) && !mutant("sums-stand-for-copies");
+  answer.is_copy = needs_copy(pull);
   if (answer.is_copy) answer.copy = copies_.copy();
   if (answer.is_copy) answer.weights.bytes = state_.weights.copy_bytes();
   else answer.weights.values = state_.weights.reply(pull.keys, version());

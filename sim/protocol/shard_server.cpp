@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -34,7 +32,7 @@ ShardServer::ShardServer(Options options, const State& sent)
 
 void ShardServer::on(const Message& message, double now, Outbox& out) {
   const Push* push = message.as<Push>();
-  if ((message.epoch != epoch_ && !mutant("no-fence")) || (push != nullptr && !leads_)) {
+  if (message.epoch != epoch_ || (push != nullptr && !leads_)) {
     if (push != nullptr) out.refused(*push);
     return;  // from before or after this server's ownership
   }
@@ -55,7 +53,7 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
                         Others{}},
              message.body);
   // Lost pushes, too, can move the clock for which others wait.
-  if (state_.workers.slowest() > slowest && !mutant("lost-clocks-wake-nobody")) answer_all(now, out);
+  if (state_.workers.slowest() > slowest) answer_all(now, out);
   check();
 }
 
@@ -70,7 +68,7 @@ void ShardServer::on_push(const Push& push, double now, Outbox& out) {
     if (!early_.keep(w, push)) out.refused(push);  // a copy of it waits already
     return;
   }
-  if (push.number < worker.arrived && options_.state.exactly_once && !mutant("applied-again")) {
+  if (push.number < worker.arrived && options_.state.exactly_once) {
     if (options_.confirms) send(push.worker, Ack{push.number, safe_pushes_of(w)}, out);
     return out.duplicate(push);
   }
@@ -104,11 +102,8 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   if (state_.count_arrived(push)) state_.updates.note_version(push);
   state_.gate.pushed(w, now);
   pulls_.note_arrivals(w, state_);
-  const bool forgotten = mutant("push-vanishes") && push.number % 7 == 3;
   const bool late = comes_too_late(push);
-  if (forgotten) {
-    state_.count_applied(push.id());
-  } else if (!late) {
+  if (!late) {
     if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
     state_.updates.add(push, now);
   } else {
@@ -251,7 +246,7 @@ void ShardServer::answer(std::uint32_t w, double now, Outbox& out) {
                 .safe_pushes = safe_pushes_of(w),
                 .pushes_here = worker.arrived,
                 .skip_clocks = skip,
-                .has_push = state_.updates.has(node) || mutant("lacks-no-push"),
+                .has_push = state_.updates.has(node),
                 .slowest = state_.workers.slowest()};
   if (needed) fill(answer, pull);
   answer.weights.keys = pull.keys;
@@ -270,7 +265,7 @@ void ShardServer::was_sent_filtered(NodeId worker, const Slice& values) {
 }
 
 std::int64_t ShardServer::safe_pushes_of(std::uint32_t worker) const {
-  const bool alone = !log_.has_replicas() || mutant("told-too-early");
+  const bool alone = !log_.has_replicas();
   if (!alone && log_.has_pushes()) return log_.committed(worker);
   // Pending pushes exist only here, even if a later push was dropped already.
   return state_.before_pending(worker, alone ? state_.workers[worker].applied : log_.committed(worker));
@@ -318,7 +313,6 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
       pulls_.erase(w);
       while (const std::optional<Push> push = early_.take(w)) out.refused(*push);
     } else if (!options_.state.rule.drops_stale) {
-      if (mutant("skips-what-may-come")) state_.workers.skip_to(w, state_.workers.slowest());
       state_.workers.comes_back(w);
     }
   }

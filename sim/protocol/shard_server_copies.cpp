@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/shard_server.hpp"
 
 namespace psim {
@@ -35,7 +34,6 @@ void ShardServer::begin_to_lead(Outbox& out) {
   for (std::uint32_t w = 0; w < state_.workers.size(); ++w)
     pushes.push_back(state_.before_pending(w, state_.workers[w].arrived));
   log_.begin(epoch_, std::move(pushes));
-  if (mutant("adam-begins-anew")) state_.weights.forget_steps();
   out.promoted();
   for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
     state_.weights.was_sent(w, state_.snapshot());
@@ -61,15 +59,11 @@ void ShardServer::on_entry(const SharedEntry& entry, Outbox& out) {
   if (leads_) return;
   if (const std::optional<NodeId> next = log_.passes_on(*entry)) {
     Message passed_on = to(*next, Replicate{entry});
-    if (mutant("primary-sends-for-the-chain")) passed_on.from = log_.primary();
     out.send(std::move(passed_on));
   }
   if (!log_.in_step()) return;
-  const bool unseen = mutant("confirmed-unseen") && entry->number >= 30;
-  if (!unseen) {
-    for (const SharedEntry& due : log_.take(entry)) state_.apply(*due, log_.extent().epoch);
-  }
-  send(log_.primary(), Replicated{unseen ? entry->number + 1 : log_.extent().entries}, out);
+  for (const SharedEntry& due : log_.take(entry)) state_.apply(*due, log_.extent().epoch);
+  send(log_.primary(), Replicated{log_.extent().entries}, out);
 }
 
 void ShardServer::on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t count)
@@ -29,7 +27,6 @@ ShardState ShardState::piece(Options given) const {
     return push;
   });
   result.range_clock = range_clock.part(range);
-  if (mutant("part-forgets-its-clocks")) result.workers = WorkerClocks(workers.size());
   return result;
 }
 
@@ -54,7 +51,7 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
 }
 
 std::int64_t ShardState::staleness_of(const Push& push) const {
-  return std::max<std::int64_t>(0, version - push.version + (mutant("staleness-from-one") ? 1 : 0));
+  return std::max<std::int64_t>(0, version - push.version);
 }
 
 LogEntry::Sum ShardState::sum_of(Update& update) const {
@@ -66,7 +63,7 @@ LogEntry::Sum ShardState::sum_of(Update& update) const {
 void ShardState::apply(const Update& update, std::uint32_t epoch) {
   weights.apply(update.gradients, update.rate, update.pushes.front().clock);
   applied += static_cast<std::int64_t>(update.pushes.size());
-  version += mutant("version-jump") && version % 5 == 4 ? 2 : 1;
+  ++version;
   updated_in = epoch;
 }
 
@@ -92,7 +89,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
   if (entry.push) {
     count_arrived(*entry.push);
     updates.add(*entry.push, 0);
-    if (entry.drops_push && !mutant("replicas-keep-the-dropped")) mark_applied({entry.push->id()});
+    if (entry.drops_push) mark_applied({entry.push->id()});
   }
   if (entry.updates) apply(prepare(updates.take_all(entry.left)), epoch);
   if (entry.sum) {
@@ -104,10 +101,8 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
 
 void ShardState::apply_sum(const LogEntry& entry) {
   mark_applied(entry.pushes);
-  const bool skipped = mutant("entry-skipped") && entry.number % 5 == 3;
   const double rate = this->rate() * options.rule.rate_factor(entry.pushes.size());
-  if (!skipped) weights.apply(*entry.sum, rate);
-  if (mutant("replica-diverges")) weights.spoil();
+  weights.apply(*entry.sum, rate);
   applied += static_cast<std::int64_t>(entry.pushes.size());
   ++version;
   updates.was_made_of(entry.pushes);
@@ -121,7 +116,7 @@ void ShardState::mark_applied(const std::vector<PushId>& ids) {
     workers.raise_applied(index_of(id.worker), id.number);
     updates.remove(id);
     const std::int64_t waiting = updates.count_of(id.worker);
-    if (options.exactly_once && !mutant("dropped-with-all-before")) worker.applied = worker.arrived - waiting;
+    if (options.exactly_once) worker.applied = worker.arrived - waiting;
   }
 }
 
@@ -155,8 +150,7 @@ void ShardState::forget_pending() {
 // over its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
 // workers.
 double ShardState::mean_samples(const std::vector<Push>& group) const {
-  if (!options.rule.drops_stale && !mutant("weighed-by-the-groups-mean"))
-    return static_cast<double>(options.batch_size);
+  if (!options.rule.drops_stale) return static_cast<double>(options.batch_size);
   return static_cast<double>(samples_of(group)) / static_cast<double>(group.size());
 }
 
@@ -164,7 +158,7 @@ double ShardState::rate() const {
   const double clocks = options.rule.drops_stale ? static_cast<double>(version)
                                                  : static_cast<double>(applied) /
                                                        static_cast<double>(options.rule.pushes_per_clock());
-  return options.learning_rate.at(mutant("schedule-by-clocks") ? clocks : options.epochs.after(clocks));
+  return options.learning_rate.at(options.epochs.after(clocks));
 }
 
 std::uint64_t ShardState::bytes() const {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "model/learner.hpp"
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {

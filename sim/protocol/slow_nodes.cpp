@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::optional<double> SlowNodes::mean(std::size_t worker) const {
@@ -27,9 +25,7 @@ std::optional<SlowNodes::Found> SlowNodes::report(std::size_t worker, double sec
   if (others.empty()) return std::nullopt;
   std::ranges::sort(others);
   const std::size_t half = others.size() / 2;
-  const double median = mutant("median-is-the-fastest") ? others.front()
-                        : others.size() % 2 == 1        ? others[half]
-                                                        : (others[half - 1] + others[half]) / 2;
+  const double median = others.size() % 2 == 1 ? others[half] : (others[half - 1] + others[half]) / 2;
   if (!(*own > factor_ * median)) return std::nullopt;
   found_[worker] = true;
   return Found{*own, median};

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -27,11 +25,9 @@ const Setting knee{.key = "staleness_knee",
                    .max = 1e9,
                    .draws = {"1", "4"}};
 
-double inverse(const Settings&, double staleness) {
-  return staleness > (mutant("slightly-stale-is-fresh") ? 2 : 1) ? staleness : 1;
-}
+double inverse(const Settings&, double staleness) { return staleness > 1 ? staleness : 1; }
 double polynomial(const Settings& settings, double staleness) {
-  return std::pow((mutant("fresh-counts-as-stale") ? 2 : 1) + staleness, settings.of(exponent));
+  return std::pow(1 + staleness, settings.of(exponent));
 }
 double hinge(const Settings& settings, double staleness) {
   return 1 + settings.of(slope) * std::max(0.0, staleness - settings.of(knee));
@@ -55,9 +51,7 @@ std::deque<StalenessWeightRow> built_in_rows() {
            .divisor = hinge}};
 }
 
-bool StalenessRule::is_beyond(std::int64_t staleness) const {
-  return limit && staleness > *limit + (mutant("limit-is-one-more") ? 1 : 0);
-}
+bool StalenessRule::is_beyond(std::int64_t staleness) const { return limit && staleness > *limit; }
 
 double StalenessRule::divisor(std::int64_t staleness) const {
   const auto age = static_cast<double>(staleness);

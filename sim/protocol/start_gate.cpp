@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 void StartGate::pushed(std::size_t worker, double now) {
@@ -33,7 +31,7 @@ std::int64_t StartGate::last_clock(const WorkerClocks& clocks) const {
   if (rule_.gate != Gate::staleness || rule_.custom) return std::numeric_limits<std::int64_t>::max() - 1;
   std::int64_t bound = std::max(rule_.staleness, rule_.dynamic ? rule_.staleness_max : 0);
   for (const auto& step : rule_.schedule) bound = std::max(bound, static_cast<std::int64_t>(step[1]));
-  return clocks.slowest() + bound + (mutant("one-clock-further") ? 1 : 0);
+  return clocks.slowest() + bound;
 }
 
 bool StartGate::is_open(std::size_t worker, std::int64_t clock, std::int64_t pushes_sent,
@@ -47,9 +45,9 @@ bool StartGate::is_open(std::size_t worker, std::int64_t clock, std::int64_t pus
   switch (rule_.gate) {
     case Gate::none:
     case Gate::version: return true;
-    case Gate::own: return clocks[worker].applied + (mutant("own-push-may-wait") ? 1 : 0) >= pushes_sent;
+    case Gate::own: return clocks[worker].applied >= pushes_sent;
     case Gate::staleness:
-      if (gap <= rule_.staleness_at(clock) + (mutant("one-clock-further") ? 1 : 0)) return true;
+      if (gap <= rule_.staleness_at(clock)) return true;
       return !paces_.empty() && gap <= rule_.staleness_max && clock <= paces_[worker].granted;
   }
   return false;
@@ -82,7 +80,7 @@ std::int64_t StartGate::extra_clocks(const Pace& fast, const Pace& slow, double 
     const double mine = now + static_cast<double>(r) * fast.interval;
     const double turns = std::max(1.0, std::ceil((mine - slow.last_push) / slow.interval));
     const double wait = slow.last_push + turns * slow.interval - mine;
-    if (wait < least_wait || mutant("dssp-grants-all")) {
+    if (wait < least_wait) {
       least_wait = wait;
       best = r;
     }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 Stealing::Stealing(Options options)
@@ -45,15 +43,13 @@ std::int64_t Stealing::helpers() const {
 }
 
 std::optional<Stealing::Piece> Stealing::give(std::int64_t untouched) {
-  const std::int64_t left = std::min(untouched, own_ - (mutant("gives-its-last-sample") ? 0 : 1));
+  const std::int64_t left = std::min(untouched, own_ - 1);
   const auto next =
       std::ranges::find_if(asking_, [this](std::uint32_t worker) { return can_help(others_[worker].idle); });
   if (finished_ || next == asking_.end() || left <= 0) return std::nullopt;
   const std::uint32_t helper = *next;
   asking_.erase(next);
-  const std::int64_t first = options_.first_piece,
-                     wanted = others_[helper].given++ == 0 ? first
-                                                           : (mutant("pieces-do-not-grow") ? 1 : 2) * first;
+  const std::int64_t first = options_.first_piece, wanted = others_[helper].given++ == 0 ? first : 2 * first;
   const std::int64_t sharers = 1 + helpers();
   const std::int64_t count = std::min(wanted, (left + sharers - 1) / sharers);
   own_ -= count;
@@ -67,7 +63,7 @@ bool Stealing::returned(std::uint32_t helper, const std::vector<std::int64_t>& p
     const auto piece = open_.find(number);
     return piece != open_.end() && piece->second.helper == helper;
   };
-  if (pieces.empty() || (!std::ranges::all_of(pieces, is_open) && !mutant("late-pieces-count"))) return false;
+  if (pieces.empty() || !std::ranges::all_of(pieces, is_open)) return false;
   for (const std::int64_t number : pieces) open_.erase(number);
   return true;
 }
@@ -87,8 +83,7 @@ std::vector<Range> Stealing::take_back(std::optional<std::uint32_t> helper) {
 
 bool Stealing::has(std::uint32_t owner, std::int64_t clock, std::int64_t number) const {
   const Other& other = others_[owner];
-  return clock == other.clock && std::ranges::find(other.pieces, number) != other.pieces.end() &&
-         !mutant("doubled-pieces-count-twice");
+  return clock == other.clock && std::ranges::find(other.pieces, number) != other.pieces.end();
 }
 
 void Stealing::computed(std::uint32_t owner, std::int64_t clock, std::int64_t number) {

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <set>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::optional<TaskKind> takes_result_of(TaskKind kind) {
@@ -96,7 +94,7 @@ namespace {
 
 std::int64_t clocks_back(const TaskInput& input, std::int64_t clock) {
   const std::int64_t back = input.clocks_back(clock);
-  return back > 0 && mutant("tasks-wait-a-clock-less") ? back + 1 : back;
+  return back;
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <set>
 #include <tuple>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 UpdateRule::Decided UpdateRule::decided(const ConsistencyRule& rule, std::uint32_t shard,
@@ -31,9 +29,8 @@ void UpdateRule::note_version(const Push& push) {
 // has. If this shard was set back, pushes computed on undone updates do not count.
 bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
   if (!options_.rule.drops_stale) return false;
-  if (options_.decided == Decided::elsewhere && !mutant("decides-twice"))
-    return push.first_version < version || push.version > version;
-  return push.version != version && !mutant("late-push-counts");
+  if (options_.decided == Decided::elsewhere) return push.first_version < version || push.version > version;
+  return push.version != version;
 }
 
 void UpdateRule::add(const Push& push, double now) {
@@ -47,10 +44,10 @@ void UpdateRule::begin(double now) { begun_ = first_came_ = now; }
 
 std::optional<double> UpdateRule::closes_at() const {
   const ConsistencyRule& rule = options_.rule;
-  const bool decides = options_.decided != Decided::elsewhere && !mutant("deadlines-pass-unnoticed");
+  const bool decides = options_.decided != Decided::elsewhere;
   if (!rule.closes_by_date() || pending_.empty() || !decides) return std::nullopt;
   std::optional<double> date;
-  if (rule.window) date = (mutant("windows-begin-with-the-clock") ? *begun_ : first_came_) + *rule.window;
+  if (rule.window) date = first_came_ + *rule.window;
   if (rule.deadline) {
     const double over = *begun_ + *rule.deadline;
     date = std::min(date.value_or(over), over);
@@ -84,10 +81,7 @@ std::vector<Push> UpdateRule::take_all(const std::vector<PushId>& but) {
     if (waits_on(push)) pending_.add(push);
   }
   std::erase_if(all, waits_on);
-  std::ranges::stable_sort(all, {}, [](const Push& push) {
-    const bool arrives = mutant("sums-in-order-of-arrival");
-    return std::tuple(arrives ? 0 : push.worker, arrives ? 0 : push.number);
-  });
+  std::ranges::stable_sort(all, {}, [](const Push& push) { return std::tuple(push.worker, push.number); });
   return all;
 }
 
@@ -124,7 +118,7 @@ bool UpdateRule::is_complete(const WorkerClocks& workers, std::int64_t version) 
     if (pushes > 0 && rule.custom->makes_update({pushes, workers.members(), version, workers.slowest()}))
       return true;
   } else {
-    const std::int64_t whole = rule.group - (mutant("small-group") ? 1 : 0);
+    const std::int64_t whole = rule.group;
     const bool some_gone = workers.members() < rule.workers;
     const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
     // Counted only when there can be enough: a barrier asks at each push of ten thousand.
@@ -166,7 +160,7 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
 UpdateRule::Next UpdateRule::announced(const WorkerClocks& workers) {
   const auto may_come = [&](const PushId& id) {
     const WorkerClocks::Worker& worker = workers[index_of(id.worker)];
-    return worker.arrived <= id.number && (!worker.gone || mutant("groups-wait-for-the-lost"));
+    return worker.arrived <= id.number && !worker.gone;
   };
   const auto is_due = [&](const Announced& group) {
     return group.is_overdue || (std::ranges::none_of(group.decision.pushes, may_come) &&

@@ -5,8 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 Sizes share_out(std::int64_t total, const std::vector<double>& speeds) {
@@ -31,7 +29,7 @@ Sizes share_out(std::int64_t total, const std::vector<double>& speeds) {
   }
   std::ranges::stable_sort(open, std::greater{},
                            [&](std::size_t i) { return quota[i] - std::floor(quota[i]); });
-  for (std::size_t k = 0; left > 0; ++k, --left) ++shares[open[mutant("rest-goes-to-the-first") ? 0 : k]];
+  for (std::size_t k = 0; left > 0; ++k, --left) ++shares[open[k]];
   return shares;
 }
 
@@ -82,12 +80,11 @@ Balancer::Balancer(Options options)
 Balancer::Assignments Balancer::report(std::uint32_t worker, std::int64_t clock,
                                        std::optional<double> seconds_per_sample,
                                        std::optional<std::int64_t> known, double now) {
-  const bool is_news = clock > last_clock_[worker] || mutant("reports-count-twice");
+  const bool is_news = clock > last_clock_[worker];
   if (is_news && seconds_per_sample) {
     std::optional<double>& mean = times_[worker];
-    mean = mean && !mutant("balancer-forgets")
-               ? options_.smoothing * *seconds_per_sample + (1 - options_.smoothing) * *mean
-               : *seconds_per_sample;
+    mean = mean ? options_.smoothing * *seconds_per_sample + (1 - options_.smoothing) * *mean
+                : *seconds_per_sample;
     last_clock_[worker] = clock;
   }
   if (!options_.in_step) {
@@ -98,7 +95,7 @@ Balancer::Assignments Balancer::report(std::uint32_t worker, std::int64_t clock,
     return {{worker, decided_.begin()->first, decided_.begin()->second}};
   }
   const auto made = decided_.find(clock);
-  if (made != decided_.end() && !mutant("decides-anew")) return {{worker, clock, made->second}};
+  if (made != decided_.end()) return {{worker, clock, made->second}};
   constexpr double times = 10;
   const double wait = std::min(options_.patience.value_or(0) + times * (now - decided_at_), options_.longest);
   Round& round = rounds_.try_emplace(clock, Round{.until = now + wait}).first->second;

@@ -3,8 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 void WorkerClocks::count_applied(std::size_t w) {
@@ -16,7 +14,7 @@ void WorkerClocks::count_applied(std::size_t w) {
 
 void WorkerClocks::finish(std::size_t worker) {
   const bool is_news = !std::exchange(workers_[worker].finished, true);
-  if (is_news && (!workers_[worker].gone || mutant("the-lost-finish-twice"))) --will_push_;
+  if (is_news && !workers_[worker].gone) --will_push_;
 }
 
 bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {

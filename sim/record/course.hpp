@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/cause.hpp"
 
 namespace psim {
@@ -25,7 +24,7 @@ class Course {
   }
   // It takes what has been there since `at`: that is what it waited for, unless it was still at something.
   void takes(double at, const Cause& cause) {
-    if (cause.event < 0 || (at < at_ && !mutant("queues-are-not-seen"))) return;
+    if (cause.event < 0 || at < at_) return;
     needs(std::exchange(own_, -1));  // what comes next needs it once
     goes_on(at, cause);
   }

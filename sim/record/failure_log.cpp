@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server, NodeId last_peer)
@@ -69,7 +67,7 @@ void FailureLog::close(double at) {
 void FailureLog::on_suspicion(NodeId node) {
   ++stats_.suspicions;
   noticed_.insert(node);
-  if (!down_.contains(node) || mutant("every-suspicion-is-false")) ++stats_.false_suspicions;
+  if (!down_.contains(node)) ++stats_.false_suspicions;
 }
 
 void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
@@ -154,7 +152,7 @@ void FailureLog::on_view(double at) {
   ++stats_.views;
   participants_ = 0;
   for (Recovery& recovery : stats_.recoveries) {
-    const bool is_announced = noticed_.contains(recovery.node) || mutant("any-view-detects");
+    const bool is_announced = noticed_.contains(recovery.node);
     if (!recovery.detected && is_announced) recovery.detected = at;
   }
   std::ranges::set_difference(noticed_, back_, std::inserter(announced_, announced_.end()));
@@ -188,7 +186,7 @@ void FailureLog::on_crash(double at, NodeId node) {
   Open open{.recovery = stats_.recoveries.size(), .behind = {}, .orphans = {}};
   for (std::uint32_t s = 0; s < owner_.size(); ++s) {
     if (owner_[s] != node) continue;
-    open.behind[s] = mutant("caught-up-at-once") ? 0 : version_[s];
+    open.behind[s] = version_[s];
     open.orphans.insert(s);
   }
   if (open.orphans.empty()) return;

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/record/event.hpp"
 
 namespace psim {
@@ -20,7 +19,7 @@ class FaultCauses {
     if (const FaultChange* fault = event.as<FaultChange>(); fault != nullptr && fault->target)
       return of(*fault, *fault->target);
     const Suspicion* suspicion = event.as<Suspicion>();
-    if (suspicion == nullptr || mutant("crashes-leave-no-date")) return std::nullopt;
+    if (suspicion == nullptr) return std::nullopt;
     const std::optional<Cause> gone = found(away_, suspicion->suspect, Spent::timeout);
     return gone && gone->event > event.cause.event ? gone : std::nullopt;  // unless it was heard after that
   }

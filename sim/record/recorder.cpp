@@ -8,8 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::int64_t RunStats::updates(std::size_t space) const {
@@ -67,10 +65,7 @@ std::uint64_t RunStats::bytes_of(const SpaceStats& space) const {
 }
 
 double RunStats::staleness_mean() const {
-  return pushes_applied == 0
-             ? 0
-             : staleness_sum / static_cast<double>(mutant("staleness-of-all-that-came") ? pushes_arrived
-                                                                                        : pushes_applied);
+  return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
 }
 
 Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
@@ -152,7 +147,7 @@ void Recorder::on(const Event& event, const Sent& message) {
 
 void Recorder::on(const Event& event, const Received& message) {
   ++stats_.delivered;
-  stats_.bytes_received += (mutant("bytes-counted-twice") ? 2 : 1) * message.bytes;
+  stats_.bytes_received += message.bytes;
   if (is_server(event.node)) stats_.servers[event.node - 1].bytes_received += message.bytes;
   if (message.kind == MessageKind::push) ++stats_.pushes_arrived;
   flight(event.at, message.from, message.to, -1);
@@ -170,7 +165,7 @@ void Recorder::count_staleness(const PushOutcome& push) {
   if (push.outcome == Outcome::applied) {
     ++own.applied[*push.staleness];
     ++stats_.staleness_counts.applied[*push.staleness];
-  } else if (push.outcome == Outcome::late && !mutant("dropped-pushes-have-no-age")) {
+  } else if (push.outcome == Outcome::late) {
     const std::int64_t age = std::max<std::int64_t>(0, stats_.shard_updates[push.shard] - push.version);
     ++own.dropped[age];
     ++stats_.staleness_counts.dropped[age];
@@ -202,7 +197,7 @@ void Recorder::on(const Event& event, const ModelUpdate& update) {
     const std::size_t worker = worker_index(event.node);
     stats_.workers[worker].updates = update.version;
     stats_.spaces[space_of_[worker]].samples_used += books_[worker].on_own_update();
-    if (update.version > furthest_copy_ && !mutant("copies-are-no-progress")) {
+    if (update.version > furthest_copy_) {
       furthest_copy_ = update.version;
       got_further(event.at);
     }
@@ -372,8 +367,7 @@ std::string Recorder::digest() const {
   // On a copy: the events that are not in the state yet belong to it too.
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> copy(XXH3_createState(), XXH3_freeState);
   XXH3_copyState(copy.get(), state_);
-  if (!mutant("digest-lacks-the-last-events"))
-    XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
+  XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
   const XXH128_hash_t hash = XXH3_128bits_digest(copy.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }

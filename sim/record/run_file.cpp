@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "model/input_database.hpp"
-#include "model/mutant.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/record/facts.hpp"
 #include "sim/record/serving.hpp"
@@ -108,8 +107,7 @@ RunFile::Batch RunFile::new_batch() const {
 }
 
 void RunFile::on_wire(std::uint64_t message, double begin, double end) {
-  if (level_ == TraceLevel::events && !mutant("dates-on-the-wire-are-forgotten"))
-    batch_.wires.push_back({message, begin, end});
+  if (level_ == TraceLevel::events) batch_.wires.push_back({message, begin, end});
 }
 
 void RunFile::on_dependency(std::uint64_t event, const Dependency& need) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -53,8 +51,7 @@ std::vector<ServingWindow> served_over_time(const InferenceStats& stats, std::op
   const auto window_of = [&](double date) -> ServingWindow& {
     return windows[std::min(windows.size() - 1, static_cast<std::size_t>(date / length))];
   };
-  for (const InferenceStats::Answered& answer : stats.answers)
-    window_of(answer.arrival + (mutant("windows-go-by-the-answer") ? answer.latency : 0)).add(answer);
+  for (const InferenceStats::Answered& answer : stats.answers) window_of(answer.arrival).add(answer);
   for (const double arrival : stats.unanswered) ++window_of(arrival).requests;
   return windows;
 }

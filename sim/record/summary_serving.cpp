@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/record/serving.hpp"
 
 namespace psim {
@@ -44,9 +43,7 @@ Json inference(const InferenceSpec& spec, const InferenceStats& stats, double en
   const auto answered = static_cast<double>(latencies.size());
   const auto percentile = [&](double share) {  // nearest rank
     if (latencies.empty()) return Json(nullptr);
-    return Json(latencies[static_cast<std::size_t>(std::ceil(
-                              share * answered * (mutant("percentiles-of-the-faster-half") ? 0.5 : 1))) -
-                          1]);
+    return Json(latencies[static_cast<std::size_t>(std::ceil(share * answered)) - 1]);
   };
   const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
   Json json = {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 WorkerTime& WorkerTime::operator+=(const WorkerTime& other) {
@@ -29,10 +27,10 @@ void WorkerBook::account(double now) {
   }
   if (!closed_) {
     WorkerTime& time = through_ ? later_ : stats_->time;
-    double& part = absent_ && !mutant("absence-counts-as-waiting")        ? time.absent
-                   : computing_ && !mutant("computing-counts-as-waiting") ? time.compute
-                   : in_flight_ > 0 && !through_                          ? time.network
-                                                                          : time.wait;
+    double& part = absent_                       ? time.absent
+                   : computing_                  ? time.compute
+                   : in_flight_ > 0 && !through_ ? time.network
+                                                 : time.wait;
     part += now - since_;
   }
   since_ = now;
@@ -111,7 +109,7 @@ void WorkerBook::on_computation(double at, const Computation& what) {
     case ComputePhase::begun: return on_begin(at, what);
     case ComputePhase::ended:
       in_step_ = false;
-      if (!what.is_last() || mutant("ends-count-as-begins")) return;
+      if (!what.is_last()) return;
       clock_ = *what.clock + 1;
       ++stats_->clocks;
       return;

@@ -5,8 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -108,9 +106,8 @@ void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
     if (waits || view->workers[w]) members.push_back(w);
   }
-  if (!mutant("groups-forget-the-order"))
-    std::ranges::sort(members, {},
-                      [&spec = job_.plan.scenario.architecture](std::uint32_t w) { return spec.rank_of(w); });
+  std::ranges::sort(members, {},
+                    [&spec = job_.plan.scenario.architecture](std::uint32_t w) { return spec.rank_of(w); });
   const auto me = std::ranges::find(members, index_);
   if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
     mailbox_.await_group();
@@ -147,8 +144,6 @@ void AllReduceWorker::agree() {
       const Message message = mailbox_.take(MessageKind::standing, node_of(rank), 0, 0);
       copies.emplace_back(message.as<Standing>()->made_in, message.as<Standing>()->version);
     }
-    if (mutant("versions-tell-copies-apart"))
-      for (Made& copy : copies) copy.first = 0;
     const auto newest = std::ranges::max_element(copies);
     const bool is_one_lost = std::ranges::find(copies, -1, &Made::second) != copies.end();
     const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
@@ -171,7 +166,7 @@ void AllReduceWorker::agree() {
 }
 
 void AllReduceWorker::read_snapshot() {
-  if (!job_.plan.scenario.snapshot.every || mutant("restarts-begin-anew")) {
+  if (!job_.plan.scenario.snapshot.every) {
     adopt({});
     return;
   }
@@ -181,7 +176,7 @@ void AllReduceWorker::read_snapshot() {
 }
 
 void AllReduceWorker::adopt(const State& state) {
-  if (!mutant("newcomers-keep-their-copy")) replica_.adopt(state);
+  replica_.adopt(state);
   has_copy_ = true;
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
   if (every && every->by_updates()) snapshots_ = turn_of(*every, replica_.version());
@@ -204,8 +199,7 @@ void AllReduceWorker::take_snapshot() {
 }
 
 void AllReduceWorker::update() {
-  const std::size_t gradients =
-      mutant("means-over-all-workers") ? job_.plan.workers() : group_.members.size();
+  const std::size_t gradients = group_.members.size();
   replica_.update({step_.gradient(), 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
   step_.finish();
   made_in_ = group_view_;
@@ -238,8 +232,6 @@ const Replica& AllReduce::common() const {
   }
   if (copies.empty()) return workers_.front()->replica();
   const std::int64_t newest = (*std::ranges::max_element(copies, {}, &Replica::version))->version();
-  if (mutant("the-newest-copy-is-evaluated"))
-    return **std::ranges::max_element(copies, {}, &Replica::version);
   std::erase_if(copies, [newest](const Replica* copy) { return copy->version() + 1 < newest; });
   return **std::ranges::min_element(copies, {}, &Replica::version);
 }

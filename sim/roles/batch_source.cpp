@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -30,7 +29,7 @@ std::uint64_t sample_bytes(const JobContext& job, std::span<const std::uint32_t>
   const auto outputs = static_cast<std::uint64_t>(data.classes > 0 ? 1 : data.outputs());
   std::uint64_t bytes = 0;
   for (const std::uint32_t sample : samples) {
-    bytes += mutant("labels-travel-free") ? 0 : 4 * outputs;
+    bytes += 4 * outputs;
     bytes += data.is_sparse() ? 8 * data.sparse_inputs.row(sample).index.size()
                               : 4 * static_cast<std::uint64_t>(data.features());
   }
@@ -108,8 +107,7 @@ BatchSource::Share BatchSource::share_in(const Assign& assignment) const {
 void BatchSource::ask_ahead(std::int64_t step) {
   if (!delivered()) return;
   const std::int64_t last =
-      std::min(step + (mutant("nothing-is-fetched-ahead") ? 0 : job_.plan.scenario.cluster.delivery.prefetch),
-               job_.plan.steps - 1);
+      std::min(step + job_.plan.scenario.cluster.delivery.prefetch, job_.plan.steps - 1);
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
@@ -162,7 +160,7 @@ void BatchSource::share_out_among(const std::vector<bool>& members) {
   for (std::uint32_t w = 0; w < sizes.size(); ++w) {
     const std::int64_t size = all || members[w] || is_dynamic() ? sizes[w] : 0;
     share_.of_clock += size;
-    if (w < index_ && !mutant("reassigned-samples-are-the-same")) share_.before += size;
+    if (w < index_) share_.before += size;
   }
 }
 
@@ -204,7 +202,7 @@ double BatchSource::scale() const {
 
 std::vector<std::vector<Batch>> BatchSource::take() {
   std::vector<std::vector<Batch>> batches = std::move(drawn_.front().batches);
-  in_hand_ = samples_of(drawn_.front(), taken_++) + (mutant("one-sample-more") ? 1 : 0);
+  in_hand_ = samples_of(drawn_.front(), taken_++);
   drawn_.pop_front();
   return batches;
 }
@@ -212,7 +210,7 @@ std::vector<std::vector<Batch>> BatchSource::take() {
 void BatchSource::computed(double seconds, std::int64_t given_away) {
   const std::int64_t every = job_.plan.scenario.training.work_every;
   samples_computed_ += in_hand_ - given_away;
-  const std::int64_t here = in_hand_ - (mutant("stolen-samples-are-timed") ? 0 : given_away);
+  const std::int64_t here = in_hand_ - given_away;
   if (job_.plan.scenario.recovery.slow.given && here > 0)
     job_.network.send({.from = node_,
                        .to = scheduler_node,

@@ -1,6 +1,5 @@
 #include "sim/roles/charged_work.hpp"
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
@@ -17,8 +16,7 @@ double flops_of_samples(const JobContext& job, std::uint32_t index, std::int64_t
 double all_copies(const JobContext& job, std::size_t values, std::int64_t local_steps) {
   const auto bytes = static_cast<double>(values * bytes_per_value(job.plan.precision()));
   if (values == 0 || !job.plan.scenario.cluster.worker_devices.bus()) return 0;
-  return (mutant("only-weights-are-copied") ? 0.5 : 1) *
-         copies_of_clock(job.plan.scenario, bytes, local_steps).seconds;
+  return copies_of_clock(job.plan.scenario, bytes, local_steps).seconds;
 }
 
 }  // namespace psim

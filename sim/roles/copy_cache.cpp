@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 CopyCache::CopyCache(const JobPlan& plan) : plan_(plan) {
@@ -14,13 +12,13 @@ CopyCache::CopyCache(const JobPlan& plan) : plan_(plan) {
 bool CopyCache::does(std::uint32_t shard, std::int64_t clock) const {
   if (!is_on() || clock >= plan_.steps) return false;
   const auto& [rule, has] = copies_[shard];
-  return has && *has >= clock - rule.staleness_at(clock) - (mutant("copies-last-a-clock-longer") ? 1 : 0);
+  return has && *has >= clock - rule.staleness_at(clock);
 }
 
 Slice CopyCache::with_own_push(const Shard& shard, const Slice& weights,
                                const std::shared_ptr<Values>& gradient, std::int64_t clock,
                                std::int64_t samples) const {
-  if (!gradient || !weights.values || mutant("own-pushes-are-not-read")) return weights;
+  if (!gradient || !weights.values) return weights;
   const ConsistencyRule& rule = plan_.rule;
   const double share = rule.push_weight(1) * rule.rate_factor(1) * static_cast<double>(samples) /
                        static_cast<double>(plan_.scenario.training.batch_size);

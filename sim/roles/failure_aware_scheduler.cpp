@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -68,7 +67,7 @@ void FailureAwareScheduler::run() {
     for (JobContext* job : jobs_) {
       // The last one that the others waited for is gone for good: that is known only now. Where all were
       // through, only the scheduler has not known it until now.
-      const bool all_through = job->state.all_through() && !mutant("late-news-ends-runs");
+      const bool all_through = job->state.all_through();
       const bool may_give_up = !message && !job->state.over && !all_through;
       if (may_give_up && is_over(*job)) job->state.last_finish = Agenda::now();
     }
@@ -105,7 +104,6 @@ void FailureAwareScheduler::tell_jobs() {
 // Nobody waits for a worker that is gone for good.
 bool FailureAwareScheduler::is_over(const JobContext& job) const {
   if (!started_) return false;
-  if (mutant("over-with-the-first") && job.state.some_completed()) return true;
   bool all_left = true;
   for (NodeId node = job.plan.first_worker(); node < job.plan.past_workers(); ++node) {
     const bool has_left = here_[node].left || manager_.is_absent(node);
@@ -139,7 +137,7 @@ void FailureAwareScheduler::retire(const JobContext& job) {
     here_[node].left = true;
     workers.push_back(node);
   }
-  const bool stays = job.plan.served && !mutant("served-shards-go-with-their-job");
+  const bool stays = job.plan.served;
   manager_.retire(std::move(workers), job.plan.first_shard,
                   stays ? 0 : static_cast<std::uint32_t>(job.plan.keys.shards.size()));
 }
@@ -197,8 +195,7 @@ void FailureAwareScheduler::take_up() {
   std::vector<NodeId> strangers;
   for (NodeId node = 1; node < here_.size(); ++node) {
     // A server that leaves may still have to serve, and has lost its state like one that stays.
-    const bool may_serve =
-        !here_[node].left || (job_.plan.is_server(node) && !mutant("leavers-keep-what-they-lost"));
+    const bool may_serve = !here_[node].left || job_.plan.is_server(node);
     if (here_[node].joined && may_serve && here_[node].view < 0) strangers.push_back(node);
   }
   for (const NodeId node : manager_.take_up(*view_, strangers, lives_))
@@ -259,11 +256,9 @@ void FailureAwareScheduler::on_slow(NodeId node, const SlowNodes::Found& found) 
   const std::vector<NodeId>& spares = job_.plan.spares;
   const bool has_spare = spares_used_ < spares.size();
   SlowAction action = job_.plan.scenario.recovery.slow.action;
-  if (action == SlowAction::replace && !has_spare && !mutant("nobody-takes-its-place"))
-    action = SlowAction::flag;
+  if (action == SlowAction::replace && !has_spare) action = SlowAction::flag;
   job_.record(scheduler_node, SlowWorker{node, found.seconds, found.median, action});
-  if (action == SlowAction::replace && has_spare && !mutant("spares-never-come"))
-    job_.observer.start_spare(spares[spares_used_++]);
+  if (action == SlowAction::replace && has_spare) job_.observer.start_spare(spares[spares_used_++]);
   if (action != SlowAction::flag) unwanted_.insert(node);
 }
 
@@ -317,7 +312,6 @@ void FailureAwareScheduler::announce() {
 
 void FailureAwareScheduler::tell_readers() {
   const ClusterSpec& cluster = job_.plan.cluster();
-  if (mutant("readers-are-not-told")) return;
   for (NodeId node = first_inference_node(cluster); node < node_count(cluster); ++node) tell_view(node);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/roles/batch_source.hpp"
 
 namespace psim {
@@ -109,9 +108,7 @@ void Holdings::serve(const Message& message) const {
   Message answer{
       .from = node_,
       .to = message.from,
-      .body = Samples{.step = fetch.step,
-                      .sample_bytes = lacks || mutant("moved-samples-travel-free") ? 0 : fetch.sample_bytes,
-                      .lacks = lacks}};
+      .body = Samples{.step = fetch.step, .sample_bytes = lacks ? 0 : fetch.sample_bytes, .lacks = lacks}};
   job_.agenda.at(Agenda::now(), [&job = job_, answer] {
     if (job.network.is_up(answer.from)) job.network.send_once(Message(answer));
   });

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "model/dataset.hpp"
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
@@ -43,8 +42,7 @@ void InferenceNode::restart() { up_since_ = Agenda::now(); }
 // Each node pulls once in a period; together they spread their pulls over it.
 void InferenceNode::run_pulls(const std::function<void()>& on_ready) {
   const double period = spec_.refresh.value;
-  const double first =
-      mutant("all-pull-at-once") ? period : period * (index_ + 1) / static_cast<double>(spec_.nodes);
+  const double first = period * (index_ + 1) / static_cast<double>(spec_.nodes);
   if (!here_) pull();
   on_ready();
   double turn = std::max(0.0, std::ceil((Agenda::now() - first) / period));
@@ -79,7 +77,7 @@ double InferenceNode::gap(std::int64_t request) const {
   if (spec_.arrivals == Arrivals::constant) return (request == 0 ? index_ + 1 : nodes) / spec_.rate;
   Stream stream(static_cast<std::uint64_t>(job_.plan.scenario.seed), "inference.arrival", index_,
                 static_cast<std::uint64_t>(request));
-  return stream.exponential() * (mutant("every-node-gets-all-requests") ? 1 : nodes) / spec_.rate;
+  return stream.exponential() * nodes / spec_.rate;
 }
 
 void InferenceNode::next_request() {

@@ -1,7 +1,5 @@
 #include "sim/roles/job_context.hpp"
 
-#include "model/mutant.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -61,7 +59,7 @@ std::unique_ptr<FilterChain> JobContext::make_chain(std::uint32_t shard, const S
 void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
                  const Heard& last) {
   if (!(Agenda::now() > since) || !last.sent) return;
-  const std::uint64_t message = *last.sent + (mutant("waits-name-the-next-event") ? 1 : 0);
+  const std::uint64_t message = *last.sent;
   job.record(node, Wait{what, since, clock, last.from, last.shard, message});
 }
 

@@ -5,7 +5,6 @@
 
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
-#include "model/mutant.hpp"
 #include "sim/protocol/task_dag.hpp"
 #include "sim/scenario/spec/pace.hpp"
 #include "sim/scenario/spec/shards.hpp"
@@ -118,7 +117,7 @@ const ArrayBound* JobPlan::own_bound_of(const Shard& shard) const {
 ConsistencyRule JobPlan::rule_of(const Shard& shard) const {
   ConsistencyRule own = rule;
   const ArrayBound* bound = own_bound_of(shard);
-  if (bound == nullptr || mutant("layers-share-a-bound")) return own;
+  if (bound == nullptr) return own;
   own.staleness = bound->staleness;
   own.schedule.clear();
   return own;

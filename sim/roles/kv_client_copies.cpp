@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/parameters.hpp"
 #include "sim/roles/kv_client.hpp"
 
@@ -38,8 +37,7 @@ void KvClient::update(std::uint32_t s, const Slice& sum, std::int64_t version) {
         std::make_shared<Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
                                      Values::copy_of(*weights.values, weights.begin, sum.count));
   weights.values.reset();  // or the update would have to copy
-  const double epochs = job_.plan.epochs().after(
-      static_cast<double>(version - (mutant("workers-rate-is-an-update-ahead") ? 0 : 1)));
+  const double epochs = job_.plan.epochs().after(static_cast<double>(version - 1));
   shard.parameters->update(std::array{WeightedGradient{sum, 1.0}}, job_.plan.learning_rate().at(epochs));
   weights = {shard.parameters->weights(), 0, sum.count, version};
 }

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/roles/kv_client.hpp"
 
 namespace psim {
@@ -113,8 +112,7 @@ void KvClient::settle(bool has_waited) {
   }
   for (const std::uint32_t s : all_) {
     const Connection& shard = connections_[s];
-    if (has_waited && shard.outstanding && shard.above >= least && !mutant("circles-stay"))
-      request(s, shard.clock, -1, shard.pull_task);
+    if (has_waited && shard.outstanding && shard.above >= least) request(s, shard.clock, -1, shard.pull_task);
     if (is_here(shard) && shard.has_push && shard.version < least)
       request(s, shard.clock, shard.version, shard.pull_task);
   }
@@ -195,7 +193,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     standing.epoch = owner.epoch;
     cache_.forget(s);
     connections_[s].keys.forget();
-    if (!mutant("a-new-owner-has-the-keys")) encoder_.forget_keys(s);
+    encoder_.forget_keys(s);
     const std::uint32_t of_run = job_.plan.first_shard + s;
     for (Message& request : retries_->again(of_run, owner.primary, owner.epoch, Agenda::now()))
       job_.network.send(again(std::move(request)));
@@ -205,7 +203,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
     const bool matters = job_.plan.rule.gate == Gate::staleness || job_.plan.rule.waits_for_all() ||
                          (job_.plan.rule.first_shard_decides && s == 0);
     if (finished(s)) request(s, shard.clock, shard.version, ++last_);
-    else if (matters && has_answer && !mutant("new-owner-is-not-asked")) request(s, shard.clock, -1, ++last_);
+    else if (matters && has_answer) request(s, shard.clock, -1, ++last_);
   }
   for (const std::uint32_t s : of_other_keys) {
     if (!outstanding(s)) request(s, connections_[s].clock, -1, ++last_);

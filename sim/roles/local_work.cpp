@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "model/learner.hpp"
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/devices.hpp"
 
 namespace psim {
@@ -48,9 +47,7 @@ Values batch_gradient(const Learner& learner, const Values& weights, const Local
     if (part == 0) continue;
     const auto own = rest.first(static_cast<std::size_t>(part));
     rest = rest.subspan(own.size());
-    add(mean,
-        mutant("devices-count-alike") ? 1 / static_cast<double>(work.devices)
-                                      : static_cast<double>(part) / static_cast<double>(samples),
+    add(mean, static_cast<double>(part) / static_cast<double>(samples),
         gradient_of(learner, weights, work, own));
   }
   return mean;
@@ -62,7 +59,6 @@ Values mean_gradient(const Learner& learner, const Values& weights, const LocalW
   if (batches.size() == 1) return mean;
   for (std::size_t i = 1; i < batches.size(); ++i)
     add(mean, 1, batch_gradient(learner, weights, work, batches[i]));
-  if (mutant("accumulation-sums") && work.batches.size() > 1) return mean;
   scale(mean, 1.0 / static_cast<double>(batches.size()));
   return mean;
 }
@@ -83,11 +79,8 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
   Values sum;
   for (std::size_t h = 0; h < work.batches.size(); ++h) {
     Values gradient = mean_gradient(learner, current, work, h);
-    if (const auto spring = std::exchange(local.spring, nullptr);
-        spring && !mutant("spring-pulls-the-centre-only"))
-      add(current, 1, *spring);
-    if (h + 1 < work.batches.size() || work.keep)
-      add(current, mutant("local-steps-stand-still") ? 0 : -work.rate, gradient);
+    if (const auto spring = std::exchange(local.spring, nullptr); spring) add(current, 1, *spring);
+    if (h + 1 < work.batches.size() || work.keep) add(current, -work.rate, gradient);
     if (h == 0) sum = std::move(gradient);
     else add(sum, 1, gradient);
   }

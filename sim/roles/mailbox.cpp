@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/roles/attendance.hpp"
 
 namespace psim {
@@ -62,12 +61,11 @@ Message Mailbox::take(const Wanted& wanted) {
 void Mailbox::keep_next() {
   std::optional<Message> message = next();
   if (!message) return;
-  if (mutant("parts-of-later-rounds-are-needed")) job_.recorder.course().needs(message->because.event);
   early_.push_back(std::move(*message));
 }
 
 void Mailbox::look() {
-  while (job_.network.has_mail(node_) && !mutant("who-is-alone-hears-nothing")) keep_next();
+  while (job_.network.has_mail(node_)) keep_next();
 }
 
 void Mailbox::flush() {
@@ -183,7 +181,7 @@ void Mailbox::send_again() {
         Agenda::now() + one.backoff.next();  // also of what is sent no more: the end needs its time to come
     if (job_.observer.watch().is_hopeless()) return;
     if (gives_up) return job_.observer.watch().give_up(node_);
-    if (job_.network.carries(one.message) || mutant("lost-parts-stay-lost")) continue;
+    if (job_.network.carries(one.message)) continue;
     const MessageFacts facts = facts_of(one.message.body);
     const Cause asked{one.message.because.event, Spent::timeout};
     job_.record(node_, Repetition{one.message.to, facts.kind, 0, facts.pull, facts.push}, asked);

@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {
@@ -13,7 +12,7 @@ Slice OwnSteps::step(std::uint32_t shard, const Slice& weights, const Slice& gra
   auto move = std::make_shared<Values>(Values::copy_of(*weights.values, weights.begin, weights.count));
   Values after(*move);
   std::unique_ptr<Optimizer>& optimizer = optimizers_[shard];
-  if (!optimizer || mutant("own-steps-forget"))
+  if (!optimizer)
     optimizer =
         std::make_unique<Optimizer>(plan_.scenario.training.optimizer, after.precision(), after.size());
   const double epochs = plan_.epochs().after(static_cast<double>(clock));

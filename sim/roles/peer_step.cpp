@@ -3,7 +3,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/charged_work.hpp"
 #include "sim/scenario/spec/activations.hpp"
@@ -100,7 +99,7 @@ void PeerStep::wait_for(std::size_t bucket) {
 // The mean over a clock's samples, however they are shared out.
 void PeerStep::weigh() {
   const double weight = static_cast<double>(batch_size_) / mean_size_;
-  if (!gradient_ || weight == 1 || mutant("peers-count-alike")) return;
+  if (!gradient_ || weight == 1) return;
   with_scalar(gradient_->precision(), [&](auto zero) {
     using Scalar = decltype(zero);
     for (Scalar& value : gradient_->as<Scalar>()) value *= static_cast<Scalar>(weight);

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 #include "sim/roles/charged_work.hpp"
 #include "sim/scenario/spec/activations.hpp"
@@ -138,7 +137,7 @@ void StageWorker::forward(std::int64_t micro_batch, std::size_t part) {
 
 void StageWorker::backward(std::int64_t micro_batch, std::size_t part) {
   if (!is_last()) mailbox_.take(MessageKind::error, node_ + 1, clock_, micro_batch);
-  const bool again = job_.plan.scenario.training.recompute && !mutant("stages-recompute-for-nothing");
+  const bool again = job_.plan.scenario.training.recompute;
   spend(micro_batch, stage_.backward + (again ? stage_.forward : 0), part);
   if (part + 1 == work_.size()) update();
   if (!is_first()) send(Errors{activation(micro_batch, inputs_)}, node_ - 1);
@@ -156,9 +155,7 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   const Scenario& scenario = job_.plan.scenario;  // shares are those of a gradient
   const double gradient =
       flops_of_samples(job_, index_, scenario.training.local_steps, 1) / recompute_factor(scenario);
-  compute(job_, node_,
-          gradient * job_.slowness.of_step(index_, clock_) *
-              (mutant("micro-batches-cost-alike") ? 1 : batches) * share);
+  compute(job_, node_, gradient * job_.slowness.of_step(index_, clock_) * batches * share);
   // A stage computes its part of everybody's batches, which is as much as an even share of the samples.
   record.phase = ComputePhase::ended;
   if (record.is_last()) record.samples = pipeline_.samples_of_stage(index_);

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {
@@ -120,7 +119,7 @@ void Reduction::code_sum(Chunks own) {
   const Range range = range_of(own);
   const Payload sum = coded(whole_.get(), range);
   note_bytes(own, sum.bytes);
-  if (gradient_ && sum.values.values != gradient_ && !mutant("owners-keep-what-they-did-not-send"))
+  if (gradient_ && sum.values.values != gradient_)
     gradient_->copy_from(*sum.values.values, sum.values.begin, sum.values.count, range.begin);
 }
 
@@ -134,7 +133,7 @@ void Reduction::receive(const Exchange& round, const Payload& sum) {
   const std::size_t begin = range_of(round.receive->chunks).begin;
   if (!round.reduces) note_bytes(round.receive->chunks, sum.bytes);
   if (!gradient_) return;
-  if (round.reduces && !mutant("parts-replace-the-sum")) add(part, begin);
+  if (round.reduces) add(part, begin);
   else gradient_->copy_from(*part.values, part.begin, part.count, begin);
 }
 
@@ -175,8 +174,7 @@ void Reduction::gather() {
   for (std::size_t rank = 0; rank < gradients.size(); ++rank) {
     const Slice& one = gradients[rank].values;
     if (rank == 0) gradient_->copy_from(*one.values, one.begin, one.count, range_.begin);
-    else if (!mutant("a-gathered-gradient-is-forgotten") || rank + 1 < gradients.size())
-      add(one, range_.begin);
+    else add(one, range_.begin);
   }
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 void Requests::ask(std::int64_t number, Message&& request, std::optional<NodeId> later) {
@@ -36,7 +34,7 @@ bool Requests::is_answered_soon(const Message& request) const {
 
 void Requests::repeat(double now) {
   for (auto& [name, request] : open_) {
-    if (request.due > now || mutant("fetches-are-not-repeated")) continue;
+    if (request.due > now) continue;
     if (request.backoff.gives_up()) job_.observer.watch().give_up(node_);
     request.due = now + request.backoff.next();
     if (is_answered_soon(request.message)) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/roles/attendance.hpp"
 #include "sim/roles/processor.hpp"
 
@@ -14,7 +13,7 @@ std::size_t values_to_apply(const Message& message) {
   if (const Push* push = message.as<Push>()) return push->gradient.values.count;
   if (const Call* call = message.as<Call>()) return call->values;
   const Replicate* replicate = message.as<Replicate>();
-  if (replicate == nullptr || mutant("replica-works-for-nothing")) return 0;
+  if (replicate == nullptr) return 0;
   const LogEntry& entry = *replicate->entry;
   if (entry.push) return entry.push->gradient.values.count;
   return entry.sum ? entry.sum->gradient.values.count : 0;
@@ -129,7 +128,7 @@ ServerActor& ServerActor::localize(Message& message) {
 void ServerActor::take(Message&& message) {
   const std::size_t values = values_to_apply(message);
   const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
-  if (flops > 0 && !mutant("servers-work-for-nothing")) {
+  if (flops > 0) {
     in_hand_ = std::move(message);
     {
       const Serving serving(job_, node_, in_hand_->sent);
@@ -170,9 +169,8 @@ void ServerActor::take_snapshots() {
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
   if (!every) return;
   for (const auto& [shard, server] : shards_.here()) {
-    const bool skipped = mutant("snapshots-of-the-first-shard") && shard != shards_.here().begin()->first;
-    if (!server.leads() || (skipped && every->by_updates())) continue;
-    const std::int64_t updates = server.version() - (mutant("snapshot-one-update-late") ? 1 : 0);
+    if (!server.leads()) continue;
+    const std::int64_t updates = server.version();
     const std::int64_t turn = every->by_updates()
                                   ? updates / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);

@@ -4,8 +4,6 @@
 #include <functional>
 #include <utility>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 std::optional<double> ServerFailover::next_turn() const {
@@ -63,8 +61,7 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
       // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
       // and what an owner in between has counts for more.
       shards_.discard_pending(*here);
-      if (mutant("only-copy-is-thrown-away")) shards_.erase(shard);
-      else here->follow(node_, owner.epoch, node_, {});
+      here->follow(node_, owner.epoch, node_, {});
     }
     // A cut begins an epoch, and nobody else has led between.
     if (led_.contains(shard) && has_newest(shard)) return begin(shard);

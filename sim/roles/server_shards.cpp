@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/roles/processor.hpp"
 
 namespace psim {
@@ -19,7 +18,7 @@ ShardWeights::Options weights_options(const JobContext& job, const Shard& shard)
   const TrainingSpec& training = job.plan.scenario.training;
   const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
   // Workers that update need every sum before their next step: nothing is stale.
-  const bool compensates = !job.plan.workers_sum() || mutant("sums-are-compensated");
+  const bool compensates = !job.plan.workers_sum();
   ShardWeights::Options options{.optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
                                 .storage = job.plan.storage(),
                                 .loss_scale = job.plan.loss_scale(),
@@ -37,7 +36,7 @@ ShardWeights::Options weights_options(const JobContext& job, const Shard& shard)
 Release cause_of(const Message& message) {
   Release cause{.reason = Reason::state, .message = message.sent, .sender = message.from};
   if (const Push* push = message.as<Push>()) {
-    cause.reason = mutant("pushes-release-as-states") ? Reason::state : Reason::push;
+    cause.reason = Reason::push;
     cause.push = push->number;
   } else if (const Pull* pull = message.as<Pull>()) {
     cause.reason = Reason::pull;
@@ -174,7 +173,7 @@ void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const
 
 void ServerShards::send_all() {
   for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.flops > 0 && !mutant("answers-are-filtered-for-nothing")) {
+    if (outgoing.flops > 0) {
       const Serving serving(job_, node_, {});
       compute(job_, node_, outgoing.flops);
     }
@@ -241,7 +240,6 @@ double ServerShards::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   const double flops = encoded.flops;
   encoded.values.version = version;
   weights = payload_of(std::move(encoded));
-  weights.bytes -= mutant("answers-look-smaller") ? 4 : 0;
   const auto server = shards_.find(shard);
   if (filtered_ && server != shards_.end()) server->second.was_sent_filtered(to, weights.values);
   return flops;

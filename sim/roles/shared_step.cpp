@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {
@@ -111,7 +110,7 @@ std::uint64_t SharedStep::bytes_of(std::span<const std::uint32_t> samples, std::
   const Scenario& scenario = step_.job.plan.scenario;
   constexpr std::uint64_t bytes_per_id = 4;
   if (scenario.data.partition == Partition::iid && scenario.cluster.delivery.source == Delivery::local)
-    return mutant("pieces-weigh-nothing") ? 0 : bytes_per_id * static_cast<std::uint64_t>(count);
+    return bytes_per_id * static_cast<std::uint64_t>(count);
   return sample_bytes(step_.job, samples, count);
 }
 
@@ -137,7 +136,7 @@ void SharedStep::await_pieces() {
     std::optional<double> date;
     if (job.plan.scenario.may_fail()) date = Agenda::now() + job.plan.retry().timeout;
     const bool is_over = step_.kv.wait_until(Awaited::peers, step_.clock, look_around, date);
-    if (!is_over && !mutant("lost-pieces-are-awaited")) take_back({});
+    if (!is_over) take_back({});
     compute_taken_back();
   }
 }
@@ -168,7 +167,7 @@ Timestamp SharedStep::push() {
     gradient = gradient_of(std::move(own), weights_, keys_);
     for (const Part& part : parts_) {
       const double more = static_cast<double>(part.samples) / static_cast<double>(all);
-      mix(*gradient, share, mutant("parts-count-alike") ? share : more, *part.gradient);
+      mix(*gradient, share, more, *part.gradient);
       share = 1;
     }
     if (!parts_.empty()) round_to(step_.job.plan.precision(), *gradient, step_.job.plan.loss_scale());

@@ -1,7 +1,6 @@
 #include "sim/roles/step.hpp"
 
 #include "model/learner.hpp"
-#include "model/mutant.hpp"
 #include "sim/roles/charged_work.hpp"
 #include "sim/roles/elastic_step.hpp"
 #include "sim/roles/gradient_probe.hpp"
@@ -76,7 +75,7 @@ double StepContext::flops_of_step() const {
 
 double StepContext::update_flops() const {
   const Scenario& scenario = job.plan.scenario;
-  if (!job.plan.workers_update() || mutant("workers-update-for-nothing")) return 0;
+  if (!job.plan.workers_update()) return 0;
   // The machine computes with the speed of the host, and devices with their own.
   const double times = updates_on_devices(scenario)
                            ? scenario.cluster.worker.speed.of(index).value / slowest_device(scenario, index)

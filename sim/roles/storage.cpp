@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/shard_state.hpp"
 
 namespace psim {
@@ -53,7 +52,7 @@ class ShardStorage {
     answer.body = State{.entries = 0};
     if (const auto last = snapshots.find(message.shard); last != snapshots.end()) {
       const JobState::Snapshot snapshot{last->second.epoch, cut_to(request.part, last->second.state)};
-      if (!mutant("restore-is-free")) use_disk(job_, message, snapshot.state);
+      use_disk(job_, message, snapshot.state);
       if (snapshots.contains(message.shard)) {  // else the disk was lost meanwhile
         answer.epoch = snapshot.epoch;
         answer.body = snapshot.state;
@@ -89,7 +88,7 @@ class CopyStorage {
     State state{.entries = 0};
     if (const JobState::Snapshot* kept = find(message.shard)) {
       const JobState::Snapshot snapshot = *kept;
-      if (!mutant("restore-is-free")) use_disk(job_, message, snapshot.state);
+      use_disk(job_, message, snapshot.state);
       if (find(message.shard) != nullptr) {
         answer.epoch = snapshot.epoch;
         state = snapshot.state;
@@ -117,7 +116,7 @@ class CopyStorage {
     for (auto one = some.rbegin(); one != some.rend(); ++one) {
       const bool is_whole =
           std::ranges::all_of(copies, [&](const auto& part) { return part.second.contains(one->first); });
-      if (is_whole || mutant("stages-go-back-each-alone")) return one->first;
+      if (is_whole) return one->first;
     }
     return -1;
   }
@@ -141,7 +140,7 @@ void run(JobContext& job, Kept kept) {
     if (const Restore* request = message.as<Restore>()) kept.read(message, *request);
     const State* state = message.as<State>();
     if (state == nullptr) continue;
-    if (!mutant("snapshot-is-free")) use_disk(job, message, *state);
+    use_disk(job, message, *state);
     job.record(job.plan.snapshot_node(), Snapshot{message.shard, message.from, state->version});
     kept.keep(message, *state);
   }

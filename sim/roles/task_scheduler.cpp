@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 
 TaskScheduler::TaskScheduler(JobContext& job)
@@ -42,7 +40,7 @@ void TaskScheduler::give(TaskId task) {
 void TaskScheduler::give_waiting() {
   while (!waiting_.empty()) {
     const auto free = std::ranges::find(open_, 0);
-    if (free == open_.end() && !mutant("busy-workers-get-more")) return;
+    if (free == open_.end()) return;
     const TaskId task = waiting_.front();
     waiting_.pop_front();
     give_to(task, free == open_.end() ? 0 : static_cast<std::uint32_t>(free - open_.begin()));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "model/mutant.hpp"
 #include "sim/roles/attendance.hpp"
 
 namespace psim {
@@ -115,7 +114,6 @@ void Worker::finish(bool completes) {
 void Worker::resume() {
   context_.clock = context_.kv.resume();
   go_on_with(context_.clock);
-  if (mutant("returns-a-batch-ahead")) context_.source.skip_to(context_.number + 1);
   if (job_.plan.sparse() && context_.number < job_.plan.steps) pull_other_keys();
 }
 

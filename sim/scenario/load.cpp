@@ -10,7 +10,6 @@
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"
 #include "model/input.hpp"
-#include "model/mutant.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -114,7 +113,7 @@ std::optional<Document> read_document(const std::string& path, Diagnostics& diag
 }
 
 std::vector<fs::path> search_path(const LoadRequest& request) {
-  if (request.without_files && !mutant("strangers-find-files")) return {};
+  if (request.without_files) return {};
   std::vector<fs::path> dirs = request.data_dirs;
   const fs::path folder = fs::path(request.path).parent_path();
   dirs.push_back(folder.empty() ? fs::path(".") : folder);

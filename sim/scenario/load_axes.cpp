@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -222,7 +221,6 @@ void take_point(Document& document, const LoadRequest& request, Diagnostics& dia
     const Assignment itself{choice.key, place_of(value->source()), value};
     for (const Assignment& one : choice.key == arm_axis ? assignments_of_arm(*value) : std::vector{itself}) {
       put(document, one.key, one.place, *one.value, "axis", diagnostics);
-      if (mutant("arms-set-their-first-field")) break;
     }
   }
 }

@@ -1,4 +1,4 @@
-// `psim verify` holds for what psim does, and in the build with mutants (model/mutant.hpp) finds each of the
+// `psim verify` holds for what psim does, and in the build with mutants (tests/mutants) finds each of the
 // mistakes below under the name of the check that it violates.
 
 #include <algorithm>

@@ -11,8 +11,6 @@
 #include <optional>
 #include <vector>
 
-#include "model/mutant.hpp"
-
 namespace psim::cli {
 namespace {
 
@@ -40,8 +38,7 @@ std::optional<std::string> with_point(std::string digits) {
   const std::size_t comma = digits.find(',');
   if (comma == std::string::npos) return digits;
   constexpr std::size_t thousands = 4;  // a comma and three digits
-  if ((digits.size() - comma == thousands && !mutant("thousands-are-fractions")) ||
-      digits.find_first_of(",.", comma + 1) != std::string::npos)
+  if (digits.size() - comma == thousands || digits.find_first_of(",.", comma + 1) != std::string::npos)
     return {};
   digits[comma] = '.';
   return digits;
@@ -60,7 +57,7 @@ std::optional<double> number_in(std::string text, const std::string& unit) {
   if (error != std::errc{} || stop != digits->data() + digits->size() || !std::isfinite(number)) return {};
   if (suffix == "%" && (unit.empty() || unit == "%")) return number / 100;
   if (unit == "%") {
-    const bool is_share = suffix.empty() && (std::abs(number) <= 1 || mutant("shares-without-sign"));
+    const bool is_share = suffix.empty() && std::abs(number) <= 1;
     return is_share ? std::optional(number) : std::nullopt;
   }
   if (suffix.empty() || (unit.empty() && suffix == "x")) return number;

@@ -9,7 +9,6 @@
 
 #include "analysis/input.hpp"
 #include "model/input.hpp"
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/cli/lab/answer.hpp"
 #include "sim/cli/talk.hpp"
@@ -204,7 +203,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
   if (grade.student.empty())
     throw Refused(fmt::format("{} has no ID of a student", file.string()), "`psim lab hand-in` writes one");
   const Lab lab = lab_of(grade.lab, course, grade.student);
-  if (hand_in["seal"] != seal_of(hand_in) && !mutant("edited-hand-ins-count")) {
+  if (hand_in["seal"] != seal_of(hand_in)) {
     grade.possible = lab.points();
     grade.findings.emplace_back(
         "it was edited after it was written, so it counts nothing: the seal does not fit");

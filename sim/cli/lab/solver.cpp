@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "model/formula.hpp"
-#include "model/mutant.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/talk.hpp"
 
@@ -141,7 +140,7 @@ double LabSolver::number(const std::string& path) {
     throw Refused(fmt::format("`{}` is {}, which is no number", path, parameter->second),
                   "use it in texts only");
   }
-  if (path.ends_with(".sim_time_s") && path.find('.') == path.rfind('.') && !mutant("stuck-runs-end") &&
+  if (path.ends_with(".sim_time_s") && path.find('.') == path.rfind('.') &&
       is_stuck(run(path.substr(0, path.find('.')))))
     return std::nan("");
   const Json* at = nullptr;
@@ -212,7 +211,6 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
   if (std::isinf(least)) throw has_none("no choice has a number");
   RightAnswer right;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (mutant("one-least-is-right") && !right.choices.empty()) break;
     if (values[i] <= least + question.tolerance * std::abs(least)) right.choices.push_back(i);
   }
   return right;
@@ -259,7 +257,7 @@ Trial LabSolver::trial(std::int64_t seed, const std::vector<DesignField>& fields
   for (const auto& [name, expression] : design.shows) trial.shown.push_back(value(expression));
   trial.keeps_limit = value(design.within) != 0;
   const double score = trial.is_stuck || !trial.keeps_limit ? 0 : value(design.score);
-  if (std::isinf(score) && !mutant("infinite-scores-count"))
+  if (std::isinf(score))
     throw Refused(fmt::format("`score` of lab {} is {}: `{}`", lab_.number, score, design.score),
                   "it divides by zero");
   trial.score = std::isnan(score) ? 0 : std::clamp(score, 0.0, 1.0);

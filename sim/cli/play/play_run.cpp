@@ -10,7 +10,6 @@
 #include <iterator>
 #include <optional>
 
-#include "model/mutant.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/scratch.hpp"
 
@@ -166,7 +165,7 @@ bool Player::runs(std::vector<std::string> words, const fs::path& folder, const 
   while (!child.ends_within(slice)) {
     const std::optional<Json> progress = progress_in(tail);
     const bool listens = tell(line_of(progress ? Json{{"progress", *progress}} : Json{{"running", true}}));
-    if ((!listens && !mutant("runs-outlive-their-page")) || stops_ || host_seconds() > patience) return false;
+    if (!listens || stops_ || host_seconds() > patience) return false;
   }
   error = complaint(child.wait(), limits, log);
   return error.empty();

@@ -9,7 +9,6 @@
 
 #include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
-#include "model/mutant.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/play/commands.hpp"
 #include "sim/cli/play/http.hpp"
@@ -167,15 +166,14 @@ class Playground {
       return false;
     };
     const std::string host = request.get_header_value("Host");
-    if (std::ranges::find(hosts_, host) == hosts_.end() && !mutant("any-host-may-ask"))
+    if (std::ranges::find(hosts_, host) == hosts_.end())
       return refuse(403, "this is no name of this server\n");
     const std::string origin = request.get_header_value("Origin");
     const bool is_foreign = !origin.empty() && origin != "http://" + host && origin != "https://" + host;
-    if (is_foreign && !mutant("any-page-may-ask")) return refuse(403, "another page may not ask\n");
+    if (is_foreign) return refuse(403, "another page may not ask\n");
     const std::string token =
         request.method == "GET" ? request.get_param_value("token") : request.get_header_value("X-Psim-Token");
-    if (!is_same(token, token_) && !mutant("any-token-will-do"))
-      return refuse(403, "open the address that psim serve has printed\n");
+    if (!is_same(token, token_)) return refuse(403, "open the address that psim serve has printed\n");
     return true;
   }
 

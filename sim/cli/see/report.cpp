@@ -13,7 +13,6 @@
 #include "analysis/run_files.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/spans.hpp"
-#include "model/mutant.hpp"
 #include "sim/cli/run_folder.hpp"
 #include "sim/cli/see/see.hpp"
 #include "sim/cli/see/target.hpp"
@@ -152,7 +151,7 @@ fs::path page_target(const fs::path& dir, const std::string& out) {
     throw Refused(fmt::format("{} is a folder", target.string()),
                   fmt::format("name a file: {}", (target / analysis::page_name).string()));
   check_is_file(target);
-  if (fs::exists(target) && !analysis::bears_page_mark(target) && !mutant("pages-replace-anything"))
+  if (fs::exists(target) && !analysis::bears_page_mark(target))
     throw Refused(fmt::format("{} is no page that psim made", target.string()),
                   "name another file with --out; psim replaces nothing but its own pages");
   const bool is_known_there = target.filename() == analysis::page_name &&

@@ -13,7 +13,6 @@
 
 #include "analysis/remove_folder.hpp"
 #include "model/input.hpp"
-#include "model/mutant.hpp"
 #include "sim/cli/process.hpp"
 #include "sim/cli/study/shelf.hpp"
 #include "sim/cli/talk.hpp"
@@ -55,7 +54,6 @@ namespace {
 }
 
 void check_what_is_there(const fs::path& path) {
-  if (mutant("devices-are-files")) return;
   std::error_code none;
   const fs::file_status status = fs::status(path, none);
   if (fs::is_directory(status)) throw Refused(fmt::format("{} is a folder", path.string()), "name a file");
@@ -109,7 +107,7 @@ fs::path owner_of(const fs::path& path) {
 
 void check_outside(const fs::path& path, std::string_view example) {
   const fs::path owner = owner_of(path);
-  if (!owner.empty() && !mutant("exports-go-into-runs"))
+  if (!owner.empty())
     throw Refused(fmt::format("{} would be among the files of a run or study, {}", path.string(),
                               owner.filename().string()),
                   fmt::format("write it elsewhere, such as {}", example));

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -53,8 +51,7 @@ Recomputation least_recomputation(const std::vector<double>& bytes) {
 
 double kept_activations(const Scenario& scenario) {
   const std::vector<double> bytes = activation_bytes(scenario);
-  if (scenario.training.recompute && !mutant("recomputation-keeps-all"))
-    return least_recomputation(bytes).bytes;
+  if (scenario.training.recompute) return least_recomputation(bytes).bytes;
   return std::accumulate(bytes.begin(), bytes.end(), 0.0);
 }
 
@@ -82,7 +79,7 @@ std::vector<LayerWork> step_work(const Scenario& scenario) {
 }
 
 double recompute_factor(const Scenario& scenario) {
-  if (!scenario.training.recompute || mutant("recomputation-takes-no-time")) return 1;
+  if (!scenario.training.recompute) return 1;
   return 1 + forward_share(scenario.model);
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -20,8 +18,7 @@ DeviceCopies copies_of(const Scenario& scenario, double bytes, double clocks, do
 
 std::vector<std::int64_t> device_parts(std::int64_t samples, std::int64_t devices) {
   std::vector<std::int64_t> parts(static_cast<std::size_t>(devices), samples / devices);
-  for (std::int64_t d = 0; d < (mutant("devices-drop-the-rest") ? 0 : samples % devices); ++d)
-    ++parts[static_cast<std::size_t>(d)];
+  for (std::int64_t d = 0; d < (samples % devices); ++d) ++parts[static_cast<std::size_t>(d)];
   return parts;
 }
 
@@ -104,7 +101,7 @@ DeviceCopies peer_copies(const Scenario& scenario, double bytes) {
   double busiest = 0;
   for (const double share : shares_of_sums(scenario)) busiest = std::max({busiest, peers * share, 1 - share});
   return {.seconds = busiest * bytes / devices.port().value + peers * devices.bus_latency.value,
-          .peer_bytes = mutant("peer-copies-are-free") ? 0 : peers * bytes};
+          .peer_bytes = peers * bytes};
 }
 
 DeviceCopies copies_of_clock(const Scenario& scenario, double bytes, std::int64_t local_steps) {
@@ -122,7 +119,7 @@ DeviceCopies copies_of_clocks(const Scenario& scenario, std::int64_t clocks) {
 DeviceCopies copies_of_steps(const Scenario& scenario, double clocks, double steps) {
   const double model = static_cast<double>(parameter_count(scenario.model)) *
                        static_cast<double>(bytes_per_value(scenario.model.precision));
-  return (mutant("bus-bytes-of-weights-only") ? 0.5 : 1) * copies_of(scenario, model, clocks, steps);
+  return copies_of(scenario, model, clocks, steps);
 }
 
 }  // namespace psim

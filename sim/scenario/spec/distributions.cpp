@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "model/mutant.hpp"
-
 namespace psim {
 namespace {
 
@@ -75,8 +73,7 @@ double gamma(StepDraw& d) {
 
 double lognormal(StepDraw& d) {
   const double variance = std::log1p(d(cv) * d(cv));
-  return std::exp(std::sqrt(variance) * d.stream.normal() -
-                  (mutant("lognormal-is-slower-in-the-mean") ? 0 : variance / 2));
+  return std::exp(std::sqrt(variance) * d.stream.normal() - (variance / 2));
 }
 
 // The two-state chain starts in its stationary distribution. It is replayed from where it was last asked.

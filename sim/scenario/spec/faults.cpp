@@ -1,6 +1,5 @@
 #include "sim/scenario/spec/faults.hpp"
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -35,7 +34,7 @@ std::vector<std::uint32_t> listed(const std::vector<bool>& in) {
 }  // namespace
 
 bool may_lose(const FaultSpec& fault) {
-  return !fault.kind->loses_nothing || !(fault.factor.value_or(0) > 0) || mutant("every-fault-loses");
+  return !fault.kind->loses_nothing || !(fault.factor.value_or(0) > 0);
 }
 
 bool names_several_nodes(std::string_view name) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mutant.hpp"
 #include "sim/protocol/all_reduce.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/scenario/spec/activations.hpp"
@@ -190,7 +189,7 @@ void NodeMemory::add(std::string_view name, double bytes) {
 
 void add_optimizer(const Scenario& s, double count, NodeMemory& memory) {
   const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays);
-  memory.add("optimizer state", mutant("states-take-no-memory") ? 0 : arrays * count * exact_bytes(s));
+  memory.add("optimizer state", arrays * count * exact_bytes(s));
   if (s.training.multi_precision) memory.add("master copy", count * exact_bytes(s));
 }
 

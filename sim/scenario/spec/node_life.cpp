@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/mutant.hpp"
 #include "model/random.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
@@ -15,7 +14,7 @@ double startup_seconds(const Scenario& scenario, NodeRole role, std::uint32_t in
   if (!spec.given()) return 0;
   // A distribution that has streams beside the step's draws from those of another seed.
   const auto seed = combine(static_cast<std::uint64_t>(scenario.seed), is_worker ? 0x7773 : 0x7373);
-  const std::uint32_t of = mutant("all-start-alike") ? 0 : index;
+  const std::uint32_t of = index;
   const std::vector<std::vector<double>> no_trace;
   StepState state;
   StepDraw draw{.settings = spec.settings,
@@ -51,7 +50,7 @@ double turn_at(const ProfileSpec& profile, double now) {
 double value_at(const ProfileSpec& profile, double now) {
   const double turn = turn_at(profile, now);
   const double begin = profile.every ? turn * profile.every->value : 0;
-  double value = turn > 0 && !mutant("profiles-begin-anew") ? profile.rows.back().second : 1;
+  double value = turn > 0 ? profile.rows.back().second : 1;
   for (const auto& [date, factor] : profile.rows) {
     if (begin + date > now) break;
     value = factor;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -11,7 +10,7 @@ namespace {
 // Link 0 is the host's; those of device i are 2 i + 1, up to the switch, and 2 i + 2, down from it.
 PlatformFile::Route route(const DeviceSpec& devices, std::uint32_t from, std::uint32_t to) {
   PlatformFile::Route way{.from = from, .to = to, .links = {}, .latency = devices.bus_latency.value};
-  const bool direct = devices.peers == PeerAccess::direct && !mutant("stages-share-one-link");
+  const bool direct = devices.peers == PeerAccess::direct;
   if (from == 0 || to == 0 || !direct) way.links = {0};
   else way.links = {2 * (from - 1) + 1, 2 * (to - 1) + 2};
   if (!direct) way.latency *= 2;

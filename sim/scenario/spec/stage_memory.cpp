@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/mutant.hpp"
 #include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
@@ -51,7 +50,6 @@ std::int64_t samples_held(PipelineSchedule schedule, std::int64_t stages, std::i
                                                     .count);
     held += work.direction == StageWork::forward ? size : -size;
     most = std::max(most, held);
-    if (mutant("one-micro-batch-is-held")) break;
   }
   return most;
 }
