@@ -1,7 +1,6 @@
 // Queries on a run's database.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,8 +20,8 @@ inline std::string_view text(sqlite3_stmt* row, int column) {
 // The rows of a query, one after the other. Throws Unverifiable.
 class Query {
  public:
-  Query(const std::filesystem::path& path, const std::string& sql) try
-      : rows_(std::make_unique<InputRows>(path, sql)) {
+  Query(const InputDatabase& database, const std::string& sql) try
+      : rows_(std::make_unique<InputRows>(database, sql)) {
   } catch (const InputError& error) {
     throw Unverifiable(error.what(), error.help);
   }
@@ -38,8 +37,8 @@ class Query {
 
 // Calls `row` with each row of `sql`.
 template <class F>
-void query(const std::filesystem::path& path, const std::string& sql, F&& row) {
-  Query rows(path, sql);
+void query(const InputDatabase& database, const std::string& sql, F&& row) {
+  Query rows(database, sql);
   while (rows.next()) row(rows.row());
 }
 

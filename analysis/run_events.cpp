@@ -102,8 +102,8 @@ constexpr std::int64_t no_more = std::numeric_limits<std::int64_t>::max();
 // The rows of one table of events, in their order.
 class Stream {
  public:
-  Stream(const fs::path& path, std::string_view table, bool is_detail)
-      : table_(table), is_detail_(is_detail), query_(path, sql_of(table)) {
+  Stream(const InputDatabase& database, std::string_view table, bool is_detail)
+      : table_(table), is_detail_(is_detail), query_(database, sql_of(table)) {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
       const std::string_view column = sqlite3_column_name(query_.row(), i);
       if (table == "release" && column == "sender") continue;  // the row is about a worker's pull
@@ -199,7 +199,8 @@ std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) cons
     const Row& event = *next->row();
     if (!fits(event, facts, std::ssize(names), events))
       throw Unverifiable(
-          fmt::format("{}: event {} does not fit the scenario", database_.string(), event.number), damaged);
+          fmt::format("{}: event {} does not fit the scenario", database_.path().string(), event.number),
+          damaged);
     ++count;
     on_row(event);
     next->advance();

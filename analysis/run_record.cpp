@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // The scenario's nodes are those that the run had; returns the names of those after the workers.
-std::vector<std::string> other_nodes(const fs::path& database, const Facts& facts) {
+std::vector<std::string> other_nodes(const InputDatabase& database, const Facts& facts) {
   std::uint32_t servers = 0, workers = 0;
   std::vector<std::string> others;
   query(database, "SELECT role, number FROM node ORDER BY node", [&](sqlite3_stmt* row) {
@@ -29,7 +29,7 @@ std::vector<std::string> other_nodes(const fs::path& database, const Facts& fact
 }
 
 // Of the run, or of one of its namespaces.
-Facts facts_in(const fs::path& database, std::string_view space) {
+Facts facts_in(const InputDatabase& database, std::string_view space) {
   std::vector<std::pair<std::string, std::string>> rows;
   query(database, fmt::format("SELECT name, value FROM fact WHERE namespace IS {}", space),
         [&](sqlite3_stmt* row) { rows.emplace_back(text(row, 0), text(row, 1)); });
@@ -157,7 +157,7 @@ std::optional<Row> Job::own(const Row& row) const {
 RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
   const fs::path scenario = folder / "scenario.toml", summary_file = folder / "summary.json";
   const auto is_file = [](const fs::path& path) { return fs::is_regular_file(path); };
-  if (!is_file(database_) || !is_file(scenario) || !is_file(summary_file))
+  if (!is_file(database_.path()) || !is_file(scenario) || !is_file(summary_file))
     throw Unverifiable(
         fmt::format("{} is not a run: it needs run.db, scenario.toml and summary.json", folder.string()),
         "`psim run FILE --trace events` makes one under runs/");

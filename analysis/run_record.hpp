@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/input_database.hpp"
 #include "sim/record/event_names.hpp"
 #include "sim/record/facts.hpp"
 
@@ -152,11 +153,11 @@ class RunRecord {
   // of a run of this scenario.
   std::int64_t each(const std::function<void(const Row&)>& row) const;
   // For what is no event: the tables of run.db besides those.
-  const std::filesystem::path& database() const { return database_; }
+  const InputDatabase& database() const { return database_; }
 
  private:
   void read_jobs();
-  std::filesystem::path database_;
+  InputDatabase database_;
 };
 
 }  // namespace psim::analysis

@@ -18,7 +18,7 @@ namespace psim::analysis {
 class CauseBuilder {
  public:
   // `database`: of the run, for what is no event.
-  explicit CauseBuilder(const std::filesystem::path& database);
+  explicit CauseBuilder(const InputDatabase& database);
   void on(const Row& row);
   CausalGraph graph() &&;
 

@@ -135,7 +135,7 @@ Explanation explain(const RunRecord& record, Until until) {
 Explanation explain(const RunRecord& record, const CausalGraph& graph, Until until) try {
   return explanation(record, graph, until);
 } catch (const Json::exception& error) {
-  throw unfit_summary(record.database().parent_path(), error);
+  throw unfit_summary(record.database().path().parent_path(), error);
 }
 
 }  // namespace psim::analysis

@@ -20,7 +20,7 @@ Kind kind_of(std::string_view spent) {
 
 }  // namespace
 
-CauseBuilder::CauseBuilder(const std::filesystem::path& database)
+CauseBuilder::CauseBuilder(const InputDatabase& database)
     : needs_(database, "SELECT event, needs, clock FROM dependency ORDER BY event") {
   query(database, "SELECT node, message, end_s - begin_s FROM service WHERE message IS NOT NULL",
         [this](sqlite3_stmt* row) {

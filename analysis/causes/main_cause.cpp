@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/causes/account.hpp"
 #include "analysis/causes/typical_steps.hpp"
 #include "analysis/database.hpp"
 
@@ -36,38 +37,6 @@ std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed,
   std::ranges::set_intersection(narrow, busy, std::back_inserter(both));
   return both;
 }
-
-// The seconds that one cause has taken of the path, by node and by link.
-struct Account {
-  double seconds = 0;
-  double even = 0;  // of these on links that are as wide as all of their kind
-  std::map<std::uint32_t, double> nodes;
-  std::map<std::string, double> links;
-  void add(double more, std::uint32_t node) {
-    if (!(more > 0)) return;
-    seconds += more;
-    nodes[node] += more;
-  }
-  // Those that have nearly all of it, the most first, as few as that takes.
-  std::vector<std::uint32_t> blamed() const {
-    std::vector<std::pair<double, std::uint32_t>> all;
-    for (const auto& [node, part] : nodes) all.emplace_back(part, node);
-    std::ranges::sort(all, std::ranges::greater{});
-    std::vector<std::uint32_t> blamed;
-    double sum = 0;
-    for (const auto& [part, node] : all) {
-      if (sum >= 0.9 * seconds) break;
-      sum += part;
-      blamed.push_back(node);
-    }
-    std::ranges::sort(blamed);
-    return blamed;
-  }
-  std::string link() const {
-    const auto most = std::ranges::max_element(links, {}, [](const auto& one) { return one.second; });
-    return most == links.end() ? "" : most->first;
-  }
-};
 
 // Puts each piece of a path down to one cause.
 class Books {
@@ -174,19 +143,23 @@ class Books {
       return of(Suspect::storage).add(piece.seconds(), is_storage(t.from) ? t.from : t.to);
     // A piece may be a part of the message's way only.
     const double share = std::min(1.0, piece.seconds() / (t.received - t.sent));
-    of(Suspect::latency).add(share * t.latency, bottlenecks_.farthest(t));
-    if (t.latency <= 2 * least_latency_) of(Suspect::latency).even += share * t.latency;
+    add_far(Suspect::latency, share * t.latency, t);
     add_end(t, t.from, t.sent, share * (t.on_wire - t.sent));
     add_end(t, t.to, t.end, share * std::max(0.0, t.received - t.end));
     const std::optional<Bottlenecks::Bottleneck> bottleneck = bottlenecks_.of(t);
     double on_links = share * std::max(0.0, t.end - t.begin);
     if (bottleneck) {
       const double by_window = std::min(on_links, share * bottleneck->by_window);
-      of(Suspect::tcp_window).add(by_window, bottlenecks_.farthest(t));
-      if (t.latency <= 2 * least_latency_) of(Suspect::tcp_window).even += by_window;
+      add_far(Suspect::tcp_window, by_window, t);
       on_links -= by_window;
     }
     add_link(bottleneck, on_links, t.from, t.to);
+  }
+
+  // Of nodes that are far away, unless all are.
+  void add_far(Suspect suspect, double seconds, const Transfer& t) {
+    of(suspect).add(seconds, bottlenecks_.farthest(t));
+    if (t.latency <= 2 * least_latency_) of(suspect).even += seconds;
   }
 
   // What a message took at its sender or its receiver: of itself, or because of a fault that held it up.

@@ -32,7 +32,7 @@ Lone::Lone(const RunRecord& run) {
           const Hop hop{sqlite3_column_int64(row, 2), count(row, 3)};
           if (hop.link >= links_.size())
             throw Unverifiable(fmt::format("{}: a message crosses link {}, and there are {}",
-                                           run.database().string(), hop.link, links_.size()),
+                                           run.database().path().string(), hop.link, links_.size()),
                                damaged);
           if (is_null(row, 1)) from_[count(row, 0)].push_back(hop);
           else if (is_null(row, 0)) to_[count(row, 1)].push_back(hop);

@@ -219,8 +219,9 @@ std::string difference(const StudyView& view, const std::vector<const Aggregate*
   return fmt::format(
       "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). Of {} <code>psim why</code> "
       "says: {}</p>",
-      std::string(suspect_called(widest.kind)->label), seconds(slowest), slow_arm, seconds(fastest), arm_html(view, fastest.cell->arm),
-      slow->seed, slow_arm, escaped(slow->cause["sentence"].get<std::string>()));
+      std::string(suspect_called(widest.kind)->label), seconds(slowest), slow_arm, seconds(fastest),
+      arm_html(view, fastest.cell->arm), slow->seed, slow_arm,
+      escaped(slow->cause["sentence"].get<std::string>()));
 }
 
 // Where the same set the pace of all arms: that, in the words of the arm that took longest.

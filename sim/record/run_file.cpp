@@ -21,7 +21,6 @@ namespace {
 constexpr std::size_t block = 16384;      // hashes to a row
 constexpr std::size_t batch_size = 1024;  // events; they stay in the cache of a core
 static_assert(block % batch_size == 0);
-constexpr std::size_t rows_of_many = 16;    // in one statement, which takes two thirds of the time of so many
 constexpr int application_id = 0x7073696d;  // "psim": by this, a run is told from somebody else's database
 
 const char* const schema =
@@ -40,6 +39,11 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
       level_(level),
       servers_(static_cast<std::uint32_t>(scenario.cluster.servers)),
       begun_(static_cast<std::size_t>(scenario.cluster.workers)),
+      steps_(db_, "step", 6),
+      hash_rows_(db_, "event_hash", 2),
+      wires_(db_, "wire", 3),
+      services_(db_, "service", 4),
+      dependencies_(db_, "dependency", 3),
       writer_([this](const Batch& batch) { write(batch); }) {
   for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
     nodes_.push_back(node_name(scenario.cluster, node));
@@ -48,43 +52,16 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   db_.execute(fmt::format("PRAGMA application_id = {};", application_id));
   db_.execute(schema + event_tables());
   db_.execute("BEGIN");
-  for_each_subject([this, i = std::size_t{0}]<class T>() mutable {
+  for_each_subject([this]<class T>() {
     std::size_t columns = 5;  // those that all events have
     for_each_field<T>([&columns](const auto&) { ++columns; });
-    insert_[i++] = insert_into(T::table, columns);
+    events_of_type_.emplace_back(db_, T::table, columns);
   });
   write_facts({}, scenario);
   for (std::size_t n = 0; n < jobs.size(); ++n) write_facts(static_cast<std::int64_t>(n), jobs[n].scenario);
-  insert_step_ = std::make_unique<Statement>(db_, "INSERT INTO step VALUES (?,?,?,?,?,?)");
-  insert_wire_ = std::make_unique<Statement>(db_, "INSERT INTO wire VALUES (?,?,?)");
-  insert_dependency_ = insert_into("dependency", 3);
-  insert_service_ = std::make_unique<Statement>(db_, "INSERT INTO service VALUES (?,?,?,?)");
-  insert_hash_ = std::make_unique<Statement>(db_, "INSERT INTO event_hash VALUES (?,?)");
 }
 
 RunFile::~RunFile() = default;
-
-RunFile::Insert RunFile::insert_into(const char* table, std::size_t columns) {
-  std::string row = "(?";
-  for (std::size_t n = 1; n < columns; ++n) row += ",?";
-  row += ")";
-  const std::string one = fmt::format("INSERT INTO {} VALUES {}", table, row);
-  std::string many = one;
-  for (std::size_t n = 1; n < rows_of_many; ++n) many += "," + row;
-  return {std::make_unique<Statement>(db_, one), std::make_unique<Statement>(db_, many)};
-}
-
-template <class Rows, class Bind>
-void RunFile::insert_all(const Insert& insert, const Rows& rows, Bind bind) {
-  std::size_t written = 0;
-  const auto write_rows = [&](Statement& statement, std::size_t more) {
-    int column = 0;
-    for (; more > 0; --more) bind(statement, column, rows[written++]);
-    statement.execute();
-  };
-  while (rows.size() - written >= rows_of_many) write_rows(*insert.many, rows_of_many);
-  while (written < rows.size()) write_rows(*insert.one, 1);
-}
 
 void RunFile::write_facts(std::optional<std::int64_t> space, const Scenario& scenario) {
   Statement put(db_, "INSERT INTO fact VALUES (?,?,?)");
@@ -130,23 +107,31 @@ void RunFile::write(const Batch& batch) {
     write_events(type, of_type_[type]);
     of_type_[type].clear();
   }
-  for (const auto& [message, begin, end] : batch.wires) (*insert_wire_)(message, begin, end);
-  insert_all(insert_dependency_, batch.dependencies, [](Statement& insert, int& column, const auto& row) {
+  wires_.write(batch.wires, [](Statement& insert, int& column, const Batch::Wire& wire) {
+    insert.bind(++column, wire.message);
+    insert.bind(++column, wire.begin);
+    insert.bind(++column, wire.end);
+  });
+  dependencies_.write(batch.dependencies, [](Statement& insert, int& column, const auto& row) {
     insert.bind(++column, row.first);
     insert.bind(++column, row.second.event);
     insert.bind(++column, row.second.clock);
   });
-  for (const Service& work : batch.services)
-    (*insert_service_)(work.node, work.message, work.begin, work.end);
+  services_.write(batch.services, [](Statement& insert, int& column, const Service& work) {
+    insert.bind(++column, work.node);
+    insert.bind(++column, work.message);
+    insert.bind(++column, work.begin);
+    insert.bind(++column, work.end);
+  });
 }
 
 void RunFile::write_hashes() {
-  (*insert_hash_)(blocks_++, hashes_);
+  hash_rows_.add(blocks_++, hashes_);
   hashes_.clear();
 }
 
 void RunFile::write_events(std::size_t type, const Events& events) {
-  insert_all(insert_[type], events, [this](Statement& insert, int& column, const auto& row) {
+  events_of_type_[type].write(events, [this](Statement& insert, int& column, const auto& row) {
     const auto& [number, event] = row;
     const auto& [cause, spent] = event->cause;
     insert.bind(++column, number);
@@ -170,8 +155,8 @@ void RunFile::write_step(double at, std::uint32_t worker, const Computation& wha
   if (!is_over) return;
   const std::optional<Step> begin = std::exchange(begun_[worker], std::nullopt);
   if (!begin) return;  // a crash stops a worker whether it computes or not
-  (*insert_step_)(worker, begin->what.clock, begin->begin, at, what.phase == ComputePhase::ended,
-                  begin->what.version);
+  steps_.add(worker, begin->what.clock, begin->begin, at, what.phase == ComputePhase::ended,
+             begin->what.version);
 }
 
 void RunFile::finish(const RunResult& result, const std::map<std::string, std::string>& meta,

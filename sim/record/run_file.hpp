@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "sim/record/batch_writer.hpp"
 #include "sim/record/link_map.hpp"
 #include "sim/record/result.hpp"
+#include "sim/record/table_writer.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace psim {
@@ -82,18 +84,10 @@ class RunFile final : public EventSink {
     Computation what = {};
   };
   std::vector<std::optional<Step>> begun_;  // per worker: in hand
-  // One row, or many at once.
-  struct Insert {
-    std::unique_ptr<Statement> one, many;
-  };
-  Insert insert_into(const char* table, std::size_t columns);
-  template <class Rows, class Bind>
-  static void insert_all(const Insert& insert, const Rows& rows, Bind bind);
-  std::array<Insert, std::variant_size_v<Subject>> insert_;
+  TableWriter steps_, hash_rows_, wires_, services_, dependencies_;
+  std::deque<TableWriter> events_of_type_;
   std::array<Events, std::variant_size_v<Subject>> of_type_;  // of a batch
-  std::unique_ptr<Statement> insert_step_, insert_hash_, insert_wire_, insert_service_;
-  Insert insert_dependency_;
-  Connections connections_;  // at level `events`
+  Connections connections_;                                   // at level `events`
   Batch batch_;
   BatchWriter<Batch> writer_;  // last: its thread uses the rest
 };

@@ -1,5 +1,5 @@
-// Which of the deliberate mistakes of mutants.txt this process makes: the environment variable PSIM_MUTANT names it.
-// Only the copy of the sources that run.sh makes includes this.
+// Which of the deliberate mistakes of mutants.txt this process makes: the environment variable PSIM_MUTANT
+// names it. Only the copy of the sources that run.sh makes includes this.
 #pragma once
 
 #include <cstdlib>

@@ -48,7 +48,7 @@ function plant(edit, first, last,    old, new, test, equals) {
     }
     put(first, last - first, "(" test " ? (" new ") : (")
     put(last + 1, first - last, "))")
-  } else if (new != old && ends(new, old)) put(first, last - first, "if (" test ") { " substr(new, 1, length(new) - length(old)) "} ")
+  } else if (new != old && ends(new, old) && substr(new, 1, length(new) - length(old)) ~ /[;}] *$/) put(first, last - first, "if (" test ") { " substr(new, 1, length(new) - length(old)) "} ")
   else if (new != old && begins(new, old)) put(last + 1, first - last, " if (" test ") {" substr(new, length(old) + 1) " }")
   else {
     put(first, last - first, "if (" test ") { " new " } else { ")

@@ -237,7 +237,7 @@ TEST_CASE("why: what messages meet on their way", "[why][slow]") {
            {"window of a far server",
             "tcp-window",
             {"server 1"},
-            with(hub({{"server 1", "latency = \"5ms\""}}), {"cluster.network.tcp_window=100kB"}),
+            with(hub({{"server 1", "latency = \"5ms\""}}), {"cluster.network.tcp_window=20kB"}),
             "TCP window of connections to and from server 1"},
            {"receivers", "endpoint", all_nodes, {"cluster.network.endpoint.receive_overhead=8ms"}, "server"},
            {"senders", "endpoint", all_nodes, {"cluster.network.endpoint.send_overhead=15ms"}, "server"},
