@@ -246,7 +246,7 @@ class Books {
     }
     cause.seconds = std::min(cause.seconds, total);
     cause.by_kind = by_kind();
-    add_fault(cause);
+    add_fault(cause, total);
     return cause;
   }
 
@@ -321,7 +321,7 @@ class Books {
   }
 
   // The fault that a cause is about, if it is about one.
-  void add_fault(MainCause& cause) const {
+  void add_fault(MainCause& cause, double total) const {
     if (cause.kind == Suspect::fault || cause.kind == Suspect::scheduler) {
       const auto most = std::ranges::max_element(of_fault_, {}, [](const auto& one) { return one.second; });
       if (most == of_fault_.end()) return;
@@ -334,15 +334,30 @@ class Books {
       std::ranges::sort(cause.nodes);
       return;
     }
+    add_slowing_fault(cause, total);
+  }
+
+  // The longest fault that made these nodes slow, or their links thin, with the factor of all at that time.
+  void add_slowing_fault(MainCause& cause, double total) const {
     const bool is_link = cause.kind == Suspect::worker_link || cause.kind == Suspect::server_link;
+    const bool is_work = cause.kind == Suspect::worker_compute || cause.kind == Suspect::server_work;
+    const auto is_it = [&](const FaultInForce& fault) {
+      if (cause.is_even || fault.factor == 1 || fault.freezes()) return false;
+      if (!(is_link && fault.kind == "degrade") && !(is_work && fault.kind == "slow")) return false;
+      return std::ranges::any_of(cause.nodes, [&](std::uint32_t node) { return fault.concerns(node); });
+    };
+    const auto seconds = [total](const FaultInForce& fault) {
+      return std::min(fault.end, total) - fault.begin;
+    };
     for (const FaultInForce& fault : faults_.all()) {
-      const bool is_it = (is_link && fault.kind == "degrade") ||
-                         (cause.kind == Suspect::worker_compute && fault.kind == "slow") ||
-                         (cause.kind == Suspect::server_work && fault.kind == "slow");
-      if (!is_it || cause.is_even) continue;
-      const bool is_theirs =
-          std::ranges::any_of(cause.nodes, [&](std::uint32_t node) { return fault.concerns(node); });
-      if (is_theirs) cause.fault = fault;
+      if (is_it(fault) && (!cause.fault || seconds(fault) > seconds(*cause.fault))) cause.fault = fault;
+    }
+    if (!cause.fault) return;
+    cause.fault->factor = 1;
+    for (const FaultInForce& fault : faults_.all()) {
+      const bool is_in_force =
+          fault.overlap(cause.fault->begin, std::min(cause.fault->end, total)) > 0.5 * seconds(*cause.fault);
+      if (is_it(fault) && is_in_force) cause.fault->factor *= fault.factor;
     }
   }
 

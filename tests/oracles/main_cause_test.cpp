@@ -181,6 +181,12 @@ TEST_CASE("why: links, and whose", "[why][slow]") {
             {"worker 0", "worker 2"},
             {fault(degraded + "[\"worker 0\", \"worker 2\"]")},
             "workers 0 and 2"},
+           {"degraded twice",
+            "worker-link",
+            {"worker 2"},
+            {"fault=[{kind = \"degrade\", nodes = [\"worker 2\"], at = \"10ms\", factor = 0.1}, "
+             "{kind = \"degrade\", nodes = [\"worker 2\"], at = \"20ms\", factor = 0.2}]"},
+            "worker 2 (at 2 % of its bandwidth"},
            {"degraded server",
             "server-link",
             {"server 1"},
