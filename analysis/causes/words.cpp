@@ -146,8 +146,8 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
           cause.nodes.empty() ? "" : " to and from " + names, share);
     case Suspect::tcp_window:
       return fmt::format(
-          "The TCP window{} sets the pace: it holds messages back for {} of the run, on links that could carry "
-          "more.",
+          "The TCP window{} sets the pace: it holds messages back for {} of the run, on links that could "
+          "carry more.",
           cause.nodes.empty() ? "" : " of connections to and from " + names, share);
     case Suspect::endpoint:
       return fmt::format(

@@ -131,6 +131,11 @@ TEST_CASE("labs: what nobody answered earns nothing, a prediction that was never
     INFO(item.dump());
     CHECK(item["points"] == 0);
   }
+  Student late(2, "late");  // runs first, and predicts nothing
+  late.observe("how_much_slower", step(late.run({})) / step(late.run({"straggler.0.slowdown=1.0"})));
+  const Json item = graded(late.hand_in())["items"][0];
+  CHECK(item["points"] == 0);
+  CHECK(item["note"] == "no answer");
 }
 
 TEST_CASE("labs: wrong answers get one hint after the other", "[lab][slow]") {
