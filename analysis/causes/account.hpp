@@ -1,4 +1,4 @@
-// What a cause took of a run's critical path, and who is to blame for it.
+// The seconds of a run's critical path that one cause took, and the nodes that are to blame.
 #pragma once
 
 #include <algorithm>

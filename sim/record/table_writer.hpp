@@ -38,7 +38,7 @@ class TableWriter {
 
  private:
   static constexpr std::size_t rows_of_many =
-      16;  // in one statement, which takes two thirds of the time of so many
+      16;  // in one statement: a third faster than 16 statements
 
   Statement& prepared(std::optional<Statement>& statement, std::size_t rows) const {
     if (!statement) {

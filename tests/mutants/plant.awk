@@ -7,6 +7,8 @@ BEGIN { RS = ""; FS = "\n"; wrong = 0 }
 /^#/ { next }
 {
   name = $1
+  if (name in seen) complain(name, "it stands twice")
+  seen[name] = 1
   place = 0
   for (i = 2; i <= NF; ++i) {
     match($i, /^ *[a-z]+ ?/)
@@ -67,14 +69,13 @@ function only_place_of(wanted, dense, edit,    at) {
   return at
 }
 
-function edit_file(file,    path, line, whole, i, j, n, c, dense, edit, wanted, at, out, done, include, best) {
+function edit_file(file,    path, line, whole, i, j, n, c, dense, edit, wanted, at, skipped, out, done, include) {
   path = source "/" file
   whole = ""
   RS = "\n"
   while ((getline line <path) > 0) whole = whole line "\n"
   close(path)
   if (whole == "") return complain(file, "no such file")
-  dense = ""
   n = length(whole)
   count = 0
   split("", place_in)
