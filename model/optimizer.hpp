@@ -52,8 +52,7 @@ class Optimizer {
   Optimizer part(Range range) const;
 
   std::int64_t steps() const { return steps_; }
-  void forget_steps() { steps_ = 0; }  // a mistake, for a program that is to be found out
-  std::size_t bytes() const;           // of its state
+  std::size_t bytes() const;  // of its state
   // Calls `part(data, bytes)` for each part of its state, always in the same order.
   template <class Part>
   void for_each_part(Part part) const {

@@ -32,10 +32,4 @@ void Parameters::update(std::span<const WeightedGradient> group, double rate, st
   round_to(storage_.precision, *weights_);
 }
 
-void Parameters::spoil() {
-  make_own(weights_);
-  with_scalar(weights_->precision(),
-              [this](auto zero) { weights_->as<decltype(zero)>()[0] += static_cast<decltype(zero)>(1e-3); });
-}
-
 }  // namespace psim

@@ -56,11 +56,6 @@ class Parameters {
     optimizer_.for_each_part(part);
   }
 
-  // Adds 1e-3 to the first weight: what no correct program does, for programs that are to be found out.
-  void spoil();
-  // Likewise: Adam begins to correct its bias anew.
-  void forget_steps() { optimizer_.forget_steps(); }
-
   // As everybody sees them. Shared with whoever reads them, and copied before they are changed.
   const std::shared_ptr<Values>& weights() const { return weights_; }
 

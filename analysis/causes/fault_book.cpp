@@ -67,11 +67,11 @@ FaultBook::FaultBook(const RunRecord& record) {
   }
 }
 
-double FaultBook::bandwidth(std::uint32_t node, double from, double to) const {
+double FaultBook::factor(std::string_view kind, std::uint32_t node, double from, double to) const {
   double left = 1;
   for (const FaultInForce& fault : faults_) {
     const bool is_most = fault.overlap(from, to) > 0.5 * (to - from);
-    if (fault.kind == "degrade" && is_most && fault.concerns(node)) left *= fault.factor;
+    if (fault.kind == kind && is_most && !fault.freezes() && fault.concerns(node)) left *= fault.factor;
   }
   return left;
 }

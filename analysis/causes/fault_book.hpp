@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/run_record.hpp"
@@ -25,8 +26,9 @@ class FaultBook {
  public:
   explicit FaultBook(const RunRecord& record);
   const std::vector<FaultInForce>& all() const { return faults_; }
-  // The share of the bandwidth of a node's links that faults left for most of a time.
-  double bandwidth(std::uint32_t node, double from, double to) const;
+  // The share of a node's bandwidth ("degrade") or speed ("slow") that faults left for most of a time. Freezes
+  // do not count.
+  double factor(std::string_view kind, std::uint32_t node, double from, double to) const;
   // The fault that caused trouble in this time: the last one in force, or else the last one before it.
   const FaultInForce* behind(double from, double to) const;
 

@@ -339,25 +339,20 @@ class Books {
 
   // The longest fault that made these nodes slow, or their links thin, with the factor of all at that time.
   void add_slowing_fault(MainCause& cause, double total) const {
+    if (cause.is_even) return;
     const bool is_link = cause.kind == Suspect::worker_link || cause.kind == Suspect::server_link;
     const bool is_work = cause.kind == Suspect::worker_compute || cause.kind == Suspect::server_work;
-    const auto is_it = [&](const FaultInForce& fault) {
-      if (cause.is_even || fault.factor == 1 || fault.freezes()) return false;
-      if (!(is_link && fault.kind == "degrade") && !(is_work && fault.kind == "slow")) return false;
-      return std::ranges::any_of(cause.nodes, [&](std::uint32_t node) { return fault.concerns(node); });
-    };
-    const auto seconds = [total](const FaultInForce& fault) {
-      return std::min(fault.end, total) - fault.begin;
-    };
+    const std::string_view kind = is_link ? "degrade" : is_work ? "slow" : "";
+    double longest = 0;  // seconds
     for (const FaultInForce& fault : faults_.all()) {
-      if (is_it(fault) && (!cause.fault || seconds(fault) > seconds(*cause.fault))) cause.fault = fault;
-    }
-    if (!cause.fault) return;
-    cause.fault->factor = 1;
-    for (const FaultInForce& fault : faults_.all()) {
-      const bool is_in_force =
-          fault.overlap(cause.fault->begin, std::min(cause.fault->end, total)) > 0.5 * seconds(*cause.fault);
-      if (is_it(fault) && is_in_force) cause.fault->factor *= fault.factor;
+      if (fault.kind != kind || fault.factor == 1 || fault.freezes()) continue;
+      const auto node =
+          std::ranges::find_if(cause.nodes, [&](std::uint32_t one) { return fault.concerns(one); });
+      const double end = std::min(fault.end, total);
+      if (node == cause.nodes.end() || end - fault.begin <= longest) continue;
+      longest = end - fault.begin;
+      cause.fault = fault;
+      cause.fault->factor = faults_.factor(kind, *node, fault.begin, end);
     }
   }
 

@@ -134,10 +134,6 @@ double ShardWeights::sum_of_squares() const {
   return sum;
 }
 
-void ShardWeights::spoil() {
-  if (parameters_) parameters_.spoil();
-}
-
 std::uint64_t ShardWeights::hash(std::uint64_t hash_of_weights) const {
   if (!parameters_) return 0;
   std::uint64_t hash = hash_of_weights;

@@ -72,9 +72,6 @@ class ShardWeights {
   std::uint64_t copy_bytes() const {
     return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes();
   }
-  // For mutants: different weights, an optimizer that forgets.
-  void spoil();
-  void forget_steps() { parameters_.forget_steps(); }
 
   // A hash of everything on which the next update depends, given the hash of the weights; 0: a phantom model.
   std::uint64_t hash(std::uint64_t hash_of_weights) const;

@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "model/input_database.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/record/facts.hpp"
 #include "sim/record/serving.hpp"
@@ -260,8 +259,8 @@ namespace {
 
 // Calls `row` with each row of `sql`.
 template <class F>
-void query(const std::filesystem::path& path, const std::string& sql, F&& row) try {
-  InputRows found(path, sql);
+void query(const InputDatabase& database, const std::string& sql, F&& row) try {
+  InputRows found(database, sql);
   while (found.next()) row(found.row());
 } catch (const InputError& error) {
   throw DamagedRun(error.what());
@@ -270,6 +269,13 @@ void query(const std::filesystem::path& path, const std::string& sql, F&& row) t
 std::string text(sqlite3_stmt* row, int column) {
   const unsigned char* value = sqlite3_column_text(row, column);
   return value == nullptr ? "" : reinterpret_cast<const char*>(value);
+}
+
+std::map<std::string, std::string> pairs_in(const InputDatabase& database, std::string_view table) {
+  std::map<std::string, std::string> pairs;
+  query(database, fmt::format("SELECT key, value FROM {}", table),
+        [&](sqlite3_stmt* row) { pairs[text(row, 0)] = text(row, 1); });
+  return pairs;
 }
 
 template <class T>
@@ -288,14 +294,13 @@ void read(sqlite3_stmt* row, int column, T& value) {
 }  // namespace
 
 std::map<std::string, std::string> recorded_meta(const std::filesystem::path& run_db) {
-  std::map<std::string, std::string> meta;
-  query(run_db, "SELECT key, value FROM meta", [&](sqlite3_stmt* row) { meta[text(row, 0)] = text(row, 1); });
-  return meta;
+  return pairs_in(run_db, "meta");
 }
 
-RecordedRun::RecordedRun(const std::filesystem::path& run_db) : meta(recorded_meta(run_db)), path_(run_db) {
-  query(path_, "SELECT key, value FROM host", [&](sqlite3_stmt* row) { host[text(row, 0)] = text(row, 1); });
-  query(path_, "SELECT hashes FROM event_hash ORDER BY block", [&](sqlite3_stmt* row) {
+RecordedRun::RecordedRun(const std::filesystem::path& run_db) : database_(run_db) {
+  meta = pairs_in(database_, "meta");
+  host = pairs_in(database_, "host");
+  query(database_, "SELECT hashes FROM event_hash ORDER BY block", [&](sqlite3_stmt* row) {
     const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(row, 0));
     if (bytes == 0) return;
     const std::size_t before = hashes.size(), more = bytes / sizeof hashes[0];
@@ -308,12 +313,13 @@ std::optional<Event> RecordedRun::event(std::int64_t number) const {
   std::optional<Event> found;
   for_each_subject([&]<class T>() {
     if (found) return;
-    query(path_, fmt::format("SELECT * FROM {} WHERE number = {}", T::table, number), [&](sqlite3_stmt* row) {
-      T what;
-      int column = 4;
-      for_each_field<T>([&](const auto& field) { read(row, ++column, what.*field.member); });
-      found = {sqlite3_column_double(row, 1), static_cast<NodeId>(sqlite3_column_int64(row, 2)), what};
-    });
+    query(database_, fmt::format("SELECT * FROM {} WHERE number = {}", T::table, number),
+          [&](sqlite3_stmt* row) {
+            T what;
+            int column = 4;
+            for_each_field<T>([&](const auto& field) { read(row, ++column, what.*field.member); });
+            found = {sqlite3_column_double(row, 1), static_cast<NodeId>(sqlite3_column_int64(row, 2)), what};
+          });
   });
   return found;
 }

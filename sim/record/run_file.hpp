@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/input_database.hpp"
 #include "model/output_database.hpp"
 #include "sim/record/batch_writer.hpp"
 #include "sim/record/link_map.hpp"
@@ -110,7 +111,7 @@ class RecordedRun {
   std::optional<Event> event(std::int64_t number) const;
 
  private:
-  std::filesystem::path path_;
+  InputDatabase database_;
 };
 
 }  // namespace psim

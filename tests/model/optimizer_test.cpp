@@ -172,6 +172,27 @@ TEST_CASE("an optimizer's state belongs to it alone", "[optimizer]") {
   CHECK(wb->as<double>()[0] == -1);
 }
 
+TEST_CASE("a part of an optimizer goes on as the whole would", "[optimizer]") {
+  constexpr std::size_t n = 12;
+  constexpr Range part{3, 5};
+  const std::string_view kind = GENERATE("momentum", "adagrad", "rmsprop", "adam");
+  Optimizer whole(spec_of(kind, 0), Precision::float64, n);
+  const auto weights = values_of(some_numbers(n, 0));
+  const auto step = [&](Optimizer& optimizer, Values& of, int t, Range range) {
+    const auto gradient = values_of(some_numbers(n, static_cast<std::uint64_t>(t)));
+    optimizer.apply(of, std::vector<WeightedGradient>{{{gradient, range.begin, range.count}, 1.0}}, 0.1);
+  };
+  for (int t = 1; t <= 4; ++t) step(whole, *weights, t, {0, n});
+  Optimizer own = whole.part(part);
+  Values own_weights = Values::copy_of(*weights, part.begin, part.count);
+  for (int t = 5; t <= 8; ++t) {
+    step(whole, *weights, t, {0, n});
+    step(own, own_weights, t, part);
+  }
+  for (std::size_t i = 0; i < part.count; ++i)
+    CHECK(own_weights.as<double>()[i] == weights->as<double>()[part.begin + i]);
+}
+
 TEST_CASE("the learning rate follows its schedule", "[optimizer]") {
   const LearningRate constant{.base = 0.3};
   CHECK(constant.at(0) == 0.3);
