@@ -13,3 +13,8 @@ target_include_directories(psim_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(PSIM_WERROR)
   target_compile_options(psim_flags INTERFACE -Werror)
 endif()
+
+# Of what runs once for a scenario, or for people who read its answer: it compiles in two thirds of the time.
+add_library(psim_once INTERFACE)
+target_link_libraries(psim_once INTERFACE psim_flags)
+target_compile_options(psim_once INTERFACE $<$<CONFIG:Release>:-O1>)

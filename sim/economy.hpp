@@ -3,8 +3,8 @@
 
 #include <deque>
 
+#include "sim/nodes/job_context.hpp"
 #include "sim/record/result.hpp"
-#include "sim/roles/job_context.hpp"
 
 namespace psim {
 

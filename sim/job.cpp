@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "model/dataset.hpp"
+#include "sim/nodes/gradient_probe.hpp"
 #include "sim/protocol/shard_invariants.hpp"
-#include "sim/roles/gradient_probe.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {

@@ -28,9 +28,9 @@
 
 #include "sim/evaluator.hpp"
 #include "sim/machines.hpp"
+#include "sim/nodes/job_context.hpp"
+#include "sim/nodes/node_actors.hpp"
 #include "sim/record/result.hpp"
-#include "sim/roles/job_context.hpp"
-#include "sim/roles/node_actors.hpp"
 
 namespace psim {
 

@@ -9,8 +9,8 @@
 #include "sim/cluster/platform.hpp"
 #include "sim/cluster/pool.hpp"
 #include "sim/cluster/slowness.hpp"
+#include "sim/nodes/job_plan.hpp"
 #include "sim/record/recorder.hpp"
-#include "sim/roles/job_plan.hpp"
 #include "sim/simulation.hpp"
 
 namespace psim {

@@ -26,8 +26,8 @@ class FaultBook {
  public:
   explicit FaultBook(const RunRecord& record);
   const std::vector<FaultInForce>& all() const { return faults_; }
-  // The share of a node's bandwidth ("degrade") or speed ("slow") that faults left for most of a time. Freezes
-  // do not count.
+  // The share of a node's bandwidth ("degrade") or speed ("slow") that faults left for most of a time.
+  // Freezes do not count.
   double factor(std::string_view kind, std::uint32_t node, double from, double to) const;
   // The fault that caused trouble in this time: the last one in force, or else the last one before it.
   const FaultInForce* behind(double from, double to) const;

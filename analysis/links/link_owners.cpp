@@ -39,7 +39,8 @@ LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const Fa
 // A fault of a host is one of each of its nodes.
 double LinkOwners::left(std::uint32_t link, double from, double to) const {
   double least = 1;
-  for (const std::uint32_t node : owners_[link]) least = std::min(least, faults_.factor("degrade", node, from, to));
+  for (const std::uint32_t node : owners_[link])
+    least = std::min(least, faults_.factor("degrade", node, from, to));
   return least;
 }
 

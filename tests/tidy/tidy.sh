@@ -31,9 +31,15 @@ allow() {
   allow sim/scenario model/ sim/protocol/ sim/scenario/
   allow sim/record model/ sim/protocol/ sim/scenario/ sim/record/
   allow sim/cluster model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/
-  allow sim/roles model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/roles/
+  allow sim/nodes model/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/nodes/
   allow sim/fuzz model/ sim/protocol/ sim/scenario/ sim/fuzz/
-  allow sim/cli model/ sim/ analysis/
+  for room in sim/runs sim/study; do
+    rooms="model/ analysis/ sim/protocol/ sim/scenario/ sim/record/ sim/cluster/ sim/simulation.hpp sim/runs/"
+    [ $room = sim/runs ] || rooms="$rooms sim/study/"
+    allow $room $rooms
+    grep -rnE 'CLI/|fmt::print|\<say(_text)?\(' $room --include='*.?pp' | sed 's|$|   a library prints nothing|'
+  done
+  allow sim/apps model/ sim/ analysis/
   allow analysis/statistics analysis/statistics/ model/random.hpp
   allow analysis analysis/ model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp \
     sim/protocol/cause.hpp sim/record/event_fields.hpp sim/record/event_names.hpp \
@@ -44,8 +50,8 @@ allow() {
 
   for file in $(sources model sim analysis); do
     case $file in
-      sim/cluster/* | sim/roles/*) ;;
-      *) grep -n '#include <simgrid' "$file" | sed "s|^|$file:|; s|\$|   SimGrid lives in sim/cluster and sim/roles|" ;;
+      sim/cluster/* | sim/nodes/*) ;;
+      *) grep -n '#include <simgrid' "$file" | sed "s|^|$file:|; s|\$|   SimGrid lives in sim/cluster and sim/nodes|" ;;
     esac
   done
 
@@ -75,11 +81,11 @@ allow() {
     sources model sim analysis | grep -vxF "${3:-none}" | xargs grep -nHE "$1" | sed "s|\$|   use $2|"
   }
   ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/random.hpp)'
-  ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/cli/progress.hpp)' sim/cli/progress.cpp
+  ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/runs/host_clock.hpp)' sim/runs/host_clock.cpp
   ban 'unordered_(map|set)' 'an ordered container' sim/cluster/fluid_carrier.hpp
   ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'
   ban 'using namespace std' 'qualified names'
-  ban 'fmt::print\(stderr' 'say (sim/cli/talk.hpp), which a closed stderr does not stop'
+  ban 'fmt::print\(stderr' 'say (sim/apps/cli/talk.hpp), which a closed stderr does not stop'
   ban 'std::endl|std::cout|std::cerr|\bprintf\(' 'fmt::print'
   ours model sim analysis tests docs scenarios cmake README.md psim | grep -vx tests/tidy/tidy.sh |
     xargs grep -nHE '\b(TODO|FIXME|XXX)\b' | sed "s|\$|   do it or drop it|"

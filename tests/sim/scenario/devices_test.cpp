@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/roles/local_work.hpp"
+#include "sim/nodes/local_work.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

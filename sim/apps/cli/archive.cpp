@@ -1,0 +1,154 @@
+#include "sim/apps/cli/archive.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "analysis/sha256.hpp"
+#include "sim/apps/cli/shelf.hpp"
+#include "sim/apps/cli/study_report.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/runs/exit_code.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/interrupt.hpp"
+#include "sim/runs/scratch.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/study/folder.hpp"
+#include "sim/study/lock.hpp"
+#include "sim/study/publish/citations.hpp"
+#include "sim/study/publish/contents.hpp"
+#include "sim/study/publish/tarball.hpp"
+
+namespace psim::cli {
+namespace {
+
+// Throws Refused unless all runs are there and what is made of them, too.
+void check_complete(const study::StudyFolder& folder, const study::StudyContents& contents) {
+  const std::string dir = folder.dir.string();
+  const study::Journal journal(folder.dir, study::Journal::Builds::any);
+  say_what_is_not_read(folder.dir, journal);
+  const std::string scenario = folder.manifest["name"].get<std::string>() + ".toml";
+  const std::vector<Json> missing = missing_runs(folder, journal);
+  if (!missing.empty())
+    throw Refused(
+        fmt::format("{} is not complete: {} of {} runs are missing, the first is {}", dir, missing.size(),
+                    folder.manifest["runs"].size(), missing.front()["run"].get<std::string>()),
+        fmt::format("psim compare {} --out {}", file_word(folder.dir / scenario), file_word(dir)));
+  const bool is_tuning = folder.manifest.contains("stage");
+  std::vector<std::string> lacking;
+  for (const std::string& name : {scenario, std::string("results.jsonl"), std::string("study.json"),
+                                  std::string("runs.csv"), std::string("study.db")}) {
+    if (std::ranges::find(contents.files, fs::path(name)) == contents.files.end()) lacking.push_back(name);
+  }
+  if (is_tuning || !lacking.empty())
+    throw Refused(fmt::format("{} is not complete: {}", dir,
+                              is_tuning ? "its trials are there, the study itself is not"
+                                        : fmt::format("{} missing", fmt::join(lacking, ", "))),
+                  fmt::format("psim merge {}", file_word(dir)));
+}
+
+// What is to be in the archive, by its path in the study: files of the study, and papers, whose text is here.
+using Entries = std::map<std::string, const std::string*>;
+
+Entries entries_of(const study::StudyFolder& folder, const study::StudyContents& contents,
+                   const std::vector<analysis::StudyFile>& papers) {
+  std::vector<fs::path> files = contents.files;
+  for (const fs::path& run : contents.runs) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.dir / run))
+      files.push_back(run / entry.path().filename());
+  }
+  Entries entries;
+  for (const fs::path& file : files) {
+    if (file != study::archive_sums && !fs::is_symlink(folder.dir / file)) entries[file.string()] = nullptr;
+  }
+  for (const analysis::StudyFile& paper : papers) entries[paper.name] = &paper.text;
+  return entries;
+}
+
+void throw_if_asked_to_end(const InterruptsHeld& interrupts) {
+  if (const int signal = interrupts.pending(); signal != 0)
+    throw Interrupted{signal, "interrupted: no archive was written"};
+}
+
+// The study's files and the papers, with the sums of all.
+void pack(const study::StudyFolder& folder, const Entries& entries, const InterruptsHeld& interrupts,
+          study::Tarball& tarball) {
+  const auto text_of = [&](const std::string& name, const std::string* text) {
+    throw_if_asked_to_end(interrupts);
+    return text != nullptr ? *text : read_file(folder.dir / name);
+  };
+  std::string sums;
+  for (const auto& [name, text] : entries)
+    sums += fmt::format("{}  {}\n", analysis::sha256(text_of(name, text)), name);
+  tarball.add("manifest.json", text_of("manifest.json", nullptr));
+  tarball.add(std::string(study::archive_sums), sums);
+  for (const auto& [name, text] : entries) {
+    if (name != "manifest.json") tarball.add(name, text_of(name, text));
+  }
+}
+
+// All of it or nothing, whatever happens meanwhile.
+void write_archive(const study::StudyFolder& folder, const study::StudyContents& contents,
+                   const std::vector<analysis::StudyFile>& papers, const fs::path& out) {
+  const std::string name = fs::canonical(folder.dir).filename().string();
+  const InterruptsHeld interrupts;  // until the temporary file is gone
+  FreshFile fresh(out);
+  study::Tarball tarball(fresh.path(), name);
+  pack(folder, entries_of(folder, contents, papers), interrupts, tarball);
+  tarball.finish();
+  fresh.move_into_place();
+}
+
+fs::path archive_target(const ArchiveCommand& asked, const std::string& name) {
+  const fs::path out = asked.out.empty() ? fs::path(name + ".tar.gz") : fs::path(asked.out);
+  if (fs::is_directory(out))
+    throw Refused(fmt::format("{} is a folder", out.string()),
+                  fmt::format("name a file: {}", (out / (name + ".tar.gz")).string()));
+  if (!asked.out.empty() && !out.string().ends_with(".tar.gz") && !out.string().ends_with(".tgz"))
+    throw Refused(fmt::format("{} does not end in .tar.gz", out.string()), "the archive is one");
+  check_is_file(out);
+  if (fs::exists(out) && !study::is_study_archive(out))
+    throw Refused(fmt::format("{} is there, and psim archive has not written it", out.string()),
+                  "name another file; psim replaces only archives of studies");
+  return out;
+}
+
+}  // namespace
+
+int archive(const ArchiveCommand& asked) {
+  const study::StudyFolder folder(found_on(studies_shelf(), asked.study));
+  const std::string name = fs::canonical(folder.dir).filename().string();
+  const fs::path out = archive_target(asked, name);
+  sweep_scratch();
+  const std::optional<study::StudyLock> lock = study::StudyLock::alone(folder.dir);
+  if (!lock)
+    throw Refused(fmt::format("a process works on {}", folder.dir.string()),
+                  "wait until the study is complete");
+  const study::StudyContents contents =
+      study::study_contents(folder.dir, folder.manifest["name"].get<std::string>());
+  check_complete(folder, contents);
+  for (const fs::path& other : contents.foreign)
+    say("note: {} is left out: psim did not write it\n", (folder.dir / other).string());
+  if (asked.authors.empty())
+    say("note: without --author 'Family, Given', CITATION.cff and .zenodo.json name nobody\n");
+  if (asked.license.empty())
+    say("note: without --license, for example CC-BY-4.0, nobody else may use the results: the archive states "
+        "no "
+        "licence\n");
+  else if (study::spdx_of(asked.license).empty())
+    say("note: --license {}: SPDX has no such identifier that psim knows, so LICENSE.txt alone states it, "
+        "and "
+        "not CITATION.cff and .zenodo.json, which take such identifiers only: {}; more are at "
+        "https://spdx.org/licenses/\n",
+        asked.license, study::spdx_names());
+  const std::vector<Citation> citations = citations_of_study(folder, asked.data_dirs);
+  write_archive(folder, contents, study::papers_of(folder.manifest, asked, citations), out);
+  fmt::print("wrote {}   SHA-256 {}\n", out.string(), analysis::sha256(read_file(out)));
+  return done;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,232 @@
+// psim compare: a study, made, continued or shown again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/recipe.hpp"
+#include "sim/apps/cli/report.hpp"
+#include "sim/apps/cli/shelf.hpp"
+#include "sim/apps/cli/study_progress.hpp"
+#include "sim/apps/cli/study_report.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/runs/interrupt.hpp"
+#include "sim/runs/refusals.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/runs/scratch.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/study/folder.hpp"
+#include "sim/study/lock.hpp"
+#include "sim/study/make.hpp"
+#include "sim/study/slice.hpp"
+#include "sim/study/tuning.hpp"
+#include "sim/study/until_ci.hpp"
+
+namespace psim::cli {
+namespace {
+
+// Takes over what other studies of the same scenario, beside this one, have of its runs.
+void adopt_from_neighbours(const fs::path& dir, const study::Plan& plan, study::Journal& journal) {
+  std::set<std::string> wanted;
+  for (const study::PlannedRun& run : plan.runs) {
+    if (journal.find(run.hash) == nullptr) wanted.insert(run.hash);
+  }
+  if (wanted.empty()) return;
+  std::vector<fs::path> neighbours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir.parent_path())) {
+    const bool is_study =  // whatever somebody has called its folder
+        fs::exists(entry.path() / (plan.name + ".toml")) && fs::exists(entry.path() / "manifest.json");
+    if (is_study && entry.path() != dir) neighbours.push_back(entry.path());
+  }
+  std::ranges::sort(neighbours);
+  for (const fs::path& neighbour : neighbours) journal.adopt(study::Journal(neighbour), wanted);
+}
+
+// A study that is being made by this process, alone or as one of several.
+class Making {
+ public:
+  Making(const Command& command, const StudyCommand& study, const std::optional<study::Slice>& slice)
+      : command_(command), study_(study), slice_(slice) {}
+
+  int run(study::Plan base) {
+    if (command_.json && command_.out.empty() && !slice_) scratch_.emplace("psim-compare");
+    hash_ = study_.until_ci > 0 ? fmt::format("{:.12}-{:.4g}", base.hash, study_.until_ci) : base.hash;
+    if (study_.until_ci > 0) base.hash = study::hash_of_text(hash_);
+    hash_ = base.hash;
+    dir_ = scratch_               ? scratch_->path() / "study"
+           : command_.out.empty() ? study_directory(base)
+                                  : folder_named(command_.out);
+    study::check_study_target(dir_);
+    journal_.emplace(dir_);
+    say_what_is_not_read(dir_, *journal_);
+    study::Variants variants;
+    if (const std::optional<TuneSpec> spec = base.tune) {
+      const std::optional<study::Tuning> tuning =
+          study::tune(command_, *spec, [this](study::Plan& trials) { return results(trials, of_tuning); });
+      if (!tuning) return end_slice("the trials of all slices are there, run the slices again");
+      tuning_ = tuning->document(*spec);
+      variants = study::tuned_variants(tuning_);
+    }
+    Command command = command_;
+    if (study_.until_ci > 0) {
+      study::EnoughSeeds enough =
+          study::with_enough_seeds(command_, study_.until_ci, variants,
+                                   [this](study::Plan& pilot) { return *results(pilot, "pilot runs"); });
+      static_cast<study::Request&>(command) = std::move(enough.request);
+      until_ci_ = std::move(enough.record);
+      say("--until-ci: {} seeds have decided that {} are needed\n", until_ci_["pilot_seeds"].dump(),
+          until_ci_["seeds"].dump());
+    }
+    const bool is_base = variants.axis.empty() && study_.until_ci == 0;
+    study::Plan plan = is_base ? std::move(base) : study::plan_study(command, true, variants);
+    make(plan, "");
+    if (slice_) return end_slice("all slices are done: psim merge " + file_word(dir_));
+    const Counts counts = finish_study(study::StudyFolder(dir_), *journal_, study_, command_.json, line());
+    if (counts.missed > 0) say("exit code 1: {} of {} runs missed the target\n", counts.missed, counts.runs);
+    return counts.no == 0 ? done : answer_is_no;
+  }
+
+ private:
+  static constexpr std::string_view of_tuning = "trials of [tune]";
+  // `stage`: of what is not the study itself yet.
+  void make(study::Plan& plan, std::string_view stage) {
+    Json manifest = manifest_of(plan, command_, study_.baseline);
+    manifest["study"] = hash_;
+    if (!stage.empty()) manifest["stage"] = stage;
+    if (!tuning_.is_null()) manifest["tuning"] = tuning_;
+    if (!until_ci_.is_null()) manifest["until_ci"] = until_ci_;
+    if (!lock_ && study::holds_another_study(dir_, hash_)) {
+      if (!study::StudyLock::alone(dir_))
+        throw Refused(fmt::format("a process works on another study in {}", dir_.string()),
+                      "wait for it, or name another folder with --out");
+      say("note: {} held another study; this one takes its place\n", dir_.string());
+    }
+    if (!lock_) {
+      if (const auto alone = study::StudyLock::alone(dir_)) study::remove_unfinished(dir_);
+      lock_.emplace(study::StudyLock::to_work(dir_));
+    }
+    study::begin_study(dir_, plan, manifest, slice_.has_value());
+    if (command_.out.empty() && !scratch_ && !command_.force) adopt_from_neighbours(dir_, plan, *journal_);
+    const std::vector<std::size_t> mine = runs_of(slice_.value_or(study::Slice{}), plan.runs);
+    made_ += study::make_runs({dir_, command_, watcher_, !scratch_, stage != of_tuning}, plan, mine,
+                              store_in(*journal_), interrupts_);
+    planned_ += plan.runs.size();
+    mine_ += mine.size();
+  }
+
+  // What a plan's runs gave; nothing where some are other slices' and not there yet.
+  std::optional<analysis::Study> results(study::Plan& plan, std::string_view stage) {
+    make(plan, stage);
+    if (slice_) journal_->read_again();
+    const auto is_missing = [this](const study::PlannedRun& run) {
+      return journal_->find(run.hash) == nullptr;
+    };
+    if (std::ranges::any_of(plan.runs, is_missing)) return std::nullopt;
+    return study::results_of(manifest_of(plan, command_, study_.baseline), *journal_);
+  }
+
+  // The command that does it again.
+  std::string line() const {
+    const std::string text = study::compare_line(command_);
+    return study_.until_ci > 0 ? fmt::format("{} --until-ci {:.6g}%", text, 100 * study_.until_ci) : text;
+  }
+
+  int end_slice(const std::string& next) const {
+    say("slice {}/{}: {} of {} runs are this slice's; {} made now, {} were there\n", slice_->number,
+        slice_->count, mine_, planned_, made_, mine_ - made_);
+    say("when {}\n", next);
+    return done;
+  }
+
+  const Command& command_;
+  const StudyCommand& study_;
+  std::optional<study::Slice> slice_;
+  StudyProgress watcher_;
+  InterruptsHeld interrupts_;  // until the temporary folder is gone
+  std::optional<ScratchFolder> scratch_;
+  fs::path dir_;
+  std::string hash_;
+  std::optional<study::StudyLock> lock_;
+  std::optional<study::Journal> journal_;
+  Json tuning_, until_ci_;
+  std::size_t made_ = 0, mine_ = 0, planned_ = 0;
+};
+
+// Throws Refused where a study cannot be written to this folder.
+void check_out(const fs::path& dir) {
+  study::check_study_target(dir);
+  if (!study::can_be_written(dir)) check_can_make(dir, "--out");
+}
+
+// Throws Refused where the study's page would take the place of something else.
+void check_page_of(const study::Plan& plan, const Command& command) {
+  const fs::path dir = command.out.empty() ? study_directory(plan) : folder_named(command.out);
+  if (fs::is_directory(dir)) page_target(dir, "");
+}
+
+}  // namespace
+
+int compare(const Command& command, const StudyCommand& study) {
+  Refusals wrong;
+  std::optional<study::Slice> slice;
+  std::optional<study::Plan> read;
+  const bool only_says = study.count || !study.recipe.empty();
+  wrong.check([&] { slice = study::slice_of(study.slice); });
+  wrong.check([&] { check_columns(study); });
+  wrong.check([&] {
+    if (study.until_ci > 0 && (!study.slice.empty() || only_says))
+      throw Refused("--until-ci decides on seeds while it runs: it cannot be cut into slices",
+                    "give --seeds, or leave out --slice, --count and --recipe");
+  });
+  if (!command.out.empty() && !only_says) wrong.check([&] { check_out(folder_named(command.out)); });
+  wrong.check([&] { read = study::plan_study(command, !only_says); });
+  if (read) wrong.check([&] { check_baseline(*read, study.baseline); });
+  if (read && study.page) wrong.check([&] { check_page_of(*read, command); });
+  wrong.throw_if_any();
+  study::Plan& plan = *read;
+  say("{}", plan.notes);
+  if (!only_says) return Making(command, study, slice).run(std::move(plan));
+  const study::Effort effort = effort_of(plan);
+  if (study.count && plan.tune) say("{}\n", text_of(count_of(plan)));
+  fmt::print("{}", study.count ? fmt::format("{}\n", effort.runs) : recipe(plan, command, study, effort));
+  return done;
+}
+
+int merge(const std::string& directory, const StudyCommand& study, bool json) {
+  Refusals wrong;
+  std::optional<study::StudyFolder> found;
+  wrong.check([&] { check_columns(study); });
+  wrong.check([&] { found.emplace(found_on(studies_shelf(), directory)); });
+  if (found) wrong.check([&] { check_baseline(*found, study.baseline); });
+  if (found && study.page) wrong.check([&] { page_target(found->dir, ""); });
+  wrong.throw_if_any();
+  study::StudyFolder& folder = *found;
+  if (const auto alone = study::StudyLock::alone(folder.dir); alone && study::can_be_written(folder.dir))
+    study::remove_unfinished(folder.dir);
+  const study::StudyLock lock = study::StudyLock::to_work(folder.dir);
+  study::Journal journal(folder.dir);
+  say_what_is_not_read(folder.dir, journal);
+  if (!journal.other_builds().empty() || folder.manifest["build"] != build_id())
+    throw Refused(fmt::format("{} has results of another build of psim", folder.dir.string()),
+                  "merge with the program that made them; results of two builds are no study: run it again "
+                  "into another folder");
+  if (const std::vector<Json> missing = missing_runs(folder, journal); !missing.empty()) {
+    print_missing(folder, missing);
+    return answer_is_no;
+  }
+  if (folder.manifest.contains("stage")) {
+    fmt::print("the {} in {}/ are all there; the same command again makes the study itself\n",
+               folder.manifest["stage"].get<std::string>(), folder.dir.string());
+    return answer_is_no;
+  }
+  if (!study.baseline.empty()) set_baseline(folder, study.baseline);
+  const Counts counts = finish_study(folder, journal, study, json, "psim merge " + file_word(directory));
+  if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
+  return done;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,281 @@
+// psim explain and psim list.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "model/table.hpp"
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/explain_tasks.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/words.hpp"
+#include "sim/record/event_fields.hpp"
+#include "sim/runs/shipped.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/reference/compatibility.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/reference/topics.hpp"
+#include "sim/scenario/spec/fault_kinds.hpp"
+#include "sim/scenario/spec/presets.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
+
+namespace psim::cli {
+namespace {
+
+// A value for a field that has no default.
+std::string example_of(std::string_view key) {
+  constexpr std::pair<std::string_view, std::string_view> examples[] = {
+      {"k", "6"}, {"backup", "2"}, {"window", "\"20ms\""}, {"deadline", "\"100ms\""}, {"max_staleness", "8"}};
+  const auto found = std::ranges::find(examples, key, &std::pair<std::string_view, std::string_view>::first);
+  return std::string(found != std::end(examples) ? found->second : "[[1000, 1]]");
+}
+
+// The fields of [consistency] that have a meaning under one model, as lines of a scenario.
+class OwnFields final : public FieldVisitor {
+ public:
+  explicit OwnFields(std::string_view model) : model_(model) {}
+  void field(std::string_view key, FieldTarget target, FieldInfo info) override {
+    if (info.when_key != "model" || std::ranges::count(info.when, model_) == 0) return;
+    const std::string value = toml_text(target).value_or(example_of(key));
+    const std::string line = fmt::format("{}{} = {}", key == number_field(model_) ? "" : "# ", key, value);
+    lines += fmt::format("  {:<26} # {}{}\n", line, key == "staleness" ? "s: " : "", info.doc);
+  }
+  void table(std::string_view, std::string_view, const std::function<void()>&, bool*) override {}
+  void tables(std::string_view, std::string_view, std::size_t, const std::function<void(std::size_t)>&,
+              const std::function<void(std::size_t)>&, const FieldInfo&) override {}
+  std::string lines;
+
+ private:
+  std::string_view model_;
+};
+
+std::string explain_model(const ConsistencyRow& row) {
+  ConsistencySpec defaults;
+  OwnFields own(row.name);
+  describe_consistency(own, defaults);
+  std::string out = fmt::format("{}: a consistency model", row.name);
+  if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
+  return out + fmt::format(
+                   "\n  a worker may start clock t when: {}\n  a server applies:                {}\n  late "
+                   "pushes:                     {}\n  source:                          {}\n"
+                   "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n{}",
+                   row.may_start, row.applies, row.late, row.source.empty() ? "the scenario" : row.source,
+                   row.name, own.lines);
+}
+
+std::string explain_filter(const FilterRow& row) {
+  std::string out = fmt::format("{}: a message filter", row.name);
+  if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
+  out += fmt::format(
+      "\n  sends:          {}\n  takes:          {}\n  on pulls:       {}\n  on phantoms:    {}"
+      "\n  error feedback: {}\n  source:         {}\n\nIn a scenario:\n",
+      row.doc, row.wire, row.push_only ? "no" : "yes", row.needs_numbers ? "no" : "yes",
+      in_words(row.error_feedback), row.source);
+  if (row.stage == FilterStage::keys) out += "  [messages]\n  keys = \"per-value\"\n";
+  out += fmt::format("  [[filter]]\n  kind = \"{}\"\n", row.name);
+  for (const Setting* setting : row.settings) {
+    if (setting->required) out += fmt::format("  {} = {}\n", setting->key, setting->draws.front());
+  }
+  return out;
+}
+
+bool is_number(std::string_view word) {
+  return word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The comment at the head of a scenario, and where the file is.
+std::string explain_scenario(const fs::path& scenario) {
+  std::string out =
+      fmt::format("{}: a scenario that comes with psim, {}\n\n", scenario.stem().string(), scenario.string());
+  std::ifstream file(scenario);
+  for (std::string line; std::getline(file, line) && line.starts_with('#');)
+    out += line.substr(std::min<std::size_t>(line.starts_with("# ") ? 2 : 1, line.size())) + "\n";
+  return out;
+}
+
+std::string title_of(const fs::path& scenario) {
+  std::ifstream file(scenario);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("title")) continue;
+    const std::size_t begin = line.find('"'), end = line.rfind('"');
+    if (begin < end) return line.substr(begin + 1, end - begin - 1);
+  }
+  return {};
+}
+
+// "compare.consistency": an axis, or what [tune] tries, is a field with a list of values.
+std::string explain_list_of(std::string_view name) {
+  for (const std::string_view table : {"compare.", "tune."}) {
+    if (!name.starts_with(table)) continue;
+    std::string field(name.substr(table.size()));
+    std::erase(field, '"');
+    const std::string text = explain_field(field);
+    if (text.empty()) return {};
+    const std::string_view what =
+        table == "tune." ? "values that [tune] tries for every arm" : "an axis of [compare]";
+    return fmt::format("{}: {}, a list of values of\n\n{}", name, what, text);
+  }
+  return {};
+}
+
+std::string with_needs(const std::string& text, std::string_view name) {
+  const std::string needs = explain_needs(name);
+  return fmt::format("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
+}
+
+// The text of a topic, with the kinds of faults in the place of {kinds}.
+std::string with_kinds(std::string_view text) {
+  constexpr std::string_view mark = "{kinds}\n";
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::string(text);
+  std::string lines;
+  for (const FaultKindRow& row : all_rows<FaultKindRow>()) {
+    lines += fmt::format("  {:<12} {:<22} {:<30} {}\n", row.name, row.whom, row.fields, row.over);
+  }
+  return std::string(text.substr(0, at)) + lines + std::string(text.substr(at + mark.size()));
+}
+
+// The line of a topic's list that begins with `name`, and the lines that go on with it; empty: there is none.
+std::string entry_in(std::string_view text, std::string_view name) {
+  const std::string begin = fmt::format("\n  {}  ", name);
+  std::size_t at = text.find(begin);
+  if (at == std::string_view::npos) return {};
+  std::string out;
+  for (std::string_view rest = text.substr(at + begin.size());;) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    out += fmt::format("  {}\n", line.substr(std::min(line.find_first_not_of(' '), line.size())));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!rest.starts_with("   ")) return out;
+  }
+}
+
+// A topic that `name` is another name of, or whose list has a line for it.
+std::string explain_alias(const Topic& topic, const std::string& name, const std::vector<std::string>& own) {
+  const std::string entry = entry_in(topic.text, name);
+  const std::string more = fmt::format("More: psim explain {} ({})\n", topic.name, topic.title);
+  if (!entry.empty()) return fmt::format("{}:\n{}\n{}", name, entry, more);
+  if (!own.empty()) return fmt::format("{}\n{}", fmt::join(own, "\n"), more);
+  return {};
+}
+
+std::string explain_topic(const Topic& topic, const std::vector<std::string>& own) {
+  return fmt::format("{}: {}\n\n{}\n{}{}", topic.name, topic.title, with_kinds(topic.text),
+                     own.empty() ? "" : "\n", fmt::join(own, "\n"));
+}
+
+// What a name alone means; empty where psim has nothing of that name.
+std::string explain_known(const std::string& name) {
+  std::vector<std::string> found;
+  const auto look_in = [&](const auto& rows, const auto& text_of) {
+    for (const auto& row : rows) {
+      if (answers_to(row, name)) found.push_back(text_of(row));
+    }
+  };
+  look_in(all_rows<ConsistencyRow>(),
+          [](const ConsistencyRow& row) { return with_needs(explain_model(row), row.name); });
+  look_in(all_rows<FilterRow>(),
+          [](const FilterRow& row) { return with_needs(explain_filter(row), row.name); });
+  look_in(all_rows<PresetTable>(), [](const PresetTable& table) {
+    return table.rows.empty() ? std::string() : explain_preset(table);
+  });
+  std::erase(found, "");
+  if (!found.empty()) return found.front();
+  std::vector<std::string> own = texts_of_word(name);
+  for (const std::string& text : {explain_field(name), explain_choice(name), explain_list_of(name)}) {
+    if (!text.empty()) own.push_back(text);
+  }
+  for (const Topic& topic : topics()) {
+    if (topic.name == name) return explain_topic(topic, texts_of_word(name));
+    if (!answers_to(topic, name)) continue;
+    const std::string text = explain_alias(topic, name, own);
+    return text.empty() ? explain_topic(topic, {}) : text;
+  }
+  if (!own.empty()) return with_needs(fmt::format("{}", fmt::join(own, "\n")), name);
+  for (const fs::path& file : scenarios()) {
+    if (file.stem() == name) return explain_scenario(file);
+  }
+  return {};
+}
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names{"compatibility", "tables", "tasks", "units"};
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) names.emplace_back(row.name);
+  for (const FilterRow& row : all_rows<FilterRow>()) names.emplace_back(row.name);
+  for (const PresetTable& row : all_rows<PresetTable>()) names.emplace_back(row.name);
+  for (const Topic& topic : topics()) names.emplace_back(topic.name);
+  for (const fs::path& file : scenarios()) names.push_back(file.stem().string());
+  std::ranges::move(field_names(), std::back_inserter(names));
+  std::ranges::move(printed_words(), std::back_inserter(names));
+  return names;
+}
+
+std::string in_small_letters(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+std::string explain_preset_called(const std::string& name) {
+  std::vector<std::string> names;
+  for (const PresetTable& table : all_rows<PresetTable>()) {
+    if (answers_to(table, name)) return explain_preset(table);
+    names.emplace_back(table.name);
+  }
+  throw nothing_called(name, names, fmt::format("presets: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+std::string explain(std::vector<std::string> words) {
+  if (words.size() > 1 && is_number(words.back())) words.pop_back();  // "ssp 3"
+  const std::string name = fmt::format("{}", fmt::join(words, " "));
+  if (words.front() == "tasks") return explain_tasks(words.size() > 1 ? words[1] : "");
+  if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
+  if (name == "compatibility") return compatibility_page();
+  if (name == "tables") return event_tables_page();
+  if (name == "units") return fmt::format("units: what a quantity may be given in\n\n{}", unit_table());
+  std::string text = explain_known(name);
+  if (text.empty()) text = explain_known(in_small_letters(name));
+  if (text.empty() && name.ends_with('s'))
+    text = explain_known(in_small_letters(name.substr(0, name.size() - 1)));
+  if (!text.empty()) return text;
+  throw nothing_called(
+      name, known_names(),
+      "`psim list` shows models and topics; a field is written table.key, such as cluster.workers");
+}
+
+std::string list() {
+  std::string out;
+  const auto add = [&out]<class... Values>(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
+  };
+  const std::vector<fs::path> files = scenarios();
+  if (files.empty()) add("No scenarios are installed with psim; psim run FILE.toml runs one of your own.\n");
+  else add("Scenarios (psim run NAME, psim compare NAME, psim explain NAME):\n");
+  for (const fs::path& file : files) add("  {:<20} {}\n", file.stem().string(), title_of(file));
+  add("\nConsistency models (psim explain NAME):\n");
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>())
+    add("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
+  add("\nMessage filters (psim explain NAME):\n");
+  for (const FilterRow& row : all_rows<FilterRow>()) add("  {:<18} {}\n", row.name, row.doc);
+  add("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
+  for (const PresetTable& table : all_rows<PresetTable>()) add("  {:<24} {}\n", table.name, table.doc);
+  add("\nTopics and errors (psim explain NAME):\n");
+  for (const Topic& topic : topics()) add("  {:<18} {}\n", topic.name, topic.title);
+  add("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");
+  add("  {:<18} {}\n", "tasks", "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
+  add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
+  add("\nEvery word that psim prints: psim explain NAME, for example `per update`, reached, `same steps`\n");
+  add("Names in its files and in --json: psim explain NAME, for example trustworthy, unused_at_end, "
+      "on_path\n");
+  add("Words of the field, also in German, Chinese and Thai: psim explain NAME, for example incast\n");
+  add("\nFields: psim explain TABLE.KEY, for example cluster.network.share_spread; all of them: "
+      "docs/scenario.md\n");
+  return out;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,74 @@
+#include "sim/apps/cli/guarded.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+#include "analysis/run_record.hpp"
+#include "model/input.hpp"
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/record/run_file.hpp"
+#include "sim/runs/interrupt.hpp"
+
+namespace psim::cli {
+namespace {
+
+// The message for an answer that stdout does not take.
+std::string lost_answer(int error) {
+  return error == EBADF ? "stdout is closed: the answer cannot be written"
+                        : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
+}
+
+int refused(std::string_view what, std::string_view help) {
+  say_text(refusal_text(what, help));
+  return bad_input;
+}
+
+}  // namespace
+
+int guarded(const std::function<int()>& action) {
+  try {
+    const int code = action();
+    if (std::fflush(stdout) != 0) throw std::runtime_error(lost_answer(errno));
+    return code;
+  } catch (const Interrupted& interrupt) {
+    say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
+    return 128 + interrupt.signal;
+  } catch (const Invalid& input) {
+    say_text(input.text);
+    return bad_input;
+  } catch (const Refused& refusal) {
+    return refused(refusal.what(), refusal.help);
+  } catch (const analysis::Unverifiable& nothing) {
+    return refused(nothing.what(), nothing.help);
+  } catch (const DamagedRun& damage) {
+    return refused(damage.what(), "it is damaged, or not from this program: run the scenario again");
+  } catch (const psim::InputError& error) {
+    return refused(error.what(), error.help);
+  } catch (const analysis::Json::exception& error) {
+    return refused(fmt::format("a file of a run or a study does not have what psim writes: {}", error.what()),
+                   "it is damaged, or not from this program: make the run or the study again");
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string what = fmt::format("{}: {}", error.path1().string(), error.code().message());
+    const std::string help = help_of(error.code(), error.path1());
+    if (!is_machines(error.code())) return refused(what, help);
+    say("error: {}\n  = help: {}\n", what, help);
+  } catch (const std::system_error& error) {
+    const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
+    say("error: {}\n", of_stdout ? lost_answer(error.code().value()) : error.what());
+  } catch (const std::exception& error) {
+    say("error: {}\n", error.what());
+  }
+  return our_fault;
+}
+
+}  // namespace psim::cli

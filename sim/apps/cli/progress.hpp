@@ -1,0 +1,31 @@
+// How far a run is, on stderr, at most ten times a second.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/record/event.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace psim::cli {
+
+// One line, drawn anew, when stderr is a terminal. `as_json`: instead of that lines of JSON, whatever stderr
+// is, with `sim_time_s`, `updates`, and where they are known `share` and `seconds_to_go`.
+class Progress final : public EventSink {
+ public:
+  explicit Progress(const LoadedScenario& loaded, bool as_json = false);
+  void on(const Event& event, std::uint64_t hash) override;
+  void erase() const;  // what is drawn
+
+ private:
+  void draw(const Event& event);
+
+  bool as_json_, visible_;
+  bool drawn_ = false;
+  std::uint64_t events_ = 0;
+  std::int64_t updates_ = 0, steps_done_ = 0;
+  double steps_in_all_ = 0;  // 0: unknown
+  double duration_ = 0;      // 0: none
+  double begin_, last_drawn_;
+};
+
+}  // namespace psim::cli

@@ -1,0 +1,258 @@
+#include "sim/apps/cli/recipe.hpp"
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "sim/apps/cli/progress.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/runs/host_clock.hpp"
+#include "sim/runs/request.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/study/folder.hpp"
+#include "sim/study/slice.hpp"
+
+namespace psim::cli {
+namespace {
+
+// What a recipe is made of.
+struct Ingredients {
+  std::string compare, merge;  // the commands; without --slice
+  std::string folder, name;    // of the study
+  study::Effort effort;
+  std::size_t slices = 1;
+  double seconds = 0;    // of one core, for all runs
+  double minutes = 10;   // a slice may take, in each round
+  double megabytes = 0;  // a slice may take
+};
+
+// Twice every brace: what a template of Python's or of fmt's takes as itself.
+std::string with_double_braces(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += (c == '{' || c == '}') ? std::string(2, c) : std::string(1, c);
+  return out;
+}
+
+// In double quotes, as Python takes it.
+std::string python_text(const std::string& text) { return Json(text).dump(); }
+
+// Slurm's options stand without quotes.
+std::string job_name(const std::string& name) {
+  std::string plain = "psim-" + name;
+  std::ranges::replace_if(
+      plain, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
+  return plain;
+}
+
+// `text` with what its {words} stand for; {{ and }} are braces.
+std::string filled(const Ingredients& i, std::string_view text) {
+  const auto count = [](std::size_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  fmt::dynamic_format_arg_store<fmt::format_context> words;
+  const auto add = [&](const char* word, const std::string& meaning) {
+    words.push_back(fmt::arg(word, meaning));
+  };
+  const std::string parent = fs::path(i.folder).parent_path().string();
+  add("about", fmt::format("{}: {} in {}, together about {} of one core (psim's estimate).", i.name,
+                           count(i.effort.runs, "run"), count(i.slices, "slice"), time_text(i.seconds)));
+  add("compare", i.compare);
+  add("merge", i.merge);
+  add("parent", shell_word(parent));
+  add("log", shell_word(i.folder + ".slurm-"));
+  add("name", job_name(i.name));
+  add("slices", fmt::format("{}", i.slices));
+  add("rounds", fmt::format("{}", i.effort.rounds));
+  add("later", i.effort.rounds == 1
+                   ? ""
+                   : "# [tune] takes several rounds: each needs the results of the one before.\n");
+  add("minutes", fmt::format("{:.0f}", i.minutes));
+  add("megabytes", fmt::format("{:.0f}", i.megabytes));
+  add("command", shell_word(i.compare));
+  add("python_study", python_text(i.folder));
+  add("python_merge", python_text(with_double_braces(i.merge)));
+  add("python_slice",
+      python_text(fmt::format("{} --slice {{wildcards.n}}/{}", with_double_braces(i.compare), i.slices)));
+  return fmt::vformat(text, words);
+}
+
+// A script that calls sbatch, as rounds of slices and the merge wait for each other. They do so whatever
+// became of the tasks before (afterany): the next round makes what is missing, and the merge says it. Each
+// task says its slice itself, so that a part of the array may be submitted again (--array=3). Logs are not in
+// the study's folder, which must not be there before psim makes it.
+constexpr const char* slurm = R"(#!/bin/sh
+# {about}
+# Run it with sh where sbatch is. What is given to it goes to sbatch: sh FILE --partition=NAME
+# What tasks say: {log}*.out
+# What is missing, or, when nothing is, the result:
+#   {merge}
+# When something is missing, run this script again: what is done is not done again.
+set -eu
+mkdir -p {parent}
+
+slices() {{
+  sbatch --parsable "$@" <<'END'
+#!/bin/sh
+#SBATCH --job-name={name}
+#SBATCH --array=1-{slices}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem={megabytes}M
+#SBATCH --time={minutes}
+#SBATCH --requeue
+#SBATCH --output=/dev/null
+exec >>{log}"$SLURM_ARRAY_TASK_ID".out 2>&1
+{compare} --slice "$SLURM_ARRAY_TASK_ID/{slices}"
+END
+}}
+
+merge() {{
+  sbatch --parsable "$@" <<'END'
+#!/bin/sh
+#SBATCH --job-name={name}-merge
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem={megabytes}M
+#SBATCH --time={minutes}
+#SBATCH --requeue
+#SBATCH --output=/dev/null
+exec >{log}merge.out 2>&1
+{merge}
+END
+}}
+
+{later}job=
+for round in $(seq {rounds}); do
+  job=$(slices ${{job:+"--dependency=afterany:$job"}} "$@")
+  job=${{job%%;*}}
+  echo "job $job: slices 1 to {slices}, round $round of {rounds}"
+done
+job=$(merge "--dependency=afterany:$job" "$@")
+echo "job ${{job%%;*}}: merge"
+)";
+
+// The lines are commands, not arguments of one: nothing in them is replaced.
+constexpr const char* parallel = R"(#!/bin/sh
+# {about}
+# Run it with sh. What is given to it goes to GNU parallel: sh FILE --jobs 8 --sshlogin a,b
+# (machines that see the same folders). What is missing, or, when nothing is, the result:
+#   {merge}
+# When something is missing, run this script again: what is done is not done again.
+set -eu
+export PARALLEL_SHELL=/bin/sh
+
+slices() {{
+  for n in $(seq {slices}); do
+    printf '%s --slice %s/{slices}\n' {command} "$n"
+  done
+}}
+
+{later}for round in $(seq {rounds}); do
+  slices | parallel "$@"
+done
+{merge}
+)";
+
+// The marks of slices that are done are beside the study's folder, which must not be there before psim makes
+// it.
+constexpr const char* snakemake = R"(# {about}
+# Save it as Snakefile and run: snakemake --cores all
+# When a slice has failed, run it again: what is done is not done again.
+STUDY = {python_study}
+SLICES = {slices}
+ROUNDS = {rounds}
+
+
+def marks(round):
+    return [f"{{STUDY}}.round-{{round}}-slice-{{n}}" for n in range(1, SLICES + 1)] if round > 0 else []
+
+
+rule study:
+    input: marks(ROUNDS)
+    output: STUDY + "/study.json"
+    shell: {python_merge}
+
+{later}rule slice:
+    input: lambda wildcards: marks(int(wildcards.round) - 1)
+    output: temp(touch(STUDY + ".round-{{round}}-slice-{{n}}"))
+    resources: mem_mb={megabytes}, runtime={minutes}
+    shell: {python_slice}
+)";
+
+struct Recipe {
+  const char *name, *text;
+};
+constexpr Recipe recipes[] = {{"slurm", slurm}, {"parallel", parallel}, {"snakemake", snakemake}};
+
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+// The command as it was given, with absolute paths. One core is all that a slice has.
+std::string slice_line(Command command, const StudyCommand& study, const std::string& psim,
+                       const std::string& folder) {
+  command.scenario = absolute(command.scenario);
+  std::vector<std::string> dirs;
+  for (const fs::path& dir : data_folders(command)) dirs.push_back(absolute(dir.string()));
+  command.data_dirs = dirs;
+  std::string line = study::compare_line(command, psim + " compare") + " --out " + shell_word(folder);
+  if (!study.baseline.empty()) line += " " + option_words("--baseline", study.baseline);
+  if (command.trace != "none") line += " --trace " + command.trace;
+  return line + " --jobs 1 --threads 1";
+}
+
+// Seconds of the slice that takes longest, of a round that makes the plan's runs once.
+double longest_slice(const study::Plan& plan, std::size_t slices) {
+  double longest = 0;
+  for (std::size_t number = 1; number <= slices; ++number) {
+    double seconds = 0;
+    for (const std::size_t run : runs_of({.number = number, .count = slices}, plan.runs))
+      seconds += plan.runs[run].seconds;
+    longest = std::max(longest, seconds);
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names;
+  for (const Recipe& one : recipes) names.emplace_back(one.name);
+  return names;
+}
+
+std::string recipe(const study::Plan& plan, const Command& command, const StudyCommand& study,
+                   const study::Effort& effort) {
+  const std::string folder =
+      absolute(command.out.empty() ? study_directory(plan).string() : folder_named(command.out).string());
+  if (study.recipe == "snakemake" && folder.find_first_of("{}") != std::string::npos)
+    throw Refused(fmt::format("snakemake takes the braces in {} for wildcards", folder),
+                  "name another folder for the study, with --out");
+  const std::string psim = shell_word(fs::read_symlink("/proc/self/exe").string());
+  double once = 0, largest = 0;
+  for (const study::PlannedRun& run : plan.runs) {
+    once += run.seconds;
+    largest = std::max(largest, run.bytes);
+  }
+  constexpr double usual = 600;  // seconds of a slice: sites ask for tasks that are not short
+  const auto enough =
+      static_cast<std::size_t>(std::clamp(std::ceil(effort.largest * once / usual), 1.0, 100.0));
+  const std::size_t slices = std::min(study.slices > 0 ? study.slices : enough, effort.runs);
+  // Estimates are rough: four times the time, and half as much memory again. Without any run, psim takes up
+  // to 600 MB: its base, and what it keeps of the data of all runs (plan.cpp).
+  const Ingredients ingredients{
+      .compare = slice_line(command, study, psim, folder),
+      .merge = psim + " merge " + shell_word(folder),
+      .folder = folder,
+      .name = plan.name,
+      .effort = effort,
+      .slices = slices,
+      .seconds = effort.times * once,
+      .minutes = std::ceil(10 + 4 * effort.largest * longest_slice(plan, slices) / 60),
+      .megabytes = std::ceil(600 + 1.5 * largest / 1e6)};
+  return filled(ingredients, std::ranges::find(recipes, study.recipe, &Recipe::name)->text);
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,211 @@
+// psim report.
+#include "sim/apps/cli/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analysis/causes/explain.hpp"
+#include "analysis/input.hpp"
+#include "analysis/page/page.hpp"
+#include "analysis/run_files.hpp"
+#include "analysis/run_record.hpp"
+#include "analysis/timeline/spans.hpp"
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/replay_study.hpp"
+#include "sim/apps/cli/see.hpp"
+#include "sim/apps/cli/shelf.hpp"
+#include "sim/apps/cli/study_report.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/record/run_file.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/scenario/definition.hpp"
+#include "sim/scenario/load.hpp"
+
+namespace psim::cli {
+namespace {
+
+// The one target that all runs have; empty where there is none, or where they differ.
+std::string target_of(const analysis::Study& study) {
+  std::set<std::string> targets;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
+  }
+  return targets.size() == 1 ? *targets.begin() : "";
+}
+
+// Readers see the old page or the new one, in full.
+void put_page(const fs::path& target, const std::string& text) {
+  put_file(target, text);
+  fmt::print("report: {}   ({}; open it in a browser: xdg-open {})\n", target.string(),
+             size_text(static_cast<double>(text.size())), file_word(target));
+}
+
+// The command with the study's own copy of the scenario, wherever its author had it.
+std::string in_folder(const std::string& command, const std::string& file) {
+  const std::string ends = "/" + file;
+  const std::size_t at = command.find(ends);
+  if (at == std::string::npos) return command;
+  const std::size_t begins = command.rfind(' ', at) + 1;  // 0 where there is no blank
+  if (command[begins] == '\'') return command;            // a path with blanks stays as it is
+  return command.substr(0, begins) + command.substr(at + 1);
+}
+
+// Where a run of the study is, if it was recorded with it.
+fs::path recorded_run(const study::StudyFolder& folder, const std::string& hash) {
+  return fs::path("runs") /
+         fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8));
+}
+
+// By hash: the command of each run, and its own page where it was recorded with the study and has one.
+std::map<std::string, analysis::RunPlace> places_of(const study::StudyFolder& folder) {
+  std::map<std::string, analysis::RunPlace> places;
+  for (const Json& run : folder.manifest["runs"]) {
+    const std::string hash = run["run"];
+    analysis::RunPlace& place = places[hash];
+    place.command = in_folder(run["command"], folder.manifest["name"].get<std::string>() + ".toml");
+    const fs::path page = recorded_run(folder, hash) / analysis::page_name;
+    if (analysis::is_page(folder.dir / page)) place.report = page.string();
+  }
+  return places;
+}
+
+// What each arm sets, by the study's own scenario; nothing where that does not load any more.
+std::map<std::string, std::vector<analysis::ArmField>> arms_of(const fs::path& scenario,
+                                                               const std::string& arm_axis) {
+  Diagnostics diagnostics;
+  const auto axes = load_axes({.path = scenario.string(), .without_data = true}, diagnostics);
+  std::map<std::string, std::vector<analysis::ArmField>> arms;
+  for (const Axis& axis : axes.value_or(std::vector<Axis>{})) {
+    if (axis.key != arm_axis) continue;
+    for (const AxisValue& value : axis.values) {
+      for (const Definition& one : definitions(value))
+        arms[value.label].push_back({one.field, one.value, one.doc, one.of_value});
+      arms[value.label];  // also of one that sets nothing
+    }
+  }
+  return arms;
+}
+
+int report_study(const fs::path& dir, const std::string& out) {
+  const study::StudyFolder folder(dir);
+  const fs::path target = page_target(dir, out);
+  const analysis::Study study = complete_results(folder);
+  write_study_page(folder, study, analysis::evaluate(study), target);
+  return done;
+}
+
+// Of a study's runs those that were recorded with their events: what they did, and why.
+std::map<std::string, analysis::CellEvents> events_of(const study::StudyFolder& folder,
+                                                      const analysis::Study& study) {
+  const std::map<std::string, analysis::RunPlace> places = places_of(folder);
+  std::map<std::string, analysis::CellEvents> events;
+  for (const analysis::Cell& cell : study.cells) {
+    if (cell.runs.empty()) continue;
+    const std::string& hash = cell.runs.front().run;
+    analysis::CellEvents& one = events[hash];
+    one.command = places.at(hash).command;
+    const fs::path run = folder.dir / recorded_run(folder, hash);
+    if (!fs::exists(run / "run.db") || recorded_meta(run / "run.db")["trace"] != "events") continue;
+    const analysis::RunRecord record(run);
+    one.timeline = analysis::timeline_of(record);
+    one.sentences = analysis::explain(record).sentences;
+  }
+  return events;
+}
+
+int report_run(const fs::path& dir, const std::string& out, bool json) {
+  const fs::path target = json ? fs::path() : page_target(dir, out);
+  const Json summary = summary_in(dir);
+  say_if_changed(dir);
+  for (const char* name : {"bytes_by_kind", "bytes_sent", "curve", "notes", "scenario", "sim_time_s", "stuck",
+                           "target", "title", "workers"})
+    static_cast<void>(summary.at(name));  // throws
+  analysis::RunPage page{
+      .summary = summary,
+      .target = target_text(summary),
+      .command = "psim run scenario.toml",
+      .scenario = analysis::scenario_text(dir / "scenario.toml"),
+      .with_events = fmt::format("psim run {} --trace events --out {}", file_word(dir / "scenario.toml"),
+                                 file_word(dir.string() + "-events"))};
+  std::optional<analysis::RunRecord> record;
+  std::optional<analysis::Timeline> timeline;
+  if (recorded_meta(dir / "run.db")["trace"] == "events") {
+    record.emplace(dir);
+    timeline = analysis::timeline_of(*record);
+    page.why = analysis::document(analysis::explain(*record), record->facts);
+    page.record = &*record;
+    page.timeline = &*timeline;
+  }
+  if (json) fmt::print("{}\n", analysis::run_document(page).dump());
+  else put_page(target, analysis::run_page(page));
+  return done;
+}
+
+}  // namespace
+
+fs::path page_target(const fs::path& dir, const std::string& out) {
+  const fs::path target = out.empty() ? dir / analysis::page_name : fs::path(out);
+  if (fs::is_directory(target))
+    throw Refused(fmt::format("{} is a folder", target.string()),
+                  fmt::format("name a file: {}", (target / analysis::page_name).string()));
+  check_is_file(target);
+  if (fs::exists(target) && !analysis::bears_page_mark(target))
+    throw Refused(fmt::format("{} is no page that psim made", target.string()),
+                  "name another file with --out; psim replaces nothing but its own pages");
+  const bool is_known_there = target.filename() == analysis::page_name &&
+                              owner_of(target) == fs::weakly_canonical(target).parent_path();
+  if (!is_known_there)
+    check_outside(target, fmt::format("--out {}.html", fs::canonical(dir).filename().string()));
+  return target;
+}
+
+void write_study_page(const study::StudyFolder& folder, const analysis::Study& study,
+                      const analysis::Evaluation& evaluation, const fs::path& target) {
+  const std::string file = study.name + ".toml";
+  put_page(target, analysis::study_page({.study = study,
+                                         .evaluation = evaluation,
+                                         .target = target_of(study),
+                                         .command = "psim compare " + file_word(file),
+                                         .scenario = read_file(folder.dir / file),
+                                         .runs = places_of(folder),
+                                         .arms = arms_of(folder.dir / file, study.arm_axis)}));
+}
+
+int sliders(const std::string& name, const std::string& out) {
+  const fs::path dir = run_or_study(name);
+  if (!study::is_study(dir))
+    throw Refused(fmt::format("{} is no study", dir.string()), "`psim studies` lists those that there are");
+  const study::StudyFolder folder(dir);
+  const fs::path target = page_target(dir, out);
+  const analysis::Study study = complete_results(folder);
+  if (study.cells.size() < 2)
+    throw Refused(fmt::format("{} has one cell, so there is nothing to slide", dir.string()),
+                  "compare several values, or make its page: psim report STUDY");
+  const std::map<std::string, analysis::CellEvents> events = events_of(folder, study);
+  if (std::ranges::none_of(events, [](const auto& one) { return one.second.timeline.has_value(); }))
+    say("note: no run has its events, so the page has no time lines; psim compare --trace events records "
+        "them\n");
+  put_page(target, analysis::sliders_page(study, events));
+  return done;
+}
+
+int report(const std::string& name, const std::string& out, bool json) {
+  const fs::path dir = run_or_study(name);
+  if (study::is_study(dir)) {
+    if (json)
+      throw Refused(fmt::format("{} is a study", dir.string()),
+                    fmt::format("{} is one JSON document already", (dir / "study.json").string()));
+    return report_study(dir, out);
+  }
+  if (runs_shelf().holds(dir)) return about_run(dir, [&] { return report_run(dir, out, json); });
+  throw Refused(fmt::format("{} is neither a run nor a study", dir.string()),
+                "`psim runs` and `psim studies` list those that there are");
+}
+
+}  // namespace psim::cli

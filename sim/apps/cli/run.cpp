@@ -1,0 +1,190 @@
+// psim run and check.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes/explain.hpp"
+#include "analysis/study/text_table.hpp"
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/progress.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/record/notes.hpp"
+#include "sim/record/run_file.hpp"
+#include "sim/runs/host_clock.hpp"
+#include "sim/runs/record_run.hpp"
+#include "sim/runs/refusals.hpp"
+#include "sim/runs/request.hpp"
+#include "sim/runs/room.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/runs/shipped.hpp"
+#include "sim/scenario/estimate.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/memory.hpp"
+#include "sim/study/plan.hpp"
+#include "sim/study/tuning.hpp"
+
+namespace psim::cli {
+namespace {
+
+LoadedScenario loaded_with_notes(const Command& command) {
+  std::string notes;
+  LoadedScenario loaded = load_for_run(command, &notes);
+  say("{}", notes);
+  return loaded;
+}
+
+Json make_with_progress(const Command& command, const LoadedScenario& loaded, const RunIdentity& identity) {
+  Progress progress(loaded, command.progress == "json");
+  const Json summary = make_and_record(command, loaded, identity, &progress);
+  progress.erase();
+  return summary;
+}
+
+// ... and says when a run will take long.
+void require_room(const LoadedScenario& loaded, const Command& command) {
+  if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
+  say("{}", slow_note(loaded));
+}
+
+// Events as well, unless they would fill hundreds of megabytes: then --trace events asks for them.
+std::string usual_trace(const LoadedScenario& loaded) {
+  constexpr double most_messages = 250'000, most_nodes = 1000;
+  const Estimate expected = estimate(loaded, 1);
+  const bool is_long = std::isfinite(expected.messages) && expected.messages > most_messages;
+  return is_long || expected.nodes > most_nodes ? "steps" : "events";
+}
+
+// What took the time, in two sentences, of a run that has recorded its events.
+std::string why_text(const fs::path& dir, const std::string& trace) try {
+  if (trace_level(trace) < trace_level("events")) return "";
+  std::string text;
+  for (const std::string& sentence : analysis::explain(analysis::RunRecord(dir)).sentences) {
+    for (const std::string& line : analysis::wrapped(sentence, 88)) text += fmt::format("\n  {}", line);
+  }
+  return text + "\n";
+} catch (const analysis::Unverifiable&) {
+  return "";  // nothing happened
+}
+
+// What compares the scenario as it was run: along its own axes, or with several seeds where it has none.
+std::string compare_line(Command command, bool has_axes) {
+  if (!has_axes) {
+    command = without_seed(std::move(command));
+    command.seeds = "1,2,3";
+  }
+  return study::compare_line(command);
+}
+
+// What `psim compare` would take.
+std::string study_size(const study::Plan& plan) {
+  double seconds = 0, bytes = 0;
+  for (const study::PlannedRun& run : plan.runs) {
+    seconds += run.seconds;
+    bytes = std::max(bytes, run.bytes);
+  }
+  return fmt::format(
+      "; psim compare makes {} of it\nunless targets end them sooner, the runs take roughly {} of one core; "
+      "each "
+      "takes about {:.0f} MB of memory",
+      text_of(count_of(plan)), time_text(seconds * effort_of(plan).times), bytes / 1e6);
+}
+
+// Throws Refused where a run cannot be written to the folder that --out names. One that is there already may
+// be this one, which is known when its scenario is.
+void check_out(const std::string& out) {
+  const fs::path dir = folder_named(out);
+  const fs::file_status status = fs::symlink_status(dir);
+  if (fs::exists(status) && !fs::is_symlink(status) && !fs::exists(dir / "summary.json")) check_target(dir);
+  if (!fs::exists(status)) check_can_make(dir, "--out");
+}
+
+}  // namespace
+
+int run(const Command& command) {
+  Refusals wrong;
+  std::optional<LoadedScenario> read;
+  wrong.check([&] { read = loaded_with_notes(command); });
+  if (!command.out.empty()) wrong.check([&] { check_out(command.out); });
+  wrong.throw_if_any();
+  const LoadedScenario& loaded = *read;
+  const RunIdentity identity = identity_of(loaded, scenario_name(command.scenario));
+  const bool keep = !command.json || !command.out.empty();
+  const fs::path dir =
+      !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
+  Command kept = command;
+  kept.out = keep ? dir.string() : "";
+  if (kept.trace.empty()) kept.trace = keep ? usual_trace(loaded) : "none";
+
+  std::optional<Json> summary;
+  bool reused = false;
+  if (keep) {
+    if (!command.force) {
+      Finished found = finished_run(dir, identity.scenario_hash, kept.trace);
+      if (!found.why_not.empty()) {
+        check_target(dir);
+        say("{}/ is computed again: {}\n", dir.string(), found.why_not);
+      }
+      summary = std::move(found.summary);
+    }
+    reused = summary.has_value();
+    if (reused) sweep_partial_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."), dir);
+    if (!reused) {
+      require_room(loaded, command);
+      summary = make_with_progress(kept, loaded, identity);
+    }
+    set_latest(dir);
+  } else {
+    require_room(loaded, command);
+    summary = make_with_progress(kept, loaded, identity);
+  }
+
+  if (command.json) {
+    fmt::print("{}\n", summary->dump(2));
+  } else {
+    const std::string why = why_text(dir, kept.trace);
+    fmt::print("{}{}", summary_text(*summary, command_line(command)), why);
+    fmt::print("\n{} {}/   next: {}{}, or psim replay {}\n", reused ? "already done, see" : "wrote",
+               dir.string(), why.empty() ? "" : fmt::format("psim why {}, ", file_word(dir)),
+               compare_line(command, loaded.has_axes), file_word(dir));
+  }
+  for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
+  if (misses_target(*summary)) say("exit code 1: the target was not reached\n");
+  return is_yes(*summary) ? done : answer_is_no;
+}
+
+// What every kind of node would hold in memory.
+void say_memory(const LoadedScenario& loaded) {
+  std::vector<const Scenario*> jobs;
+  for (const LoadedJob& job : loaded.jobs) jobs.push_back(&job.scenario);
+  if (jobs.empty()) jobs.push_back(&loaded.scenario);
+  const auto line = [](const NodeMemory& one) {
+    const std::optional<double> limit = one.limit();
+    const std::string of = limit ? " of " + exact_size_text(*limit) : "";
+    say("memory of a {}: {}{} ({})\n", one.node, exact_size_text(one.bytes()), of, parts_text(one));
+  };
+  for (const Scenario* job : jobs) std::ranges::for_each(worker_memory(*job), line);
+  if (loaded.scenario.architecture.has_servers()) line(server_memory(jobs));
+}
+
+int check(const Command& command) {
+  const LoadedScenario loaded = loaded_with_notes(command);
+  if (const std::string hasty = loaded.scenario.may_fail()
+                                    ? hasty_detector(loaded.scenario, slowest_heartbeat(loaded.scenario))
+                                    : "";
+      !hasty.empty())
+    say("note: {}\n", hasty);
+  std::string runs;
+  if (loaded.has_axes) runs = study_size(study::plan_study(command, false));
+  fmt::print("{}", resolved_toml(loaded.scenario));
+  say_memory(loaded);
+  say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);
+  return done;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,71 @@
+// Subcommands that look at finished runs and studies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/run_record.hpp"
+#include "sim/apps/cli/command.hpp"
+
+namespace psim::cli {
+
+// The options of `why`.
+struct WhyCommand {
+  std::vector<std::string> runs;  // one, or two to compare
+  std::string until = "end";      // or target
+  std::optional<double> at;       // a date in simulated seconds
+  bool gradients = false;         // compare each with a fresh one, in another run
+  bool json = false;
+};
+int why(const WhyCommand& command);
+
+// The options of `timeline`.
+struct TimelineCommand {
+  std::string run;
+  std::optional<std::int64_t> clocks;
+  std::optional<double> from, until;  // simulated seconds
+  std::optional<int> width;           // characters; else the terminal's
+  bool messages = false;              // a table of them instead
+};
+int timeline(const TimelineCommand& asked);
+
+// The options of `export`. Paths; empty: not that.
+struct ExportCommand {
+  std::string run;                             // or a study
+  std::string perfetto, paje, csv, dot, tikz;  // files
+  std::string svg;                             // a folder
+  std::optional<double> from, until;           // simulated seconds
+  double width_mm = 180;                       // of charts
+  bool all_flows = false, force = false;
+};
+int export_one(const ExportCommand& asked);
+
+// An HTML page of the run or study that `name` means, at `out` or else in its folder. `json`: of a run, what
+// the page would be made of, on stdout.
+int report(const std::string& name, const std::string& out, bool json);
+// A page with a slider for each axis of the study that `name` means, at `out`.
+int sliders(const std::string& name, const std::string& out);
+// The options of `what-if`.
+struct WhatIfCommand {
+  std::string run;
+  std::vector<std::string> changes, sets;  // sets: KEY=VALUE
+  bool predict_only = false, rank = false, json = false;
+};
+int what_if(const WhatIfCommand& command);
+
+// The folder of a finished run: a path, or a name on the shelf of runs.
+fs::path run_named(const std::string& name);
+
+// Says on stderr which of the run's files is no longer as psim wrote it.
+void say_if_changed(const fs::path& run);
+
+// A run with its events; says if its files have changed.
+analysis::RunRecord open_record(const fs::path& run);
+
+// Whatever is missing in a summary is about the run's files: an answer that meets that throws Unverifiable.
+int about_run(const fs::path& run, const std::function<int()>& answer);
+
+}  // namespace psim::cli

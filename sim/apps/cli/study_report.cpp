@@ -1,0 +1,190 @@
+#include "sim/apps/cli/study_report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "analysis/study/files.hpp"
+#include "analysis/study/report.hpp"
+#include "analysis/study/table_columns.hpp"
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/report.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/record/identity.hpp"
+#include "sim/runs/outcome.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/study/tuning.hpp"
+
+namespace psim::cli {
+namespace {
+
+// "target: accuracy 93 %"; empty where runs have none, or different ones.
+std::string target_line(const analysis::Study& study) {
+  std::set<std::string> targets;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
+  }
+  const std::string& target = *targets.begin();
+  return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
+}
+
+// A command that helps to go on, and what it does.
+struct Hint {
+  std::string command, does;
+};
+
+// What fits this study, the most useful first.
+std::vector<Hint> hints_of(const study::StudyFolder& folder, const analysis::Study& study,
+                           const analysis::Evaluation& evaluation) {
+  const std::string dir = file_word(folder.dir);
+  const std::string scenario = file_word(folder.dir / (study.name + ".toml"));
+  std::vector<Hint> hints{
+      {folder.manifest["runs"].front()["command"].get<std::string>(), "the first run with its record"}};
+  if (folder.manifest["runs"].size() == 1) return hints;
+  const auto is_undecided = [&](const analysis::Aggregate& one) {
+    return one.versus && analysis::has_width(*one.versus) && !analysis::sees_difference(*one.versus);
+  };
+  if (study.until_ci.is_null() && analysis::compares_times(evaluation) &&
+      std::ranges::any_of(evaluation.aggregates, is_undecided))
+    hints.push_back(
+        {fmt::format("psim compare {} --until-ci 5%", scenario), "as many seeds as narrow intervals need"});
+  std::set<std::string> arms;
+  for (const analysis::Cell& cell : study.cells) arms.insert(cell.arm);
+  const auto other =
+      std::ranges::find_if(arms, [&](const std::string& arm) { return arm != study.baseline; });
+  if (arms.size() > 2 && analysis::compares_times(evaluation))
+    hints.push_back({fmt::format("psim merge {} {}", dir, option_words("--baseline", *other)),
+                     "the same with another baseline"});
+  hints.push_back({fmt::format("psim runs --study {}", dir), "each run by itself"});
+  hints.push_back({fmt::format("cd {} && python3 analysis.py", dir), "the files in a program of your own"});
+  constexpr std::size_t most = 3;
+  hints.resize(std::min(most, hints.size()));
+  return hints;
+}
+
+// "32 runs (24 trials of [tune] and 8 of the study)"
+std::string runs_text(const study::StudyFolder& folder) {
+  const std::size_t runs = folder.manifest["runs"].size();
+  const Json tuning = folder.manifest.value("tuning", Json());
+  return text_of(
+      study::RunCount{.runs = runs, .trials = tuning.is_null() ? 0 : tuning["trials"].get<std::size_t>()});
+}
+
+std::string next_lines(const study::StudyFolder& folder, const analysis::Study& study,
+                       const analysis::Evaluation& evaluation) {
+  std::string out;
+  if (folder.manifest["runs"].size() == 1)
+    out +=
+        "\nThis is one run, so there is nothing to compare. Give axes in [compare] of the scenario, or with\n"
+        "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n";
+  std::string does, commands;
+  for (const Hint& hint : hints_of(folder, study, evaluation)) {
+    does += (does.empty() ? "" : "; ") + hint.does;
+    commands += fmt::format("  {}\n", hint.command);  // alone in its line, to be copied
+  }
+  return out + fmt::format("\n{} in {}/ (README.txt says what is there)\nnext: {}\n{}", runs_text(folder),
+                           folder.dir.string(), does, commands);
+}
+
+Counts counts_of(const analysis::Study& study) {
+  Counts counts;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) {
+      ++counts.runs;
+      counts.missed += misses_target(run.summary) ? 1U : 0U;
+      counts.no += is_yes(run.summary) ? 0U : 1U;
+    }
+  }
+  return counts;
+}
+
+void print_for_people(const study::StudyFolder& folder, const analysis::Study& study,
+                      const analysis::Evaluation& evaluation, const StudyCommand& asked,
+                      const std::string& line) {
+  const analysis::TableOptions options{.format = asked.latex      ? analysis::TableFormat::latex
+                                                 : asked.markdown ? analysis::TableFormat::markdown
+                                                                  : analysis::TableFormat::text,
+                                       .columns = asked.columns,
+                                       .wide = asked.wide};
+  const std::string table = analysis::table(study, evaluation, options);
+  if (options.format != analysis::TableFormat::text) return fmt::print("{}", table);
+  fmt::print("{}    (psim {})\n", line, version_text());
+  if (!study.title.empty()) fmt::print("{}\n", study.title);
+  fmt::print("{}\n{}\n{}", target_line(study), table, analysis::remarks(study, evaluation));
+  fmt::print("{}",
+             analysis::loss_chart(study, {.width = std::clamp(terminal_width().value_or(86) - 14, 40, 100),
+                                          .height = 16,
+                                          .colour = may_colour()}));
+  fmt::print("{}", next_lines(folder, study, evaluation));
+}
+
+}  // namespace
+
+void check_columns(const StudyCommand& asked) {
+  try {
+    for (const std::string& name : asked.columns) analysis::column_called(name);
+  } catch (const std::invalid_argument& wrong) {
+    throw Refused(wrong.what(), "`psim explain NAME` says what a column holds");
+  }
+}
+
+void say_what_is_not_read(const fs::path& dir, const study::Journal& journal) {
+  std::size_t of_others = 0;
+  for (const auto& [build, lines] : journal.other_builds()) of_others += lines;
+  if (of_others > 0)
+    say("note: {} results in {} are of {} other build{} of psim and do not count\n", of_others, dir.string(),
+        journal.other_builds().size(), journal.other_builds().size() == 1 ? "" : "s");
+  if (journal.damaged() > 0)
+    say("note: {} results in {} are not whole and do not count\n", journal.damaged(), dir.string());
+  if (!journal.contradictory().empty())
+    throw Refused(
+        fmt::format("{} has two different results of run {}", dir.string(), *journal.contradictory().begin()),
+        "one build of psim gave both, so it or the machine is broken: please report it");
+}
+
+analysis::Study complete_results(const study::StudyFolder& folder) {
+  const study::Journal journal(folder.dir, study::Journal::Builds::any);
+  say_what_is_not_read(folder.dir, journal);
+  if (const std::vector<Json> missing = missing_runs(folder, journal);
+      !missing.empty() || folder.manifest.contains("stage"))
+    throw Refused(fmt::format("{} is not complete", folder.dir.string()),
+                  fmt::format("`psim merge {}` says what is missing", file_word(folder.dir)));
+  return study::results_of(folder.manifest, journal);
+}
+
+Counts finish_study(const study::StudyFolder& folder, study::Journal& journal, const StudyCommand& asked,
+                    bool json, const std::string& line) {
+  const analysis::Study study = study::results_of(folder.manifest, journal);
+  const analysis::Evaluation evaluation = analysis::evaluate(study);
+  if (study::can_be_written(folder.dir)) {
+    write_study(folder, journal, study, evaluation);
+    set_latest(folder.dir);
+  } else {
+    say("note: {} cannot be written to: the study is shown, and its files stay as they are\n",
+        folder.dir.string());
+  }
+  if (json) fmt::print("{}\n", analysis::document(study, evaluation).dump(2));
+  else print_for_people(folder, study, evaluation, asked, line);
+  if (asked.page) write_study_page(folder, study, evaluation, page_target(folder.dir, ""));
+  return counts_of(study);
+}
+
+void print_missing(const study::StudyFolder& folder, const std::vector<Json>& missing) {
+  constexpr std::size_t most = 20;
+  fmt::print("{} of {} runs are missing in {}/:\n", missing.size(), folder.manifest["runs"].size(),
+             folder.dir.string());
+  for (std::size_t i = 0; i < std::min(most, missing.size()); ++i)
+    fmt::print("  {}   {}\n", missing[i]["run"].get<std::string>(), missing[i]["command"].get<std::string>());
+  if (missing.size() > most) fmt::print("  ... and {} more\n", missing.size() - most);
+  fmt::print(
+      "the same slices again make what is missing; so does, in one process:\n  psim compare {} --out {}\n",
+      file_word(folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")), file_word(folder.dir));
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,196 @@
+#include "sim/apps/cli/target.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+
+#include "analysis/remove_folder.hpp"
+#include "model/input.hpp"
+#include "sim/apps/cli/shelf.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/process.hpp"
+
+namespace psim::cli {
+namespace {
+
+std::string_view kind_of(const fs::file_status& status) {
+  switch (status.type()) {
+    case fs::file_type::directory: return "a folder";
+    case fs::file_type::character:
+    case fs::file_type::block: return "a device";
+    case fs::file_type::fifo: return "a pipe";
+    case fs::file_type::socket: return "a socket";
+    default: return "no file";
+  }
+}
+
+// Other programs have a manifest.json too.
+bool is_psims_manifest(const fs::path& path) {
+  std::error_code none;
+  if (!fs::is_regular_file(path, none)) return false;
+  try {
+    return beginning_of(path, 256).find("\"psim.") != std::string::npos;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// What the machine says to an attempt to write `path`.
+[[noreturn]] void throw_not_written(const fs::path& path, const std::error_code& error) {
+  if (is_machines(error)) throw fs::filesystem_error("write", path, error);
+  throw Refused(fmt::format("{} cannot be written: {}", path.string(), error.message()),
+                help_of(error, path));
+}
+
+void check_what_is_there(const fs::path& path) {
+  std::error_code none;
+  const fs::file_status status = fs::status(path, none);
+  if (fs::is_directory(status)) throw Refused(fmt::format("{} is a folder", path.string()), "name a file");
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw Refused(fmt::format("{} is {}", path.string(), kind_of(status)),
+                  "name a file: psim replaces nothing else");
+  if (!fs::exists(status) && fs::is_symlink(fs::symlink_status(path, none)))
+    throw Refused(
+        fmt::format("{} is a link, to {}, where nothing is", path.string(), fs::read_symlink(path).string()),
+        "name the file itself, or remove the link");
+}
+
+}  // namespace
+
+void check_is_file(const fs::path& path) {
+  check_what_is_there(path);
+  const FreshFile trial(path);
+  const int file = open(trial.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) throw_not_written(path, std::error_code(errno, std::generic_category()));
+  close(file);
+}
+
+void check_can_make(const fs::path& out, std::string_view option) {
+  std::error_code error, ignored;
+  const fs::path folder = fs::absolute(out).lexically_normal();
+  fs::path there = folder;
+  const auto stands = [&](const fs::path& path) { return fs::exists(fs::symlink_status(path, ignored)); };
+  while (!stands(there) && there != there.root_path()) there = there.parent_path();
+  if (!fs::is_directory(there, ignored))
+    throw Refused(fmt::format("{} {}: {} is no folder", option, out.string(), there.string()),
+                  "name another folder");
+  // In a folder that stands: another process may be about to make the one that is asked for.
+  const fs::path trial = there / fmt::format(".new-{}", process_name());
+  fs::create_directory(trial, error);
+  analysis::remove_empty(trial);
+  if (error && is_machines(error)) throw fs::filesystem_error("make", folder, error);
+  if (error)
+    throw Refused(fmt::format("{} {}: in {} no folder can be made: {}", option, out.string(), there.string(),
+                              error.message()),
+                  "name a folder that you may write to");
+}
+
+fs::path owner_of(const fs::path& path) {
+  std::error_code none;
+  const fs::path real = fs::weakly_canonical(fs::absolute(path), none);
+  for (fs::path folder = real; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (runs_shelf().holds(folder) || is_psims_manifest(folder / "manifest.json")) return folder;
+  }
+  return {};
+}
+
+void check_outside(const fs::path& path, std::string_view example) {
+  const fs::path owner = owner_of(path);
+  if (!owner.empty())
+    throw Refused(fmt::format("{} would be among the files of a run or study, {}", path.string(),
+                              owner.filename().string()),
+                  fmt::format("write it elsewhere, such as {}", example));
+}
+
+std::string help_of(const std::error_code& error, const fs::path& path) {
+  if (is_machines(error)) return "make room on that disk, or write to another one";
+  if (error == std::errc::permission_denied || error == std::errc::operation_not_permitted ||
+      error == std::errc::read_only_file_system)
+    return "name a file in a folder that you may write to";
+  if (error == std::errc::no_such_file_or_directory && path.has_parent_path())
+    return fmt::format("there is no folder {}: make it first, or name another", path.parent_path().string());
+  if (error == std::errc::not_a_directory)
+    return fmt::format("{} is no folder: name another", path.parent_path().string());
+  return "name another place";
+}
+
+bool is_machines(const std::error_code& error) {
+  constexpr int causes[] = {ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM, EMFILE, ENFILE};
+  return std::ranges::count(causes, error.value()) > 0;
+}
+
+void check_own(const fs::path& path, const std::vector<std::string>& marks, std::string_view by) {
+  check_is_file(path);
+  std::error_code none;
+  if (!fs::exists(path, none)) return;
+  const std::string begin = beginning_of(path, 1024);
+  const auto has = [&](const std::string& mark) { return begin.find(mark) != std::string::npos; };
+  if (!begin.empty() && std::ranges::none_of(marks, has))
+    throw Refused(fmt::format("{} is there, and {} has not written it", path.string(), by),
+                  "name another file; psim replaces only files like those that it writes");
+}
+
+namespace {
+
+// "NAME.new-HOST-PROCESS" of this machine, whose process has ended.
+void sweep_fresh(const fs::path& target) {
+  const std::string name = process_name(), host = name.substr(0, name.rfind('-') + 1);
+  const std::string prefix = target.filename().string() + ".new-" + host;
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code ignored;  // it can be swept next time
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string other = entry.path().filename().string();
+    pid_t process = 0;
+    if (!other.starts_with(prefix)) continue;
+    const char* const end = other.data() + other.size();
+    const auto [rest, error] = std::from_chars(other.data() + prefix.size(), end, process);
+    const bool is_dead = error == std::errc{} && rest == end && kill(process, 0) != 0 && errno == ESRCH;
+    if (is_dead && fs::is_regular_file(entry.symlink_status(ignored))) left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file, ignored);
+}
+
+}  // namespace
+
+FreshFile::FreshFile(const fs::path& target) : target_(target) {
+  std::error_code none;
+  if (fs::is_symlink(fs::symlink_status(target, none))) target_ = fs::canonical(target);
+  path_ = fmt::format("{}.new-{}", target_.string(), process_name());
+  sweep_fresh(target_);
+}
+
+FreshFile::~FreshFile() {
+  std::error_code none;
+  if (!path_.empty()) fs::remove(path_, none);
+}
+
+void FreshFile::move_into_place() {
+  fs::rename(path_, target_);
+  path_.clear();
+}
+
+void put_file(const fs::path& path, const std::string& text) {
+  check_what_is_there(path);
+  try {
+    FreshFile fresh(path);
+    write_file(fresh.path(), text);
+    fresh.move_into_place();
+  } catch (const fs::filesystem_error& error) {
+    throw_not_written(path, error.code());
+  }
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,193 @@
+#include "sim/apps/cli/usage.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "sim/apps/cli/talk.hpp"
+#include "sim/runs/refusals.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
+
+namespace psim::cli {
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// What to say about `word`, which no option of `command` takes.
+Refused unexpected(const CLI::App& app, const CLI::App& command, const std::string& word) {
+  const std::string asked = command.get_name() == app.get_name() ? "psim" : "psim " + command.get_name();
+  if (!word.starts_with('-'))
+    return {fmt::format("`{}` is one argument too many", word),
+            fmt::format("`{} --help` shows what it takes", asked)};
+  const std::string flag = word.substr(0, word.find('='));
+  Refused advice(fmt::format("{} has no option `{}`", asked, flag),
+                 fmt::format("`{} --help` lists its options", asked));
+  std::vector<std::string> owners;
+  for (const CLI::App* other : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (std::ranges::count(flags_of(*other), flag) > 0) owners.push_back("psim " + other->get_name());
+  }
+  const std::string near = nearest(flag, flags_of(command));
+  if (!owners.empty()) advice.help = fmt::format("it is an option of {}", fmt::join(owners, ", "));
+  else if (!near.empty()) advice.help = fmt::format("did you mean `{}`?", near);
+  return advice;
+}
+
+// An option without its value, or with several.
+Refused mismatch(const CLI::App& command, const std::string& what) {
+  const std::string name = what.substr(0, what.find(':'));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const std::string help = fmt::format("`psim {} --help` lists the options", command.get_name());
+  if (option == nullptr || option->count() < 2) return {"an option needs a value: " + name, help};
+  return {fmt::format("{} is given {} times", name, option->count()),
+          name == "--seed" ? "several seeds are for `psim compare FILE --seeds 1,2,3`" : "give it once"};
+}
+
+struct Need {
+  std::string_view command, what, example;
+};
+// What a command cannot do without; of all others the last row is true.
+constexpr Need needs[] = {
+    {"replay", "a run's folder", "runs/latest"},
+    {"verify", "a run's folder", "runs/latest"},
+    {"why", "a run that has its events", "latest"},
+    {"timeline", "a run that has its events", "latest"},
+    {"export", "a run that has its events, or a study", "latest --svg charts"},
+    {"what-if", "a run that has its events", "latest no-straggler"},
+    {"report", "a run or a study", "latest"},
+    {"merge", "a study's folder", "studies/latest"},
+    {"archive", "a study's folder", "studies/latest"},
+    {"grade", "hand-ins", "hand-ins/*.json"},
+    {"", "a scenario file", "scenarios/quickstart.toml"},
+};
+
+const Need& need_of(std::string_view command) {
+  const Need* found = std::ranges::find(needs, command, &Need::command);
+  return found == std::end(needs) ? *std::prev(found) : *found;
+}
+
+Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::string name = command.get_name();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const Need& need = need_of(name);
+    return {fmt::format("psim {} needs {}", name, need.what),
+            fmt::format("for example psim {} {}", name, need.example)};
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return {error.what(), "one of them would be ignored: leave it out"};
+  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
+    return {error.what(), "alone it would be ignored"};
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch(command, error.what());
+  return {error.what(), fmt::format("`psim {} --help` lists the options", name)};
+}
+
+// What no option takes: all flags among it, or else the first word.
+std::vector<Refused> unexpected_words(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  std::vector<Refused> all;
+  const std::vector<std::string> left = app.remaining(true);
+  for (const std::string& word : left) {
+    if (word.starts_with('-')) all.push_back(unexpected(app, command, word));
+  }
+  if (all.empty() && !left.empty()) all.push_back(unexpected(app, command, left.front()));
+  return all;
+}
+
+// Removes the option that a validator has refused, "--jobs: `x` is ...", with its values.
+void remove_option(const CLI::App& app, const std::string& what, std::vector<std::string>& words) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::Option* option = command.get_option_no_throw(what.substr(0, what.find(':')));
+  if (option == nullptr) return;
+  std::vector<std::string> names;
+  for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  for (std::size_t i = 0; i < words.size();) {
+    const std::string& word = words[i];
+    const auto is_it = [&](const std::string& name) {
+      return word.starts_with(name) &&
+             (!name.starts_with("--") || word.size() == name.size() || word[name.size()] == '=');
+    };
+    const auto name = std::ranges::find_if(names, is_it);
+    if (name == names.end()) {
+      ++i;
+      continue;
+    }
+    const std::size_t count = word == *name && i + 1 < words.size() ? 2 : 1;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
+                words.begin() + static_cast<std::ptrdiff_t>(i + count));
+  }
+}
+
+// Parses `words` until nothing is wrong with what is left of them. Empty: they are a command line, or ask for
+// help.
+std::vector<Refused> wrong_with(CLI::App& app, std::vector<std::string> words) {
+  std::vector<Refused> all;
+  for (;;) {
+    const std::size_t before = words.size();
+    try {
+      app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+      return all;
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) {  // --help, --version
+        std::ostringstream text, nothing;
+        app.exit(error, text, nothing);
+        fmt::print("{}", text.str());
+        return {};
+      }
+      if (const std::vector<Refused> unknown = unexpected_words(app); !unknown.empty()) {
+        all.insert(all.end(), unknown.begin(), unknown.end());
+        for (const std::string& word : app.remaining(true)) std::erase(words, word);
+      } else {
+        all.push_back(usage_error(app, error));
+        if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr)
+          remove_option(app, error.what(), words);
+      }
+    }
+    if (words.size() == before) return all;
+  }
+}
+
+}  // namespace
+
+void parse(CLI::App& app, std::vector<std::string> words) {
+  const std::vector<std::string> commands = command_names(app);
+  if (!words.empty() && words[0] == "help") {  // psim help run = psim run --help
+    words.erase(words.begin());
+    words.resize(std::min<std::size_t>(words.size(), 1));
+    words.emplace_back("--help");
+  }
+  if (!words.empty() && !words[0].starts_with('-') && std::ranges::count(commands, words[0]) == 0) {
+    const std::string near = nearest(words[0], commands);
+    throw Refused(fmt::format("there is no command `{}`", words[0]),
+                  near.empty() ? fmt::format("commands: {}", fmt::join(commands, ", "))
+                               : fmt::format("did you mean `psim {}`?", near));
+  }
+  Refusals wrong;
+  for (const Refused& one : wrong_with(app, std::move(words))) wrong.check([&] { throw one; });
+  wrong.throw_if_any();
+}
+
+}  // namespace psim::cli

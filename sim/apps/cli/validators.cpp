@@ -1,0 +1,127 @@
+#include "sim/apps/cli/validators.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "sim/record/summary.hpp"
+#include "sim/scenario/spec/units.hpp"
+
+namespace psim::cli {
+
+CLI::Validator whole(std::int64_t least, std::int64_t most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good =
+        error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
+    return good ? "" : fmt::format("`{}` is not an integer from {} to {}", text, least, most);
+  };
+  return {check, ""};
+}
+
+CLI::Validator duration() {
+  const auto check = [](std::string& text) -> std::string {
+    const auto seconds = parse_quantity(text, Unit<Seconds>::names);
+    if (!seconds || *seconds <= 0) return fmt::format("`{}` is not a duration such as 10min", text);
+    text = shortest(*seconds);
+    return "";
+  };
+  return {check, ""};
+}
+
+CLI::Validator date() {
+  const auto check = [](std::string& text) -> std::string {
+    const bool has_unit = text.find_first_not_of("0123456789.") != std::string::npos;
+    const auto seconds = parse_quantity(has_unit ? text : text + "s", Unit<Seconds>::names);
+    if (!seconds || *seconds < 0) return fmt::format("`{}` is not a date such as 1.2s", text);
+    text = shortest(*seconds);
+    return "";
+  };
+  return {check, ""};
+}
+
+CLI::Validator percentage() {
+  const auto check = [](std::string& text) -> std::string {
+    const std::string number = text.substr(0, text.find('%'));
+    double percent = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+    const bool good = error == std::errc{} && end == number.data() + number.size() &&
+                      number.size() + 1 == text.size() && percent > 0 && percent <= 100;
+    if (!good) return fmt::format("`{}` is not a percentage such as 5%", text);
+    text = shortest(percent / 100);
+    return "";
+  };
+  return {check, ""};
+}
+
+namespace {
+
+constexpr std::int64_t largest_seed = 9'000'000'000'000'000;
+constexpr std::int64_t most_seeds = 10'000;
+
+// The whole number that `text` is; nothing when it is none, or no seed.
+std::optional<std::int64_t> seed_in(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc{} && end == text.data() + text.size() && !text.starts_with('-') &&
+                    value <= largest_seed;
+  return good ? std::optional(value) : std::nullopt;
+}
+
+// "1-5,9" -> "1,2,3,4,5,9". Returns what is wrong with it; empty: nothing.
+std::string expand_seeds(std::string& text) {
+  std::string list;
+  std::int64_t count = 0;
+  for (std::string_view rest = text;; rest.remove_prefix(rest.find(',') + 1)) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    const std::size_t dash = part.find('-');
+    const auto first = seed_in(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : seed_in(part.substr(dash + 1));
+    if (!first || !last)
+      return fmt::format("`{}` is not a list of seeds such as 1,2,3 or 1-5,9: {}", text,
+                         part.empty() ? "it has an empty place"
+                                      : fmt::format("`{}` is no seed from 0 to {}, and no range of them",
+                                                    part, largest_seed));
+    if (*last < *first) return fmt::format("`{}` runs backwards: did you mean {}-{}?", part, *last, *first);
+    count += *last - *first + 1;  // of two seeds that are not negative and below 2^53
+    if (count > most_seeds)
+      return fmt::format("`{}` has more than {} seeds; psim compares at most so many", text, most_seeds);
+    for (std::int64_t seed = *first; seed <= *last; ++seed)
+      fmt::format_to(std::back_inserter(list), ",{}", seed);
+    if (rest.find(',') == std::string_view::npos) break;
+  }
+  text = list.substr(1);
+  return "";
+}
+
+}  // namespace
+
+CLI::Validator seed_list() {
+  return {[](std::string& text) { return expand_seeds(text); }, ""};
+}
+
+CLI::Validator not_empty(const char* what) {
+  return {[=](const std::string& text) { return text.empty() ? fmt::format("it names no {}", what) : ""; },
+          ""};
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto check = [names](const std::string& text) -> std::string {
+    return std::ranges::count(names, text) > 0
+               ? ""
+               : fmt::format("`{}` is not one of {}", text, fmt::join(names, ", "));
+  };
+  return {check, fmt::format("{}", fmt::join(names, "|"))};
+}
+
+}  // namespace psim::cli

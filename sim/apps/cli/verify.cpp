@@ -1,0 +1,19 @@
+// psim verify.
+#include "analysis/verify.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/see.hpp"
+
+namespace psim::cli {
+
+// `name`: a path, or a name on the shelf of runs, as psim replay takes it.
+int verify(const std::string& name, bool json) {
+  const analysis::Verdict verdict = analysis::verify(run_named(name));
+  if (json) fmt::print("{}\n", analysis::document(verdict).dump(2));
+  else fmt::print("{}", analysis::text(verdict));
+  return verdict.holds() ? done : answer_is_no;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,174 @@
+#include "sim/apps/cli/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "analysis/columns.hpp"
+#include "analysis/page/page.hpp"
+#include "analysis/study/field_docs.hpp"
+#include "analysis/summary_docs.hpp"
+#include "analysis/verify.hpp"
+#include "analysis/word_docs.hpp"
+#include "sim/apps/cli/glossary.hpp"
+#include "sim/apps/cli/subcommand.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/protocol/task_kind.hpp"
+#include "sim/record/event_words.hpp"
+#include "sim/scenario/reference/reference.hpp"
+
+namespace psim::cli {
+namespace {
+
+using analysis::ColumnDoc;
+using analysis::FieldDoc;
+
+// In the order of MessageKind.
+constexpr FieldDoc message_docs[] = {
+    {"join", "kinds of messages", "To the scheduler: this node is up, and asks to take part."},
+    {"start", "kinds of messages", "From the scheduler: all nodes are up, so training begins."},
+    {"pull", "kinds of messages", "A worker asks a server for weights, for as soon as it may start a clock."},
+    {"weights", "kinds of messages", "A server's answer to a pull: the weights, or that no clock is left."},
+    {"push", "kinds of messages", "A worker sends a server a gradient, which ends a clock."},
+    {"group", "kinds of messages",
+     "From the first shard's server to the others: which pushes make an update (k models)."},
+    {"finished", "kinds of messages", "A worker tells the servers that it has finished all its clocks."},
+    {"leave", "kinds of messages",
+     "To the scheduler: a worker has finished its clocks, or a server hands its shards over and goes."},
+    {"ack", "kinds of messages",
+     "A server has a push: it was applied, dropped, or is safe with the replicas."},
+    {"chunk", "kinds of messages", "All-reduce: a part of the sum of gradients so far."},
+    {"activation", "kinds of messages", "Pipeline: a stage's output for a micro-batch, to the next stage."},
+    {"error", "kinds of messages",
+     "Pipeline: the derivative of the loss by those activations, to the stage before."},
+    {"report", "kinds of messages", "To the scheduler: a worker's measured time for one sample."},
+    {"assign", "kinds of messages", "From the scheduler: a worker's batch size from a clock on."},
+    {"fetch", "kinds of messages", "A worker asks the database, or another worker, for samples."},
+    {"samples", "kinds of messages", "The samples that a worker has asked for."},
+    {"idle", "kinds of messages",
+     "To another worker: I have computed my samples and can compute some of yours."},
+    {"piece", "kinds of messages", "To another worker: compute these samples of my batch."},
+    {"heartbeat", "kinds of messages", "To the scheduler: this node is alive."},
+    {"view", "kinds of messages", "From the scheduler: who takes part from now on, and who owns each shard."},
+    {"replicate", "kinds of messages", "To a shard's replica: entries of the shard's log."},
+    {"replicated", "kinds of messages", "A replica's answer: how many entries of the log it has."},
+    {"state", "kinds of messages",
+     "A whole shard, or what the receiver lacks of it: to a next owner or the storage."},
+    {"restore", "kinds of messages", "A new owner asks for a shard's state."},
+    {"decide", "kinds of messages", "To the first shard's server: which pushes made an update?"},
+    {"ready", "kinds of messages", "To the scheduler: a shard's next owner has its state."},
+    {"standing", "kinds of messages",
+     "Without servers, to the first worker of a new group: how many updates the sender's copy has."},
+    {"regroup", "kinds of messages", "Its answer: with which copy of the model the group goes on."},
+    {"run", "kinds of messages", "From the scheduler to a worker: do this task."},
+    {"done", "kinds of messages", "A worker tells the scheduler that a task is done."},
+    {"call", "kinds of messages", "From the scheduler to a server: run this function on a shard."},
+    {"returned", "kinds of messages", "A server's answer: the function is done."},
+    {"gradient", "kinds of messages", "To another worker: the gradient of the samples that you gave me."},
+};
+static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &FieldDoc::name));
+
+// In the order of TaskKind.
+constexpr FieldDoc task_docs[] = {
+    {"pull", "kinds of tasks", "A worker gets the weights."},
+    {"gradient", "kinds of tasks", "A worker computes a gradient on the weights that it has."},
+    {"push", "kinds of tasks", "A worker sends its gradient to the servers, where it waits."},
+    {"apply", "kinds of tasks", "One push changes the weights."},
+    {"update", "kinds of tasks", "All pushes that are there change the weights, as one."},
+    {"scale", "kinds of tasks", "Servers multiply the weights by a number."},
+    {"clip", "kinds of tasks", "Weights beyond a bound become that bound."},
+    {"norm", "kinds of tasks", "Servers tell the Euclidean norm of the weights."},
+};
+static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &FieldDoc::name));
+
+std::vector<FieldDoc> all_docs() {
+  std::vector<FieldDoc> all;
+  const auto add = [&all](std::span<const FieldDoc> docs) {
+    std::ranges::copy(docs, std::back_inserter(all));
+  };
+  add(analysis::study_field_docs);
+  add(analysis::summary_docs());
+  add(analysis::fact_docs());
+  add(analysis::cause_docs());
+  add(analysis::word_docs());
+  add(analysis::suspect_docs());
+  add(message_docs);
+  add(task_docs);
+  return all;
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? "\n  " : std::string(1, c);
+  return out;
+}
+
+std::string without_brackets(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')'; });
+  return out;
+}
+
+// On a command line a name may have hyphens, so that it needs no quotes; and no brackets, as of "[%]".
+std::string plain(std::string_view name) {
+  std::string out = without_brackets(name);
+  std::ranges::replace(out, '-', ' ');
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+void add_columns(std::string_view name, std::vector<std::string>& texts) {
+  for (const ColumnDoc& column : analysis::column_docs) {
+    const std::string heading = analysis::heading_of(column);
+    if (plain(name) != plain(column.name) && plain(name) != plain(heading)) continue;
+    texts.push_back(
+        fmt::format("{}, {}:\n  {}\n", heading,
+                    column.where.empty() ? "where psim prints it" : fmt::format("in {}", column.where),
+                    indented(column.doc)));
+  }
+}
+
+void add_docs(std::string_view name, std::vector<std::string>& texts) {
+  for (const FieldDoc& doc : all_docs()) {
+    const std::string known = plain(doc.name);
+    if (known == plain(name) || known == plain(name) + " s")
+      texts.push_back(fmt::format("{}, in {}:\n  {}\n", doc.name, doc.where, indented(doc.doc)));
+  }
+}
+
+void add_checks(std::string_view name, std::vector<std::string>& texts) {
+  for (const analysis::CheckReport& check : analysis::check_docs()) {
+    if (check.name == name)
+      texts.push_back(fmt::format("{}, a check of psim verify:\n  {}\n", name, check.promise));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> texts_of_word(std::string_view name) {
+  std::vector<std::string> texts{explain_word(name)};
+  add_columns(name, texts);
+  add_docs(name, texts);
+  add_checks(name, texts);
+  texts.push_back(explain_event(name));
+  texts.push_back(explain_unit(name));
+  std::erase(texts, "");
+  // A name with an underscore is one of files.
+  if (texts.empty() || name.find('_') != std::string_view::npos) texts.push_back(explain_event_column(name));
+  texts.push_back(about_subcommand(name));
+  std::erase(texts, "");
+  return texts;
+}
+
+std::vector<std::string> printed_words() {
+  std::vector<std::string> words = glossary_words();
+  for (const ColumnDoc& column : analysis::column_docs) words.emplace_back(column.name);
+  for (const FieldDoc& doc : all_docs()) words.emplace_back(doc.name);
+  for (const analysis::CheckReport& check : analysis::check_docs()) words.push_back(check.name);
+  std::ranges::move(event_words(), std::back_inserter(words));
+  return words;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,152 @@
+#include "sim/apps/course/answer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace psim::cli {
+namespace {
+
+// Units of one kind can stand for each other.
+struct Unit {
+  std::string_view name, kind;
+  double size;
+};
+constexpr Unit units[] = {{"us", "time", 1e-6},     {"ms", "time", 1e-3},   {"s", "time", 1},
+                          {"min", "time", 60},      {"B", "size", 1},       {"bytes", "size", 1},
+                          {"kB", "size", 1e3},      {"MB", "size", 1e6},    {"GB", "size", 1e9},
+                          {"cents", "money", 0.01}, {"dollars", "money", 1}};
+
+// How many `to` one `from` is; nothing where they are not of one kind.
+std::optional<double> scale_of(std::string_view from, std::string_view to) {
+  if (from == to) return 1;
+  const auto one = std::ranges::find(units, from, &Unit::name),
+             other = std::ranges::find(units, to, &Unit::name);
+  if (one == std::end(units) || other == std::end(units) || one->kind != other->kind) return {};
+  return one->size / other->size;
+}
+
+// With a point for the comma of a fraction. "1,893" is none: some read it as a thousand and more.
+std::optional<std::string> with_point(std::string digits) {
+  const std::size_t comma = digits.find(',');
+  if (comma == std::string::npos) return digits;
+  constexpr std::size_t thousands = 4;  // a comma and three digits
+  if (digits.size() - comma == thousands || digits.find_first_of(",.", comma + 1) != std::string::npos)
+    return {};
+  digits[comma] = '.';
+  return digits;
+}
+
+// "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6", "3.6 ms" and "0.0036 s" where ms are
+// asked for. Where a share is asked for, 73 is neither 73 % nor 7300 %.
+std::optional<double> number_in(std::string text, const std::string& unit) {
+  std::erase(text, ' ');
+  const std::size_t end = text.find_last_of("0123456789.") + 1;  // 0 where there is none
+  const std::string suffix = text.substr(end);
+  const std::optional<std::string> digits = with_point(text.substr(0, end));
+  if (!digits) return {};
+  double number = 0;
+  const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), number);
+  if (error != std::errc{} || stop != digits->data() + digits->size() || !std::isfinite(number)) return {};
+  if (suffix == "%" && (unit.empty() || unit == "%")) return number / 100;
+  if (unit == "%") {
+    const bool is_share = suffix.empty() && std::abs(number) <= 1;
+    return is_share ? std::optional(number) : std::nullopt;
+  }
+  if (suffix.empty() || (unit.empty() && suffix == "x")) return number;
+  const std::optional<double> scale = scale_of(suffix, unit);
+  return scale ? std::optional(number * *scale) : std::nullopt;
+}
+
+std::string plain(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// The number of the choice that an answer names.
+std::optional<std::size_t> chosen_in(const LabQuestion& question, const std::string& answer) {
+  const auto chosen = std::ranges::find_if(
+      question.choices, [&](const std::string& one) { return plain(one) == plain(answer); });
+  if (chosen == question.choices.end()) return std::nullopt;
+  return static_cast<std::size_t>(chosen - question.choices.begin());
+}
+
+std::string number_text(double number, const std::string& unit) {
+  if (unit == "%") return fmt::format("{:.4g} %", 100 * number);
+  return fmt::format("{:.6g}{}{}", number, unit.empty() ? "" : " ", unit);
+}
+
+}  // namespace
+
+namespace {
+
+// How far an answer may be from what is right.
+double slack(const LabQuestion& question, double right) {
+  constexpr double rounding = 1e-9;
+  const double size = std::abs(right);
+  return std::max(question.tolerance * size, rounding * (1 + size));
+}
+
+}  // namespace
+
+bool suits_all(const LabQuestion& question, const std::vector<RightAnswer>& right) {
+  if (question.choices.empty()) {
+    double least = -std::numeric_limits<double>::infinity(), most = -least;
+    for (const RightAnswer& one : right) {
+      least = std::max(least, one.number - slack(question, one.number));
+      most = std::min(most, one.number + slack(question, one.number));
+    }
+    return least <= most;
+  }
+  for (std::size_t choice = 0; choice < question.choices.size(); ++choice) {
+    const auto is_right = [&](const RightAnswer& one) { return std::ranges::count(one.choices, choice) > 0; };
+    if (std::ranges::all_of(right, is_right)) return true;
+  }
+  return false;
+}
+
+Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right) {
+  if (!question.choices.empty()) {
+    const auto chosen = chosen_in(question, answer);
+    if (!chosen) return Mark::unreadable;
+    return std::ranges::count(right.choices, *chosen) > 0 ? Mark::right : Mark::wrong;
+  }
+  const std::optional<double> number = number_in(answer, question.unit);
+  if (!number) return Mark::unreadable;
+  return std::abs(*number - right.number) <= slack(question, right.number) ? Mark::right : Mark::wrong;
+}
+
+bool is_readable(const LabQuestion& question, const std::string& answer) {
+  return question.choices.empty() ? number_in(answer, question.unit).has_value()
+                                  : chosen_in(question, answer).has_value();
+}
+
+std::string form_of(const LabQuestion& question) {
+  if (!question.choices.empty()) return fmt::format("one of: {}", fmt::join(question.choices, ", "));
+  if (question.unit == "%") return "a share: 73 % or 0.73";
+  return fmt::format("a number: 1893 or 3.625{}",
+                     question.unit.empty() ? "" : fmt::format(", in {}", question.unit));
+}
+
+std::string as_read(const LabQuestion& question, const std::string& answer) {
+  if (!question.choices.empty()) return question.choices[chosen_in(question, answer).value()];
+  return number_text(number_in(answer, question.unit).value(), question.unit);
+}
+
+std::string answer_text(const LabQuestion& question, const RightAnswer& right) {
+  if (question.choices.empty()) return number_text(right.number, question.unit);
+  std::vector<std::string> names;
+  for (const std::size_t choice : right.choices) names.push_back(question.choices[choice]);
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,24 @@
+// What a student wrote as an answer: how psim reads it, and whether it is right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/apps/course/lab.hpp"
+
+namespace psim::cli {
+
+enum class Mark { right, wrong, unreadable };
+Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right);
+// Whether one answer is right for all students: `right` has what is right for each of them.
+bool suits_all(const LabQuestion& question, const std::vector<RightAnswer>& right);
+// Whether it is a number, or one of the choices.
+bool is_readable(const LabQuestion& question, const std::string& answer);
+// How an answer may be written.
+std::string form_of(const LabQuestion& question);
+// A readable answer as psim understands it: "13 864 ms" is 1.386e+04 ms.
+std::string as_read(const LabQuestion& question, const std::string& answer);
+// The right answer as a student would write it.
+std::string answer_text(const LabQuestion& question, const RightAnswer& right);
+
+}  // namespace psim::cli

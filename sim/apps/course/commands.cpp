@@ -1,0 +1,279 @@
+#include "sim/apps/course/commands.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/apps/course/answer.hpp"
+#include "sim/apps/course/checker.hpp"
+#include "sim/apps/course/hand_in.hpp"
+#include "sim/apps/course/session.hpp"
+#include "sim/apps/course/solver.hpp"
+#include "sim/runs/refusals.hpp"
+#include "sim/runs/scratch.hpp"
+#include "sim/runs/shell.hpp"
+
+namespace psim::cli {
+namespace {
+
+int list_labs(const fs::path& course) {
+  const std::vector<Lab> all = labs(course);
+  for (const Lab& one : all) {
+    fmt::print("{}  {:<52}{:>3} min  {} questions, {} points{}\n", one.number, one.title, one.minutes,
+               one.questions.size(), one.points(), one.design ? ", and a design" : "");
+  }
+  fmt::print("\nnext: psim lab start {} --student YOUR-ID{}\n", all.front().number,
+             course.empty() ? "" : fmt::format(" --course {}", file_word(course.string())));
+  return done;
+}
+
+std::int64_t number_of_lab(const LabCommand& command, const char* example) {
+  if (command.words.size() != 2) throw Refused("which lab?", example);
+  std::int64_t number = 0;
+  const std::string& word = command.words[1];
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc{} || end != word.data() + word.size())
+    throw Refused(fmt::format("`{}` is no number of a lab", word), "`psim lab list` shows them");
+  return number;
+}
+
+int start_lab(const LabCommand& command) {
+  Refusals wrong;
+  std::int64_t number = 0;
+  std::optional<Lab> read;
+  const std::optional<std::string> student = id_in(command.student);
+  wrong.check([&] {
+    number = number_of_lab(command, "psim lab start 1 --student YOUR-ID");
+    read = lab_of(number, command.course, student.value_or("nobody"));
+  });
+  wrong.check([&] {
+    if (command.student.empty()) throw Refused("whose lab is it?", "psim lab start 1 --student YOUR-ID");
+    if (!student)
+      throw Refused(fmt::format("`{}` is no ID of a student", command.student),
+                    "letters, digits and . _ - @, at most 64 of them");
+  });
+  const fs::path folder =
+      command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
+  if (!command.out.empty() || number > 0) wrong.check([&] { LabSession::check_folder(folder); });
+  wrong.throw_if_any();
+  const Lab& lab = *read;
+  LabSession::start(lab, *student, folder, command.course);
+  fmt::print(
+      "lab {}: {} ({} minutes), for {}\n\n  {}  what to do\n  {}  where your answers go\n\n"
+      "next: read README.md, write your predictions, then `cd {} && psim lab check`\n",
+      lab.number, lab.title, lab.minutes, *student, (folder / "README.md").string(),
+      (folder / "answers.toml").string(), shell_word(folder.string()));
+  return done;
+}
+
+int show_status(const Lab& lab, const LabSession& session) {
+  fmt::print("lab {}: {}, for {}\n\n", lab.number, lab.title, session.student());
+  for (const LabQuestion& one : lab.questions) {
+    const std::vector<std::string> misses = session.misses(one.name);
+    const auto answer = session.answer(one);
+    const bool is_observed = one.predict && session.answer(observation_of(one));
+    const char* state = session.locked(one.name) && is_observed              ? "locked, observed"
+                        : session.locked(one.name)                           ? "locked"
+                        : !answer                                            ? "open"
+                        : std::ranges::find(misses, *answer) != misses.end() ? "not right"
+                                                                             : "answered";
+    fmt::print(
+        "{:<24}{}{}\n", one.name, state,
+        misses.empty() ? "" : fmt::format(" ({} wrong so far: {})", misses.size(), fmt::join(misses, ", ")));
+  }
+  fmt::print("\nnext: psim lab check, and when all is right psim lab hand-in\n");
+  return done;
+}
+
+// What of a hand-in will count nothing, although it looks like an answer.
+void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
+  std::vector<std::string> open, unchecked, unreadable, unobserved;
+  for (const LabQuestion& one : lab.questions) {
+    const auto answer = session.answer(one);
+    if (one.predict && session.locked(one.name)) {
+      const auto observed = session.answer(observation_of(one));
+      if (!observed || !is_readable(observation_of(one), *observed)) unobserved.push_back(one.name);
+      continue;
+    }
+    if (!answer) open.push_back(one.name);
+    else if (!is_readable(one, *answer)) unreadable.push_back(one.name);
+    else if (one.predict) unchecked.push_back(one.name);
+  }
+  const auto say_of = [](const std::vector<std::string>& names, const char* what) {
+    if (!names.empty()) fmt::print("{}: {}\n", what, fmt::join(names, ", "));
+  };
+  say_of(open, "open");
+  say_of(unreadable, "cannot be read, and count nothing (`psim lab check` says why)");
+  say_of(unchecked, "predictions that were never checked, and count nothing (`psim lab check` locks them)");
+  say_of(unobserved, "predictions without what your own run showed, which is half of their points");
+  say_of(session.answered_nowhere(lab), "names in answers.toml that this lab does not have");
+  say_of(changed_files(lab, session),
+         "not as given out, which is reported (`psim lab start` with another --out writes it anew)");
+  if (!lab.design) return;
+  try {
+    const auto design = session.design(*lab.design);
+    if (!design) fmt::print("no design: {}\n", lab.design->file);
+    else solver.judge(*design, {1});
+  } catch (const Refused& refusal) {
+    fmt::print("the design counts nothing: {}\n", refusal.what());
+  }
+}
+
+int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
+  const fs::path path = out.empty()
+                            ? session.folder() / fmt::format("lab{}-{}.json", lab.number, session.student())
+                            : fs::path(out);
+  check_own(path, {"\"psim.hand-in/1\""}, "psim lab hand-in");
+  const ScratchFolder scratch("psim-lab");
+  LabSolver solver(lab, draw(lab, session.student()), scratch.path());
+  const Json file = hand_in_of(lab, session, solver);
+  const std::string text = file.dump(2) + "\n";
+  hand_in_in(text, "this hand-in");
+  put_file(path, text);
+  fmt::print("wrote {}\n", path.string());
+  warn(lab, session, solver);
+  return done;
+}
+
+constexpr std::size_t most_trials = 20;  // IDs
+
+std::string trial_id(std::size_t number) { return fmt::format("trial-{}", number); }
+
+// As few IDs as draw each value of each parameter, of those that cover most of them: a run takes a while, and
+// a draw nothing.
+std::vector<std::string> trial_ids(const Lab& lab) {
+  constexpr std::size_t candidates = 200;
+  using Values = std::set<std::string>;
+  std::vector<std::pair<std::string, Values>> all;
+  Values left;
+  for (std::size_t i = 1; i <= candidates; ++i) {
+    Values values;
+    for (const auto& [name, value] : draw(lab, trial_id(i))) values.insert(name + "=" + value);
+    all.emplace_back(trial_id(i), std::move(values));
+  }
+  for (const LabParameter& one : lab.parameters) {
+    for (const std::string& value : one.values) left.insert(one.name + "=" + value);
+  }
+  std::vector<std::string> ids;
+  do {
+    const auto covers = [&left](const auto& one) {
+      return std::ranges::count_if(one.second,
+                                   [&](const std::string& value) { return left.contains(value); });
+    };
+    const auto& [id, values] = *std::ranges::max_element(all, {}, covers);
+    ids.push_back(id);
+    for (const std::string& value : values) left.erase(value);
+    const auto is_left = [&](const auto& one) { return covers(one) > 0; };
+    if (std::ranges::none_of(all, is_left)) break;  // no ID draws what is left
+  } while (!left.empty() && ids.size() < most_trials);
+  return ids;
+}
+
+// The right answers for some IDs: a teacher tries a lab before students see it.
+class LabTrial {
+ public:
+  explicit LabTrial(const LabCommand& command)
+      : course_(command.course), number_(number_of_lab(command, "psim lab try 7 --course FOLDER")) {}
+
+  int answer() {
+    const std::vector<std::string> ids = trial_ids(lab_of(number_, course_, trial_id(1)));
+    for (const std::string& id : ids) try_all(id);
+    if (!mistakes_.empty()) fmt::print("\n{} wrong: {}\n", mistakes_.size(), fmt::join(mistakes_, ", "));
+    std::size_t tried = ids.size();
+    std::vector<std::string> same = alike(tried);
+    // A few IDs may agree by chance. Others show whether they do, and only of these questions.
+    for (std::size_t i = 1; tried > 1 && tried < most_trials && !same.empty(); ++i) {
+      if (std::ranges::find(ids, trial_id(i)) != ids.end()) continue;
+      try_again(trial_id(i), same);
+      same = alike(++tried);
+    }
+    if (!same.empty()) fmt::print("\none answer is right for all {} IDs: {}\n", tried, fmt::join(same, ", "));
+    return mistakes_.empty() && same.empty() ? done : answer_is_no;
+  }
+
+ private:
+  void try_all(const std::string& id) {
+    const Lab lab = lab_of(number_, course_, id);
+    const Drawn drawn = draw(lab, id);
+    fmt::print("{}", id);
+    for (const auto& [name, value] : drawn) {
+      if (name != "student") fmt::print("  {} = {}", name, value.substr(0, value.find('\n')));
+    }
+    fmt::print("\n");
+    LabSolver solver(lab, drawn, scratch_.path());
+    const auto show = [&](const std::string& name, const auto& worth) {
+      try {
+        fmt::print("  {:<24}{}\n", name, worth());
+      } catch (const Refused& refusal) {
+        fmt::print("  {:<24}wrong: {}\n", name, refusal.what());
+        mistakes_.push_back(fmt::format("{} of {}", name, id));
+      }
+    };
+    for (const LabQuestion& question : lab.questions) {
+      show(question.name, [&] {
+        right_[question.name].push_back(solver.right(question));
+        if (question.predict) solver.right(observation_of(question));
+        solver.told(question.because);
+        return answer_text(question, right_[question.name].back());
+      });
+    }
+    if (!lab.design) return;
+    show(lab.design->file, [&] {
+      const auto trials = solver.judge(given_out(lab, lab.design->file, drawn), {1});
+      return fmt::format("{:.0f} % of the way as it is given out", 100 * mean_score(trials));
+    });
+  }
+
+  // These questions alone, of one ID more.
+  void try_again(const std::string& id, const std::vector<std::string>& names) {
+    const Lab lab = lab_of(number_, course_, id);
+    LabSolver solver(lab, draw(lab, id), scratch_.path());
+    for (const LabQuestion& question : lab.questions) {
+      if (std::ranges::find(names, question.name) != names.end())
+        right_[question.name].push_back(solver.right(question));
+    }
+  }
+
+  // The questions to which one answer is right for all of the IDs, of `tried` in all.
+  std::vector<std::string> alike(std::size_t tried) {
+    std::vector<std::string> same;
+    for (const LabQuestion& question : lab_of(number_, course_, trial_id(1)).questions) {
+      const std::vector<RightAnswer>& its = right_[question.name];
+      if (tried > 1 && its.size() == tried && suits_all(question, its)) same.push_back(question.name);
+    }
+    return same;
+  }
+
+  fs::path course_;
+  std::int64_t number_;
+  ScratchFolder scratch_{"psim-lab"};
+  std::vector<std::string> mistakes_;
+  std::map<std::string, std::vector<RightAnswer>> right_;  // by question, of each ID
+};
+
+}  // namespace
+
+int lab(const LabCommand& command) {
+  const std::string what = command.words.empty() ? "list" : command.words[0];
+  if (what == "list") return list_labs(command.course);
+  if (what == "start") return start_lab(command);
+  if (what == "try") return LabTrial(command).answer();
+  if (what != "check" && what != "status" && what != "hand-in")
+    throw Refused(fmt::format("`{}` is nothing that psim lab does", what),
+                  "list, start, check, status, hand-in or try");
+  LabSession session = LabSession::open(command.folder);
+  const Lab lab =
+      lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());
+  if (what == "check") return check_answers(lab, session);
+  if (what == "status") return show_status(lab, session);
+  return hand_in(lab, session, command.out);
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,226 @@
+#include "sim/apps/course/session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <toml++/toml.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "analysis/input.hpp"
+#include "model/input.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/apps/course/answer.hpp"
+#include "sim/runs/files.hpp"
+
+namespace psim::cli {
+namespace {
+
+constexpr const char *state_file = "lab.json", *answers_file = "answers.toml", *session_format = "psim.lab/1",
+                     *answer_form = "an answer is a number, or a text in quotes";
+
+std::string comment(const std::string& text) {
+  std::string out = "# ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "# ";
+  }
+  return out + "\n";
+}
+
+// How an answer is written, and room for it.
+std::string blank(const LabQuestion& question) {
+  const std::string within = question.choices.empty() && question.tolerance > 0
+                                 ? fmt::format(" Right within {:g} %.", 100 * question.tolerance)
+                                 : "";
+  return comment(fmt::format("Write {}.{}", form_of(question), within)) +
+         fmt::format("{} = \"\"\n", question.name);
+}
+
+std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
+  std::string sheet = fmt::format("# Lab {}, {}. Write each answer after its name, then `psim lab check`.\n",
+                                  lab.number, drawn.at("student"));
+  int number = 0;
+  for (const LabQuestion& one : lab.questions) {
+    sheet += fmt::format(
+        "\n{}",
+        comment(fmt::format(
+            "{}. {}{}", ++number,
+            one.predict ? "Prediction, before you run anything: it is locked when you check it. " : "",
+            filled(one.asks, drawn))));
+    sheet += blank(one);
+    if (!one.predict) continue;
+    const LabQuestion observation = observation_of(one);
+    sheet += comment("Then run it. " + filled(observation.asks, drawn)) + blank(observation);
+  }
+  return sheet;
+}
+
+// Adds what `table` answers, by question; a number as a text, too. Observations are a table: observed.NAME.
+void add_answers(const toml::table& table, const std::string& before, const fs::path& path,
+                 std::map<std::string, std::string>& answers) {
+  for (const auto& [name, node] : table) {
+    const std::string question = before + std::string(name.str());
+    if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
+    else if (const auto whole = node.value_exact<std::int64_t>())
+      answers[question] = fmt::format("{}", *whole);
+    else if (const auto text = node.value_exact<std::string>())
+      answers[question] = text->find_first_not_of(' ') == std::string::npos ? "" : *text;
+    else if (const toml::table* observed = node.as_table(); observed != nullptr && question == "observed")
+      add_answers(*observed, "observed.", path, answers);
+    else
+      throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
+                                name.source().begin.line, question),
+                    answer_form);
+  }
+}
+
+std::map<std::string, std::string> answers_in(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    throw Refused(fmt::format("there is no {}", path.string()),
+                  "`psim lab start` with the same ID and another --out writes an empty one");
+  std::map<std::string, std::string> answers;
+  try {
+    const std::string text = read_input(path, most_hand_in);
+    refuse_deep(text, path);
+    add_answers(toml::parse(text, path.string()), "", path, answers);
+  } catch (const toml::parse_error& mistake) {
+    throw Refused(fmt::format("{}:{}: {}", path.string(), mistake.source().begin.line, mistake.description()),
+                  answer_form);
+  }
+  return answers;
+}
+
+// Whether `state` has all that psim writes.
+bool is_state(const Json& state) {
+  const auto has = [&state](const char* key, bool (Json::*is)() const noexcept) {
+    return state.contains(key) && (state[key].*is)();
+  };
+  const auto is_text = [](const Json& one) { return one.is_string(); };
+  const auto are_texts = [&](const Json& one) { return one.is_array() && std::ranges::all_of(one, is_text); };
+  return state.is_object() && state.contains("format") && state["format"] == session_format &&
+         has("lab", &Json::is_number_integer) && has("student", &Json::is_string) &&
+         has("course", &Json::is_string) && has("locked", &Json::is_object) &&
+         has("misses", &Json::is_object) && has("seal", &Json::is_string) &&
+         std::ranges::all_of(state["locked"], is_text) && std::ranges::all_of(state["misses"], are_texts);
+}
+
+}  // namespace
+
+std::optional<std::string> id_in(std::string student) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '@';
+  };
+  if (student.empty() || student.size() > 64 || !std::ranges::all_of(student, fits) || student[0] == '-' ||
+      student[0] == '.')
+    return {};
+  std::ranges::transform(student, student.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return student;
+}
+
+std::string seal_of(const Json& sealed) {
+  Json rest = sealed;
+  rest.erase("seal");
+  const std::string text = rest.dump();
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string as_utf8(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+void LabSession::check_folder(const fs::path& folder) {
+  if (fs::exists(folder))
+    throw Refused(fmt::format("{} is there already", folder.string()),
+                  "go on there with `psim lab check`, or name another folder with --out");
+  check_can_make(folder, "--out");
+}
+
+void LabSession::start(const Lab& lab, const std::string& student, const fs::path& folder,
+                       const fs::path& course) {
+  const Drawn drawn = draw(lab, student);
+  fs::create_directories(folder);
+  for (const fs::directory_entry& entry : fs::directory_iterator(lab.folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_regular_file() || name == "lab.toml" || name.ends_with("~")) continue;
+    write_file(folder / name, given_out(lab, name, drawn));
+  }
+  write_file(folder / answers_file, answers_sheet(lab, drawn));
+  const Json state{
+      {"format", session_format}, {"lab", lab.number},
+      {"student", student},       {"course", course.empty() ? "" : fs::absolute(course).string()},
+      {"locked", Json::object()}, {"misses", Json::object()}};
+  LabSession(folder, state, {}).save();
+}
+
+LabSession LabSession::open(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / state_file, error))
+    throw Refused(fmt::format("{} is no folder of a lab", folder.string()),
+                  "psim lab start NUMBER --student ID makes one");
+  Json state = analysis::json_file(folder / state_file);
+  if (!is_state(state) || state["seal"] != seal_of(state))
+    throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
+                  "start the lab again in another folder, with the same ID");
+  return {folder, std::move(state), answers_in(folder / answers_file)};
+}
+
+void LabSession::save() {
+  state_["seal"] = seal_of(state_);
+  put_file(folder_ / state_file, state_.dump(2) + "\n");
+}
+
+std::optional<std::string> LabSession::answer(const LabQuestion& question) const {
+  const auto found = answers_.find(question.name);
+  return found == answers_.end() || found->second.empty() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
+  std::vector<std::string> names;
+  const auto asks = [](const LabQuestion& question, const std::string& name) {
+    return question.name == name || (question.predict && observation_of(question).name == name);
+  };
+  for (const auto& [name, answer] : answers_) {
+    if (std::ranges::none_of(lab.questions, [&](const LabQuestion& one) { return asks(one, name); }))
+      names.push_back(name);
+  }
+  return names;
+}
+
+std::optional<std::string> LabSession::design(const LabDesign& design) const {
+  std::error_code error;
+  if (!fs::exists(folder_ / design.file, error)) return std::nullopt;
+  return as_utf8(read_input(folder_ / design.file, most_hand_in));
+}
+
+std::optional<std::string> LabSession::locked(const std::string& question) const {
+  const auto found = state_["locked"].find(question);
+  return found == state_["locked"].end() ? std::nullopt : std::optional(found->get<std::string>());
+}
+
+void LabSession::lock(const std::string& question, const std::string& answer) {
+  state_["locked"][question] = answer;
+  save();
+}
+
+std::vector<std::string> LabSession::misses(const std::string& question) const {
+  const auto found = state_["misses"].find(question);
+  return found == state_["misses"].end() ? std::vector<std::string>()
+                                         : found->get<std::vector<std::string>>();
+}
+
+void LabSession::miss(const std::string& question, const std::string& answer) {
+  Json& answers = state_["misses"][question];
+  if (!answers.empty() && answers.back() == answer) return;
+  answers.push_back(answer);
+  save();
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,306 @@
+#include "sim/apps/course/solver.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "model/formula.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/runs/exit_code.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/process.hpp"
+
+namespace psim::cli {
+namespace {
+
+// A run of a lab takes seconds. One that takes all of this would hold up a class.
+constexpr Limits run_limits{.cpu_seconds = 60, .address_space = 4'000'000'000};
+
+constexpr std::string_view computed = "{=";  // EXPRESSION }
+
+bool is_stuck(const Json& run) { return !run["stuck"].empty(); }
+
+std::optional<double> as_number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+// What psim says of `--set FIELD=VALUE`, with the line of the file in which the field stands.
+std::string with_lines(const std::string& said, const std::string& file,
+                       const std::vector<DesignField>& fields) {
+  static const std::regex place("--> --set:1:[0-9]+\n[ |]*\n1 \\| ([^\n]*)");
+  std::string out;
+  auto rest = said.cbegin();
+  for (std::sregex_iterator one(said.begin(), said.end(), place), end; one != end; ++one) {
+    const auto field = std::ranges::find(fields, one->str(1), &DesignField::set);
+    out.append(rest, (*one)[0].first);
+    out += field == fields.end() ? one->str()
+                                 : std::regex_replace(one->str(), std::regex("--set:1:[0-9]+"),
+                                                      fmt::format("{}:{}", file, field->line));
+    rest = (*one)[0].second;
+  }
+  return out.append(rest, said.cend());
+}
+
+}  // namespace
+
+std::vector<std::string> computed_in(const std::string& text) {
+  std::vector<std::string> all;
+  const auto end = std::string::npos;
+  for (std::size_t at = text.find(computed); at != end; at = text.find(computed, at + 1)) {
+    const std::size_t from = at + computed.size();
+    all.push_back(text.substr(from, text.find('}', from) - from));
+  }
+  return all;
+}
+
+std::vector<std::string> names_in(const std::string& expression) {
+  static const std::regex name("[A-Za-z_][A-Za-z0-9_.]*");
+  std::vector<std::string> names;
+  for (std::sregex_iterator one(expression.begin(), expression.end(), name), end; one != end; ++one) {
+    const std::size_t after =
+        expression.find_first_not_of(' ', static_cast<std::size_t>(one->position()) + one->length());
+    const auto at = static_cast<std::size_t>(one->position());
+    if (at > 0 &&
+        (std::isdigit(static_cast<unsigned char>(expression[at - 1])) != 0 || expression[at - 1] == '.'))
+      continue;  // of a number: 1e-9
+    const bool calls = after != std::string::npos && expression[after] == '(';
+    if (!calls && one->str() != "true" && one->str() != "false" &&
+        std::ranges::find(names, one->str()) == names.end())
+      names.push_back(one->str());
+  }
+  return names;
+}
+
+LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder)
+    : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)) {}
+
+// Throws Refused, with what psim says of the run.
+Json LabSolver::made(const std::string& name, const std::string& scenario,
+                     const std::vector<std::string>& sets) {
+  const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
+                 err = folder_ / (name + ".err");
+  write_file(file, given_out(lab_, scenario, drawn_));
+  std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
+                                 "1",   "--seed",      drawn_.at("seed")};
+  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+  const int status = Child(std::move(words), out, err, run_limits).wait();
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    throw Refused(fmt::format("it takes more than {} s of a processor", run_limits.cpu_seconds),
+                  "take fewer nodes or epochs");
+  if (const std::string said = read_file(err); said.find("of address space; the limit") != std::string::npos)
+    throw Refused(fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
+                  "take fewer nodes, or smaller ones");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is nobody's mistake
+    throw std::runtime_error(fmt::format("run `{}`: {}", name, read_file(err)));
+  if (!WIFEXITED(status) || (WEXITSTATUS(status) != done && WEXITSTATUS(status) != answer_is_no))
+    throw Refused(fmt::format("{}({})", read_file(err), how_it_ended(status)),
+                  "`psim check` says more of its scenario");
+  return Json::parse(read_file(out));
+}
+
+const Json& LabSolver::run(const std::string& name) {
+  if (const auto known = runs_.find(name); known != runs_.end()) return known->second;
+  const auto one = std::ranges::find(lab_.runs, name, &LabRun::name);
+  if (one == lab_.runs.end())
+    throw Refused(fmt::format("lab {} has no run `{}`", lab_.number, name),
+                  "lab.toml names its runs in [[run]]");
+  std::vector<std::string> sets;  // a design's are not filled: they could show a hidden {seed}
+  for (const std::string& set : one->sets) sets.push_back(filled(set, drawn_));
+  try {
+    return runs_.emplace(name, made(name, one->scenario, sets)).first->second;
+  } catch (const Refused& refusal) {
+    throw Refused(fmt::format("run `{}` of lab {} does not work: {}", name, lab_.number, refusal.what()),
+                  refusal.help);
+  }
+}
+
+std::map<std::string, std::string> LabSolver::digests() {
+  std::map<std::string, std::string> all;
+  for (const LabRun& one : lab_.runs) all[one.name] = run(one.name)["digest"].get<std::string>();
+  return all;
+}
+
+// A parameter, or a path into a run's summary: `bsp.workers.3.clocks`. What a run never got to is no number:
+// its target, or its end where it is stuck.
+double LabSolver::number(const std::string& path) {
+  if (const auto parameter = drawn_.find(path); parameter != drawn_.end()) {
+    if (const auto found = as_number(parameter->second)) return *found;
+    throw Refused(fmt::format("`{}` is {}, which is no number", path, parameter->second),
+                  "use it in texts only");
+  }
+  if (path.ends_with(".sim_time_s") && path.find('.') == path.rfind('.') &&
+      is_stuck(run(path.substr(0, path.find('.')))))
+    return std::nan("");
+  const Json* at = nullptr;
+  std::istringstream parts(path);
+  for (std::string part; std::getline(parts, part, '.');) {
+    if (at == nullptr) {
+      at = &run(part);
+      continue;
+    }
+    if (at->is_null()) return std::nan("");
+    const auto index = as_number(part);
+    if (at->is_array() && index && *index < static_cast<double>(at->size()))
+      at = &(*at)[static_cast<std::size_t>(*index)];
+    else if (at->is_object() && at->contains(part)) at = &(*at)[part];
+    else throw Refused(fmt::format("no run has `{}`", path), "`psim run FILE --json` shows what there is");
+  }
+  if (at->is_boolean()) return at->get<bool>() ? 1 : 0;
+  if (!at->is_number()) return std::nan("");
+  return at->get<double>();
+}
+
+double LabSolver::value(const std::string& text) {
+  const std::string expression = filled(text, drawn_);
+  try {
+    const std::vector<std::string> names = names_in(expression);
+    std::vector<double> values;
+    for (const std::string& name : names) values.push_back(number(name));
+    return Formula(expression, names).of(values);
+  } catch (const FormulaMistake& mistake) {
+    throw Refused(fmt::format("`{}`: {}", expression, mistake.message), mistake.help);
+  }
+}
+
+std::string LabSolver::told(const std::string& because) {
+  std::string text = filled(because, drawn_);
+  for (const std::string& expression : computed_in(text)) {
+    const double number = value(expression);
+    const std::string place = fmt::format("{}{}}}", computed, expression);
+    text.replace(text.find(place), place.size(),
+                 std::isfinite(number) ? fmt::format("{:.4g}", number) : "no number");
+  }
+  return text;
+}
+
+RightAnswer LabSolver::right(const LabQuestion& question) {
+  const auto has_none = [&](const std::string& what) {
+    return Refused(
+        fmt::format("question `{}` of lab {} has no right answer: {}", question.name, lab_.number, what),
+        "`psim lab try` shows the answers of a lab before students see it");
+  };
+  if (question.answer.size() == 1 && question.choices.size() != 1) {
+    const double number = value(question.answer.front());
+    if (!std::isfinite(number)) throw has_none(fmt::format("`{}` is {}", question.answer.front(), number));
+    if (question.unit == "%" && std::abs(number) > 1)
+      throw has_none(fmt::format("`{}` is {}, and a share is from 0 to 1", question.answer.front(), number));
+    if (question.choices.empty()) return {.number = number};
+    if (number != std::floor(number) ||
+        !(number >= 0 && number < static_cast<double>(question.choices.size())))
+      throw has_none(fmt::format("there is no choice {} (they count from 0)", number));
+    return {.choices = {static_cast<std::size_t>(number)}};
+  }
+  std::vector<double> values;
+  for (const std::string& one : question.answer) {
+    values.push_back(value(one));
+    if (std::isnan(values.back())) values.back() = std::numeric_limits<double>::infinity();  // never reached
+  }
+  const double least = std::ranges::min(values);
+  if (std::isinf(least)) throw has_none("no choice has a number");
+  RightAnswer right;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] <= least + question.tolerance * std::abs(least)) right.choices.push_back(i);
+  }
+  return right;
+}
+
+double mean_score(const std::vector<Trial>& trials) {
+  double sum = 0;
+  for (const Trial& one : trials) sum += one.score;
+  return sum / static_cast<double>(trials.size());
+}
+
+std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector<std::int64_t>& seeds) {
+  const std::vector<DesignField> fields = fields_of(*lab_.design, design);
+  const std::string own = drawn_.at("seed");
+  const auto restore = [&] {
+    runs_.clear();
+    drawn_["seed"] = own;
+  };
+  std::vector<Trial> trials;
+  try {
+    for (const std::int64_t seed : seeds) {
+      drawn_["seed"] = fmt::format("{}", seed);
+      runs_.clear();  // what a design is compared with has this seed, too
+      trials.push_back(trial(seed, fields));
+    }
+  } catch (...) {
+    restore();
+    throw;
+  }
+  restore();
+  return trials;
+}
+
+Trial LabSolver::trial(std::int64_t seed, const std::vector<DesignField>& fields) {
+  const LabDesign& design = *lab_.design;
+  std::vector<std::string> sets;
+  for (const DesignField& one : fields) sets.push_back(one.set);
+  try {
+    runs_.emplace("design", made("design", design.base, sets));
+  } catch (const Refused& refusal) {
+    throw Refused(with_lines(refusal.what(), design.file, fields), refusal.help);
+  }
+  Trial trial{.seed = seed, .is_stuck = is_stuck(runs_.at("design")), .shown = {}};
+  for (const auto& [name, expression] : design.shows) trial.shown.push_back(value(expression));
+  trial.keeps_limit = value(design.within) != 0;
+  const double score = trial.is_stuck || !trial.keeps_limit ? 0 : value(design.score);
+  if (std::isinf(score))
+    throw Refused(fmt::format("`score` of lab {} is {}: `{}`", lab_.number, score, design.score),
+                  "it divides by zero");
+  trial.score = std::isnan(score) ? 0 : std::clamp(score, 0.0, 1.0);
+  return trial;
+}
+
+namespace {
+
+void add_fields(const LabDesign& design, const toml::table& table, const std::string& path,
+                std::vector<DesignField>& fields) {
+  for (const auto& [key, node] : table) {
+    const std::string field = path + std::string(key.str());
+    if (node.is_table()) {
+      add_fields(design, *node.as_table(), field + ".", fields);
+      continue;
+    }
+    const auto allows = [&field](const std::string& one) {
+      return one.ends_with('.') ? field.starts_with(one) : field == one;
+    };
+    if (std::ranges::none_of(design.may, allows))
+      throw Refused(
+          fmt::format("{}:{}: `{}` is not yours to set", design.file, key.source().begin.line, field),
+          fmt::format("a design may set {}", fmt::join(design.may, ", ")));
+    std::ostringstream text;
+    node.visit([&text](const auto& value) { text << toml::toml_formatter(value); });
+    fields.push_back({field + "=" + text.str(), key.source().begin.line});
+  }
+}
+
+}  // namespace
+
+std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text) {
+  refuse_deep(text, design.file);
+  try {
+    std::vector<DesignField> fields;
+    add_fields(design, toml::parse(text, design.file), "", fields);
+    return fields;
+  } catch (const toml::parse_error& error) {
+    throw Refused(fmt::format("{}:{}: {}", design.file, error.source().begin.line, error.description()),
+                  "it is TOML");
+  }
+}
+
+}  // namespace psim::cli

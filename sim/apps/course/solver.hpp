@@ -1,0 +1,66 @@
+// Makes the runs of a student's lab, each in a process of its own, and computes from them what the right
+// answers are.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/apps/course/lab.hpp"
+
+namespace psim::cli {
+
+// A field of a design, as --set has it, with its line in the design's file.
+struct DesignField {
+  std::string set;
+  std::uint32_t line = 0;
+};
+// Throws Refused where it is no TOML, or sets something else than it may.
+std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text);
+
+// A design on one seed.
+struct Trial {
+  std::int64_t seed = 0;
+  bool is_stuck = false;      // it never ended
+  bool keeps_limit = false;   // `within` holds
+  double score = 0;           // 0 to 1; 0 where one of these is not so
+  std::vector<double> shown;  // of LabDesign::shows; no number where it has none
+};
+double mean_score(const std::vector<Trial>& trials);
+
+class LabSolver {
+ public:
+  // `folder`: where its files are written, one run after the other.
+  LabSolver(const Lab& lab, Drawn drawn, fs::path folder);
+
+  // The summary of the run of this name; it is made when it is first asked for. Throws Refused.
+  const Json& run(const std::string& name);
+  // Its digests, of all runs of the lab.
+  std::map<std::string, std::string> digests();
+  // An expression over parameters and runs, such as `bsp.sim_time_s / asp.sim_time_s`. Throws Refused.
+  double value(const std::string& expression);
+  // Throws Refused.
+  RightAnswer right(const LabQuestion& question);
+  // `because` of a question, with this student's numbers: parameters, and each {= EXPRESSION}. Throws
+  // Refused.
+  std::string told(const std::string& because);
+  // The design with this text, on each of `seeds`. Throws Refused, with what is wrong in the design.
+  std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
+
+ private:
+  Json made(const std::string& name, const std::string& scenario, const std::vector<std::string>& sets);
+  Trial trial(std::int64_t seed, const std::vector<DesignField>& fields);
+  double number(const std::string& path);
+
+  const Lab& lab_;
+  Drawn drawn_;
+  fs::path folder_;
+  std::map<std::string, Json> runs_;
+};
+
+// The expressions of a text's {= EXPRESSION}, one after the other.
+std::vector<std::string> computed_in(const std::string& text);
+// The names in an expression that are no functions.
+std::vector<std::string> names_in(const std::string& expression);
+
+}  // namespace psim::cli

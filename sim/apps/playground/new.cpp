@@ -1,0 +1,118 @@
+// psim new: a commented scenario from three questions, or from options.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/target.hpp"
+#include "sim/apps/playground/commands.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/study/plan.hpp"
+
+namespace psim::cli {
+namespace {
+
+struct Answer {
+  const char *word, *doc;
+  Sketch sets;
+};
+struct Question {
+  const char* text;
+  std::vector<Answer> answers;  // the first is taken for an empty line; none: a number of workers
+};
+
+std::vector<Question> questions() {
+  return {
+      {"How many workers?", {}},
+      {"What goes wrong?",
+       {{"nothing", "all is well", {}},
+        {"slow", "one worker is four times slower", {{"slowdown", "4"}}},
+        {"worker", "a worker crashes after half a second", {{"crash", "worker"}}},
+        {"server", "a server crashes after half a second", {{"crash", "server"}}},
+        {"network", "the links are slow, 20 Mb/s", {{"bandwidth", "20Mbps"}}}}},
+      {"Who waits for whom?",
+       {{"all", "compare the four below", {{"consistency", "all"}}},
+        {"bsp", "every step waits for all workers", {{"consistency", "bsp"}}},
+        {"ssp", "workers wait for those that are too far behind", {{"consistency", "ssp"}}},
+        {"asp", "nobody waits", {{"consistency", "asp"}}},
+        {"backup-workers", "a step does not wait for the slowest", {{"consistency", "backup-workers"}}}}}};
+}
+
+bool is_count(const std::string& word) {
+  return !word.empty() && word.size() <= 4 && word.front() != '0' &&
+         word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// An empty line is the first answer; so is the end of the input.
+void ask(const Question& question, Sketch& sketch) {
+  say("{}\n", question.text);
+  for (const Answer& one : question.answers) say("  {:<16}{}\n", one.word, one.doc);
+  const std::string usual = question.answers.empty() ? "8" : question.answers.front().word;
+  while (true) {
+    say("[{}] ", usual);
+    std::string word;
+    if (!std::getline(std::cin, word) || word.empty()) word = usual;
+    if (question.answers.empty() && is_count(word)) {
+      sketch["workers"] = word;
+      return;
+    }
+    const auto found = std::ranges::find(question.answers, word, &Answer::word);
+    if (found != question.answers.end()) {
+      for (const auto& [name, value] : found->sets) sketch[name] = value;
+      return;
+    }
+    say("{}\n", question.answers.empty() ? "a number from 1 to 9999, please" : "one of these words, please");
+  }
+}
+
+// Throws Invalid with what is wrong in the scenario, or in a run of its [compare].
+void check_all(const fs::path& file, bool compares) {
+  Diagnostics diagnostics;
+  if (!load_scenario({.path = file.string(), .overrides = {}, .data_dirs = {}}, diagnostics))
+    throw Invalid{diagnostics.render()};
+  study::Request request;
+  request.scenario = file.string();
+  if (compares) study::plan_study(request, false);
+}
+
+}  // namespace
+
+int make_new(const NewCommand& asked) {
+  const fs::path file = asked.file.ends_with(".toml") ? asked.file : asked.file + ".toml";
+  if (fs::exists(fs::symlink_status(file)))
+    throw Refused(fmt::format("{} is there already", file.string()),
+                  "name another file; psim new replaces none");
+  if (const fs::path folder = file.parent_path(); !folder.empty() && !fs::is_directory(folder))
+    throw Refused(fmt::format("there is no folder {}", folder.string()),
+                  "make it first: mkdir -p " + file_word(folder));
+  check_is_file(file);
+  Sketch sketch = asked.sketch;
+  const std::string model = setting_of(sketch, "consistency");
+  if (sketch.contains("staleness") && model != "ssp" && model != "all")
+    throw Refused(fmt::format("--staleness is a bound of ssp, and this is {}", model),
+                  "add --consistency ssp");
+  if (sketch.empty()) {
+    for (const Question& question : questions()) ask(question, sketch);
+    say("\n");
+  }
+  const bool compares = setting_of(sketch, "consistency") == "all";
+  write_file(file, scenario_text(sketch));
+  try {
+    check_all(file, compares);
+  } catch (const Invalid&) {
+    fs::remove(file);  // another try may have its name
+    throw;
+  }
+  const std::string word = file_word(file);
+  fmt::print("wrote {}: {}\nnext: psim {} {}\n", file.string(), title_of(sketch),
+             compares ? "compare" : "run", word);
+  return done;
+}
+
+}  // namespace psim::cli

@@ -1,0 +1,46 @@
+#include "sim/nodes/actors.hpp"
+
+#include <simgrid/Exception.hpp>
+
+#include <utility>
+
+#include "sim/cluster/simgrid_version.hpp"
+
+namespace sg4 = simgrid::s4u;
+
+namespace psim {
+
+Course* running_course() {
+  const sg4::Actor* self = sg4::Actor::self();
+  return self == nullptr ? nullptr : self->get_data<Course>();
+}
+
+// An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
+// SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must
+// not even begin.
+sg4::ActorPtr Actors::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
+  const std::uint32_t incarnation = network_.incarnation(node);
+  auto guarded = [this, node, incarnation, body = std::move(body)] {
+    if (!network_.is_up(node) || network_.incarnation(node) != incarnation) return;
+    try {
+      body();
+    } catch (const simgrid::ForcefulKillException&) {
+      throw;
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      kill_all();
+    }
+  };
+  const sg4::ActorPtr actor =
+      add_actor(name, platform_.hosts[node], on_own_course(recorder_, std::move(guarded)));
+  if (daemon) actor->daemonize();
+  return actor;
+}
+
+void Actors::kill_all() { sg4::Actor::kill_all(); }
+
+void Actors::rethrow() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+}  // namespace psim

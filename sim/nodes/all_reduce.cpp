@@ -1,0 +1,261 @@
+#include "sim/nodes/all_reduce.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace psim {
+namespace {
+
+// How many snapshots are due until now, with this version.
+std::int64_t turn_of(const Period& every, std::int64_t version) {
+  return every.by_updates() ? version / every.updates
+                            : static_cast<std::int64_t>(Agenda::now() / every.time.value);
+}
+
+}  // namespace
+
+AllReduceWorker::AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index,
+                                 const Values* weights)
+    : job_(job),
+      peers_(peers),
+      node_(job.plan.first_worker() + index),
+      index_(index),
+      replica_(job, weights, {0, job.plan.keys.parameters}),
+      mailbox_(job, node_, true),
+      step_(job, node_, mailbox_) {
+  mailbox_.on_other([this](const Message& message) {
+    if (const Samples* samples = message.as<Samples>()) step_.source().on(message, *samples);
+    if (const Assign* assignment = message.as<Assign>()) step_.source().on(*assignment);
+  });
+}
+
+void AllReduceWorker::run() {
+  const Start start = enter(job_, node_, mailbox_);
+  SharedView view = start.view;
+  bool goes_on = start.goes_on;
+  if (!goes_on && !has_copy_) begin_anew();
+  for (;;) {
+    try {
+      const bool is_over =
+          regroups(view) && job_.state.some_completed();  // who has met the others at the end
+      if (!is_over) form_group(view, goes_on);
+      const bool completes = is_over || train(view);
+      return leave(job_, node_, clock_, mailbox_, completes);
+    } catch (const NewGroup& group) {
+      view = group.view;
+    }
+    goes_on = true;
+    step_.give_up();  // which stops an actor: SimGrid switches to others, so no exception may be in hand
+  }
+}
+
+void AllReduceWorker::begin_anew() {
+  adopt({});
+  clock_ = 0;
+  step_.source().skip_to(0);
+}
+
+void AllReduceWorker::lose() {
+  has_copy_ = false;
+  step_.strand().stop();
+  step_.give_up();
+  mailbox_.clear();
+}
+
+// Whether it has done all its steps; else it leaves before.
+bool AllReduceWorker::train(const SharedView& view) {
+  while (clock_ < job_.plan.steps) {
+    if (peers_.is_leaving(index_)) return false;
+    if (group_.size() == 1) mailbox_.look();
+    step_.begin(clock_, replica_);  // real numbers; takes simulated time
+    for (std::size_t b = 0; b < sums_.size(); ++b) {
+      step_.wait_for(b);
+      sums_[b].run(clock_, replica_.weights(), step_.gradient());
+    }
+    update();
+    ++clock_;
+    take_snapshot();
+  }
+  // Whoever leaves makes the others a new group. They must have done the last step by then, or they would do
+  // it again without it.
+  if (regroups(view)) meet(Round::at_end);
+  return true;
+}
+
+bool AllReduceWorker::meet(Round number) {
+  std::vector<NodeId> nodes;
+  for (std::uint32_t rank = 0; rank < group_.size(); ++rank) nodes.push_back(node_of(rank));
+  return psim::meet(mailbox_, nodes, replica_.version(), static_cast<std::int64_t>(number),
+                    number == Round::after_reading);
+}
+
+// Without views, and where whoever is lost is waited for, there is one group.
+bool AllReduceWorker::regroups(const SharedView& view) const {
+  return view && job_.plan.scenario.recovery.workers != LostWorkers::wait;
+}
+
+void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
+  mailbox_.join(view);
+  group_view_ = view ? view->number : 0;
+  std::vector<std::uint32_t>& members = group_.members;
+  members.clear();
+  const LostWorkers lost = job_.plan.scenario.recovery.workers;
+  const bool waits = !regroups(view);
+  for (std::uint32_t w = 0; w < job_.plan.workers(); ++w) {
+    if (waits || view->workers[w]) members.push_back(w);
+  }
+  std::ranges::sort(members, {},
+                    [&spec = job_.plan.scenario.architecture](std::uint32_t w) { return spec.rank_of(w); });
+  const auto me = std::ranges::find(members, index_);
+  if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
+    mailbox_.await_group();
+  group_.rank = static_cast<std::uint32_t>(me - members.begin());
+  make_sums();
+  const bool agrees = goes_on && !waits;
+  if (agrees) agree();
+  if (agrees) clock_ = replica_.version();
+  step_.join(members, view, clock_, agrees);
+}
+
+void AllReduceWorker::make_sums() {
+  sums_.clear();
+  for (const Bucket& bucket : step_.buckets()) {
+    const auto number = static_cast<std::int64_t>(sums_.size());
+    sums_.emplace_back(job_, mailbox_, step_.strand(), group_, bucket.range,
+                       number * Reduction::rounds_of(group_));
+  }
+}
+
+// Who was taken for lost, and did not hear of it, may have done a step with the others' last messages that
+// they have done again without it: of two copies the one that the newer group made counts, and then the newer
+// version.
+void AllReduceWorker::agree() {
+  Regroup all;
+  const Standing own{.version = has_copy_ ? replica_.version() : -1, .made_in = has_copy_ ? made_in_ : -1};
+  if (group_.rank > 0) {
+    mailbox_.send(node_of(0), Standing(own));
+    all = *mailbox_.take(MessageKind::regroup, node_of(0), 0, 0).as<Regroup>();
+  } else {
+    using Made = std::pair<std::int64_t, std::int64_t>;  // in which view, and which version
+    std::vector<Made> copies{{own.made_in, own.version}};
+    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank) {
+      const Message message = mailbox_.take(MessageKind::standing, node_of(rank), 0, 0);
+      copies.emplace_back(message.as<Standing>()->made_in, message.as<Standing>()->version);
+    }
+    const auto newest = std::ranges::max_element(copies);
+    const bool is_one_lost = std::ranges::find(copies, -1, &Made::second) != copies.end();
+    const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
+    all.version = restarts && is_one_lost ? -1 : std::max<std::int64_t>(newest->second, 0);
+    all.made_in = std::max<std::int64_t>(newest->first, 0);
+    all.holder = node_of(static_cast<std::uint32_t>(newest - copies.begin()));
+    for (std::uint32_t rank = 0; rank < group_.members.size(); ++rank) {
+      if (copies[rank] != *newest) all.behind.push_back(node_of(rank));
+    }
+    for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank)
+      mailbox_.send(node_of(rank), Regroup(all));
+  }
+  made_in_ = all.made_in;
+  if (all.version < 0) return read_snapshot();
+  if (!has_copy_ && all.behind.empty()) adopt({});  // nobody has more than the first weights
+  for (const NodeId node : all.behind) {
+    if (node_ == all.holder) mailbox_.send(node, copy());
+    if (node_ == node) adopt(*mailbox_.take(MessageKind::state, all.holder, 0, 0).as<State>());
+  }
+}
+
+void AllReduceWorker::read_snapshot() {
+  if (!job_.plan.scenario.snapshot.every) {
+    adopt({});
+    return;
+  }
+  mailbox_.send(job_.plan.snapshot_node(), Restore{});
+  adopt(*mailbox_.take_any(MessageKind::state, job_.plan.snapshot_node()).as<State>());
+  if (!meet(Round::after_reading)) adopt({});
+}
+
+void AllReduceWorker::adopt(const State& state) {
+  replica_.adopt(state);
+  has_copy_ = true;
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (every && every->by_updates()) snapshots_ = turn_of(*every, replica_.version());
+  job_.observer.on_version();
+}
+
+State AllReduceWorker::copy() const {
+  return {
+      .version = replica_.version(), .entries = 0, .replica = replica_.content(), .bytes = replica_.bytes()};
+}
+
+// The first worker's copy is everybody's. All count, because another worker may be the first one next.
+void AllReduceWorker::take_snapshot() {
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (!every) return;
+  const std::int64_t turn = turn_of(*every, replica_.version());
+  const bool is_due = turn > std::exchange(snapshots_, turn);
+  if (!is_due || group_.rank > 0) return;
+  job_.network.send({.from = node_, .to = job_.plan.snapshot_node(), .body = copy()});
+}
+
+void AllReduceWorker::update() {
+  const std::size_t gradients = group_.members.size();
+  replica_.update({step_.gradient(), 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
+  step_.finish();
+  made_in_ = group_view_;
+  job_.record(node_, ModelUpdate{.version = replica_.version()});
+  job_.observer.on_version();
+}
+
+AllReduce::AllReduce(JobContext& job, const Values* weights) : Peers(job.plan.workers()), job_(job) {
+  for (std::uint32_t w = 0; w < job.plan.workers(); ++w)
+    workers_.push_back(std::make_unique<AllReduceWorker>(job, *this, w, weights));
+}
+
+void AllReduce::lose(std::uint32_t index) {
+  stays(index);
+  workers_[index]->lose();
+}
+
+void AllReduce::on_arrival(const Message& message) {
+  if (job_.plan.is_worker(message.from))
+    workers_[message.from - job_.plan.first_worker()]->mailbox().arrived(message);
+}
+
+// The copy that all who take part have reached. All copies of a version are equal. A worker that is down has
+// none; and who is more than one update behind the newest copy does not take part yet, or not any more.
+const Replica& AllReduce::common() const {
+  std::vector<const Replica*> copies;
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    const bool is_there = job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.left_early[w];
+    if (workers_[w]->has_copy() && is_there) copies.push_back(&workers_[w]->replica());
+  }
+  if (copies.empty()) return workers_.front()->replica();
+  const std::int64_t newest = (*std::ranges::max_element(copies, {}, &Replica::version))->version();
+  std::erase_if(copies, [newest](const Replica* copy) { return copy->version() + 1 < newest; });
+  return **std::ranges::min_element(copies, {}, &Replica::version);
+}
+
+// The copies that one group made. Who was taken for lost at the end may have done the last step in another.
+bool AllReduce::agree() const {
+  std::map<std::int64_t, const Values*> first;  // by the group's view
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    const AllReduceWorker& one = *workers_[w];
+    if (!job_.state.completed[w] || !one.has_copy() || one.replica().version() < job_.plan.steps) continue;
+    const Values* weights = one.replica().weights().values.get();
+    const Values* others = first.try_emplace(one.made_in(), weights).first->second;
+    if (weights != nullptr && std::memcmp(others->raw(), weights->raw(), others->bytes()) != 0) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> AllReduce::who_waits() const {
+  std::vector<std::string> lines;
+  for (const auto& worker : workers_) {
+    if (std::string line = waits_for(job_, worker->mailbox()); !line.empty())
+      lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace psim

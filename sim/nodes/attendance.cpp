@@ -1,0 +1,66 @@
+#include "sim/nodes/attendance.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace psim {
+
+void tell_view(JobContext& job, NodeId node, const SharedView& view) {
+  if (view) job.network.send_once({.from = node, .to = scheduler_node, .body = NewView{view}});
+}
+
+namespace {
+
+// Says the same to the scheduler until `answers` is true of what comes back. Whoever has no heartbeat, at its
+// beginning or end, sees here alone that nobody will answer.
+void tell_until(JobContext& job, NodeId node, const Body& body, const std::function<bool(Message&)>& answers,
+                std::function<void()> meanwhile = {}) {
+  Backoff backoff(job.plan.retry());
+  for (;;) {
+    job.network.send_once({.from = node, .to = scheduler_node, .body = body});
+    if (meanwhile) std::exchange(meanwhile, {})();
+    const double until = Agenda::now() + backoff.next();
+    while (std::optional<Message> message = job.network.receive_until(node, until)) {
+      if (answers(*message)) return;
+    }
+    if (!job.observer.watch().is_hopeless() && backoff.gives_up()) job.observer.watch().give_up(node);
+  }
+}
+
+}  // namespace
+
+Start join(JobContext& job, NodeId node, const std::function<void(Message)>& others,
+           const std::function<std::optional<Start>()>& meanwhile) {
+  const Join here{job.network.incarnation(node)};
+  std::optional<Start> start;
+  const auto is_start = [&](Message& message) {
+    const Start* answer = message.as<Start>();
+    if (answer != nullptr) start = *answer;
+    else if (others) others(std::move(message));
+    return start.has_value();
+  };
+  if (!job.plan.scenario.may_fail()) {
+    job.network.send({.from = node, .to = scheduler_node, .body = here});
+    if (meanwhile) start = meanwhile();
+    for (Message message; !start;) {
+      message = job.network.receive(node);
+      is_start(message);
+    }
+    return *start;
+  }
+  job.state.joins[node] = true;
+  tell_until(job, node, here, is_start, [&] {
+    if (meanwhile) meanwhile();
+  });
+  job.state.joins[node] = false;
+  return *start;
+}
+
+void leave(JobContext& job, NodeId node) {
+  const Leave done{.life = job.network.incarnation(node)};
+  if (!job.plan.scenario.may_fail())
+    return job.network.send({.from = node, .to = scheduler_node, .body = done});
+  tell_until(job, node, done, [](const Message& message) { return message.is<LeaveAck>(); });
+}
+
+}  // namespace psim

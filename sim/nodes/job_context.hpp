@@ -1,0 +1,107 @@
+// What the roles of one job work with: what the job is, what it runs on, how far it has come, and who
+// watches.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "sim/cluster/agenda.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/pool.hpp"
+#include "sim/cluster/slowness.hpp"
+#include "sim/nodes/job_observer.hpp"
+#include "sim/nodes/job_plan.hpp"
+#include "sim/nodes/job_state.hpp"
+#include "sim/record/recorder.hpp"
+
+namespace psim {
+
+struct JobContext {
+  const JobPlan& plan;
+  Agenda& agenda;
+  Network& network;
+  Recorder& recorder;
+  Pool& pool;
+  Slowness& slowness;  // of its workers' steps
+  JobState& state;
+  JobObserver& observer;
+
+  // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
+  // takes no part finds nothing left: it would go on from where the others are. That is one that has left, or
+  // is down or taken out where lost workers are removed.
+  bool awaits(NodeId worker) const;
+  // Whether nobody is awaited, and the steps are done, or all workers have left of their own accord.
+  bool is_through() const;
+
+  // One assembled copy of the weights for all workers that pulled the same version. `layout`: of the parts;
+  // null: that of the plan.
+  std::shared_ptr<Assembly> assemble(std::vector<Slice> parts, const Layout* layout = nullptr);
+  // The filters of one direction between a worker and shard number `shard`; none if messages go as they are.
+  FilterChain::Options chain_of(std::uint32_t shard, const Shard& part, NodeId worker, bool push) const;
+  std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, const Shard& part, NodeId worker,
+                                          bool push) const;
+
+  // Records number shards over all jobs. Returns the event's number.
+  template <class T>
+  std::int64_t record(NodeId node, const T& what, const std::optional<Cause>& cause = {},
+                      const Dependencies& needs = {}) {
+    if constexpr (std::is_same_v<T, Computation>) {
+      if (what.phase == ComputePhase::begun && what.work == Work::step) observer.on_clock(node, *what.clock);
+    }
+    if constexpr (std::is_same_v<T, Finish>) observer.on_clock(node, what.clock);
+    if constexpr (std::is_same_v<T, PushOutcome>) {
+      if (what.outcome == Outcome::applied) observer.on_applied(what);
+    }
+    return static_cast<std::int64_t>(recorder.record({Agenda::now(), node, what}, cause, needs));
+  }
+};
+
+// What a record of a wait keeps of the message that ended it.
+struct Heard {
+  Heard() = default;
+  explicit Heard(const Message& message) : from(message.from), sent(message.sent) {
+    if (message.is<Answer>() || message.is<Ack>()) shard = message.shard;
+  }
+  NodeId from = 0;
+  std::optional<std::uint32_t> shard = {};
+  std::optional<std::uint64_t> sent = {};
+};
+// Worker `node` has waited from the date `since` until now, when `last` came.
+void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
+                 const Heard& last);
+
+// Somebody else's work for a message, as long as this lives: also if its actor is killed meanwhile.
+class Serving {
+ public:
+  Serving(JobContext& job, NodeId node, const std::optional<std::uint64_t>& message)
+      : recorder_(job.recorder), work_{node, message, Agenda::now(), 0} {}
+  ~Serving() {
+    work_.end = Agenda::now();
+    if (work_.begin < work_.end) recorder_.on_service(work_);
+    recorder_.course().spends(work_.end, Spent::service);
+  }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+ private:
+  Recorder& recorder_;
+  Service work_;
+};
+
+// Counts a computation of a node as long as it lives, even if its actor is killed meanwhile.
+class Busy {
+ public:
+  Busy(JobContext& job, NodeId node) : usage_(job.state.usage), node_(node) {
+    usage_.computes(node_, 1, Agenda::now());
+  }
+  ~Busy() { usage_.computes(node_, -1, Agenda::now()); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  NodeUsage& usage_;
+  NodeId node_;
+};
+
+}  // namespace psim

@@ -1,0 +1,126 @@
+#include "sim/nodes/peer_step.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "model/rounding.hpp"
+#include "sim/nodes/charged_work.hpp"
+#include "sim/scenario/spec/activations.hpp"
+
+namespace psim {
+namespace {
+
+std::vector<Bucket> buckets_of(const JobPlan& plan) {
+  const MessagesSpec& messages = plan.scenario.messages;
+  if (!messages.overlap) return {{.range = {0, plan.keys.parameters}}};
+  const double most =
+      messages.bucket.value_or(Bytes{0}).value / static_cast<double>(bytes_per_value(plan.precision()));
+  return cut_in_buckets(parameter_arrays(plan.scenario.model), static_cast<std::size_t>(messages.slice),
+                        static_cast<std::size_t>(most));
+}
+
+}  // namespace
+
+PeerStep::PeerStep(JobContext& job, NodeId node, Mailbox& mailbox)
+    : job_(job),
+      node_(node),
+      index_(node - job.plan.first_worker()),
+      mailbox_(mailbox),
+      requests_(job, node),
+      source_(job, node, requests_),
+      strand_(job, node, mailbox),
+      task_(std::make_unique<GradientTask>(job)),
+      buckets_(buckets_of(job.plan)),
+      overlaps_(job.plan.scenario.messages.overlap) {}
+
+void PeerStep::join(const std::vector<std::uint32_t>& members, const SharedView& view, std::int64_t clock,
+                    bool goes_on) {
+  const std::vector<std::int64_t> sizes = first_batch_sizes(job_);
+  double samples = 0;
+  for (const std::uint32_t w : members) samples += static_cast<double>(sizes[w]);
+  mean_size_ = samples / static_cast<double>(members.size());
+  if (view && job_.plan.scenario.recovery.data == LostData::reassign) source_.share_out_among(view->workers);
+  if (goes_on) source_.skip_to(clock);
+}
+
+void PeerStep::begin(std::int64_t clock, const Replica& replica) {
+  clock_ = clock;
+  mailbox_.wait_until(Awaited::samples, clock, [&] { return source_.prepare(clock); });
+  batch_size_ = source_.batch_size();
+  strand_.processor().start_timer();
+  std::vector<Strand::Part> work = parts();
+  record(ComputePhase::begun);
+  LocalWork local{.batches = source_.take(),
+                  .rate = job_.plan.learning_rate().at(job_.plan.epochs().after(static_cast<double>(clock))),
+                  .devices = job_.plan.scenario.cluster.worker_devices.count};
+  if (job_.plan.learner != nullptr) task_->start(job_.assemble({replica.weights()}), std::move(local));
+  const auto ended = [this] {
+    record(ComputePhase::ended, source_.in_hand());
+    source_.computed(strand_.processor().seconds());
+  };
+  if (overlaps_) return strand_.start(std::move(work), ended);
+  strand_.compute(work.front());
+  task_->wait();
+  ended();
+}
+
+// The whole step; or first all that comes before the last batch's backward pass, and then that of each layer.
+std::vector<Strand::Part> PeerStep::parts() const {
+  const TrainingSpec& training = job_.plan.scenario.training;
+  const double flops = flops_of_samples(job_, index_, source_.local_steps_of(clock_), source_.scale()) *
+                       job_.slowness.of_step(index_, clock_);
+  const auto local_steps = static_cast<double>(training.local_steps_of(clock_));
+  const double copies = all_copies(job_, job_.plan.keys.parameters, source_.local_steps_of(clock_));
+  if (!overlaps_) return {{.flops = flops, .copy = copies}};
+  const double batch = flops / (local_steps * static_cast<double>(training.accumulate));
+  const std::vector<LayerWork> layers = step_work(job_.plan.scenario);
+  std::vector<std::size_t> values(layers.size());
+  for (const ParameterArray& array : parameter_arrays(job_.plan.scenario.model))
+    values[array.layer] += array.range.count;
+  std::vector<Strand::Part> parts{{.flops = flops, .copy = copies}};
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    const Strand::Part last{.flops = batch * layers[l].backward, .copy = all_copies(job_, values[l], 1) / 2};
+    parts.front().flops -= last.flops;
+    parts.front().copy -= last.copy;
+    parts.push_back(last);
+  }
+  return parts;
+}
+
+void PeerStep::wait_for(std::size_t bucket) {
+  const std::size_t layers = overlaps_ ? layer_work(job_.plan.scenario.model).size() : 0;
+  if (overlaps_) strand_.wait_for(1 + layers - buckets_[bucket].layer, clock_);
+  if (bucket > 0) return;
+  task_->wait();
+  gradient_ = task_->take();
+  weigh();
+}
+
+// The mean over a clock's samples, however they are shared out.
+void PeerStep::weigh() {
+  const double weight = static_cast<double>(batch_size_) / mean_size_;
+  if (!gradient_ || weight == 1) return;
+  with_scalar(gradient_->precision(), [&](auto zero) {
+    using Scalar = decltype(zero);
+    for (Scalar& value : gradient_->as<Scalar>()) value *= static_cast<Scalar>(weight);
+  });
+  round_to(job_.plan.precision(), *gradient_, job_.plan.loss_scale());
+}
+
+void PeerStep::finish() {
+  gradient_.reset();
+  source_.ask_ahead(clock_ + 1);
+}
+
+void PeerStep::give_up() {
+  if (strand_.is_running()) record(ComputePhase::cancelled);
+  strand_.stop();
+  task_ = std::make_unique<GradientTask>(job_);
+  gradient_.reset();
+}
+
+void PeerStep::record(ComputePhase phase, std::optional<std::int64_t> samples) {
+  job_.record(node_, Computation{.phase = phase, .clock = clock_, .version = clock_, .samples = samples});
+}
+
+}  // namespace psim

@@ -1,0 +1,50 @@
+#include "sim/nodes/requests.hpp"
+
+#include <algorithm>
+
+namespace psim {
+
+void Requests::ask(std::int64_t number, Message&& request, std::optional<NodeId> later) {
+  request.because = job_.recorder.course().cause();
+  if (job_.plan.scenario.may_fail()) {
+    Backoff backoff(job_.plan.retry());
+    const double due = Agenda::now() + backoff.next();
+    open_.insert_or_assign({kind_of(request), number}, Request{request, later, backoff, due});
+  }
+  job_.network.send(std::move(request));
+}
+
+void Requests::forget(MessageKind kind) {
+  std::erase_if(open_, [kind](const auto& entry) { return entry.first.first == kind; });
+}
+
+std::optional<double> Requests::next() const {
+  std::optional<double> first;
+  for (const auto& [name, request] : open_) first = std::min(first.value_or(request.due), request.due);
+  return first;
+}
+
+// Sent again while it is on its way, or its answer, it would only be in its own way.
+bool Requests::is_answered_soon(const Message& request) const {
+  if (job_.network.carries(request)) return true;
+  const Fetch* fetch = request.as<Fetch>();
+  return fetch != nullptr &&
+         job_.network.carries({.from = request.to, .to = node_, .body = Samples{.step = fetch->step}});
+}
+
+void Requests::repeat(double now) {
+  for (auto& [name, request] : open_) {
+    if (request.due > now) continue;
+    if (request.backoff.gives_up()) job_.observer.watch().give_up(node_);
+    request.due = now + request.backoff.next();
+    if (is_answered_soon(request.message)) continue;
+    if (request.later) request.message.to = *request.later;
+    const Cause asked{request.message.because.event, Spent::timeout};
+    job_.record(node_, Repetition{request.message.to, name.first, 0, {}, {}}, asked);
+    Message again = request.message;
+    again.because = job_.recorder.course().cause();
+    job_.network.send_again(std::move(again));
+  }
+}
+
+}  // namespace psim

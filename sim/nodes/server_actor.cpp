@@ -1,0 +1,195 @@
+#include "sim/nodes/server_actor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/nodes/attendance.hpp"
+#include "sim/nodes/processor.hpp"
+
+namespace psim {
+namespace {
+
+std::size_t values_to_apply(const Message& message) {
+  if (const Push* push = message.as<Push>()) return push->gradient.values.count;
+  if (const Call* call = message.as<Call>()) return call->values;
+  const Replicate* replicate = message.as<Replicate>();
+  if (replicate == nullptr) return 0;
+  const LogEntry& entry = *replicate->entry;
+  if (entry.push) return entry.push->gradient.values.count;
+  return entry.sum ? entry.sum->gradient.values.count : 0;
+}
+
+}  // namespace
+
+void ServerActor::run() {
+  enter();
+  for (;;) {
+    const std::optional<double> turn = next_turn();
+    std::optional<Message> message =
+        turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
+    if (message) {
+      // It needs nothing of what it did before; and what comes of pushes and pulls is told one by one.
+      job_.recorder.course().needs_nothing();
+      if (!message->is<Push>() && !message->is<Pull>()) job_.recorder.course().needs(message->because.event);
+      on(std::move(*message));
+      job_.recorder.course().needs_nothing();
+    } else {
+      take_turn(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
+    }
+    for (ServerActor* part : parts_) part->shards_.take_announced();
+  }
+}
+
+// The next date on which this server does something by itself, in any job.
+std::optional<double> ServerActor::next_turn() const {
+  std::optional<double> first;
+  const auto consider = [&first](const std::optional<double>& date) {
+    if (date) first = std::min(first.value_or(*date), *date);
+  };
+  for (const ServerActor* part : parts_) {
+    if (part->shards_.are_gone()) continue;
+    consider(part->failover_.next_turn());
+    consider(part->shards_.next_closing());
+  }
+  return first;
+}
+
+void ServerActor::take_turn(double now) {
+  const auto is_due = [now](const std::optional<double>& date) { return date && *date <= now; };
+  for (ServerActor* part : parts_) {
+    if (part->shards_.are_gone()) continue;
+    if (is_due(part->failover_.next_turn())) {
+      part->failover_.repeat(now);
+      part->take_early();
+    }
+    if (!is_due(part->shards_.next_closing())) continue;
+    part->shards_.close_updates(now);
+    part->shards_.take_announced();
+    part->take_snapshots();
+  }
+}
+
+// Where nothing fails a server needs no answer: it deals with whoever starts before.
+void ServerActor::enter() {
+  if (!job_.plan.scenario.may_fail())
+    return job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
+  on_view(join(job_, node_, [this](Message message) {
+            ServerActor& part = localize(message);
+            part.keep(std::move(message));
+          }).view);
+  for (ServerActor* part : parts_) part->take_early();
+}
+
+void ServerActor::on_view(const SharedView& view) {
+  for (ServerActor* part : parts_) {
+    if (!view) continue;
+    if (!part->shards_.are_gone()) part->failover_.on_view(view);
+    else if (view->number > part->shards_.view()) part->shards_.set_view(view);
+  }
+}
+
+void ServerActor::on(Message&& message) {
+  if (message.is<Start>() || message.is<NewView>()) {
+    dispatch(std::move(message));
+    for (ServerActor* part : parts_) part->take_early();
+    return;
+  }
+  ServerActor& part = localize(message);
+  if (part.failover_.is_early(message)) return part.keep(std::move(message));
+  const bool may_settle = message.is<State>();
+  part.dispatch(std::move(message));
+  if (may_settle) part.take_early();
+}
+
+void ServerActor::dispatch(Message&& message) {
+  if (const Start* start = message.as<Start>()) return on_view(start->view);
+  if (const NewView* news = message.as<NewView>()) return on_view(news->view);
+  if (message.is<LeaveAck>()) return;  // its heartbeats go on saying that it leaves
+  if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
+  if (shards_.are_gone()) {
+    shards_.on(message);
+    return;
+  }
+  if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
+  if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
+  take(std::move(message));
+  take_snapshots();
+}
+
+// The part whose shard it is about: messages number shards over all jobs, a part from 0.
+ServerActor& ServerActor::localize(Message& message) {
+  const auto part = std::ranges::find_if(
+      parts_, [&message](const ServerActor* one) { return one->job_.plan.has_shard(message.shard); });
+  ServerActor& found = part == parts_.end() ? *this : **part;
+  message.shard -= found.job_.plan.first_shard;
+  return found;
+}
+
+void ServerActor::take(Message&& message) {
+  const std::size_t values = values_to_apply(message);
+  const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
+  if (flops > 0) {
+    in_hand_ = std::move(message);
+    {
+      const Serving serving(job_, node_, in_hand_->sent);
+      compute(job_, node_, flops);
+    }
+    message = *std::exchange(in_hand_, std::nullopt);
+  }
+  if (!shards_.on(message) && message.is<Replicate>()) failover_.lacks_state(message);
+  shards_.take_announced();
+}
+
+// Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
+void ServerActor::keep(Message message) {
+  const auto number = [](const Message& m) {
+    return m.is<Pull>() ? std::nullopt : facts_of(m.body).number();
+  };
+  const auto before = std::ranges::find_if(early_, [&](const Message& other) {
+    return other.body.index() == message.body.index() && other.from == message.from &&
+           other.shard == message.shard && number(other) == number(message);
+  });
+  if (before == early_.end()) return early_.push_back(std::move(message));
+  if (const Push* push = before->as<Push>()) shards_.drop_duplicate(before->shard, *push);
+  *before = std::move(message);
+}
+
+void ServerActor::take_early() {
+  const auto is_due = [this](const Message& message) { return !failover_.is_early(message); };
+  shards_.take_early(true);
+  for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {
+    Message message = std::move(*due);
+    early_.erase(due);
+    dispatch(std::move(message));
+  }
+  shards_.take_early(false);
+}
+
+void ServerActor::take_snapshots() {
+  const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
+  if (!every) return;
+  for (const auto& [shard, server] : shards_.here()) {
+    if (!server.leads()) continue;
+    const std::int64_t updates = server.version();
+    const std::int64_t turn = every->by_updates()
+                                  ? updates / every->updates
+                                  : static_cast<std::int64_t>(Agenda::now() / every->time.value);
+    if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
+    job_.network.send({.from = node_,
+                       .to = job_.plan.snapshot_node(),
+                       .shard = job_.plan.first_shard + shard,
+                       .epoch = server.epoch(),
+                       .body = server.whole_state()});
+  }
+}
+
+void ServerActor::discard_rest() {
+  shards_.discard_all();
+  const auto discard_push = [this](const Message& message) {
+    if (const Push* push = message.as<Push>()) shards_.discard(message.shard, *push);
+  };
+  if (in_hand_) discard_push(*in_hand_);
+  std::ranges::for_each(std::exchange(early_, {}), discard_push);
+}
+
+}  // namespace psim

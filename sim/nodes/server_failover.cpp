@@ -1,0 +1,284 @@
+#include "sim/nodes/server_failover.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace psim {
+
+std::optional<double> ServerFailover::next_turn() const {
+  if (shards_.owners().empty()) return std::nullopt;  // nothing fails, or nothing has begun
+  std::optional<double> first;
+  if (!wanted_.empty()) first = asked_ + asks_again_after_;
+  for (const auto& [shard, server] : shards_.here()) {
+    if (const auto turn = server.next_resend()) first = std::min(first.value_or(*turn), *turn);
+  }
+  return first;
+}
+
+void ServerFailover::repeat(double now) {
+  shards_.because({.reason = Reason::date});
+  for (auto& [shard, server] : shards_.here()) {
+    shards_.act_as(shard);
+    server.resend(now, shards_);
+  }
+  if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
+  shards_.send_all();
+}
+
+// Its sender knows a newer view, or the shard is on its way to this server. Without these a change of owner
+// would cost the time after which requests are repeated.
+bool ServerFailover::is_early(const Message& message) const {
+  if (shards_.are_gone()) return false;
+  const auto owner = shards_.owners().find(message.shard);
+  if (owner == shards_.owners().end() || message.epoch > owner->second.epoch) return message.epoch > 0;
+  if (const State* state = message.as<State>()) return state->view > shards_.view();
+  const bool is_request = message.is<Push>() || message.is<Pull>();
+  return is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard);
+}
+
+void ServerFailover::on_view(const SharedView& view) {
+  if (view->number <= shards_.view()) return;
+  shards_.set_view(view);
+  const JobPlan& plan = job_.plan;
+  members_ = plan.members_in(*view);
+  shards_.because({.reason = Reason::view, .view = view->number});
+  led_ = shards_.cut();
+  for (std::uint32_t s = 0; s < shards_.keys().shards.size(); ++s) take_place(s, plan.owner_in(*view, s));
+  shards_.send_all();
+}
+
+// Owner of the shard, holder of a copy, or neither.
+void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
+  shards_.act_as(shard);
+  ShardServer* const here = shards_.find(shard);
+  const auto before = shards_.owners().find(shard);
+  const bool is_new = before == shards_.owners().end() || before->second.epoch != owner.epoch;
+  shards_.owners().insert_or_assign(shard, owner);
+  if (owner.primary == node_) {
+    if (here != nullptr && here->leads()) {
+      if (here->epoch() == owner.epoch) return lead(*here, owner);
+      // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
+      // and what an owner in between has counts for more.
+      shards_.discard_pending(*here);
+      here->follow(node_, owner.epoch, node_, {});
+    }
+    // A cut begins an epoch, and nobody else has led between.
+    if (led_.contains(shard) && has_newest(shard)) return begin(shard);
+    std::set<NodeId>& heard = wanted_[shard];
+    if (is_new) heard.clear();
+    if (is_new) copies_.erase(shard);
+    return start_asking(shard);
+  }
+  wanted_.erase(shard);
+  if (here == nullptr) {
+    if (holds_copy(owner)) confirm(shard, owner, std::nullopt);
+    return;
+  }
+  shards_.discard_pending(*here);
+  if (owner.was_primary(node_))
+    return here->follow(node_, owner.epoch, owner.primary, {});  // to hand it over
+  // What a former owner has is not to be trusted: it may have gone on alone.
+  if (!holds_copy(owner) || here->leads()) shards_.erase(shard);
+  else here->follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
+}
+
+bool ServerFailover::has_given_all(const std::function<bool(std::uint32_t, const Owner&)>& has_got) const {
+  const auto is_needed = [&](const auto& entry) {
+    const auto& [shard, owner] = entry;
+    return owner.primary == node_ || (owner.was_primary(node_) && !has_got(shard, owner));
+  };
+  return std::ranges::none_of(shards_.owners(), is_needed);
+}
+
+bool ServerFailover::holds_copy(const Owner& owner) const {
+  return owner.next == node_ || std::ranges::find(owner.replicas, node_) != owner.replicas.end();
+}
+
+std::optional<NodeId> ServerFailover::next_in_chain(const Owner& owner) const {
+  const auto copy = std::ranges::find(owner.replicas, node_);
+  const bool is_last = copy == owner.replicas.end() || copy + 1 == owner.replicas.end();
+  if (job_.plan.scenario.replication.layout != ReplicationLayout::chain || is_last) return std::nullopt;
+  return *(copy + 1);
+}
+
+void ServerFailover::lead(ShardServer& server, const Owner& owner) {
+  server.lead(node_, owner, Agenda::now(), shards_);
+  // When the job has ended nobody takes part any more, and what waits for others is not to be applied.
+  if (!shards_.have_ended()) server.set_members(members_, Agenda::now(), shards_);
+}
+
+// The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
+// replica are asked, one after the other, for what goes beyond what is here: a push that workers were told is
+// safe is on some of them, but perhaps not on this one. Nobody confirms entries of the last epoch once it has
+// answered.
+std::optional<NodeId> ServerFailover::next_peer(std::uint32_t shard) const {
+  const Owner& owner = shards_.owners().at(shard);
+  const std::set<NodeId>& heard = wanted_.at(shard);
+  for (const std::vector<NodeId>& peers : {std::cref(owner.from), std::cref(owner.replicas)}) {
+    const auto next = std::ranges::find_if(peers, [&](const NodeId node) { return !heard.contains(node); });
+    if (next != peers.end()) return *next;
+  }
+  if (!job_.plan.workers_sum() || (has_newest(shard) && job_.plan.scenario.replication.window == 0))
+    return std::nullopt;
+  for (std::uint32_t w = 0; w < members_.size(); ++w) {
+    const NodeId node = job_.plan.first_worker() + w;
+    if (members_[w] && !heard.contains(node)) return node;
+  }
+  return std::nullopt;
+}
+
+// Whether what is here is of the last owner's log. Else that one may have written snapshots since.
+bool ServerFailover::has_newest(std::uint32_t shard) const {
+  const ShardServer* here = shards_.find(shard);
+  return here != nullptr && here->extent().epoch + 1 == shards_.owners().at(shard).epoch;
+}
+
+void ServerFailover::start_asking(std::uint32_t shard) {
+  asks_ = Backoff(job_.plan.retry());
+  asks_again_after_ = asks_.next();
+  ask_for(shard);
+}
+
+void ServerFailover::ask_again() {
+  if (asks_.gives_up()) job_.observer.watch().give_up(node_);
+  asks_again_after_ = asks_.next();
+  const auto wanted = wanted_;
+  for (const auto& [shard, heard] : wanted) ask_for(shard);
+}
+
+// The storage has the last snapshot: for who has nothing, or has it from a server that was to hand the shard
+// over to an owner that is gone. Without one the shard begins anew.
+void ServerFailover::ask_for(std::uint32_t shard) {
+  asked_ = Agenda::now();
+  const Owner& owner = shards_.owners().at(shard);
+  const std::optional<NodeId> peer = next_peer(shard);
+  ShardServer* const here = shards_.find(shard);
+  const bool is_enough = here != nullptr && (owner.from.empty() || has_newest(shard));
+  if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard);
+  ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
+  if (peer && job_.plan.is_worker(*peer)) {
+    const auto copy = copies_.find(shard);
+    extent.entries =
+        std::max(here != nullptr ? here->version() : -1, copy != copies_.end() ? copy->second.version : -1);
+  }
+  job_.network.send_once(
+      {.from = node_,
+       .to = peer.value_or(job_.plan.snapshot_node()),
+       .shard = job_.plan.first_shard + shard,
+       .epoch = owner.epoch,
+       .body = Restore{
+           .log_epoch = extent.epoch, .entries = extent.entries, .part = shards_.keys().shards[shard].part}});
+}
+
+// Owns the shard, with what is here.
+void ServerFailover::begin(std::uint32_t shard) {
+  wanted_.erase(shard);
+  shards_.act_as(shard);
+  ShardServer* here = shards_.find(shard);
+  if (const auto copy = copies_.extract(shard);
+      copy && (here == nullptr || here->version() < copy.mapped().version)) {
+    here = &shards_.first_state(shard);
+    here->adopt(copy.mapped());
+  }
+  lead(here != nullptr ? *here : shards_.first_state(shard), shards_.owners().at(shard));
+  shards_.send_all();
+}
+
+// A shard goes to its next owner, or what that still lacks of it.
+void ServerFailover::hand_over(const Message& message, const Restore& request) {
+  const std::uint32_t s = message.shard;
+  const auto owner = shards_.owners().find(s);
+  if (owner == shards_.owners().end() || owner->second.epoch != message.epoch) return;  // asked too late
+  ShardServer* const here = shards_.find(s);
+  const ShardServer::Extent theirs{request.log_epoch, request.entries};
+  const ShardServer::Extent ours = here != nullptr ? here->extent() : ShardServer::Extent{};
+  const bool has_more = here != nullptr && (theirs.entries < 0 || ours > theirs);
+  State answer = has_more ? here->log_suffix_after(theirs) : State{};
+  answer.entries = ours.entries;
+  job_.network.send_once({.from = node_,
+                          .to = message.from,
+                          .shard = job_.plan.first_shard + s,
+                          .epoch = message.epoch,
+                          .body = std::move(answer)});
+}
+
+// What the last owner or a replica has of a shard that is to be this server's.
+void ServerFailover::on_peer(const Message& message, const State& answer) {
+  const std::uint32_t s = message.shard;
+  const Owner& owner = shards_.owners().at(s);
+  if (message.epoch != owner.epoch) return;
+  ShardServer* const here = shards_.find(s);
+  if (answer.rest) {
+    if (here != nullptr) here->take_log_suffix(*answer.rest);
+  } else if (answer.shard) {
+    if (here == nullptr || extent_of(answer) > here->extent())
+      shards_.received(s, answer).follow(node_, owner.epoch, node_, {});
+  }
+  wanted_.at(s).insert(message.from);
+  if (owner.was_primary(message.from) && has_newest(s)) return begin(s);  // nobody has more
+  start_asking(s);
+}
+
+// A worker's copy, or that it has none that is newer.
+void ServerFailover::on_copy(const Message& message, const State& copy) {
+  const std::uint32_t s = message.shard;
+  ShardServer* const here = shards_.find(s);
+  const auto wanted = wanted_.find(s);
+  if (wanted == wanted_.end()) {
+    if (here == nullptr) return;
+    here->on(message, Agenda::now(), shards_);
+    return shards_.send_all();
+  }
+  if (shards_.owners().at(s).epoch != message.epoch) return;
+  const auto best = copies_.find(s);
+  if (copy.entries >= 0 && (best == copies_.end() || best->second.version < copy.version))
+    copies_.insert_or_assign(s, copy);
+  wanted->second.insert(message.from);
+  start_asking(s);
+}
+
+void ServerFailover::on_state(const Message& message, const State& state) {
+  const std::uint32_t s = message.shard;
+  const auto owner = shards_.owners().find(s);
+  shards_.act_as(s);
+  shards_.because(cause_of(message));
+  if (job_.plan.is_worker(message.from)) return on_copy(message, state);
+  if (owner != shards_.owners().end() && owner->second.primary == node_) {
+    if (!wanted_.contains(s)) return;
+    if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
+    ShardServer* const here = shards_.find(s);
+    const Part& part = shards_.keys().shards[s].part;
+    if (state.shard && state.shard->options.part != part) return start_asking(s);  // it was cut meanwhile
+    const bool is_newer = state.shard && (here == nullptr || extent_of(state) > here->extent());
+    if (is_newer) shards_.received(s, state);
+    return begin(s);
+  }
+  const bool is_mine =
+      owner != shards_.owners().end() && owner->second.epoch == message.epoch && holds_copy(owner->second);
+  // What the storage answers was asked for when this server was to own the shard.
+  if (!is_mine || message.from == job_.plan.snapshot_node()) return;
+  ShardServer* const here = shards_.find(s);
+  const std::int64_t entries = here == nullptr ? -1 : here->entries_in(message.epoch);
+  if (entries >= state.entries) return confirm(s, owner->second, entries);  // it came late
+  shards_.received(s, state).follow(node_, message.epoch, message.from, next_in_chain(owner->second));
+  confirm(s, owner->second, state.entries);
+}
+
+// Its owner does not know that this copy was lost, or what it heard of that was.
+void ServerFailover::lacks_state(const Message& entry) {
+  const auto owner = shards_.owners().find(entry.shard);
+  if (owner != shards_.owners().end() && owner->second.epoch == entry.epoch && holds_copy(owner->second))
+    confirm(entry.shard, owner->second, std::nullopt);
+}
+
+// Tells the owner of a shard how much of its log is here; none: not even the state that it began with.
+void ServerFailover::confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries) {
+  job_.network.send({.from = node_,
+                     .to = owner.primary,
+                     .shard = job_.plan.first_shard + shard,
+                     .epoch = owner.epoch,
+                     .body = Replicated{entries}});
+}
+
+}  // namespace psim

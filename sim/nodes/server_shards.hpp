@@ -1,0 +1,143 @@
+// The shards that are on one server: gives each its messages, and sends and records what it has to say.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/nodes/job_context.hpp"
+#include "sim/nodes/shard_causes.hpp"
+#include "sim/protocol/membership.hpp"
+#include "sim/protocol/shard_server.hpp"
+#include "sim/record/result.hpp"
+
+namespace psim {
+
+// Why pulls that have waited are answered, when a server handles `message`. Of a pull: whose it is, and its
+// number.
+Release cause_of(const Message& message);
+
+class ServerShards final : public Outbox {
+ public:
+  // `server`: from 0.
+  ServerShards(JobContext& job, std::uint32_t server);
+
+  // The server has this shard from now on: at first, without weights that of a phantom model; as somebody
+  // sent it; or with its first weights, because nobody has it any more.
+  void own(std::uint32_t shard, std::optional<Values> weights);
+  ShardServer& received(std::uint32_t shard, const State& state);
+  ShardServer& first_state(std::uint32_t shard);
+  void erase(std::uint32_t shard) { shards_.erase(shard); }
+
+  std::map<std::uint32_t, ShardServer>& here() { return shards_; }
+  const std::map<std::uint32_t, ShardServer>& here() const { return shards_; }
+  // Null when it is not here.
+  const ShardServer* find(std::uint32_t shard) const {
+    const auto found = shards_.find(shard);
+    return found == shards_.end() ? nullptr : &found->second;
+  }
+  ShardServer* find(std::uint32_t shard) {
+    const auto found = shards_.find(shard);
+    return found == shards_.end() ? nullptr : &found->second;
+  }
+  ServerRanges ranges() const;
+
+  // A message for a shard, or for all of them; false when it is for one that is not here.
+  bool on(const Message& message);
+  // When the next update of a shard is made of the pushes that are there; and the making of those due at
+  // `now`.
+  std::optional<double> next_closing() const;
+  void close_updates(double now);
+  // What one of the shards has said to the others here.
+  void take_announced();
+  // For what is said next, and what is said so far is sent.
+  void act_as(std::uint32_t shard) { current_ = shard; }
+  // Why pulls are answered from here on.
+  void because(const Release& cause) { cause_ = cause; }
+  // Whether what is taken has come before its turn: such a pull has waited for what made it due.
+  void take_early(bool is_early) { takes_early_ = is_early; }
+  void send_all();
+
+  // The last view that is known here, and its owners, by shard; none where nothing fails.
+  const SharedView& last_view() const { return view_; }
+  std::int64_t view() const { return view_ ? view_->number : -1; }
+  void set_view(const SharedView& view) { view_ = view; }
+  // The shards that there are, as far as is known here.
+  const KeySpace& keys() const { return job_.plan.keys_in(view_ ? view_->layout.get() : nullptr); }
+  // Cuts what is here of shards that the view has cut; the parts are copies, in step with no log. Returns
+  // those of shards that were led from here.
+  std::set<std::uint32_t> cut();
+  // What went through the shards that are led from here.
+  std::vector<ShardLoad> loads() const;
+  std::map<std::uint32_t, Owner>& owners() { return owners_; }
+  const std::map<std::uint32_t, Owner>& owners() const { return owners_; }
+
+  // A push that will not be handled any more, or whose group will never be complete; those of a shard, or of
+  // all.
+  void discard(std::uint32_t shard, const Push& push);
+  void discard_pending(const ShardServer& server);
+  void discard_all();
+  // A push that is here a second time.
+  void drop_duplicate(std::uint32_t shard, const Push& push);
+  // The job has ended: nothing that is pushed counts any more.
+  void end();
+  bool have_ended() const { return ended_; }
+  // ... and nobody reads its shards: they are thrown away.
+  bool are_gone() const { return ended_ && !job_.plan.served; }
+
+ private:
+  void send(Message message) override;
+  void send_again(Message message) override;
+  void announce(UpdateGroup group) override;
+  void applied(const Push& push, std::int64_t staleness) override;
+  void dropped(const Push& push) override;
+  void duplicate(const Push& push) override { drop_duplicate(current_, push); }
+  void refused(const Push& push) override;
+  void updated(std::int64_t version) override;
+  void copied(NodeId replica) override;
+  void membership_changed(NodeId node, const WorkerClocks::Worker& worker) override;
+  void promoted() override;
+  std::shared_ptr<const Parameters> first_copy() override;
+  void record_push(Outcome outcome, std::uint32_t shard, const Push& push,
+                   std::optional<std::int64_t> staleness = {});
+  struct Hashes {
+    std::optional<std::uint64_t> weights = {}, state = {};
+  };
+  Hashes hashes_of(const ShardServer& server) const;
+  ShardServer::Options options_of(std::uint32_t shard) const;
+  ShardServer part_of(const ShardServer& whole, std::uint32_t shard) const;
+  void count(std::uint32_t shard, std::size_t values);
+  void act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message);
+  void on_decision(const Message& group);
+  std::int64_t release(const Message& answer);
+  bool acknowledges_arrival() const;
+  void acknowledge(const Push& push);
+  double encode(std::uint32_t shard, NodeId to, Answer& answer);
+
+  JobContext& job_;
+  NodeId node_;
+  bool ended_;
+  bool filtered_;  // answers go through filters
+  std::map<std::uint32_t, ShardServer> shards_;
+  std::uint32_t current_ = 0;  // the shard that is acting ...
+  Release cause_ = {};         // ... because of this
+  ShardCauses causes_;
+  bool takes_early_ = false;
+  struct Outgoing {
+    Message message;
+    double flops;        // of the server, before it is sent
+    bool is_new = true;  // else it may still be on its way
+  };
+  std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
+  std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
+  std::deque<Message> announced_;
+  std::map<std::uint32_t, ShardLoad> loads_;  // by shard
+  SharedView view_;
+  std::map<std::uint32_t, Owner> owners_;
+};
+
+}  // namespace psim

@@ -1,0 +1,67 @@
+#include "sim/nodes/strand.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sim/cluster/simgrid_version.hpp"
+#include "sim/nodes/actors.hpp"
+
+namespace psim {
+
+void Strand::compute(const Part& part) {
+  processor_.copy(part.copy);
+  processor_.compute(part.flops, false);
+}
+
+void Strand::start(std::vector<Part> parts, std::function<void()> ended) {
+  done_ = 0;
+  runs_ = true;
+  mailbox_.computes(true);
+  const std::string name = fmt::format("processor of {}", node_);
+  actor_ = add_actor(name, simgrid::s4u::this_actor::get_host(),
+                     on_own_course(job_.recorder, [this, parts = std::move(parts), ended = std::move(ended)] {
+                       run(parts, ended);
+                     }));
+}
+
+// Whoever waits for a part is waiting for messages.
+void Strand::run(const std::vector<Part>& parts, const std::function<void()>& ended) {
+  for (const Part& part : parts) {
+    compute(part);
+    if (++done_ == parts.size()) {
+      runs_ = false;
+      mailbox_.computes(false);
+      ended();
+      if (filters_) record_filter(ComputePhase::begun);
+    }
+    job_.network.notify({.from = node_, .to = node_, .body = Ack{}});
+  }
+}
+
+void Strand::wait_for(std::size_t parts, std::int64_t clock) {
+  mailbox_.wait_until(std::nullopt, clock, [&] { return done_ >= parts; });
+}
+
+// It counts as a part of the step as long as that is computed.
+void Strand::filter(double flops) {
+  if (!(flops > 0)) return;
+  filters_ = true;
+  if (!runs_) record_filter(ComputePhase::begun);
+  psim::compute(job_, node_, flops);
+  filters_ = false;
+  if (!runs_) record_filter(ComputePhase::ended);
+}
+
+void Strand::record_filter(ComputePhase phase) {
+  job_.record(node_, Computation{.phase = phase, .work = Work::filter});
+}
+
+void Strand::stop() {
+  if (std::exchange(runs_, false)) actor_->kill();
+  actor_ = nullptr;
+  filters_ = false;
+  mailbox_.computes(false);
+}
+
+}  // namespace psim

@@ -1,0 +1,50 @@
+// A worker's computing beside its sending and receiving: an actor of its own, while the worker's actor takes
+// part in all-reduces.
+#pragma once
+
+#include <simgrid/s4u/Actor.hpp>
+
+#include <functional>
+#include <vector>
+
+#include "sim/nodes/mailbox.hpp"
+#include "sim/nodes/processor.hpp"
+
+namespace psim {
+
+class Strand {
+ public:
+  Strand(JobContext& job, NodeId node, Mailbox& mailbox)
+      : job_(job), node_(node), mailbox_(mailbox), processor_(job, node) {}
+
+  struct Part {
+    double flops, copy;  // operations, and seconds of copies before them
+  };
+  // In the calling actor, until it is done.
+  void compute(const Part& part);
+  // One after the other, beside the calling actor; `ended` is called at the end of the last one.
+  void start(std::vector<Part> parts, std::function<void()> ended);
+  // Waits until the first `parts` of them are done.
+  void wait_for(std::size_t parts, std::int64_t clock);
+  // What the filters take, of the same processor.
+  void filter(double flops);
+  bool is_running() const { return runs_; }
+  // The parts that are left are not computed.
+  void stop();
+
+  Processor& processor() { return processor_; }
+
+ private:
+  void run(const std::vector<Part>& parts, const std::function<void()>& ended);
+  void record_filter(ComputePhase phase);
+
+  JobContext& job_;
+  NodeId node_;
+  Mailbox& mailbox_;
+  Processor processor_;
+  simgrid::s4u::ActorPtr actor_;
+  std::size_t done_ = 0;  // parts
+  bool runs_ = false, filters_ = false;
+};
+
+}  // namespace psim

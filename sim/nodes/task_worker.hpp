@@ -1,0 +1,58 @@
+// A worker where a scenario has tasks: does what the scheduler gives it. It pulls and pushes while it
+// computes; pulls go one after the other, and so do gradients, in the order in which they were given.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/nodes/actors.hpp"
+#include "sim/nodes/job_context.hpp"
+#include "sim/nodes/kv_client.hpp"
+#include "sim/nodes/processor.hpp"
+
+namespace psim {
+
+class TaskWorker {
+ public:
+  TaskWorker(JobContext& job, NodeId node);
+  TaskWorker(const TaskWorker&) = delete;
+  TaskWorker& operator=(const TaskWorker&) = delete;
+
+  // The actor's body; `actors` start the one that computes.
+  void run(Actors& actors);
+  std::int64_t samples_computed() const { return samples_; }
+
+ private:
+  // What a task leaves for the next one.
+  struct Result {
+    std::shared_ptr<Assembly> weights = {};  // of a pull
+    std::shared_ptr<Values> gradient = {};   // of a gradient
+    KvClient::Versions versions = {};        // on which it was computed
+  };
+  void take(const RunTask& order);
+  void begin_pull();
+  void settle();
+  void compute_all();
+  void compute(const RunTask& order);
+  void push(const RunTask& order);
+  void tell(std::uint64_t task);
+
+  JobContext& job_;
+  NodeId node_;
+  std::uint32_t index_;
+  KvClient kv_;
+  Processor processor_;
+  Actors* actors_ = nullptr;
+  std::deque<RunTask> to_pull_, to_compute_;
+  bool pulls_ = false, computes_ = false;
+  std::map<Timestamp, std::uint64_t> pushes_;  // under way, and whose tasks they are
+  std::map<std::uint64_t, Result> results_;    // by task
+  std::int64_t steps_ = 0;                     // computed
+  std::int64_t pushed_ = 0, samples_ = 0;
+  bool ends_ = false;
+};
+
+}  // namespace psim

@@ -1,0 +1,156 @@
+#include "sim/nodes/worker.hpp"
+
+#include <algorithm>
+
+#include "sim/nodes/attendance.hpp"
+
+namespace psim {
+
+Worker::Worker(JobContext& job, NodeId node, bool back)
+    : job_(job),
+      context_{.job = job, .node = node, .index = node - job.plan.first_worker()},
+      step_(make_step(context_)),
+      returns_(back) {
+  context_.kv.on_other([this](const Message& message) {
+    if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
+    else if (const Start* start = message.as<Start>()) start_ = *start;
+    else if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
+    else if (const Samples* samples = message.as<Samples>()) context_.source.on(message, *samples);
+    else step_->on_peer(message);
+  });
+}
+
+void Worker::run() {
+  // A spare worker knows that the others have begun.
+  const bool is_spare = std::ranges::find(job_.plan.spares, context_.node) != job_.plan.spares.end();
+  const bool is_warm = job_.plan.warms_up_before_servers() && !returns_ && !is_spare;
+  const Start start =
+      is_warm ? join(
+                    job_, context_.node, [this](Message message) { context_.kv.take(std::move(message)); },
+                    [this] { return warm_up(); })
+              : join(job_, context_.node);
+  if (start.view) context_.kv.on_view(start.view);
+  if (returns_) resume();
+  else if (start.goes_on) context_.source.is_late();
+  if (is_warm && start.goes_on) forget_warm_up();
+  else if (is_warm) wait(Awaited::acknowledgement, step_->push());
+  if (leaves_) return finish(false);
+  while (pull()) {  // waits as long as the consistency model says
+    if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
+    if (leaves_) return finish(false);
+  }
+  finish(true);
+}
+
+// The first clock's local steps on the initial weights, which all workers have from the same seed: its push
+// is the sum of their gradients, as if the weights had been pulled. So they take none of the time after the
+// start that servers took to come up.
+std::optional<Start> Worker::warm_up() {
+  context_.kv.begin_with(job_.state.first_weights);
+  context_.is_ahead = true;
+  context_.clock = 0;
+  step_->compute();
+  context_.is_ahead = false;
+  return start_;
+}
+
+// The others have begun without this worker and have other weights by now: it goes on where they are.
+void Worker::forget_warm_up() {
+  context_.kv.forget();
+  go_on_with(0);
+}
+
+void Worker::wait(Awaited what, Timestamp task) {
+  context_.kv.wait_until(what, context_.clock, [this, task] { return context_.kv.done(task); });
+}
+
+// Waits for the weights of the next step, and sets its clock.
+bool Worker::pull() {
+  KvClient& kv = context_.kv;
+  if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
+  context_.source.share_out_among(kv.members());
+  context_.source.ask_ahead(context_.number);
+  if (job_.plan.sparse() && may_begin()) choose_keys();
+  context_.on_own_copy = goes_on_alone();
+  if (context_.on_own_copy) {
+    context_.clock = context_.number;
+    return true;
+  }
+  context_.clock = job_.plan.rule.drops_stale ? kv.least_version() + 1 : context_.number;
+  kv.pull_for_step(context_.clock);
+  kv.wait_for(step_->needs(), context_.clock);
+  if (kv.clocks_to_skip() > 0) return pull();
+  context_.source.share_out_among(kv.members());  // as it has heard meanwhile
+  const bool over = kv.is_over();
+  if (over) kv.wait_for_all(context_.clock);
+  if (!over && !kv.has_keys_of(context_.number)) {  // what seemed to be the end: a shard was set back
+    pull_other_keys();
+    return pull();
+  }
+  if (job_.plan.rule.drops_stale)
+    context_.clock = over ? job_.plan.steps : std::min(job_.plan.steps, kv.least_version_here());
+  context_.source.align(context_.number, context_.clock);
+  return !over;
+}
+
+void Worker::finish(bool completes) {
+  const NodeId node = context_.node;
+  step_->leave(completes);
+  (completes ? job_.state.completed : job_.state.left_early)[context_.index] = true;
+  job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
+  job_.state.last_finish = Agenda::now();
+  through_ = true;
+  // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
+  stays_ = context_.kv.all_finished() && job_.plan.rule.drops_stale && job_.plan.scenario.may_fail();
+  leave(job_, node);
+  if (!completes) job_.state.usage.turn_off(node, Agenda::now());
+  if (!stays_) return;
+  while (context_.kv.all_finished() || !context_.kv.answered(context_.kv.all_shards()))
+    context_.kv.wait_for_message();
+  is_needed_ = true;
+}
+
+// After a crash: where the servers are, with the batches that would have been next.
+void Worker::resume() {
+  context_.clock = context_.kv.resume();
+  go_on_with(context_.clock);
+  if (job_.plan.sparse() && context_.number < job_.plan.steps) pull_other_keys();
+}
+
+// The others have gone on without this worker: it takes the clock that they are at.
+void Worker::go_on_with(std::int64_t step) {
+  first_ = context_.number = step;
+  context_.source.skip_to(step);
+}
+
+// Between two pulls, on its own copy of the weights.
+bool Worker::goes_on_alone() const {
+  return context_.number > first_ && context_.number % job_.plan.scenario.training.pull_every != 0 &&
+         context_.number < job_.plan.steps;
+}
+
+// Whether there may be another step. Where pushes may come too late there can be more of them than updates.
+bool Worker::may_begin() const {
+  if (!job_.plan.rule.drops_stale) return context_.number < job_.plan.steps;
+  return context_.kv.least_version() + (job_.plan.rule.gate == Gate::version ? 1 : 0) < job_.plan.steps;
+}
+
+// A sparse model pulls only what its next batches need.
+void Worker::choose_keys() {
+  context_.wait_for_batches();
+  Batch samples;
+  for (const std::vector<Batch>& batches : context_.source.batches()) {
+    for (const Batch& batch : batches) samples.insert(samples.end(), batch.begin(), batch.end());
+  }
+  context_.kv.use_keys(
+      std::make_shared<const BatchKeys>(split(job_.plan.learner->keys(samples), context_.kv.key_space())),
+      context_.number);
+}
+
+// Which batch is next is known only now, so what is here are not the weights of its keys.
+void Worker::pull_other_keys() {
+  choose_keys();
+  wait(Awaited::weights, context_.kv.pull(context_.kv.all_shards(), context_.clock, KvClient::Wanted::any));
+}
+
+}  // namespace psim

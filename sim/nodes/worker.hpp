@@ -1,0 +1,67 @@
+// A worker: pulls weights, computes a gradient, pushes it; again and again (Li et al., OSDI 2014, algorithm
+// 1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "sim/nodes/job_context.hpp"
+#include "sim/nodes/step.hpp"
+
+namespace psim {
+
+class Worker {
+ public:
+  // `back`: it was there before, and crashed.
+  Worker(JobContext& job, NodeId node, bool back = false);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // The actor's body.
+  void run();
+
+  // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
+  void on_arrival(const Message& message) {
+    if (message.is<Fetch>()) context_.source.serve(message);
+    else step_->on_arrival(message);
+  }
+
+  const BatchSource& source() const { return context_.source; }
+  const Requests& requests() const { return context_.requests; }
+  std::int64_t view() const { return context_.kv.view(); }
+  bool is_through() const { return through_; }
+  // Through, but it goes on listening: a shard may be set back that counts on its pushes.
+  bool stays() const { return stays_; }
+  // It was through, and such a shard has been: it is to begin again, as after a crash.
+  bool is_needed() const { return is_needed_; }
+  // After the step in hand.
+  void leave_soon() { leaves_ = true; }
+  bool is_leaving() const { return leaves_ && !through_; }
+
+ private:
+  std::optional<Start> warm_up();
+  void forget_warm_up();
+  bool pull();  // false when training is over
+  void wait(Awaited what, Timestamp task);
+  void finish(bool completes);
+  void resume();
+  void go_on_with(std::int64_t step);
+  bool goes_on_alone() const;
+  bool may_begin() const;
+  void choose_keys();
+  void pull_other_keys();
+
+  JobContext& job_;
+  StepContext context_;
+  std::unique_ptr<Step> step_;
+  std::int64_t first_ =
+      0;  // step of this life, or since it skipped some: it has no copy of weights from before
+  bool returns_;
+  bool leaves_ = false;
+  std::optional<Start> start_;  // that came while it warmed up
+  bool through_ = false;        // all its clocks are done, or it has left
+  bool stays_ = false, is_needed_ = false;
+};
+
+}  // namespace psim

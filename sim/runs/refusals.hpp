@@ -1,0 +1,40 @@
+// All that is wrong with what was asked for, at once, before anything is made or written.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "analysis/run_record.hpp"
+#include "sim/runs/refused.hpp"
+
+namespace psim {
+
+class Refusals {
+ public:
+  // Makes a check, and keeps what it refuses.
+  template <class Check>
+  void check(Check&& check) {
+    try {
+      std::forward<Check>(check)();
+    } catch (const Refused& refusal) {
+      add(refusal.what(), refusal.help);
+    } catch (const analysis::Unverifiable& refusal) {
+      add(refusal.what(), refusal.help);
+    } catch (const Invalid& invalid) {
+      add(invalid.text);
+    }
+  }
+  // Throws Invalid with all of them, if there are any.
+  void throw_if_any() const {
+    if (!text_.empty()) throw Invalid{text_};
+  }
+
+ private:
+  void add(const std::string& what, const std::string& help) { add(refusal_text(what, help)); }
+  void add(const std::string& text) {
+    if (text_.find(text) == std::string::npos) text_ += text;
+  }
+  std::string text_;
+};
+
+}  // namespace psim

@@ -1,0 +1,88 @@
+#include "sim/runs/scratch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "analysis/remove_folder.hpp"
+#include "sim/runs/refused.hpp"
+#include "sim/runs/run_folder.hpp"
+
+namespace psim {
+namespace {
+
+// An empty file in every folder of this kind, by which it is known as psim's.
+constexpr const char* mark = ".psim-scratch";
+
+fs::path scratch_parent() {
+  const char* given = std::getenv("TMPDIR");
+  return given != nullptr && *given != '\0' ? given : "/tmp";
+}
+
+// "psim-COMMAND-XXXXXX", as mkdtemp makes them.
+bool is_scratch_name(std::string_view name) {
+  constexpr std::string_view begin = "psim-";
+  constexpr std::size_t drawn = 6;
+  if (!name.starts_with(begin) || name.size() <= begin.size() + drawn + 1) return false;
+  const std::string_view tail = name.substr(name.size() - drawn);
+  return name[name.size() - drawn - 1] == '-' &&
+         std::ranges::all_of(tail, [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+bool anything(const fs::path&, fs::file_type) { return true; }
+
+// Whether psim made it. An empty folder may be that of another program, which is about to use it.
+bool is_scratch(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
+}
+
+}  // namespace
+
+void sweep_scratch() {
+  std::error_code ignored;  // other users' folders stay
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(scratch_parent(), ignored)) {
+    if (is_scratch_name(entry.path().filename().string())) left.push_back(entry.path());
+  }
+  for (const fs::path& folder : left) {
+    const int lock = lock_folder(folder);
+    if (lock < 0) continue;
+    if (is_scratch(folder)) analysis::remove_folder(folder, anything);
+    close(lock);
+  }
+}
+
+ScratchFolder::ScratchFolder(const std::string& name) {
+  std::error_code ignored;
+  const fs::path parent = scratch_parent();
+  if (!fs::is_directory(parent, ignored))
+    throw Refused(fmt::format("TMPDIR is {}: there is no such folder", parent.string()),
+                  "make it, or name another one");
+  sweep_scratch();
+  while (lock_ < 0) {
+    std::string path = (parent / (name + "-XXXXXX")).string();
+    if (mkdtemp(path.data()) == nullptr)
+      throw Refused(fmt::format("no folder can be made in {}: {}", parent.string(), std::strerror(errno)),
+                    "let TMPDIR name one that you may write to");
+    path_ = path;
+    lock_ = lock_folder(path_);
+    const int file = open((path_ / mark).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) close(file);
+  }
+}
+
+ScratchFolder::~ScratchFolder() {
+  remove_scratch(path_);  // what is left, the next one sweeps up
+  close(lock_);
+}
+
+void remove_scratch(const fs::path& folder) { analysis::remove_folder(folder, anything); }
+
+}  // namespace psim

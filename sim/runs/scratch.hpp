@@ -1,0 +1,32 @@
+// A temporary folder of this process.
+#pragma once
+
+#include <string>
+
+#include "sim/runs/files.hpp"
+
+namespace psim {
+
+class ScratchFolder {
+ public:
+  // "<name>-XXXXXX" in TMPDIR, or /tmp; `name` begins with "psim-". Removes what killed processes of psim
+  // have left there. Throws Refused when there is no such place.
+  explicit ScratchFolder(const std::string& name);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  int lock_ = -1;
+};
+
+// Removes the temporary folders of killed processes.
+void sweep_scratch();
+
+// Removes a folder in a temporary folder, with all that is in it.
+void remove_scratch(const fs::path& folder);
+
+}  // namespace psim

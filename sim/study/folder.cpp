@@ -1,0 +1,339 @@
+#include "sim/study/folder.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "analysis/input.hpp"
+#include "analysis/run_files.hpp"
+#include "analysis/study/files.hpp"
+#include "sim/record/identity.hpp"
+#include "sim/record/run_file.hpp"
+#include "sim/runs/process.hpp"
+#include "sim/runs/refused.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/study/summary_check.hpp"
+
+namespace psim::study {
+namespace {
+
+constexpr const char* unfinished = ".new-";  // how the names of files begin that are being written
+constexpr const char* manifest_name = "manifest.json";
+constexpr const char* schema = "psim.study/1";
+
+// "model name : ..." of /proc/cpuinfo.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(std::min(line.find(": ") + 2, line.size()));
+  }
+  return "";
+}
+
+Json machine() {
+  utsname system{};
+  uname(&system);
+  return {{"processor", processor()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)},
+          {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)}};
+}
+
+Json condition_of(const std::vector<std::string>& axes, const std::vector<std::string>& labels) {
+  Json condition = Json::object();
+  for (std::size_t i = 0; i < axes.size(); ++i) condition[axes[i]] = labels[i];
+  return condition;
+}
+
+// Other processes never see half a file.
+void replace_file(const fs::path& path, const std::string& text) {
+  const fs::path fresh = path.parent_path() / (unfinished + process_name());
+  write_file(fresh, text);
+  fs::rename(fresh, path);
+}
+
+std::string baseline_of(const std::vector<std::string>& arms, const std::string& arm_axis,
+                        const std::string& asked) {
+  if (asked.empty()) return arms.front();
+  if (std::ranges::find(arms, asked) != arms.end()) return asked;
+  const std::string near = nearest(asked, arms);
+  throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
+                near.empty()
+                    ? fmt::format("the arms are the values of {}, for example {}", arm_axis, arms.front())
+                    : fmt::format("did you mean `{}`?", near));
+}
+
+bool is_text(const Json& value) { return value.is_string(); }
+
+// Folders of runs have their names from it.
+bool is_hash(const Json& value) {
+  constexpr std::size_t digits = 16;
+  if (!value.is_string()) return false;
+  const std::string text = value;
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Whether every key that is read has the type that it is read as.
+bool is_manifest(const Json& m) {
+  if (!m.is_object() || !m.contains("schema") || m["schema"] != schema) return false;
+  for (const char* key : {"name", "title", "study", "psim", "build", "arm_axis", "baseline"}) {
+    if (!m.contains(key) || !m[key].is_string()) return false;
+  }
+  for (const char* key : {"data_dirs", "condition_axes", "runs"}) {
+    if (!m.contains(key) || !m[key].is_array()) return false;
+  }
+  if (!is_name(m["name"].get<std::string>())) return false;
+  bool has_baseline = false;
+  const auto is_run = [&](const Json& run) {
+    if (!run.is_object() || !run.contains("run") || !run.contains("arm") || !run.contains("condition") ||
+        !run.contains("seed") || !run.contains("command"))
+      return false;
+    has_baseline = has_baseline || run["arm"] == m["baseline"];
+    return is_hash(run["run"]) && run["arm"].is_string() && run["seed"].is_number_integer() &&
+           run["command"].is_string() && run["condition"].is_object() &&
+           run["condition"].size() == m["condition_axes"].size() &&
+           std::ranges::all_of(run["condition"], is_text);
+  };
+  const auto is_until_ci = [](const Json& u) {
+    const auto has = [&](const char* key) { return u.contains(key) && u[key].is_number_unsigned(); };
+    return u.is_object() && u.contains("half_width") && u["half_width"].is_number() && has("pilot_seeds") &&
+           has("seeds") && u.contains("baseline") && u["baseline"].is_string();
+  };
+  return std::ranges::all_of(m["data_dirs"], is_text) && std::ranges::all_of(m["condition_axes"], is_text) &&
+         std::ranges::all_of(m["runs"], is_run) && has_baseline &&
+         (!m.contains("tuning") || is_tuning(m["tuning"])) &&
+         (!m.contains("until_ci") || is_until_ci(m["until_ci"]));
+}
+
+}  // namespace
+
+void check_baseline(const Plan& plan, const std::string& baseline) {
+  baseline_of(plan.arms, plan.arm_axis, baseline);
+}
+
+Json manifest_of(const Plan& plan, const Request& request, const std::string& baseline) {
+  Json runs = Json::array(), dirs = Json::array();
+  for (const PlannedRun& run : plan.runs) {
+    runs.push_back({{"run", run.hash},
+                    {"arm", run.arm},
+                    {"condition", condition_of(plan.condition_axes, run.condition)},
+                    {"seed", run.seed},
+                    {"command", command_line(run.request)}});
+    if (run.by_trace) runs.back()["by_trace"] = true;
+  }
+  for (const fs::path& dir : data_folders(request)) dirs.push_back(fs::absolute(dir).string());
+  dirs.push_back(fs::absolute(request.scenario).parent_path().string());
+  return {{"schema", schema},
+          {"name", plan.name},
+          {"title", plan.title},
+          {"study", plan.hash},
+          {"psim", version_text()},
+          {"instruction_set", instruction_set()},
+          {"libraries", libraries()},
+          {"build", build_id()},
+          {"machine", machine()},
+          {"data_dirs", dirs},
+          {"arm_axis", plan.arm_axis},
+          {"condition_axes", plan.condition_axes},
+          {"baseline", baseline_of(plan.arms, plan.arm_axis, baseline)},
+          {"runs", runs}};
+}
+
+bool is_study(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
+
+fs::path study_directory(const Plan& plan) {
+  return fs::path("studies") / fmt::format("{}-{}", plan.name, plan.hash.substr(0, 8));
+}
+
+void check_study_target(const fs::path& dir) {
+  if (is_partial_name(dir.filename().string()))
+    throw Refused(fmt::format("{} has the name of a run that is not complete", dir.string()),
+                  "name another folder; psim removes folders with such names");
+  if (!fs::exists(dir)) return;
+  if (!fs::is_directory(dir))
+    throw Refused(fmt::format("{} is a file", dir.string()), "name another folder for the study");
+  for (const char* within : {"results", "runs"}) {
+    const fs::file_status status = fs::symlink_status(dir / within);
+    if (fs::exists(status) && !fs::is_directory(status))
+      throw Refused(fmt::format("{} is no folder of a study", (dir / within).string()),
+                    "move it away; psim writes there, and follows no link");
+  }
+  // In this order: another process may be making it a study now, and the manifest comes first.
+  const bool is_empty =
+      std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
+        return entry.path().filename().string().starts_with(unfinished);
+      });
+  if (is_empty || fs::exists(dir / manifest_name)) return;
+  if (fs::exists(dir / "summary.json"))
+    throw Refused(fmt::format("{} is a run", dir.string()), "name another folder for the study");
+  throw Refused(fmt::format("{} is no study, and not empty", dir.string()),
+                "name another folder; psim replaces nothing but its own studies");
+}
+
+void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared) {
+  check_study_target(dir);
+  fs::create_directories(dir);
+  const fs::path scenario = dir / (plan.name + ".toml");
+  bool stands = false;
+  if (is_shared && fs::exists(dir / manifest_name)) {
+    const Json there = StudyFolder(dir).manifest;
+    if (there["study"] != manifest["study"])
+      throw Refused(fmt::format("{} holds another study", dir.string()),
+                    "slices of one study share a folder; name another one with --out");
+    if (there["build"] != manifest["build"])
+      throw Refused(fmt::format("another build of psim has begun the study in {}", dir.string()),
+                    "run all slices with the same program, or name another folder with --out");
+    // Another slice may be further: its manifest has what the trials found.
+    stands = there.contains("tuning") || there == manifest;
+  }
+  if (!stands && fs::exists(dir / manifest_name)) {
+    // A scenario of another name stays, unless it is the one that the study's text says.
+    const fs::path before = dir / (StudyFolder(dir).manifest["name"].get<std::string>() + ".toml");
+    if (before != scenario && fs::is_regular_file(fs::symlink_status(before)) &&
+        read_file(before) == plan.text)
+      fs::remove(before);
+  }
+  if (!stands)
+    replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!stands || !fs::exists(scenario)) replace_file(scenario, plan.text);
+}
+
+StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
+  if (!fs::exists(dir / manifest_name))
+    throw Refused(fmt::format("{} is not a study: {} is missing", dir.string(), manifest_name),
+                  "`psim compare` makes one under studies/");
+  manifest = analysis::json_file(dir / manifest_name);
+  if (!is_manifest(manifest))
+    throw DamagedRun(fmt::format("{} is not the manifest of a study", (dir / manifest_name).string()));
+}
+
+namespace {
+
+std::vector<std::string> arms_of(const StudyFolder& folder) {
+  std::vector<std::string> arms;
+  for (const Json& run : folder.manifest["runs"]) {
+    const std::string arm = run["arm"];
+    if (std::ranges::find(arms, arm) == arms.end()) arms.push_back(arm);
+  }
+  return arms;
+}
+
+}  // namespace
+
+void check_baseline(const StudyFolder& folder, const std::string& baseline) {
+  baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
+}
+
+void set_baseline(StudyFolder& folder, const std::string& baseline) {
+  folder.manifest["baseline"] = baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
+  if (can_be_written(folder.dir)) replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
+}
+
+bool can_be_written(const fs::path& dir) { return access(dir.c_str(), W_OK | X_OK) == 0; }
+
+bool is_unfinished(std::string_view name) {
+  for (const std::string_view begin : {std::string_view(unfinished), std::string_view(Journal::unsettled)}) {
+    if (name.starts_with(begin) && analysis::names_process(name.substr(begin.size()))) return true;
+  }
+  return false;
+}
+
+void remove_unfinished(const fs::path& dir) {
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_file = fs::is_regular_file(entry.symlink_status());
+    if (is_file && is_unfinished(name)) left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file);
+}
+
+bool holds_another_study(const fs::path& dir, const std::string& study) {
+  return fs::exists(dir / manifest_name) && StudyFolder(dir).manifest["study"] != study;
+}
+
+std::vector<std::string> StudyFolder::hashes() const {
+  std::vector<std::string> all;
+  for (const Json& run : manifest["runs"]) all.push_back(run["run"]);
+  if (manifest.contains("tuning")) {
+    for (const Json& run : manifest["tuning"]["runs"]) all.push_back(run);
+  }
+  return all;
+}
+
+std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal) {
+  std::vector<Json> missing;
+  for (const Json& run : folder.manifest["runs"]) {
+    if (journal.find(run["run"]) == nullptr) missing.push_back(run);
+  }
+  if (folder.manifest.contains("tuning")) {
+    for (const Json& trial : folder.manifest["tuning"]["runs"]) {
+      if (journal.find(trial) == nullptr)
+        missing.push_back({{"run", trial}, {"command", "a trial of [tune]"}});
+    }
+  }
+  return missing;
+}
+
+namespace {
+
+Json cause_of(const Journal& journal, const std::string& hash) {
+  const std::string* cause = journal.cause_of(hash);
+  return cause == nullptr ? Json() : cause_from(*cause, hash);
+}
+
+}  // namespace
+
+analysis::Study results_of(const Json& m, const Journal& journal) {
+  analysis::Study study{.name = m["name"],
+                        .title = m["title"],
+                        .arm_axis = m["arm_axis"],
+                        .condition_axes = m["condition_axes"],
+                        .baseline = m["baseline"],
+                        .tuning = m.value("tuning", Json()),
+                        .until_ci = m.value("until_ci", Json()),
+                        .cells = {}};
+  for (const Json& run : m["runs"]) {
+    const std::string* summary = journal.find(run["run"]);
+    if (summary == nullptr) continue;
+    std::vector<std::string> condition;
+    for (const auto& [axis, label] : run["condition"].items()) condition.push_back(label);
+    const auto same = [&](const analysis::Cell& cell) {
+      return run["arm"] == cell.arm && cell.condition == condition;
+    };
+    auto cell = std::ranges::find_if(study.cells, same);
+    if (cell == study.cells.end())
+      cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
+    cell->runs.push_back({.run = run["run"],
+                          .seed = run["seed"],
+                          .summary = summary_of(*summary, run["run"]),
+                          .by_trace = run.contains("by_trace"),
+                          .cause = cause_of(journal, run["run"])});
+  }
+  return study;
+}
+
+void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,
+                 const analysis::Evaluation& evaluation) {
+  journal.settle(folder.hashes());
+  const std::vector<analysis::StudyFile> files = analysis::study_files(study, evaluation);
+  for (const char* sometimes : {"curves_mean.csv", "curves.tex", "trials.csv"}) {
+    if (std::ranges::find(files, sometimes, &analysis::StudyFile::name) == files.end())
+      fs::remove(folder.dir / sometimes);
+  }
+  // A page shows what the study was when it was made.
+  const fs::path page = folder.dir / analysis::page_name;
+  const bool is_new =
+      !fs::exists(folder.dir / "study.json") || read_file(folder.dir / "study.json") != files.front().text;
+  if (is_new && analysis::is_page(page)) fs::remove(page);
+  for (const analysis::StudyFile& file : files) replace_file(folder.dir / file.name, file.text);
+  analysis::write_database(folder.dir / "study.db", study);
+}
+
+}  // namespace psim::study

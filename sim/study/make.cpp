@@ -1,0 +1,169 @@
+#include "sim/study/make.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "model/machine_memory.hpp"
+#include "sim/runs/host_clock.hpp"
+#include "sim/runs/refused.hpp"
+#include "sim/runs/run_folder.hpp"
+
+namespace psim::study {
+namespace {
+
+// How long the rest will take: as long as what is done did, by what each run was expected to take.
+class Outlook {
+ public:
+  explicit Outlook(double expected) : expected_(expected) {}
+  void add(double seconds) { done_ += seconds; }
+  double seconds_to_go() const {
+    return done_ > 0 ? (host_seconds() - begin_) * (expected_ - done_) / done_ : 0;
+  }
+
+ private:
+  double expected_, done_ = 0, begin_ = host_seconds();
+};
+
+// Runs whose folder is not as it should be, by the reason.
+class ToBeMadeAgain {
+ public:
+  void add(const std::string& why, const std::string& folder) { folders_[why].push_back(folder); }
+  void say_so(Watcher& watcher) const {
+    for (const auto& [why, folders] : folders_) {
+      const std::string more = folders.size() > 1 ? fmt::format(" and {} more", folders.size() - 1) : "";
+      watcher.note(fmt::format("{}/{} computed again: {}\n", folders.front(),
+                               more.empty() ? " is" : more + " are", why));
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> folders_;
+};
+
+// The runs that are to be made, each scenario once. Where runs are recorded, their folders are set.
+std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
+                                      const std::vector<std::size_t>& numbers, const ResultStore& store) {
+  const bool records = options.request.trace != "none";
+  std::vector<PlannedRun*> left;
+  std::set<std::string> seen;
+  ToBeMadeAgain again;
+  if (options.is_kept) sweep_partial_runs(options.dir / "runs");
+  for (const std::size_t number : numbers) {
+    PlannedRun& run = plan.runs[number];
+    if (!seen.insert(run.hash).second) continue;
+    bool is_there = store.has && store.has(run) && !options.request.force;
+    run.request.out.clear();
+    if (records) {
+      const fs::path folder = options.dir / "runs" / fmt::format("{}-{}", plan.name, run.hash.substr(0, 8));
+      run.request.out = folder.string();
+      const Finished found = finished_run(folder, run.hash, options.request.trace);
+      if (!found.why_not.empty()) again.add(found.why_not, folder.string());
+      if (!found.summary || options.request.force) check_target(folder);
+      is_there = is_there && found.summary.has_value();
+    }
+    if (!is_there) left.push_back(&run);
+  }
+  again.say_so(options.watcher);
+  return left;
+}
+
+// A record is as large as its run is long, and is read back as a whole.
+constexpr double longest_explained = 4;      // seconds of a core
+constexpr std::size_t most_explained = 100;  // runs of a study
+constexpr double bytes_of_record = 2e8;      // in memory, of a second
+
+void choose_explained(Plan& plan) {
+  std::map<std::pair<std::string, std::vector<std::string>>, PlannedRun*> firsts;
+  for (PlannedRun& run : plan.runs) {
+    PlannedRun*& first = firsts.try_emplace({run.arm, run.condition}, &run).first->second;
+    if (run.seed < first->seed) first = &run;
+  }
+  std::set<std::string> explained;  // an axis without a meaning makes the same run several times
+  for (const auto& [cell, first] : firsts) {
+    if (first->seconds <= longest_explained) explained.insert(first->hash);
+  }
+  if (explained.size() > most_explained) return;  // it sweeps over many values
+  for (PlannedRun& run : plan.runs) {
+    if (!explained.contains(run.hash)) continue;
+    run.is_explained = true;
+    run.bytes += bytes_of_record * run.seconds;
+  }
+}
+
+// As many at once as the request says, or there are cores, as far as the memory is enough.
+unsigned jobs_of(const MakeOptions& options, const std::vector<PlannedRun*>& runs) {
+  const Request& request = options.request;
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned asked =
+      std::min(request.jobs > 0 ? request.jobs : cores, static_cast<unsigned>(runs.size()));
+  double largest = 1;
+  for (const PlannedRun* run : runs) largest = std::max(largest, run->bytes);
+  const double room = std::max(1.0, static_cast<double>(available_memory()) / largest);
+  if (request.force || asked <= room) return asked;
+  options.watcher.note(fmt::format("note: memory is enough for {:.0f} of these runs at once, not for {}\n",
+                                   std::floor(room), asked));
+  return static_cast<unsigned>(room);
+}
+
+std::string what_is_done(const MakeOptions& options, std::size_t finished, std::size_t total) {
+  const std::string done = fmt::format("interrupted: {} of {} runs are done", finished, total);
+  if (!options.is_kept) return done + ", and not kept; with --out DIR they are";
+  return done + (options.request.force ? "; without --force the same command continues"
+                                       : "; the same command continues");
+}
+
+}  // namespace
+
+ResultStore store_in(Journal& journal) {
+  return {.has = [&journal](const PlannedRun& run) { return journal.find(run.hash) != nullptr; },
+          .on_result =
+              [&journal](const PlannedRun& run, const RunAnswer& answer) {
+                // A run with its summary counts as made: the cause comes first.
+                if (!answer.cause.empty()) journal.add_cause(run.hash, answer.cause);
+                journal.add(run.hash, answer.summary);
+              }};
+}
+
+std::size_t make_runs(const MakeOptions& options, Plan& plan, const std::vector<std::size_t>& numbers,
+                      const ResultStore& store, const InterruptsHeld& interrupts) {
+  if (options.explains) choose_explained(plan);
+  std::vector<PlannedRun*> runs = runs_to_make(options, plan, numbers, store);
+  if (runs.empty()) return 0;
+  std::ranges::stable_sort(runs, std::ranges::greater{}, &PlannedRun::seconds);
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned jobs = jobs_of(options, runs);
+  double expected = 0;
+  for (const PlannedRun* run : runs) expected += run->seconds;
+  const std::size_t there = numbers.size() - runs.size();
+  Outlook outlook(expected);
+  std::size_t made = 0;
+  const Execution how{
+      .jobs = jobs,
+      .threads = options.request.threads > 0 ? options.request.threads : std::max(1U, cores / jobs),
+      .on_result =
+          [&](const PlannedRun& run, const RunAnswer& answer) {
+            store.on_result(run, answer);
+            outlook.add(run.seconds);
+            ++made;
+          },
+      .on_progress =
+          [&](std::size_t finished) {
+            options.watcher.on_progress(there + finished, numbers.size(), outlook.seconds_to_go());
+          }};
+  try {
+    execute(runs, how, interrupts);
+  } catch (const Interrupted& interrupt) {
+    throw Interrupted{interrupt.signal, what_is_done(options, there + made, numbers.size())};
+  }
+  options.watcher.on_end();
+  return runs.size();
+}
+
+}  // namespace psim::study

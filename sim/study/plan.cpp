@@ -1,0 +1,309 @@
+#include "sim/study/plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "model/dataset.hpp"
+#include "sim/record/summary.hpp"
+#include "sim/runs/refused.hpp"
+#include "sim/runs/room.hpp"
+#include "sim/runs/shipped.hpp"
+#include "sim/scenario/estimate.hpp"
+#include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/override.hpp"
+#include "sim/scenario/reference/reference.hpp"
+
+namespace psim::study {
+namespace {
+
+// What the command line sets is no axis: neither the field itself, nor one that the axis's tables set, and
+// would take back. Returns the override that fixes it; null: none.
+const Override* fixed_by(const Axis& axis, const std::vector<Override>& overrides) {
+  const auto is_in = [](const std::string& field, const std::string& table) {
+    return (field + ".").starts_with(table + ".");
+  };
+  const auto fixes = [&](const Override& override) {
+    const auto is_set = [&](const std::string& field) {
+      return is_in(field, override.key) || is_in(override.key, field);
+    };
+    return is_in(axis.key, override.key) || std::ranges::any_of(axis.fields, is_set);
+  };
+  const auto found = std::ranges::find_if(overrides, fixes);
+  return found == overrides.end() ? nullptr : &*found;
+}
+
+// Of "--set KEY=VALUE": whether VALUE is a list where KEY has a single value, so that it is an axis.
+bool is_axis(const Override& set) {
+  const std::string key = set.key + ".";
+  if (key.starts_with("compare.") || key.starts_with("tune.")) return false;
+  std::size_t depth = 0;
+  for (const char c : set.value) {
+    if (c == '[') ++depth;
+    else if (c != ' ') break;
+  }
+  return depth > list_depth(set.key);
+}
+
+// A request without the axes of its own, which its scenario gets.
+struct Parts {
+  RunRequest request;
+  LoadRequest load;
+};
+
+Parts parts_of(const Request& asked, Diagnostics& diagnostics) {
+  Parts parts{.request = asked, .load = {}};
+  std::vector<Override> axes;
+  std::erase_if(parts.request.sets, [&](const std::string& set) {
+    const std::optional<Override> one = override_of(set);
+    if (one && is_axis(*one)) axes.push_back(*one);
+    return one && is_axis(*one);
+  });
+  if (!asked.seeds.empty()) axes.push_back({"seeds", "[" + asked.seeds + "]"});
+  parts.load = load_request(parts.request, diagnostics);
+  parts.load.axes = std::move(axes);
+  return parts;
+}
+
+// A run before it is checked.
+struct Candidate {
+  PlannedRun run;
+  std::vector<AxisChoice> choices;
+  std::vector<Override> last;  // of its variant
+  std::string name;            // "consistency = ssp 3, seed = 2"
+};
+
+// Every candidate with every value of the axis, which is not the slowest.
+std::vector<Candidate> crossed(const std::vector<Candidate>& candidates, const Axis& axis,
+                               const std::string& arm_axis) {
+  std::vector<Candidate> more;
+  for (const Candidate& one : candidates) {
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      Candidate next = one;
+      const AxisValue& value = axis.values[i];
+      if (axis.key == arm_axis) next.run.arm = value.label;
+      else if (axis.key != "seed") next.run.condition.push_back(value.label);
+      next.run.request.sets.insert(next.run.request.sets.end(), value.sets.begin(), value.sets.end());
+      next.choices.push_back({axis.key, i});
+      next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
+      more.push_back(std::move(next));
+    }
+  }
+  return more;
+}
+
+std::vector<Candidate> varied(const std::vector<Candidate>& candidates, const Variants& variants) {
+  std::vector<Candidate> more;
+  for (const Candidate& one : candidates) {
+    for (const Variant& variant : variants.of(one.run.arm, one.run.condition)) {
+      Candidate next = one;
+      next.run.condition.push_back(variant.label);
+      for (const std::string& set : variant.sets) {
+        next.run.request.sets.push_back(set);
+        next.last.push_back(*override_of(set));
+      }
+      next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", variants.axis, variant.label);
+      more.push_back(std::move(next));
+    }
+  }
+  return more;
+}
+
+// The runs of the cross product, the first axis slowest and the seeds fastest.
+std::vector<Candidate> cross_product(const RunRequest& request, const std::vector<Axis>& axes,
+                                     const std::string& arm_axis, const Variants& variants) {
+  std::vector<Candidate> candidates{
+      {.run = {.arm = {}, .request = request}, .choices = {}, .last = {}, .name = {}}};
+  const auto is_seed = [](const Axis& axis) { return axis.key == "seed"; };
+  for (const Axis& axis : axes) {
+    if (!is_seed(axis)) candidates = crossed(candidates, axis, arm_axis);
+  }
+  if (!variants.axis.empty()) candidates = varied(candidates, variants);
+  const auto seeds = std::ranges::find_if(axes, is_seed);
+  return seeds == axes.end() ? candidates : crossed(candidates, *seeds, arm_axis);
+}
+
+bool reads_trace(const LoadedScenario& loaded) {
+  return loaded.scenario.compute.distribution->reads_trace ||
+         std::ranges::any_of(loaded.jobs, [](const LoadedJob& job) {
+           return job.scenario.compute.distribution->reads_trace;
+         });
+}
+
+double bytes_of(const DataSplit& data) {
+  double bytes = 0;
+  for (const Dataset* set : {&data.train, &data.test, &data.validation})
+    bytes += 4.0 * static_cast<double>(set->inputs.size() + set->targets.size()) +
+             8.0 * static_cast<double>(set->labels.size() + set->sparse_inputs.index.size());
+  return bytes;
+}
+
+// Which data the planner keeps for its runs. Each run is a forked copy of it, and a copy of many megabytes
+// takes longer than a small data set takes to be loaded again.
+class DataBudget {
+ public:
+  bool takes(const LoadedScenario& loaded) {
+    std::set<const DataSplit*> more{loaded.data.get()};
+    for (const LoadedJob& job : loaded.jobs) more.insert(job.data.get());
+    more.erase(nullptr);
+    std::erase_if(more, [this](const DataSplit* data) { return kept_.contains(data); });
+    double bytes = 0;
+    for (const DataSplit* data : more) bytes += bytes_of(*data);
+    if (bytes > 0 && bytes_ + bytes > (bytes > large ? most : most_of_small)) return false;
+    kept_.insert(more.begin(), more.end());
+    bytes_ += bytes;
+    return true;
+  }
+
+ private:
+  static constexpr double large = 8e6, most_of_small = 32e6, most = 512e6;  // bytes
+  std::set<const DataSplit*> kept_;
+  double bytes_ = 0;
+};
+
+// A message takes about 5 us, and a gradient a second for 1e10 floating-point operations (tests/bench).
+// Where nothing says how long a run is: a minute.
+double seconds_of(const Estimate& work) {
+  const double seconds = 0.005 + 5e-6 * work.messages + work.flops / 1e10;
+  return std::isfinite(seconds) ? seconds : 60;
+}
+
+// Checks every run. Throws each diagnostic once, at the line where the axis' value stands. `runs`: whether
+// there must be room for it, too.
+class Resolver {
+ public:
+  Resolver(LoadRequest request, bool runs) : request_(std::move(request)), runs_(runs) {
+    request_.cache = &cache_;
+  }
+
+  void resolve(Candidate& one) {
+    Diagnostics diagnostics;
+    request_.point = one.choices;
+    request_.last = one.last;
+    std::optional<LoadedScenario> loaded = load_scenario(request_, diagnostics);
+    if (!loaded || !diagnostics.empty()) {
+      if (!one.name.empty()) diagnostics.annotate(fmt::format("in the run with {}", one.name));
+      if (found_) merge(diagnostics, *found_);
+      else found_ = std::move(diagnostics);
+      return;
+    }
+    if (std::exchange(is_first_, false)) notes = diagnostics.render_notes();
+    if (runs_)
+      if (std::string why_not = no_room(*loaded, one.run.request); !why_not.empty())
+        too_large_.insert(std::move(why_not));
+    one.run.seed = loaded->scenario.seed;
+    one.run.hash = scenario_hash(*loaded);
+    one.run.by_trace = reads_trace(*loaded);
+    title = loaded->scenario.title;
+    const Estimate work = estimate(*loaded, 1);
+    one.run.seconds = seconds_of(work);
+    one.run.bytes = work.bytes();
+    if (data_.takes(*loaded)) one.run.loaded = std::move(loaded);
+    else cache_.clear();
+  }
+
+  std::string title;  // of the last scenario
+  std::string notes;  // of the first one
+
+  void throw_what_is_wrong() const {
+    std::string wrong = found_ ? found_->render() : "";
+    for (const std::string& why_not : too_large_) wrong += why_not;
+    if (!wrong.empty()) throw Invalid{std::move(wrong)};
+  }
+
+ private:
+  LoadRequest request_;
+  bool runs_, is_first_ = true;
+  std::optional<Diagnostics> found_;
+  std::set<std::string> too_large_;
+  DataCache cache_;
+  DataBudget data_;
+};
+
+std::string hash_of(const Plan& plan) {
+  std::string text = plan.arm_axis;
+  for (const PlannedRun& run : plan.runs)
+    text += fmt::format("\n{}\t{}\t{}\t{}", run.arm, fmt::join(run.condition, "\t"), run.seed, run.hash);
+  if (plan.tune) text += "\n" + text_of(*plan.tune);
+  return hash_of_text(text);
+}
+
+// The axes without those that the command line fixes.
+std::vector<Axis> free_axes(const Parts& parts, std::string& notes) {
+  Diagnostics diagnostics;
+  std::optional<std::vector<Axis>> axes = load_axes(parts.load, diagnostics);
+  if (!axes || !diagnostics.empty()) throw Invalid{diagnostics.render()};
+  std::erase_if(*axes, [&](const Axis& axis) {
+    const Override* fixed = fixed_by(axis, parts.load.overrides);
+    if (fixed == nullptr) return false;
+    const bool by_seed = fixed->key == "seed" && parts.request.seed;
+    if (axis.in_file && axis.key != fixed->key && !axis.key.starts_with(fixed->key + "."))
+      notes +=
+          fmt::format("note: --set {} fixes what the axis `{}` sets: it is left out\n", fixed->key, axis.key);
+    if (!axis.in_file)
+      diagnostics.add(
+          given_twice(axis.key, axis.place,
+                      by_seed ? Source{"--seed", ""} : Source{"--set", fixed->key + "=" + fixed->value}));
+    return true;
+  });
+  for (const Axis& axis : *axes) {
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      const auto same = [&](const AxisValue& other) { return other.label == axis.values[i].label; };
+      if (std::ranges::find_if(axis.values, same) == axis.values.begin() + static_cast<std::ptrdiff_t>(i))
+        continue;
+      diagnostics.add({"axis", axis.place, fmt::format("`{}` has {} twice", axis.key, axis.values[i].label),
+                       "every value is a row, or a seed, of its own", "leave out one of them"});
+      break;
+    }
+  }
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  return std::move(*axes);
+}
+
+}  // namespace
+
+std::string hash_of_text(const std::string& text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+Plan plan_study(const Request& request, bool runs, const Variants& variants) {
+  Diagnostics diagnostics;
+  const Parts parts = parts_of(request, diagnostics);
+  Plan plan{.name = scenario_name(request.scenario)};
+  const std::vector<Axis> axes = free_axes(parts, plan.notes);
+  const auto is_arms = [](const Axis& axis) { return axis.key == "arm"; };
+  const auto is_no_seed = [](const Axis& axis) { return axis.key != "seed"; };
+  auto arms = std::ranges::find_if(axes, is_arms);
+  if (arms == axes.end()) arms = std::ranges::find_if(axes, is_no_seed);
+  if (arms != axes.end()) {
+    plan.arm_axis = arms->key;
+    for (const AxisValue& value : arms->values) plan.arms.push_back(value.label);
+  } else {
+    plan.arms = {""};
+  }
+  for (const Axis& axis : axes) {
+    if (axis.key != plan.arm_axis && axis.key != "seed") plan.condition_axes.push_back(axis.key);
+  }
+  if (!variants.axis.empty()) plan.condition_axes.push_back(variants.axis);
+  std::vector<Candidate> candidates = cross_product(parts.request, axes, plan.arm_axis, variants);
+  Resolver resolver(parts.load, runs);
+  for (Candidate& one : candidates) resolver.resolve(one);
+  resolver.throw_what_is_wrong();
+  for (Candidate& one : candidates) plan.runs.push_back(std::move(one.run));
+  plan.title = resolver.title;
+  plan.notes += resolver.notes;
+  std::vector<std::string> keys;
+  for (const Axis& axis : axes) keys.push_back(axis.key);
+  plan.text = study_text(parts.load, keys);
+  plan.tune = load_tune(parts.load, diagnostics);
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  plan.hash = hash_of(plan);
+  return plan;
+}
+
+}  // namespace psim::study

@@ -1,0 +1,203 @@
+#include "sim/study/publish/papers.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+#include "sim/record/identity.hpp"
+#include "sim/runs/shell.hpp"
+#include "sim/study/publish/citations.hpp"
+
+namespace psim::study {
+namespace {
+
+constexpr const char* mit =
+#include "LICENSE.inc"
+    ;
+
+constexpr std::string_view licences[] = {
+    "CC-BY-4.0",     "CC-BY-SA-4.0",      "CC-BY-NC-4.0",  "CC-BY-3.0",
+    "CC0-1.0",       "ODbL-1.0",          "ODC-By-1.0",    "PDDL-1.0",
+    "MIT",           "Apache-2.0",        "BSD-2-Clause",  "BSD-3-Clause",
+    "ISC",           "MPL-2.0",           "GPL-2.0-only",  "GPL-2.0-or-later",
+    "GPL-3.0-only",  "GPL-3.0-or-later",  "LGPL-2.1-only", "LGPL-2.1-or-later",
+    "LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later",
+    "EUPL-1.2",      "Unlicense",         "Zlib"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::string text_of(const Json& manifest, const char* key) { return manifest[key].get<std::string>(); }
+
+std::string title_of(const Json& manifest) {
+  const std::string title = text_of(manifest, "title");
+  return title.empty() ? text_of(manifest, "name") : title;
+}
+
+// JSON's quotes are YAML's, too.
+std::string quoted(const std::string& text) { return Json(text).dump(); }
+
+// "SimGrid 3.32, Eigen 3.4.0"
+std::string libraries_of(const Json& manifest) {
+  std::string out;
+  for (const auto& [name, version] : manifest["libraries"].items())
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, version.get<std::string>());
+  return out;
+}
+
+std::string readme(const Json& m, const std::vector<Citation>& citations) {
+  const std::string name = text_of(m, "name");
+  return fmt::format(
+      "# {}\n\n"
+      "A study of {} simulated runs, made by psim, a deterministic simulator of parameter-server training.\n"
+      "README.txt says what each file holds.\n\n"
+      "## To check the files\n\n    sha256sum -c {}\n\n"
+      "## To make the study again\n\n"
+      "| made with | |\n|---|---|\n| psim | {} (build {}) |\n| instruction set | {} |\n| libraries | {} |\n"
+      "| machine | {}, {} cores, {} |\n\n"
+      "Build psim {} with `cmake -DPSIM_ARCH={}`: another instruction set rounds differently, and other\n"
+      "versions of the libraries may change dates. Then, in this folder:\n\n"
+      "    psim replay .\n\n"
+      "makes every run again and compares it with the recorded one, and\n\n"
+      "    psim compare {}\n\n"
+      "makes the study anew, under studies/. If {} names files of data, traces or platforms, they are not\n"
+      "in this archive: put them into this folder, or give `psim compare` a `--data-dir`.\n\n"
+      "## To cite it\n\nCITATION.cff cites the study. It rests on:\n\n```\n{}```\n",
+      title_of(m), m["runs"].size(), "SHA256SUMS", text_of(m, "psim"), text_of(m, "build"),
+      text_of(m, "instruction_set"), libraries_of(m), m["machine"].value("processor", ""),
+      m["machine"].value("cores", 0), m["machine"].value("system", ""), text_of(m, "psim"),
+      text_of(m, "instruction_set"), file_word(name + ".toml"), name + ".toml", citation_text(citations));
+}
+
+// As CITATION.cff has them: each a list item, `indent` deep.
+std::string cff_authors(const std::vector<Author>& authors, const std::string& indent) {
+  std::string out;
+  for (const Author& one : authors) {
+    if (one.given.empty()) out += fmt::format("{}- name: {}\n", indent, quoted(one.family));
+    else
+      out += fmt::format("{}- {{family-names: {}, given-names: {}}}\n", indent, quoted(one.family),
+                         quoted(one.given));
+  }
+  return out;
+}
+
+std::string cff_reference(const Reference& work) {
+  const char* type = work.type == "article"         ? "article"
+                     : work.type == "inproceedings" ? "conference-paper"
+                     : work.type == "software"      ? "software"
+                     : work.type == "book"          ? "book"
+                                                    : "generic";
+  std::string out =
+      fmt::format("  - type: {}\n    title: {}\n    authors:\n{}", type,
+                  quoted(std::string(work.field("title"))), cff_authors(authors_of(work), "      "));
+  const auto add = [&](const char* key, std::string_view value) {
+    if (!value.empty()) out += fmt::format("    {}: {}\n", key, quoted(std::string(value)));
+  };
+  add("journal", work.field("journal"));
+  add("collection-title", work.field("booktitle"));
+  if (!work.field("year").empty()) out += fmt::format("    year: {}\n", work.field("year"));
+  if (work.key == "psim") add("version", version_text());
+  else add("notes", work.field("note"));
+  add("doi", work.field("doi"));
+  add("url", work.field("url"));
+  return out;
+}
+
+std::vector<Author> creators_of(const Publication& asked) {
+  std::vector<Author> authors;
+  for (const std::string& one : asked.authors) {
+    const std::size_t comma = one.find(", ");
+    if (comma == std::string::npos) authors.push_back({.family = one, .given = ""});
+    else authors.push_back({.family = one.substr(0, comma), .given = one.substr(comma + 2)});
+  }
+  if (authors.empty()) authors.push_back({.family = "The authors of this study", .given = ""});
+  return authors;
+}
+
+constexpr const char* keywords[] = {"parameter server", "distributed machine learning",
+                                    "discrete-event simulation", "psim", "SimGrid"};
+
+std::string citation_cff(const Json& manifest, const Publication& asked,
+                         const std::vector<const Reference*>& works) {
+  const std::string_view license = spdx_of(asked.license);
+  std::string out = fmt::format(
+      "cff-version: 1.2.0\nmessage: \"If you use this study, please cite it, and psim and SimGrid, with "
+      "which "
+      "it was made.\"\ntitle: {}\ntype: dataset\n{}authors:\n{}keywords:\n",
+      quoted(title_of(manifest)),
+      // The key takes SPDX's names alone.
+      license.empty() ? "" : fmt::format("license: {}\n", quoted(std::string(license))),
+      cff_authors(creators_of(asked), "  "));
+  for (const char* word : keywords) out += fmt::format("  - {}\n", quoted(word));
+  out += "references:\n";
+  for (const Reference* work : works) out += cff_reference(*work);
+  return out;
+}
+
+std::string zenodo(const Json& manifest, const Publication& asked,
+                   const std::vector<const Reference*>& works) {
+  Json creators = Json::array(), references = Json::array(), related = Json::array();
+  for (const Author& one : creators_of(asked))
+    creators.push_back({{"name", one.given.empty() ? one.family : one.family + ", " + one.given}});
+  for (const Reference* work : works) {
+    references.push_back(reference_text(*work, version_text()));
+    if (!work->field("doi").empty())
+      related.push_back({{"identifier", work->field("doi")}, {"relation", "references"}, {"scheme", "doi"}});
+  }
+  Json document = {
+      {"title", title_of(manifest)},
+      {"upload_type", "dataset"},
+      {"description",
+       fmt::format(
+           "<p>A study of {} runs of psim {}, a deterministic simulator of parameter-server training: "
+           "the scenario, the summary of every run, and tables. README.md says how to reproduce "
+           "it.</p>",
+           manifest["runs"].size(), text_of(manifest, "psim"))},
+      {"creators", creators},
+      {"access_right", "open"},
+      {"keywords", keywords},
+      {"related_identifiers", related},
+      {"references", references}};
+  if (const std::string_view license = spdx_of(asked.license); !license.empty())
+    document["license"] = lower(license);
+  return document.dump(2) + "\n";
+}
+
+std::string licence(const Json& manifest, const Publication& asked) {
+  const std::string_view known = spdx_of(asked.license);
+  const std::string of_results =
+      asked.license.empty() ? "its makers have stated no licence.\nAsk them before you use it."
+      : known.empty()       ? asked.license + "."
+                            : fmt::format("{0}\n(https://spdx.org/licenses/{0}.html).", known);
+  return fmt::format(
+      "The results of the study ({}.toml, and all files that are not named below): {}\n\n"
+      "README.txt, analysis.py and analysis.R are part of psim:\n\n{}",
+      text_of(manifest, "name"), of_results, mit);
+}
+
+}  // namespace
+
+std::string_view spdx_of(std::string_view name) {
+  const auto known = std::ranges::find(licences, lower(name), lower);
+  return known == std::end(licences) ? std::string_view() : *known;
+}
+
+std::string spdx_names() { return fmt::format("{}", fmt::join(licences, ", ")); }
+
+std::vector<analysis::StudyFile> papers_of(const Json& manifest, const Publication& asked,
+                                           const std::vector<Citation>& citations) {
+  const std::vector<const Reference*> works = works_of(citations);
+  return {{"README.md", readme(manifest, citations)},
+          {"CITATION.cff", citation_cff(manifest, asked, works)},
+          {".zenodo.json", zenodo(manifest, asked, works)},
+          {"LICENSE.txt", licence(manifest, asked)}};
+}
+
+}  // namespace psim::study

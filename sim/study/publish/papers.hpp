@@ -1,0 +1,31 @@
+// The texts that go with a study when it is published.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/study/files.hpp"
+#include "sim/runs/outcome.hpp"
+#include "sim/scenario/reference/citations.hpp"
+
+namespace psim::study {
+
+// The SPDX identifier of a licence for results or code that `name` is, in whatever case; empty: none that
+// psim knows. Not all of SPDX, which has hundreds (https://spdx.org/licenses/).
+std::string_view spdx_of(std::string_view name);
+// "MIT, Apache-2.0, ..."
+std::string spdx_names();
+
+// Who publishes a study, and how others may use it.
+struct Publication {
+  std::vector<std::string> authors;  // "Family, Given", or a name
+  std::string license;               // SPDX, of the results; empty: their makers have not said
+};
+
+// README.md, CITATION.cff, .zenodo.json, LICENSE.txt of the study with this manifest. The same study and
+// publication give the same bytes.
+std::vector<analysis::StudyFile> papers_of(const Json& manifest, const Publication& asked,
+                                           const std::vector<Citation>& citations);
+
+}  // namespace psim::study
