@@ -1,0 +1,24 @@
+// Texts as files, and names that are safe to be files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace psim {
+
+namespace fs = std::filesystem;
+
+// Writes `text` to `path`; throws with the path when the disk refuses.
+void write_file(const fs::path& path, const std::string& text);
+
+// Throws InputError where there is no such file, and what is there is no file.
+std::string read_file(const fs::path& path);
+
+bool is_utf8(std::string_view text);
+
+// Whether `text`, which may stand in a file of somebody else's, is the name of a file in a folder that is
+// known, and no path to another one.
+bool is_name(std::string_view text);
+
+}  // namespace psim

@@ -1,0 +1,24 @@
+// What psim will not do, for whoever asked for it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace psim {
+
+// Something that was asked for and psim will not do.
+struct Refused : std::runtime_error {
+  Refused(const std::string& what, std::string advice) : std::runtime_error(what), help(std::move(advice)) {}
+  std::string help;
+};
+
+// The same, with all that is to be said.
+struct Invalid {
+  std::string text;
+};
+
+std::string refusal_text(std::string_view what, std::string_view help);
+
+}  // namespace psim
