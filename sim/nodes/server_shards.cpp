@@ -286,7 +286,7 @@ void ServerShards::record_push(Outcome outcome, std::uint32_t shard, const Push&
   const std::int64_t arrival = causes_.take(shard, push.id());
   Dependencies needs;
   if (arrival >= 0 && outcome != Outcome::unused) needs.push_back({.event = arrival});
-  // What is unused comes of the end of the run, which is no event.
+  // The end of the run makes a push unused, and that is no event.
   const std::optional<Cause> cause = outcome == Outcome::unused ? std::optional(Cause{}) : std::nullopt;
   causes_.has_outcome(shard, push.id(), job_.record(node_, record, cause, needs));
 }

@@ -1,4 +1,4 @@
-// Whether a run came to what it was to come to, by its summary.
+// Whether a run reached its target and its end, by its summary.
 #pragma once
 
 #include <nlohmann/json.hpp>

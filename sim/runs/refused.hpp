@@ -1,4 +1,4 @@
-// What psim will not do, for whoever asked for it.
+// Requests that psim refuses.
 #pragma once
 
 #include <stdexcept>

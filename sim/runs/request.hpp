@@ -1,4 +1,4 @@
-// What a run is asked for with.
+// The request for a run.
 #pragma once
 
 #include <cstdint>

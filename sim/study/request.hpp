@@ -1,4 +1,4 @@
-// What a study is asked for with.
+// The request for a study.
 #pragma once
 
 #include <string>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "analysis/causes/explain.hpp"
 #include "analysis/input.hpp"
@@ -29,15 +28,6 @@
 
 namespace psim::cli {
 namespace {
-
-// The one target that all runs have; empty where there is none, or where they differ.
-std::string target_of(const analysis::Study& study) {
-  std::set<std::string> targets;
-  for (const analysis::Cell& cell : study.cells) {
-    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
-  }
-  return targets.size() == 1 ? *targets.begin() : "";
-}
 
 // Readers see the old page or the new one, in full.
 void put_page(const fs::path& target, const std::string& text) {
@@ -170,7 +160,7 @@ void write_study_page(const study::StudyFolder& folder, const analysis::Study& s
   const std::string file = study.name + ".toml";
   put_page(target, analysis::study_page({.study = study,
                                          .evaluation = evaluation,
-                                         .target = target_of(study),
+                                         .target = common_target(study),
                                          .command = "psim compare " + file_word(file),
                                          .scenario = read_file(folder.dir / file),
                                          .runs = places_of(folder),

@@ -26,12 +26,8 @@ namespace {
 
 // "target: accuracy 93 %"; empty where runs have none, or different ones.
 std::string target_line(const analysis::Study& study) {
-  std::set<std::string> targets;
-  for (const analysis::Cell& cell : study.cells) {
-    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
-  }
-  const std::string& target = *targets.begin();
-  return targets.size() > 1 || target.empty() ? "" : fmt::format("target: {}\n", target);
+  const std::string target = common_target(study);
+  return target.empty() ? "" : fmt::format("target: {}\n", target);
 }
 
 // A command that helps to go on, and what it does.
@@ -125,6 +121,14 @@ void print_for_people(const study::StudyFolder& folder, const analysis::Study& s
 }
 
 }  // namespace
+
+std::string common_target(const analysis::Study& study) {
+  std::set<std::string> targets;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) targets.insert(target_text(run.summary));
+  }
+  return targets.size() == 1 ? *targets.begin() : "";
+}
 
 void check_columns(const StudyCommand& asked) {
   try {

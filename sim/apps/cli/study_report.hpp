@@ -9,6 +9,9 @@
 
 namespace psim::cli {
 
+// The one target that all runs have; empty where there is none, or where they differ.
+std::string common_target(const analysis::Study& study);
+
 // Throws Refused for a column of the table that there is not: before any run is made.
 void check_columns(const StudyCommand& study);
 

@@ -17,7 +17,7 @@ std::string_view spdx_of(std::string_view name);
 // "MIT, Apache-2.0, ..."
 std::string spdx_names();
 
-// Who publishes a study, and how others may use it.
+// The authors of a study, and the licence of its results.
 struct Publication {
   std::vector<std::string> authors;  // "Family, Given", or a name
   std::string license;               // SPDX, of the results; empty: their makers have not said
