@@ -1,18 +1,18 @@
 // What a message, or an event, comes of.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "model/enum_names.hpp"
+
 namespace psim {
 
 // What the time between a cause and its effect went into. idle: it took none, or its date had to come.
 enum class Spent : std::uint8_t { idle, compute, network, service, timeout, down };
-inline constexpr auto spent_names =
-    std::to_array<std::string_view>({"idle", "compute", "network", "service", "timeout", "down"});
+inline constexpr auto spent_names = enum_names<Spent>();
 constexpr const auto& names_of(Spent) { return spent_names; }
 
 struct Cause {

@@ -1,12 +1,12 @@
 // The kinds of messages, and what a record keeps of one.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "model/enum_names.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/ids.hpp"
 
@@ -48,12 +48,7 @@ enum class MessageKind : std::uint8_t {
   returned,
   gradient,
 };
-inline constexpr auto message_names = std::to_array<std::string_view>(
-    {"join",       "start",   "pull",    "weights",    "push",      "group",    "finished",
-     "leave",      "ack",     "chunk",   "activation", "error",     "report",   "assign",
-     "fetch",      "samples", "idle",    "piece",      "heartbeat", "view",     "replicate",
-     "replicated", "state",   "restore", "decide",     "ready",     "standing", "regroup",
-     "run",        "done",    "call",    "returned",   "gradient"});
+inline constexpr auto message_names = enum_names<MessageKind>();
 constexpr const auto& names_of(MessageKind) { return message_names; }
 constexpr std::string_view name_of(MessageKind kind) { return message_names[static_cast<std::size_t>(kind)]; }
 

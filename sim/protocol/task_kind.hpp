@@ -1,9 +1,10 @@
 // What a task does (tasks.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "model/enum_names.hpp"
 
 namespace psim {
 
@@ -18,8 +19,7 @@ enum class TaskKind : std::uint8_t {
   clip,    // weights beyond a bound become that bound
   norm,    // tells the Euclidean norm of the weights
 };
-inline constexpr auto task_names =
-    std::to_array<std::string_view>({"pull", "gradient", "push", "apply", "update", "scale", "clip", "norm"});
+inline constexpr auto task_names = enum_names<TaskKind>();
 constexpr const auto& names_of(TaskKind) { return task_names; }
 constexpr std::string_view name_of(TaskKind kind) { return task_names[static_cast<std::size_t>(kind)]; }
 constexpr bool is_of_server(TaskKind kind) { return kind >= TaskKind::apply; }

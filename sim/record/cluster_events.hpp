@@ -1,12 +1,12 @@
 // What is recorded of who is there: the scheduler's views, and faults.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
+#include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/event_column.hpp"
 #include "sim/scenario/spec/faults.hpp"
@@ -37,8 +37,7 @@ struct ViewChange {
 };
 
 enum class PlaceRole : std::uint8_t { owner, former, replica, next };
-inline constexpr auto place_role_names =
-    std::to_array<std::string_view>({"owner", "former", "replica", "next"});
+inline constexpr auto place_role_names = enum_names<PlaceRole>();
 constexpr const auto& names_of(PlaceRole) { return place_role_names; }
 
 struct ShardPlace {

@@ -1,20 +1,19 @@
 // What is recorded of servers and of the storage.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
+#include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/event_column.hpp"
 
 namespace psim {
 
 enum class Reason : std::uint8_t { push, pull, decision, confirmation, state, view, date };
-inline constexpr auto reason_names =
-    std::to_array<std::string_view>({"push", "pull", "decision", "confirmation", "state", "view", "date"});
+inline constexpr auto reason_names = enum_names<Reason>();
 constexpr const auto& names_of(Reason) { return reason_names; }
 
 struct Release {
@@ -51,8 +50,7 @@ struct Release {
 };
 
 enum class Outcome : std::uint8_t { applied, late, unused, duplicate, refused };
-inline constexpr auto outcome_names =
-    std::to_array<std::string_view>({"applied", "late", "unused", "duplicate", "refused"});
+inline constexpr auto outcome_names = enum_names<Outcome>();
 constexpr const auto& names_of(Outcome) { return outcome_names; }
 
 struct PushOutcome {

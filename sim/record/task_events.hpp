@@ -1,19 +1,19 @@
 // What is recorded of tasks.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
+#include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/event_column.hpp"
 
 namespace psim {
 
 enum class TaskPhase : std::uint8_t { given, done };
-inline constexpr auto task_phase_names = std::to_array<std::string_view>({"given", "done"});
+inline constexpr auto task_phase_names = enum_names<TaskPhase>();
 constexpr const auto& names_of(TaskPhase) { return task_phase_names; }
 
 struct TaskChange {

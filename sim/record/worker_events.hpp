@@ -1,24 +1,23 @@
 // What is recorded of workers, and of whoever answers requests.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
+#include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/record/event_column.hpp"
 
 namespace psim {
 
 enum class Work : std::uint8_t { step, filter, piece };
-inline constexpr auto work_names = std::to_array<std::string_view>({"step", "filter", "piece"});
+inline constexpr auto work_names = enum_names<Work>();
 constexpr const auto& names_of(Work) { return work_names; }
 
 enum class ComputePhase : std::uint8_t { begun, paused, resumed, ended, cancelled, killed };
-inline constexpr auto phase_names =
-    std::to_array<std::string_view>({"begun", "paused", "resumed", "ended", "cancelled", "killed"});
+inline constexpr auto phase_names = enum_names<ComputePhase>();
 constexpr const auto& names_of(ComputePhase) { return phase_names; }
 
 struct Computation {
@@ -91,8 +90,7 @@ struct Prediction {
 };
 
 enum class Awaited : std::uint8_t { weights, acknowledgement, samples, peers };
-inline constexpr auto awaited_names =
-    std::to_array<std::string_view>({"weights", "acknowledgement", "samples", "peers"});
+inline constexpr auto awaited_names = enum_names<Awaited>();
 constexpr const auto& names_of(Awaited) { return awaited_names; }
 
 struct Wait {
