@@ -19,6 +19,9 @@ struct Invalid {
   std::string text;
 };
 
+// The same, because the run needs more memory than there is, or than it may have.
+struct NoRoom : Invalid {};
+
 std::string refusal_text(std::string_view what, std::string_view help);
 
 }  // namespace psim

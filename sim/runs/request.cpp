@@ -17,6 +17,7 @@ namespace psim {
 
 LoadRequest load_request(const RunRequest& asked, Diagnostics& diagnostics) {
   LoadRequest request{.path = asked.scenario,
+                      .text = asked.text,
                       .overrides = {},
                       .data_dirs = data_folders(asked),
                       .without_files = asked.no_files};

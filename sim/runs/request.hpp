@@ -15,8 +15,9 @@ namespace psim {
 
 // A scenario with overrides, and how it is run.
 struct RunRequest {
-  std::string scenario;           // a file
-  std::vector<std::string> sets;  // KEY=VALUE
+  std::string scenario;                  // a file
+  std::optional<std::string> text = {};  // of the scenario, which then only has the file's name
+  std::vector<std::string> sets;         // KEY=VALUE
   std::optional<std::int64_t> seed;
   std::vector<std::string> data_dirs;
   std::string out;       // the folder that keeps the run; empty: none does

@@ -53,14 +53,43 @@ std::string similar_file(const fs::path& path) {
 
 }  // namespace
 
+namespace {
+
+// Adds a diagnostic about the file as a whole.
+std::nullopt_t refuse_file(const std::string& path, std::string message, std::string help,
+                           Diagnostics& diagnostics) {
+  diagnostics.add({.code = "file",
+                   .place = {.source = diagnostics.add_source({path, ""})},
+                   .message = std::move(message),
+                   .label = {},
+                   .help = std::move(help)});
+  return std::nullopt;
+}
+
+// The text of a scenario that `path` names; nothing, and a diagnostic, when it cannot be one.
+std::optional<std::string> checked_text(const std::string& path, std::string text, Diagnostics& diagnostics) {
+  const auto refuse = [&](std::string message, std::string help) {
+    return refuse_file(path, std::move(message), std::move(help), diagnostics);
+  };
+  if (text.size() > largest_file) {
+    return refuse(
+        "the file is too large for a scenario",
+        fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
+  }
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return refuse("the file is UTF-16", "save it as UTF-8");
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark of some editors
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return refuse("the file is empty", "start from a copy of scenarios/quickstart.toml");
+  }
+  return text;
+}
+
+}  // namespace
+
 std::optional<std::string> read_text(const std::string& path, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string message, std::string help) -> std::optional<std::string> {
-    diagnostics.add({.code = "file",
-                     .place = {.source = diagnostics.add_source({path, ""})},
-                     .message = std::move(message),
-                     .label = {},
-                     .help = std::move(help)});
-    return std::nullopt;
+  const auto refuse = [&](std::string message, std::string help) {
+    return refuse_file(path, std::move(message), std::move(help), diagnostics);
   };
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -77,31 +106,21 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
     return refuse("this is a device or a pipe, not a scenario file",
                   "write the scenario to a file: it is read more than once");
   }
-  std::string text;
   try {
-    text = beginning_of(path, largest_file + 1);
+    return checked_text(path, beginning_of(path, largest_file + 1), diagnostics);
   } catch (const InputError& unread) {
     return refuse(unread.why, unread.help);
   }
-  if (text.size() > largest_file) {
-    return refuse(
-        "the file is too large for a scenario",
-        fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
-  }
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
-    return refuse("the file is UTF-16", "save it as UTF-8");
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the byte order mark of some editors
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return refuse("the file is empty", "start from a copy of scenarios/quickstart.toml");
-  }
-  return text;
 }
 
 namespace {
 
-// Reads and parses `path`. What could be parsed is returned, or nothing when that is not worth checking.
-std::optional<Document> read_document(const std::string& path, Diagnostics& diagnostics) {
-  const std::optional<std::string> text = read_text(path, diagnostics);
+// Reads and parses the scenario. Returns the part that could be parsed, or nothing when it is not worth
+// checking.
+std::optional<Document> read_document(const LoadRequest& request, Diagnostics& diagnostics) {
+  const std::string& path = request.path;
+  const std::optional<std::string> text =
+      request.text ? checked_text(path, *request.text, diagnostics) : read_text(path, diagnostics);
   if (!text) return std::nullopt;
   const std::size_t source = diagnostics.add_source({path, *text});
   ParsedText parsed = parse_text(*text, source);
@@ -203,7 +222,7 @@ void load_trace(Scenario& scenario, const LoadRequest& request, const Check& che
 }  // namespace
 
 std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics) {
-  std::optional<Document> document = read_document(request.path, diagnostics);
+  std::optional<Document> document = read_document(request, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
   if (toml::table* compare = document->root.get_as<toml::table>("compare")) {

@@ -25,6 +25,9 @@ using DataCache = std::map<std::string, std::shared_ptr<const DataSplit>>;
 struct Override {
   std::string key;
   std::string value;
+  // Where it stands, as diagnostics say it.
+  std::string source = "--set";
+  std::uint32_t line = 1;
 };
 
 // A value of an axis of [compare]: which one of the list.
@@ -35,6 +38,7 @@ struct AxisChoice {
 
 struct LoadRequest {
   std::string path;
+  std::optional<std::string> text = {};  // of the scenario; none: `path` is read
   std::vector<Override> overrides;
   std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
   DataCache* cache = nullptr;

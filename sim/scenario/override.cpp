@@ -279,7 +279,7 @@ void apply_axis(Document& document, const Override& axis, Diagnostics& diagnosti
 
 void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
   const std::string text = change.key + "=" + change.value;
-  const std::size_t source = diagnostics.add_source({"--set", text});
+  const std::size_t source = diagnostics.add_source({change.source, text, change.line});
   document.sets.push_back(source);
   apply_assignment(document, text, source, 1, "set", diagnostics);
 }

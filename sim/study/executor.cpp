@@ -1,23 +1,17 @@
 #include "sim/study/executor.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
-#include "sim/runs/exit_code.hpp"
-#include "sim/runs/process.hpp"
+#include "sim/runs/forked_run.hpp"
 #include "sim/runs/record_run.hpp"
 #include "sim/runs/refused.hpp"
 #include "sim/runs/scratch.hpp"
@@ -25,24 +19,6 @@
 
 namespace psim::study {
 namespace {
-
-// A file in memory, which a process writes and this one reads.
-class MemoryFile {
- public:
-  MemoryFile() : file_(memfd_create("run", MFD_CLOEXEC)) {
-    if (file_ < 0) throw std::runtime_error("no memory for what a run says");
-  }
-  ~MemoryFile() {
-    if (file_ >= 0) close(file_);
-  }
-  MemoryFile(MemoryFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  MemoryFile& operator=(MemoryFile&&) = delete;
-  int file() const { return file_; }
-  std::string text() const { return read_file(fmt::format("/proc/self/fd/{}", file_)); }
-
- private:
-  int file_;
-};
 
 // Why the recorded run took as long as it did: up to the target, if it has reached that. Empty where that
 // cannot be told.
@@ -74,52 +50,7 @@ RunAnswer make_run(const PlannedRun& run, unsigned threads) {
   }
   const Json summary = make_and_record(request, loaded, identity);
   const bool is_recorded = run.is_explained && request.trace == "events";
-  return {summary.dump(), is_recorded ? cause_in(request.out, summary) : ""};
-}
-
-void write_all(const std::string& text, int file) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno != EINTR) throw std::runtime_error("no memory for what a run says");
-    if (written > 0) done += static_cast<std::size_t>(written);
-  }
-}
-
-// Two lines: no line of JSON has an end of a line in it.
-std::string text_of(const RunAnswer& answer) { return answer.summary + "\n" + answer.cause; }
-
-RunAnswer read_answer(const std::string& text) {
-  const std::size_t end = text.find('\n');
-  return {text.substr(0, end), end == std::string::npos ? "" : text.substr(end + 1)};
-}
-
-constexpr int not_explained = 4;  // exit code: the run may still be made without its record
-
-// Never comes back: destructors and buffers are those of the process that this one is a copy of.
-[[noreturn]] void be_the_run(const PlannedRun& run, unsigned threads, int answer, int log, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  dup2(nowhere, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  end_at_interrupt();
-  // With a record in a temporary folder it may have failed for want of room.
-  const bool has_scratch = run.is_explained && run.request.out.empty();
-  const auto fail = [&](const std::string& why, int code) {
-    write_all(why, log);
-    _exit(has_scratch ? not_explained : code);
-  };
-  try {
-    write_all(text_of(make_run(run, threads)), answer);
-  } catch (const Refused& refusal) {
-    fail(refusal_text(refusal.what(), refusal.help), bad_input);
-  } catch (const std::exception& error) {
-    fail(fmt::format("error: {}\n", error.what()), our_fault);
-  }
-  _exit(done);
+  return {.summary = summary.dump(), .cause = is_recorded ? cause_in(request.out, summary) : ""};
 }
 
 class Children {
@@ -138,12 +69,9 @@ class Children {
   std::size_t size() const { return running_.size(); }
 
   void start(PlannedRun& run) {
-    Running next{.run = &run};
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child == 0) be_the_run(run, how_.threads, next.answer.file(), next.log.file(), parent);
-    if (child < 0) throw std::runtime_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
-    running_.emplace(child, std::move(next));
+    ForkedRun forked([&] { return make_run(run, how_.threads); });
+    const pid_t child = forked.process();
+    running_.emplace(child, Running{&run, std::move(forked)});
   }
 
   enum class Taken { nothing, a_run, again };
@@ -155,24 +83,28 @@ class Children {
     if (found == running_.end()) return Taken::nothing;
     const Running ended = std::move(found->second);
     running_.erase(found);
-    const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && ended.run->is_explained;
-    if (is_killed || (WIFEXITED(status) && WEXITSTATUS(status) == not_explained)) {
+    const RunAnswer answer = ended.forked.answer(status);
+    // Its record in a temporary folder takes room: the run may still be made without.
+    const bool has_scratch = ended.run->is_explained && ended.run->request.out.empty();
+    const bool is_killed = ended.run->is_explained && answer.status == RunStatus::killed;
+    if (is_killed || (has_scratch && answer.status != RunStatus::done)) {
       ended.run->is_explained = false;
       start(*ended.run);
       return Taken::again;
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == bad_input) throw Invalid{ended.log.text()};
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != done)
-      throw std::runtime_error(fmt::format("a run failed, with {}: {}\n{}", how_it_ended(status),
-                                           command_line(ended.run->request), ended.log.text()));
-    how_.on_result(*ended.run, read_answer(ended.answer.text()));
+    if (answer.status == RunStatus::refused || answer.status == RunStatus::no_memory)
+      throw Invalid{answer.why};
+    if (answer.status != RunStatus::done)
+      throw std::runtime_error(
+          fmt::format("a run failed: {}\n{}", command_line(ended.run->request), answer.why));
+    how_.on_result(*ended.run, answer);
     return Taken::a_run;
   }
 
  private:
   struct Running {
     PlannedRun* run;
-    MemoryFile answer = {}, log = {};
+    ForkedRun forked;
   };
   const Execution& how_;
   std::map<pid_t, Running> running_;

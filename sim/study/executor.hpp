@@ -7,16 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/runs/answer.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/study/plan.hpp"
 
 namespace psim::study {
-
-// What a run gives, as JSON, each without an end of a line.
-struct RunAnswer {
-  std::string summary;
-  std::string cause;  // why it took as long as it did; empty: not asked for, or not to be told
-};
 
 struct Execution {
   unsigned jobs = 1;                                                   // processes at once

@@ -232,20 +232,3 @@ TEST_CASE("a target must be held for as many looks in a row as asked for", "[loo
   }
   CHECK(expected(2) > lucky);
 }
-
-TEST_CASE("what --set takes the effect of is said", "[set]") {
-  const auto said = [](const std::vector<std::string>& arguments) {
-    std::vector<std::string> all{"check", (source_folder() / "scenarios/quickstart.toml").string()};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    const std::string err = psim::test::psim(all).err;
-    return err.find("any more") != std::string::npos ? err : std::string();
-  };
-  const std::string speed = said({"--set", "compute.time=5ms"});
-  CHECK(speed.find("`cluster.worker.speed` changes nothing any more") != std::string::npos);
-  CHECK(speed.find("compute.time=5ms") != std::string::npos);
-  CHECK(said({"--set", "training.learning_rate=0.1"}).empty());
-  CHECK(said({"--set", "consistency.model=ssp", "--set", "consistency.staleness=2"}).empty());
-  // Also what another --set gave.
-  CHECK(said({"--set", "consistency.staleness=2", "--set", "consistency.model=asp"})
-            .find("`consistency.staleness` changes nothing any more") != std::string::npos);
-}

@@ -39,6 +39,8 @@ allow() {
     allow $room $rooms
     grep -rnE 'CLI/|fmt::print|\<say(_text)?\(' $room --include='*.?pp' | sed 's|$|   a library prints nothing|'
   done
+  allow sim/library model/ sim/runs/ sim/scenario/ sim/record/ sim/library/
+  allow sim/include model/ sim/protocol/ sim/scenario/spec/ sim/record/
   allow sim/apps model/ sim/ analysis/
   allow analysis/statistics analysis/statistics/ model/random.hpp
   allow analysis analysis/ model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp \

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace psim::cli {
 struct Command : study::Request {
   std::vector<std::string> more_sets;  // KEY=VALUE that stand alone
   bool json = false;
+  bool answer = false;            // run: for programs
   std::string progress = "auto";  // run: or json
 };
 
@@ -44,6 +46,8 @@ struct FuzzCommand {
 };
 
 int run(const Command& command);
+// The same for programs, which read one line of JSON (sim/runs/answer.hpp). `asked` may throw Refused.
+int answer(const std::function<Command()>& asked);
 int check(const Command& command);
 int replay(const std::string& directory, const Command& command);
 int verify(const std::string& name, bool json);

@@ -93,7 +93,7 @@ void replay_trials(const study::StudyFolder& folder, const Command& command, con
                       "somebody has changed its files, or another version of psim wrote them");
       if (made.insert(hash).second) numbers.push_back(i);
     }
-    const auto on_result = [&](const study::PlannedRun& run, const study::RunAnswer& answer) {
+    const auto on_result = [&](const study::PlannedRun& run, const RunAnswer& answer) {
       differences.compare(run, study::summary_of(*recorded.find(run.hash), run.hash),
                           Json::parse(answer.summary));
     };
@@ -123,7 +123,7 @@ int replay_study(const fs::path& dir, const Command& given) {
   const InterruptsHeld interrupts;
   if (folder.manifest.contains("tuning"))
     replay_trials(folder, asked, recorded, differences, watcher, interrupts);
-  const auto on_result = [&](const study::PlannedRun& run, const study::RunAnswer& answer) {
+  const auto on_result = [&](const study::PlannedRun& run, const RunAnswer& answer) {
     const auto number = static_cast<std::size_t>(&run - plan.runs.data());
     differences.compare(run, study::summary_of(*recorded.find(hashes[number]), hashes[number]),
                         Json::parse(answer.summary));

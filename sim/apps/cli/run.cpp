@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/record/notes.hpp"
 #include "sim/record/run_file.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/runs/record_run.hpp"
 #include "sim/runs/refusals.hpp"
@@ -48,7 +50,7 @@ Json make_with_progress(const Command& command, const LoadedScenario& loaded, co
 
 // ... and says when a run will take long.
 void require_room(const LoadedScenario& loaded, const Command& command) {
-  if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw Invalid{std::move(why_not)};
+  if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw NoRoom{{std::move(why_not)}};
   say("{}", slow_note(loaded));
 }
 
@@ -156,6 +158,27 @@ int run(const Command& command) {
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
   if (misses_target(*summary)) say("exit code 1: the target was not reached\n");
   return is_yes(*summary) ? done : answer_is_no;
+}
+
+// One line of JSON, also where the run is refused.
+int answer(const std::function<Command()>& asked) {
+  const RunAnswer answer = answer_of([&]() -> RunAnswer {
+    Command command = asked();
+    const LoadedScenario loaded = loaded_with_notes(command);
+    if (!command.out.empty()) check_out(command.out);
+    require_room(loaded, command);
+    if (command.trace.empty()) command.trace = command.out.empty() ? "none" : usual_trace(loaded);
+    return {
+        .summary =
+            make_with_progress(command, loaded, identity_of(loaded, scenario_name(command.scenario))).dump()};
+  });
+  fmt::print("{}\n", to_json(answer));
+  switch (answer.status) {
+    case RunStatus::done: return done;
+    case RunStatus::refused:
+    case RunStatus::no_memory: return bad_input;
+    default: return our_fault;
+  }
 }
 
 // What every kind of node would hold in memory.

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
 
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <limits>
 #include <regex>
 #include <sstream>
@@ -18,7 +16,7 @@
 
 #include "model/formula.hpp"
 #include "sim/apps/cli/talk.hpp"
-#include "sim/runs/exit_code.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
 
@@ -36,23 +34,6 @@ std::optional<double> as_number(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
-// What psim says of `--set FIELD=VALUE`, with the line of the file in which the field stands.
-std::string with_lines(const std::string& said, const std::string& file,
-                       const std::vector<DesignField>& fields) {
-  static const std::regex place("--> --set:1:[0-9]+\n[ |]*\n1 \\| ([^\n]*)");
-  std::string out;
-  auto rest = said.cbegin();
-  for (std::sregex_iterator one(said.begin(), said.end(), place), end; one != end; ++one) {
-    const auto field = std::ranges::find(fields, one->str(1), &DesignField::set);
-    out.append(rest, (*one)[0].first);
-    out += field == fields.end() ? one->str()
-                                 : std::regex_replace(one->str(), std::regex("--set:1:[0-9]+"),
-                                                      fmt::format("{}:{}", file, field->line));
-    rest = (*one)[0].second;
-  }
-  return out.append(rest, said.cend());
 }
 
 }  // namespace
@@ -94,22 +75,26 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
                  err = folder_ / (name + ".err");
   write_file(file, given_out(lab_, scenario, drawn_));
-  std::vector<std::string> words{"run", file.string(), "--json",         "--threads",
+  std::vector<std::string> words{"run", file.string(), "--answer",       "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   const int status = Child(std::move(words), out, err, run_limits).wait();
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-    throw Refused(fmt::format("it takes more than {} s of a processor", run_limits.cpu_seconds),
-                  "take fewer nodes or epochs");
-  if (const std::string said = read_file(err); said.find("of address space; the limit") != std::string::npos)
-    throw Refused(fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
-                  "take fewer nodes, or smaller ones");
-  if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is nobody's mistake
-    throw std::runtime_error(fmt::format("run `{}`: {}", name, read_file(err)));
-  if (!WIFEXITED(status) || (WEXITSTATUS(status) != done && WEXITSTATUS(status) != answer_is_no))
-    throw Refused(fmt::format("{}({})", read_file(err), how_it_ended(status)),
-                  "`psim check` says more of its scenario");
-  return Json::parse(read_file(out));
+  const RunAnswer answer = answer_of(status, read_file(out), read_file(err));
+  switch (answer.status) {
+    case RunStatus::done: return Json::parse(answer.summary);
+    case RunStatus::too_long:
+      throw Refused(fmt::format("it takes more than {} s of a processor", run_limits.cpu_seconds),
+                    "take fewer nodes or epochs");
+    case RunStatus::no_memory:
+      throw Refused(
+          fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
+          "take fewer nodes, or smaller ones");
+    case RunStatus::failed:  // a full disk is nobody's mistake
+      throw std::runtime_error(fmt::format("run `{}`: {}", name, answer.why));
+    case RunStatus::refused:
+    case RunStatus::killed: break;
+  }
+  throw Refused(answer.why, "`psim check` says more of its scenario");
 }
 
 const Json& LabSolver::run(const std::string& name) {
@@ -225,7 +210,7 @@ double mean_score(const std::vector<Trial>& trials) {
 }
 
 std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector<std::int64_t>& seeds) {
-  const std::vector<DesignField> fields = fields_of(*lab_.design, design);
+  const std::vector<Override> fields = fields_of(*lab_.design, design);
   const std::string own = drawn_.at("seed");
   const auto restore = [&] {
     runs_.clear();
@@ -246,15 +231,25 @@ std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector
   return trials;
 }
 
-Trial LabSolver::trial(std::int64_t seed, const std::vector<DesignField>& fields) {
+// Throws Refused with all that is wrong in the design, and where it stands there.
+void LabSolver::check(const std::vector<Override>& fields) const {
+  LoadRequest request{.path = (folder_ / "design.toml").string(),
+                      .text = given_out(lab_, lab_.design->base, drawn_),
+                      .overrides = fields,
+                      .data_dirs = {},
+                      .without_data = true};
+  request.overrides.push_back({"seed", drawn_.at("seed")});
+  Diagnostics diagnostics;
+  if (!load_scenario(request, diagnostics) || !diagnostics.empty())
+    throw Refused(diagnostics.render(), "`psim check` says more of its scenario");
+}
+
+Trial LabSolver::trial(std::int64_t seed, const std::vector<Override>& fields) {
   const LabDesign& design = *lab_.design;
+  check(fields);
   std::vector<std::string> sets;
-  for (const DesignField& one : fields) sets.push_back(one.set);
-  try {
-    runs_.emplace("design", made("design", design.base, sets));
-  } catch (const Refused& refusal) {
-    throw Refused(with_lines(refusal.what(), design.file, fields), refusal.help);
-  }
+  for (const Override& one : fields) sets.push_back(one.key + "=" + one.value);
+  runs_.emplace("design", made("design", design.base, sets));
   Trial trial{.seed = seed, .is_stuck = is_stuck(runs_.at("design")), .shown = {}};
   for (const auto& [name, expression] : design.shows) trial.shown.push_back(value(expression));
   trial.keeps_limit = value(design.within) != 0;
@@ -269,7 +264,7 @@ Trial LabSolver::trial(std::int64_t seed, const std::vector<DesignField>& fields
 namespace {
 
 void add_fields(const LabDesign& design, const toml::table& table, const std::string& path,
-                std::vector<DesignField>& fields) {
+                std::vector<Override>& fields) {
   for (const auto& [key, node] : table) {
     const std::string field = path + std::string(key.str());
     if (node.is_table()) {
@@ -285,16 +280,16 @@ void add_fields(const LabDesign& design, const toml::table& table, const std::st
           fmt::format("a design may set {}", fmt::join(design.may, ", ")));
     std::ostringstream text;
     node.visit([&text](const auto& value) { text << toml::toml_formatter(value); });
-    fields.push_back({field + "=" + text.str(), key.source().begin.line});
+    fields.push_back({field, text.str(), design.file, key.source().begin.line});
   }
 }
 
 }  // namespace
 
-std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text) {
+std::vector<Override> fields_of(const LabDesign& design, const std::string& text) {
   refuse_deep(text, design.file);
   try {
-    std::vector<DesignField> fields;
+    std::vector<Override> fields;
     add_fields(design, toml::parse(text, design.file), "", fields);
     return fields;
   } catch (const toml::parse_error& error) {

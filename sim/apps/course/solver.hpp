@@ -7,16 +7,13 @@
 #include <vector>
 
 #include "sim/apps/course/lab.hpp"
+#include "sim/scenario/load.hpp"
 
 namespace psim::cli {
 
-// A field of a design, as --set has it, with its line in the design's file.
-struct DesignField {
-  std::string set;
-  std::uint32_t line = 0;
-};
-// Throws Refused where it is no TOML, or sets something else than it may.
-std::vector<DesignField> fields_of(const LabDesign& design, const std::string& text);
+// The fields that a design sets, each with its line in the design's file. Throws Refused where the design is
+// no TOML, or sets something else than it may.
+std::vector<Override> fields_of(const LabDesign& design, const std::string& text);
 
 // A design on one seed.
 struct Trial {
@@ -48,8 +45,9 @@ class LabSolver {
   std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 
  private:
+  void check(const std::vector<Override>& fields) const;
   Json made(const std::string& name, const std::string& scenario, const std::vector<std::string>& sets);
-  Trial trial(std::int64_t seed, const std::vector<DesignField>& fields);
+  Trial trial(std::int64_t seed, const std::vector<Override>& fields);
   double number(const std::string& path);
 
   const Lab& lab_;

@@ -70,9 +70,6 @@ std::string complaint(int status, const Limits& limits, const fs::path& log) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
     return fmt::format("it took more than {} s of a processor's time: take fewer workers or epochs\n",
                        limits.cpu_seconds);
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
-    return fmt::format("it wrote more than {:.0f} MB: take fewer workers or epochs\n",
-                       static_cast<double>(limits.file_bytes) / 1e6);
   const std::string text = said_in(log);
   if (WIFEXITED(status) && WEXITSTATUS(status) == bad_input) return text;
   return fmt::format("{}the run ended with {}; it may use {:.2g} GB of memory\n", text, how_it_ended(status),

@@ -41,7 +41,7 @@ bool is_same(std::string_view a, std::string_view b) {
 
 Json controls() {
   Json all = Json::array();
-  for (const Setting& one : settings()) {
+  for (const SketchSetting& one : settings()) {
     all.push_back({{"name", one.name},
                    {"label", one.label},
                    {"doc", one.doc},
@@ -61,7 +61,8 @@ Json first_sight() {
 Sketch sketch_of(const Json& given) {
   Sketch sketch;
   for (const auto& [name, value] : given.items()) {
-    const auto setting = std::ranges::find_if(settings(), [&](const Setting& s) { return s.name == name; });
+    const auto setting =
+        std::ranges::find_if(settings(), [&](const SketchSetting& s) { return s.name == name; });
     if (setting == settings().end()) throw Refused("there is no such setting", "");
     if (!value.is_string() ||
         std::ranges::find(setting->values, value.get<std::string>()) == setting->values.end())
@@ -75,14 +76,6 @@ Sketch sketch_of(const Json& given) {
 struct Wanted {
   std::string scenario;
   std::optional<Sketch> sketch = {};  // where settings are given
-
-  // A line to the page: who has moved sliders reads of sliders.
-  std::string told(const std::string& line) const {
-    if (!sketch || !line.starts_with("{\"error\"")) return line;
-    Json document = Json::parse(line);
-    document["error"] = in_settings(document["error"], *sketch);
-    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
 };
 
 // Throws Refused.
@@ -189,13 +182,15 @@ class Playground {
     }
     response.set_chunked_content_provider(
         "application/x-ndjson", [this, wanted](std::size_t, httplib::DataSink& sink) {
-          const Player::Tell tell = [&sink, &wanted](const std::string& line) {
-            const std::string text = wanted.told(line) + "\n";
+          const Player::Tell tell = [&sink](const std::string& line) {
+            const std::string text = line + "\n";
             return sink.is_writable() && sink.write(text.data(), text.size());
           };
           try {
-            if (tell(Json{{"scenario", wanted.scenario}}.dump()))
-              player_.play(BoundedServer::address_asking(), wanted.scenario, tell);
+            const bool listens = tell(Json{{"scenario", wanted.scenario}}.dump());
+            const std::string wrong = wanted.sketch ? errors_of(*wanted.sketch) : "";
+            if (!wrong.empty()) tell(Json{{"error", wrong}}.dump());
+            else if (listens) player_.play(BoundedServer::address_asking(), wanted.scenario, tell);
           } catch (const std::exception&) {  // who asks must not see which folder it was
             tell(R"({"error":"this machine has no room for a run now: see the disk of TMPDIR\n"})");
           }

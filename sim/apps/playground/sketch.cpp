@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "sim/scenario/load.hpp"
+
 namespace psim::cli {
 namespace {
 
@@ -60,12 +62,12 @@ bool fits(const toml::table& part, const Sketch& sketch) {
 
 }  // namespace
 
-std::span<const Setting> settings() {
-  static const std::vector<Setting> all = [] {
-    std::vector<Setting> read;
+std::span<const SketchSetting> settings() {
+  static const std::vector<SketchSetting> all = [] {
+    std::vector<SketchSetting> read;
     for (const toml::node& node : *file()["setting"].as_array()) {
       const toml::table& one = *node.as_table();
-      Setting& setting = read.emplace_back();
+      SketchSetting& setting = read.emplace_back();
       setting.name = one["name"].ref<std::string>();
       setting.label = one["label"].ref<std::string>();
       setting.doc = one["doc"].ref<std::string>();
@@ -84,7 +86,7 @@ std::span<const Setting> settings() {
 
 std::string setting_of(const Sketch& sketch, const std::string& name) {
   if (const auto found = sketch.find(name); found != sketch.end()) return found->second;
-  return std::ranges::find(settings(), name, &Setting::name)->usual;
+  return std::ranges::find(settings(), name, &SketchSetting::name)->usual;
 }
 
 std::string title_of(const Sketch& sketch) {
@@ -111,7 +113,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 // The settings of which another value changes that line of the scenario, as "staleness bound = 3".
 std::vector<std::string> settings_of_line(const Sketch& sketch, const std::string& line) {
   std::vector<std::string> labels;
-  for (const Setting& one : settings()) {
+  for (const SketchSetting& one : settings()) {
     const std::string now = setting_of(sketch, one.name);
     const auto changes_it = [&](const std::string& value) {
       Sketch other = sketch;
@@ -126,29 +128,27 @@ std::vector<std::string> settings_of_line(const Sketch& sketch, const std::strin
 
 }  // namespace
 
-std::string in_settings(const std::string& errors, const Sketch& sketch) {
-  const std::vector<std::string> scenario = lines_of(scenario_text(sketch));
-  static const std::regex head("error(\\[[a-z-]+\\])?: (.*)"), place(" *--> scenario.toml:([0-9]+).*"),
-      help(" *= help: (.*)");
+std::string errors_of(const Sketch& sketch) {
+  const std::string scenario = scenario_text(sketch);
+  Diagnostics diagnostics;
+  load_scenario({.path = "scenario.toml",
+                 .text = scenario,
+                 .overrides = {},
+                 .data_dirs = {},
+                 .without_data = true,
+                 .without_files = true},
+                diagnostics);
+  const std::vector<std::string> lines = lines_of(scenario);
   std::string out;
-  bool has_place = false;
-  for (const std::string& line : lines_of(errors)) {
-    std::smatch found;
-    if (std::regex_match(line, found, head)) {
-      out += fmt::format("{}{}", out.empty() ? "" : "\n", found[2].str());
-    } else if (std::regex_match(line, found, place)) {
-      has_place = true;
-      const std::string digits = found[1];
-      std::size_t number = 0;
-      std::from_chars(digits.data(), digits.data() + digits.size(), number);
-      if (number == 0 || number > scenario.size()) continue;
-      const std::vector<std::string> labels = settings_of_line(sketch, scenario[number - 1]);
-      if (!labels.empty()) out += fmt::format(" ({})", fmt::join(labels, ", "));
-    } else if (std::regex_match(line, found, help)) {
-      out += fmt::format("\n  {}", found[1].str());
-    }
+  for (const Diagnostic& one : diagnostics.list()) {
+    const std::vector<std::string> labels = one.place.line == 0
+                                                ? std::vector<std::string>()
+                                                : settings_of_line(sketch, lines[one.place.line - 1]);
+    const std::string about = labels.empty() ? "" : fmt::format(" ({})", fmt::join(labels, ", "));
+    out += fmt::format("{}{}\n", one.message, about);
+    if (!one.help.empty()) out += fmt::format("  {}\n", one.help);
   }
-  return has_place ? out + "\n" : errors;
+  return out;
 }
 
 std::string scenario_text(const Sketch& sketch) {

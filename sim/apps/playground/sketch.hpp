@@ -8,7 +8,7 @@
 
 namespace psim::cli {
 
-struct Setting {
+struct SketchSetting {
   std::string name;                 // "workers"; of `psim new` the option --workers
   std::string label;                // of its slider
   std::string doc;                  // a sentence
@@ -17,7 +17,7 @@ struct Setting {
   std::string only_with, value;     // another setting, and what it must be for this one to count
 };
 // Those of sketch.toml.
-std::span<const Setting> settings();
+std::span<const SketchSetting> settings();
 
 // By name; what is not there is as usual.
 using Sketch = std::map<std::string, std::string>;
@@ -29,8 +29,8 @@ std::string setting_of(const Sketch& sketch, const std::string& name);
 std::string scenario_text(const Sketch& sketch);
 
 // The errors of that scenario in words for people who have moved sliders and never seen a line of it: what is
-// wrong, with the settings that it is about in the place of the line. A text without a place stays as it is.
-std::string in_settings(const std::string& errors, const Sketch& sketch);
+// wrong, with the settings that it is about in the place of the line. Empty: there are none.
+std::string errors_of(const Sketch& sketch);
 
 // What happens in it, in a sentence.
 std::string title_of(const Sketch& sketch);

@@ -38,7 +38,7 @@ CLI::Validator bandwidth() {
 }
 
 void add_settings(CLI::App* app, Sketch& sketch) {
-  for (const Setting& one : settings()) {
+  for (const SketchSetting& one : settings()) {
     const std::string name = one.name;
     std::vector<std::string> words = one.values;
     if (name == "consistency") words.emplace_back("all");

@@ -9,10 +9,11 @@
 
 namespace psim {
 
-// A piece of text that a user wrote: the scenario file, or one --set argument.
+// A piece of text that a user wrote: the scenario file, one --set argument, or some lines of a file.
 struct Source {
   std::string name;  // shown before line and column
   std::string text;
+  std::uint32_t first_line = 1;  // of the text in the file that `name` is
 };
 
 // A region of a source. Lines and columns count from 1 (columns in code points); line 0 is "the source as a

@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 
+#include "psim/command_line.hpp"
 #include "sim/apps/cli/cite.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/guarded.hpp"
@@ -158,8 +159,15 @@ const Subcommand subcommands[] = {
        app->add_option("--progress", a.command.progress,
                        "auto: a line on a terminal; json: a JSON document per line on stderr, for programs.")
            ->check(one_of({"auto", "json"}));
+       app->add_flag(
+              "--answer", a.command.answer,
+              "Print one line of JSON, also where the run is refused: status, why, summary. For programs.")
+           ->excludes("--json");
      },
-     [](const Asked& a) { return run(complete(a.command, "")); }},
+     [](const Asked& a) {
+       if (!a.command.answer) return run(complete(a.command, ""));
+       return answer([&a] { return complete(a.command, ""); });
+     }},
     {"compare", groups::simulate, "Run a scenario's [compare] axes and seeds, and compare the results.",
      "  psim compare stragglers                            the scenario's own axes\n"
      "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"
@@ -327,8 +335,7 @@ std::string about_subcommand(std::string_view name) {
 
 }  // namespace psim::cli
 
-int main(int argc, char** argv) {
-  using namespace psim;
+int psim::command_line(int argc, char** argv) {
   using namespace psim::cli;
   keep_standard_streams();
   end_at_interrupt();

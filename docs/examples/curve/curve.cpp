@@ -1,0 +1,68 @@
+// Runs a scenario under three consistency models, prints a curve of each, and watches one of the runs.
+//   ./curve [SCENARIO.toml]
+#include <psim/run.hpp>
+#include <psim/sinks.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace api = psim::api;
+
+constexpr const char* usual = R"(
+[model]
+layers = [64, 32, 10]
+[training]
+epochs = 2
+batch_size = 16
+learning_rate = 0.3
+evaluate_every = "50ms"
+[compute]
+time = "10ms"
+[cluster]
+workers = 4
+servers = 2
+[[straggler]]
+workers = [3]
+slowdown = 4.0
+)";
+
+// One row for each of at most 12 evaluations: its date, a bar as long as its loss, and its accuracy.
+void draw(const std::string& model, const api::Result& result) {
+  std::printf("%s: %.3f simulated s, %lld updates, digest %.8s\n", model.c_str(), result.sim_time_s,
+              static_cast<long long>(result.updates), result.digest.c_str());
+  const std::size_t step = std::max<std::size_t>(1, result.curve.size() / 12);
+  for (std::size_t i = 0; i < result.curve.size(); i += step) {
+    const api::CurvePoint& point = result.curve[i];
+    std::printf(
+        "  %7.3f s  loss %5.3f %-24s accuracy %4.1f %%\n", point.sim_time_s, point.loss,
+        std::string(std::min<std::size_t>(24, static_cast<std::size_t>(10 * point.loss)), '#').c_str(),
+        100 * point.accuracy.value_or(0));
+  }
+}
+
+// Counts the updates that each server makes.
+class Counter : public psim::EventSink {
+ public:
+  void on(const psim::Event& event, std::uint64_t) override {
+    if (event.as<psim::ModelUpdate>() != nullptr) ++updates_;
+    ++events_;
+  }
+  void print() const { std::printf("watched: %ld events, %ld updates of shards\n", events_, updates_); }
+
+ private:
+  long events_ = 0, updates_ = 0;
+};
+
+int main(int argc, char** argv) try {
+  api::Scenario scenario = argc > 1 ? api::Scenario::from_file(argv[1]) : api::Scenario::from_text(usual);
+  for (const char* model : {"bsp", "ssp", "asp"})
+    draw(model, api::run(api::Scenario(scenario).set("consistency.model", model)));
+
+  Counter counter;
+  api::watch(scenario.set("consistency.model", "asp"), counter);
+  counter.print();
+} catch (const api::BadScenario& wrong) {
+  std::fputs(wrong.what(), stderr);  // every error, with line, caret and hint
+  return 2;
+}

@@ -1,0 +1,3 @@
+#include "psim/command_line.hpp"
+
+int main(int argc, char** argv) { return psim::command_line(argc, argv); }

@@ -1,0 +1,17 @@
+// Rows that a program adds to psim's tables before main() begins, each as a global variable:
+//
+//   const psim::Addition<psim::ConsistencyRow> mine{{.name = "mine", ...}};
+//
+// Parser, `psim explain`, the JSON Schema, the fuzzer and the simulation take it from there
+// (docs/extending.md).
+#pragma once
+
+#include "model/optimizer_rules.hpp"          // OptimizerRow: how a gradient moves the weights
+#include "model/settings.hpp"                 // Setting: a number that belongs to a row
+#include "model/table.hpp"                    // Addition
+#include "sim/protocol/consistency.hpp"       // ConsistencyRow: when a worker may start, what makes an update
+#include "sim/protocol/filter_rows.hpp"       // FilterRow: what becomes of a message's values
+#include "sim/protocol/staleness_weight.hpp"  // StalenessWeightRow: how much less a stale push counts
+#include "sim/scenario/spec/distributions.hpp"  // DistributionRow: how long a step takes
+#include "sim/scenario/spec/faults.hpp"         // FaultKindRow: what happens to nodes and messages
+#include "sim/scenario/spec/presets.hpp"        // PresetTable: another system's defaults

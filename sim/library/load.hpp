@@ -1,0 +1,15 @@
+// From the library's scenario to what runs.
+#pragma once
+
+#include "psim/scenario.hpp"
+#include "sim/runs/request.hpp"
+
+namespace psim::api {
+
+// The request for it, with `options` of its own left as they are.
+RunRequest request_of(const Scenario& scenario);
+
+// Throws BadScenario.
+LoadedScenario load(const Scenario& scenario);
+
+}  // namespace psim::api

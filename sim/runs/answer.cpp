@@ -1,0 +1,61 @@
+#include "sim/runs/answer.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "sim/runs/process.hpp"
+#include "sim/runs/refused.hpp"
+
+namespace psim {
+
+using Json = nlohmann::ordered_json;
+
+std::string to_json(const RunAnswer& answer) {
+  return Json{{"status", run_status_names[static_cast<std::size_t>(answer.status)]},
+              {"why", answer.why},
+              {"summary", answer.summary},
+              {"cause", answer.cause}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+RunAnswer answer_of(const std::function<RunAnswer()>& work) {
+  try {
+    return work();
+  } catch (const NoRoom& room) {
+    return {.status = RunStatus::no_memory, .why = room.text};
+  } catch (const Invalid& invalid) {
+    return {.status = RunStatus::refused, .why = invalid.text};
+  } catch (const Refused& refusal) {
+    return {.status = RunStatus::refused, .why = refusal_text(refusal.what(), refusal.help)};
+  } catch (const std::bad_alloc&) {
+    return {.status = RunStatus::no_memory, .why = "error: there is no more memory\n"};
+  } catch (const std::exception& error) {
+    return {.status = RunStatus::failed, .why = fmt::format("error: {}\n", error.what())};
+  }
+}
+
+RunAnswer answer_of(int status, std::string_view text, std::string_view said) {
+  const Json document = Json::parse(text, nullptr, false);
+  if (WIFEXITED(status) && document.is_object() && document.contains("status")) {
+    const auto name = std::ranges::find(run_status_names, document["status"].get<std::string>());
+    if (name != run_status_names.end())
+      return {.status = static_cast<RunStatus>(name - run_status_names.begin()),
+              .why = document["why"],
+              .summary = document["summary"],
+              .cause = document["cause"]};
+  }
+  RunAnswer answer{.status = RunStatus::failed,
+                   .why = fmt::format("{}the run ended with {}\n", said, how_it_ended(status))};
+  if (WIFSIGNALED(status)) {
+    answer.status = WTERMSIG(status) == SIGXCPU ? RunStatus::too_long : RunStatus::killed;
+  }
+  return answer;
+}
+
+}  // namespace psim

@@ -1,0 +1,30 @@
+#!/bin/sh
+# minutes.sh SOURCE [JOBS]: what the first build takes: configures and builds psim alone in a folder of its own, as
+# `./psim run` does on a fresh clone, and says how many minutes of a processor and of the clock that took, and how many
+# times as long as one reference file (reference.cpp). No compiler's cache is used.
+set -eu
+export CCACHE_DISABLE=1
+unset CMAKE_CXX_COMPILER_LAUNCHER || true
+source=$(cd "$1" && pwd)
+jobs=${2:-$(nproc)}
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+
+# Processor seconds of all children so far.
+spent() { times | tail -n 1 | awk '{ for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] } printf "%.2f", s }'; }
+
+cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPSIM_UNITY=ON >"$build/log" || { cat "$build/log"; exit 3; }
+flags=$(sed -n 's/^PSIM_ARCH:STRING=/-march=/p' "$build/CMakeCache.txt")
+reference() {
+  c++ -std=c++20 -O3 "$flags" -isystem /usr/include/eigen3 -c "$source/tests/builds/reference.cpp" -o "$build/reference.o"
+}
+before=$(spent)
+reference; reference; reference
+of_one=$(echo "$before $(spent)" | awk '{ printf "%.2f", ($2 - $1) / 3 }')
+
+before=$(spent) begin=$(date +%s)
+ninja -C "$build" -j "$jobs" psim >"$build/log" || { cat "$build/log"; exit 3; }
+end=$(date +%s)
+echo "$before $(spent) $of_one $((end - begin)) $jobs" | awk '{
+  printf "psim: %.1f minutes of a processor, %.1f minutes of the clock with %d jobs\n", ($2 - $1) / 60, $4 / 60, $5
+  printf "one reference file: %.1f s of a processor; psim takes %.0f times as long\n", $3, ($2 - $1) / $3 }'
