@@ -13,10 +13,11 @@ constexpr const char* usual = R"(
 [model]
 layers = [64, 32, 10]
 [training]
-epochs = 2
+target = {accuracy = 0.9}
+epochs = 4
 batch_size = 16
 learning_rate = 0.3
-evaluate_every = "50ms"
+evaluate_every = "20ms"
 [compute]
 time = "10ms"
 [cluster]
@@ -29,8 +30,8 @@ slowdown = 4.0
 
 // One row for each of at most 12 evaluations: its date, a bar as long as its loss, and its accuracy.
 void draw(const std::string& model, const api::Result& result) {
-  std::printf("%s: %.3f simulated s, %lld updates, digest %.8s\n", model.c_str(), result.sim_time_s,
-              static_cast<long long>(result.updates), result.digest.c_str());
+  std::printf("%s: 90 %% after %.2f of %.2f simulated s, digest %.8s\n", model.c_str(),
+              result.time_to_target_s.value_or(0), result.sim_time_s, result.digest.c_str());
   const std::size_t step = std::max<std::size_t>(1, result.curve.size() / 12);
   for (std::size_t i = 0; i < result.curve.size(); i += step) {
     const api::CurvePoint& point = result.curve[i];
