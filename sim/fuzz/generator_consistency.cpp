@@ -44,7 +44,7 @@ void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
   if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (row.is_custom()) draw_custom(table, dice);
-  if (dice.chance(0.2)) table.rows.push_back({"aggregation", "\"sum\""});
+  if (dice.chance(0.2)) draw_row<AggregationRow>(table, "aggregation", dice);
 }
 
 void draw_staleness(Draft& draft, Dice& dice) {

@@ -21,7 +21,7 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   rule.stale.settings = training.staleness_settings;
   if (training.staleness_aware) rule.stale.function = training.staleness_weight;
   // Every spring moves the centre by its own pull.
-  if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = Aggregation::sum;
+  if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = {.row = "sum"};
   // What is lost of one shard is not lost of another.
   if (scenario.may_fail() && rule.drops_stale) rule.shards_advance_independently = true;
   if (rule.told) {

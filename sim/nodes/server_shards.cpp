@@ -375,7 +375,7 @@ ServerShards::Hashes ServerShards::hashes_of(const ShardServer& server) const {
   const bool has_weights = weights.values && !job_.plan.workers_sum();
   if (job_.plan.scenario.replication.copies == 0 || !has_weights) return {};
   const std::uint64_t hash = XXH3_64bits(weights.values->raw(), weights.values->bytes());
-  return {hash, server.state().weights.hash(hash)};
+  return {hash, server.state().aggregation.hash(server.state().weights.hash(hash))};
 }
 
 void ServerShards::copied(NodeId replica) {

@@ -180,11 +180,11 @@ std::int64_t ConsistencyRule::staleness_at(std::int64_t clock) const {
 }
 
 double ConsistencyRule::push_weight(std::size_t size) const {
-  return aggregation == Aggregation::sum ? 1.0 : 1.0 / static_cast<double>(size);
+  return aggregation.row->is_sum ? 1.0 : 1.0 / static_cast<double>(size);
 }
 
 double ConsistencyRule::rate_factor(std::size_t size) const {
-  if (aggregation == Aggregation::sum || drops_stale) return 1.0;
+  if (aggregation.row->is_sum || drops_stale) return 1.0;
   return static_cast<double>(size) / static_cast<double>(pushes_per_clock());
 }
 

@@ -32,6 +32,7 @@
 
 #include "model/table.hpp"
 #include "sim/protocol/custom_model.hpp"
+#include "sim/protocol/gradient_aggregation.hpp"
 #include "sim/protocol/staleness_weight.hpp"
 
 namespace psim {
@@ -55,7 +56,6 @@ enum class Group : std::uint8_t {
 };
 
 enum class Late : std::uint8_t { cancel, drop, next };
-enum class Aggregation : std::uint8_t { mean, sum };
 
 struct ConsistencyRow {
   std::string_view name;
@@ -112,7 +112,7 @@ struct ConsistencySpec {
   TooStale too_stale = TooStale::drop;
   bool cache = false;              // workers keep pulled weights as long as the bound allows
   std::vector<ArrayBound> arrays;  // ssp
-  Aggregation aggregation = Aggregation::mean;
+  AggregationRule aggregation = {};
   CustomTexts custom;
   std::vector<std::string> promises;  // what is to hold in every run, as expressions
 
@@ -135,7 +135,7 @@ struct ConsistencyRule {
   bool first_shard_decides = false;
   // Each server forms groups of its own, so that one may be through while another needs more pushes.
   bool shards_advance_independently = false;
-  Aggregation aggregation = Aggregation::mean;
+  AggregationRule aggregation = {};
   std::int64_t workers = 1;
   // Where tasks say when: pushes and updates of every clock.
   struct Told {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "model/random.hpp"
+#include "model/scalar_code.hpp"
 #include "model/settings.hpp"
 #include "model/table.hpp"
 
@@ -92,22 +92,6 @@ struct Quantization {
   double operator()(const Setting& setting) const { return settings.of(setting); }
 };
 
-// A generic lambda, for both precisions.
-template <template <class> class Work>
-class FilterCode {
- public:
-  FilterCode() = default;
-  template <class Code>
-  FilterCode(Code code) : of_float_(code), of_double_(code) {}
-  explicit operator bool() const { return static_cast<bool>(of_float_); }
-  void operator()(Work<float>& work) const { of_float_(work); }
-  void operator()(Work<double>& work) const { of_double_(work); }
-
- private:
-  std::function<void(Work<float>&)> of_float_;
-  std::function<void(Work<double>&)> of_double_;
-};
-
 struct FilterRow {
   std::string_view name;
   std::string_view aliases = {};  // separated by spaces
@@ -119,13 +103,13 @@ struct FilterRow {
   ErrorFeedback error_feedback = ErrorFeedback::impossible;
   SettingList settings = {};
   // Stage select; of stage quantize: which values are written down, their signs going with their keys.
-  FilterCode<Selection> select = {};
+  ScalarCode<Selection> select = {};
   // Stage select without error feedback: by what the values that are left are multiplied, so that their mean
   // is right; `left` is above 0.
   double (*makes_up)(const Settings&, std::size_t before, std::size_t left) = nullptr;
   bool guesses_phantoms = false;  // of a phantom message it knows how many values stay, but not which
   // Stage quantize, with the bytes of `count` values so written down.
-  FilterCode<Quantization> quantize = {};
+  ScalarCode<Quantization> quantize = {};
   std::size_t (*coded_bytes)(const Settings&, std::size_t count) = nullptr;
   // Stage bytes: returns the size; `out` is a buffer.
   std::size_t (*compress)(std::span<const std::byte> payload, std::vector<std::byte>& out) = nullptr;

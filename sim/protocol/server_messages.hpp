@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/protocol/gradient_aggregation.hpp"
 #include "sim/protocol/part.hpp"
 #include "sim/protocol/worker_messages.hpp"
 
@@ -46,6 +47,9 @@ struct LogEntry {
     Payload gradient = {};
     // With delay compensation: the mean of squared gradients after this update.
     std::shared_ptr<const Values> mean_square = {};
+    // Where servers keep gradients: those of this update, each of the sum's size.
+    std::vector<KeptGradient> kept = {};
+    std::uint64_t bytes() const { return gradient.bytes * (1 + kept.size()); }
   };
   std::optional<Sum> sum = {};
   // If every push is logged: the push that has arrived, and whether it completes the pending update. The
@@ -79,7 +83,7 @@ struct Replicate {
 
   std::uint64_t wire_bytes() const {
     std::uint64_t bytes = entry->ids() * id_bytes;
-    if (entry->sum) bytes += entry->sum->gradient.bytes;
+    if (entry->sum) bytes += entry->sum->bytes();
     if (entry->push) bytes += entry->push->gradient.bytes;
     for (const LogEntry::Shown& shown : entry->shown) bytes += shown.filtered.bytes;
     return bytes;

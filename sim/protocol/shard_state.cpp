@@ -8,6 +8,7 @@ namespace psim {
 ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t count)
     : options(std::move(given)),
       weights(options.weights, static_cast<std::size_t>(options.rule.workers), std::move(initial), count),
+      aggregation(options.rule.aggregation, static_cast<std::size_t>(options.rule.workers), count),
       workers(static_cast<std::size_t>(options.rule.workers)),
       updates({.rule = options.rule, .decided = decided(), .first_worker = options.first_worker}),
       gate(options.rule),
@@ -20,6 +21,7 @@ ShardState ShardState::piece(Options given) const {
   result.options = std::move(given);
   const Options& own = result.options;
   result.weights = weights.part(own.weights, range);
+  result.aggregation = aggregation.part(range);
   const UpdateRule::Options rule{
       .rule = own.rule, .decided = result.decided(), .first_worker = own.first_worker};
   result.updates = updates.part(rule, [&](Push push) {
@@ -35,6 +37,7 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   const double mean = mean_samples(update.pushes);
   const double share = options.rule.push_weight(update.pushes.size());
   std::vector<PushId> ids;
+  std::vector<std::uint32_t> by;
   for (const Push& push : update.pushes) {
     const std::int64_t staleness = staleness_of(push);
     const double weight =
@@ -43,8 +46,10 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
     ids.push_back(push.id());
+    by.push_back(index_of(push.worker));
     count_applied(push.id());
   }
+  aggregation.combine(update.gradients, by, arithmetic_of(options.weights.storage.precision));
   updates.was_made_of(std::move(ids));
   update.rate = rate() * options.rule.rate_factor(update.pushes.size());
   return update;
@@ -55,8 +60,11 @@ std::int64_t ShardState::staleness_of(const Push& push) const {
 }
 
 LogEntry::Sum ShardState::sum_of(Update& update) const {
-  LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients);
+  LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients, options.rule.aggregation.row->keeps);
   sum.version = version + 1;
+  std::vector<std::uint32_t> by;
+  for (const Push& push : update.pushes) by.push_back(index_of(push.worker));
+  sum.kept = aggregation.kept_of(by);
   return sum;
 }
 
@@ -103,6 +111,7 @@ void ShardState::apply_sum(const LogEntry& entry) {
   mark_applied(entry.pushes);
   const double rate = this->rate() * options.rule.rate_factor(entry.pushes.size());
   weights.apply(*entry.sum, rate);
+  aggregation.keep(entry.sum->kept);
   applied += static_cast<std::int64_t>(entry.pushes.size());
   ++version;
   updates.was_made_of(entry.pushes);
@@ -163,7 +172,9 @@ double ShardState::rate() const {
 
 std::uint64_t ShardState::bytes() const {
   constexpr std::uint64_t per_count = 8;
-  return weights.bytes(version) + updates.bytes() + range_clock.ranges() * workers.size() * per_count;
+  return weights.bytes(version) +
+         aggregation.bytes(bytes_per_value(arithmetic_of(options.weights.storage.precision))) +
+         updates.bytes() + range_clock.ranges() * workers.size() * per_count;
 }
 
 }  // namespace psim

@@ -86,6 +86,7 @@ struct ShardState {
   std::int64_t applied = 0;  // pushes
   std::int64_t changes = 0;  // versions that no push made
   ShardWeights weights;
+  GradientAggregation aggregation;
   WorkerClocks workers;
   UpdateRule updates;
   StartGate gate;

@@ -93,9 +93,9 @@ void ShardWeights::apply(const std::vector<WeightedGradient>& gradients, double 
   parameters_.update(std::vector<WeightedGradient>{{{sum_, 0, count_}, 1.0}}, rate);
 }
 
-LogEntry::Sum ShardWeights::sum_of(const std::vector<Push>& group,
-                                   std::vector<WeightedGradient>& gradients) const {
-  const SharedKeys keys = touched_keys(group);
+LogEntry::Sum ShardWeights::sum_of(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
+                                   bool is_whole) const {
+  const SharedKeys keys = is_whole ? SharedKeys() : touched_keys(group);
   Slice sum{nullptr, 0, keys ? keys->size() : count_};
   if (parameters_) {
     Values whole = weighted_sum(gradients, parameters_.weights()->precision(), count_);

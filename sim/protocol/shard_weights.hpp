@@ -54,7 +54,9 @@ class ShardWeights {
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   // The weighted sum of an update of these pushes. Applying it gives the same weights to the last bit.
   // `gradients` become that sum.
-  LogEntry::Sum sum_of(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients) const;
+  // `is_whole`: it has values at all places, whichever the pushes have.
+  LogEntry::Sum sum_of(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
+                       bool is_whole = false) const;
   void apply(const LogEntry::Sum& sum, double rate);
   // Scale or clip, of every weight.
   void change(TaskKind function, double amount);

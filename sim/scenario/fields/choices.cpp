@@ -181,12 +181,6 @@ std::vector<Choice> choices<TooStale>() {
 }
 
 template <>
-std::vector<Choice> choices<Aggregation>() {
-  return {{"mean", "one clock of all workers moves the weights by their mean gradient, under every model"},
-          {"sum", "every gradient is applied at the full learning rate, as MXNet's dist_async does"}};
-}
-
-template <>
 std::vector<Choice> choices<Algorithm>() {
   return {{"gradient", "the gradients of its steps; servers apply them with the optimizer"},
           {"elastic",

@@ -168,10 +168,11 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            "2015; Angel).",
        .when_key = "model",
        .when = models(&ConsistencyRow::has_bound)});
-  v.field("aggregation", choice(c.aggregation),
+  v.field("aggregation", choice(c.aggregation.row),
           {.doc = "How the gradients of one update are combined.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
+  describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
   v.field(
       "promises", &c.promises,
       {.doc =

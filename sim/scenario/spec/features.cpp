@@ -50,6 +50,8 @@ constexpr PropertyRow property_rows[] = {
      "A message is sent whether others of its connection are on their way or not."},
     {one_push, "one push of each worker in a clock",
      "A worker pushes what it computes in a clock as one, of each shard."},
+    {sums_of_pushes, "updates that are sums of pushes",
+     "The sum of an update's pushes tells all that the update needs."},
     {own_batches, "batches of each worker's own",
      "A worker computes gradients of the whole model, on samples of its own."},
     {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},

@@ -43,6 +43,7 @@ enum class Property : std::uint8_t {
   plain_values,
   at_once,
   one_push,
+  sums_of_pushes,
   own_batches,
   peers,
   fewer_workers,

@@ -142,6 +142,8 @@ void add_shard(const Scenario& s, double count, NodeMemory& server) {
   if (!workers_update(s)) add_optimizer(s, count, server);
   if (rule.group > 1) server.add("sum of gradients", count * exact_bytes(s));
   server.add("a push", count * value_bytes(s));
+  if (s.consistency.aggregation.row->keeps)
+    server.add("the last gradient of every worker", workers * count * exact_bytes(s));
   if (s.training.delay_compensation > 0)
     server.add("weights that workers have", workers * count * value_bytes(s));
   if (s.training.delay_compensation > 0 && s.training.delay_compensation_decay > 0)

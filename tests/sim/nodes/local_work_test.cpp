@@ -46,7 +46,7 @@ double sum_of(const std::vector<LocalCopy>& copies, const Driver& server, std::s
 }
 
 Driver centre(ConsistencyModel model, std::int64_t workers) {
-  return {{.model = model, .aggregation = Aggregation::sum},
+  return {{.model = model, .aggregation = {"sum"}},
           workers,
           {.weights = {0.5, -3}, .learning_rate = {.base = 1}}};
 }

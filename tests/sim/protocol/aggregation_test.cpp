@@ -151,7 +151,7 @@ TEST_CASE("the article's network: one step of two workers with the same sample",
 TEST_CASE("the article's network: adding the two gradients instead overshoots", "[article]") {
   const Network n = network();
   const auto learner = make_learner(n.spec, n.data);
-  Driver d({.model = "bsp", .aggregation = Aggregation::sum}, 2,
+  Driver d({.model = "bsp", .aggregation = {"sum"}}, 2,
            {.weights = list(learner->initial_weights(1)), .learning_rate = {.base = 0.01}});
   d.pull_all();
   for (std::uint32_t w = 0; w < 2; ++w) d.push(w, gradient_by_hand);

@@ -54,7 +54,7 @@ TEST_CASE("an update's scale: mean or sum, of what an update holds and of what a
   spec.model = "k-async";
   CHECK(make_rule(spec, 8).push_weight(2) == 0.5);
   CHECK(make_rule(spec, 8).rate_factor(2) == 0.25);  // one of four updates of this clock
-  spec.aggregation = Aggregation::sum;
+  spec.aggregation = {"sum"};
   CHECK(make_rule(spec, 8).push_weight(2) == 1);
   CHECK(make_rule(spec, 8).rate_factor(2) == 1);
 }

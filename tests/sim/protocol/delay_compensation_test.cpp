@@ -17,7 +17,7 @@ const Numbers start{1, -2, 0.5};
 
 // asp with every gradient at the full rate.
 Driver server(double lambda, double decay) {
-  Driver d({.model = "asp", .aggregation = Aggregation::sum}, 3,
+  Driver d({.model = "asp", .aggregation = {"sum"}}, 3,
            {.weights = start, .learning_rate = {.base = rate}, .compensation = {lambda, decay}});
   d.pull_all();
   return d;

@@ -45,7 +45,7 @@ TEST_CASE("a limit drops what is staler, or divides it by how much staler it is"
 }
 
 TEST_CASE("under asp a push beyond the limit is dropped, and its worker goes on", "[staleness]") {
-  Driver d({.model = "asp", .max_staleness = 1, .aggregation = Aggregation::sum}, 3, one_weight());
+  Driver d({.model = "asp", .max_staleness = 1, .aggregation = {"sum"}}, 3, one_weight());
   d.pull_all();
   CHECK(d.push(0, {1}).front() == "apply w0 s0");
   CHECK(d.push(1, {1}).front() == "apply w1 s1");
@@ -72,7 +72,7 @@ TEST_CASE("under ssp a dropped push still moves its worker's clock", "[staleness
 }
 
 TEST_CASE("a damped push moves the weights by its share", "[staleness]") {
-  Driver d({.model = "asp", .max_staleness = 1, .too_stale = TooStale::damp, .aggregation = Aggregation::sum},
+  Driver d({.model = "asp", .max_staleness = 1, .too_stale = TooStale::damp, .aggregation = {"sum"}},
            4, one_weight());
   d.pull_all();
   for (std::uint32_t w = 0; w < 4; ++w) d.push(w, {6});

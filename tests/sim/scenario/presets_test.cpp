@@ -99,7 +99,7 @@ TEST_CASE("rows of presets say where they are from, and set a field once", "[pre
 TEST_CASE("defaults of real systems", "[presets]") {
   const Scenario sync = with("mxnet-dist_sync");
   CHECK(sync.consistency.model == "bsp");
-  CHECK(sync.consistency.aggregation == Aggregation::sum);
+  CHECK(sync.consistency.aggregation.row->is_sum);
   CHECK(sync.placement.kind == PlacementKind::kvstore);
   CHECK(sync.placement.bigarray_bound == 1'000'000);  // MXNET_KVSTORE_BIGARRAY_BOUND
   CHECK(sync.cluster.worker_devices.aggregate == DeviceAggregation::host);
