@@ -2,6 +2,7 @@
 // from there. Method: a psim with one addition of each kind beside the psim that knows none of them.
 #include <array>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "sim/fuzz/generator.hpp"
@@ -16,6 +17,8 @@ struct Addition {
   std::string name, feature, in_scenario, doc;
 };
 const std::vector<Addition> additions{
+    {"clipped-mean", "consistency.aggregation clipped-mean",
+     "[consistency]\naggregation = \"clipped-mean\"\nlongest = 0.5\n", "ICML 2013"},
     {"weibull", "compute.distribution weibull", "[compute]\ndistribution = \"weibull\"\nshape = 3.0\n",
      "Weibull 1951"},
     {"signum", "training.optimizer signum", "[training]\noptimizer = \"signum\"\nkept_share = 0.5\n",
@@ -40,12 +43,14 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 std::string scenario_of(const std::vector<Addition>& used) {
   std::string text;
   if (used.size() > 1 || used.front().name == "downpour") text = "preset = \"downpour\"\n";
-  std::string training = "[training]\n", others;
+  // Two additions may have fields in one table, which a file has once.
+  std::map<std::string, std::string> tables{{"[training]\n", "steps = 20\nbatch_size = 16\n"}};
   for (const Addition& one : used) {
-    const bool trains = one.in_scenario.starts_with("[training]");
-    (trains ? training : others) += one.in_scenario.substr(trains ? training.size() : 0);
+    const std::size_t end = one.in_scenario.find('\n') + 1;
+    tables[one.in_scenario.substr(0, end)] += one.in_scenario.substr(end);
   }
-  return text + training + "steps = 20\nbatch_size = 16\n" + others;
+  for (const auto& [name, fields] : tables) text += name + fields;
+  return text;
 }
 
 }  // namespace

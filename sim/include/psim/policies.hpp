@@ -6,12 +6,13 @@
 // (docs/extending.md).
 #pragma once
 
-#include "model/optimizer_rules.hpp"          // OptimizerRow: how a gradient moves the weights
-#include "model/settings.hpp"                 // Setting: a number that belongs to a row
-#include "model/table.hpp"                    // Addition
-#include "sim/protocol/consistency.hpp"       // ConsistencyRow: when a worker may start, what makes an update
-#include "sim/protocol/filter_rows.hpp"       // FilterRow: what becomes of a message's values
-#include "sim/protocol/staleness_weight.hpp"  // StalenessWeightRow: how much less a stale push counts
-#include "sim/scenario/spec/distributions.hpp"  // DistributionRow: how long a step takes
-#include "sim/scenario/spec/faults.hpp"         // FaultKindRow: what happens to nodes and messages
-#include "sim/scenario/spec/presets.hpp"        // PresetTable: another system's defaults
+#include "model/optimizer_rules.hpp"     // OptimizerRow: how a gradient moves the weights
+#include "model/settings.hpp"            // Setting: a number that belongs to a row
+#include "model/table.hpp"               // Addition
+#include "sim/protocol/consistency.hpp"  // ConsistencyRow: when a worker may start, what makes an update
+#include "sim/protocol/filter_rows.hpp"  // FilterRow: what becomes of a message's values
+#include "sim/protocol/gradient_aggregation.hpp"  // AggregationRow: how the gradients of an update become one
+#include "sim/protocol/staleness_weight.hpp"      // StalenessWeightRow: how much less a stale push counts
+#include "sim/scenario/spec/distributions.hpp"    // DistributionRow: how long a step takes
+#include "sim/scenario/spec/faults.hpp"           // FaultKindRow: what happens to nodes and messages
+#include "sim/scenario/spec/presets.hpp"          // PresetTable: another system's defaults

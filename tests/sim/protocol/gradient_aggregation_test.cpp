@@ -1,6 +1,6 @@
 // How the gradients of an update become one, against the papers' definitions computed here on their own:
-// trimmed mean and median (Yin et al., ICML 2018, definitions 1 and 2), Krum (Blanchard et al., NIPS 2017,
-// section 4), and the mean of all workers' last gradients (Blatt et al., SIAM J. Optim. 2007, equation 1.8).
+// trimmed mean and median (Yin et al., ICML 2018), Krum (Blanchard et al., NIPS 2017,
+// section 4), and the mean of all workers' last gradients (Blatt et al., SIAM Journal on Optimization 2007).
 #include <algorithm>
 #include <cmath>
 #include <map>
