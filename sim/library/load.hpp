@@ -6,7 +6,7 @@
 
 namespace psim::api {
 
-// The request for it, with `options` of its own left as they are.
+// The request for this scenario; the other members keep their defaults.
 RunRequest request_of(const Scenario& scenario);
 
 // Throws BadScenario.

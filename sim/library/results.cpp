@@ -1,5 +1,6 @@
 #include "psim/results.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -28,7 +29,7 @@ Result result_in(const std::string& summary) try {
     result.curve.push_back({.sim_time_s = point.at("sim_time_s"),
                             .updates = point.at("updates"),
                             .epoch = point.at("epoch"),
-                            .loss = number_in(point, "loss").value_or(0),
+                            .loss = number_in(point, "loss").value_or(std::nan("")),
                             .accuracy = number_in(point, "accuracy")});
   return result;
 } catch (const Json::exception& error) {

@@ -1,10 +1,14 @@
 #include "psim/run.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <optional>
+#include <exception>
+#include <string_view>
 #include <utility>
 
 #include "sim/library/load.hpp"
+#include "sim/record/event.hpp"
 #include "sim/runs/forked_run.hpp"
 #include "sim/runs/record_run.hpp"
 #include "sim/runs/refused.hpp"
@@ -14,6 +18,43 @@
 namespace psim::api {
 namespace {
 
+std::atomic<bool> has_watched = false;  // SimGrid's clock has moved
+
+// Passes events on until the observer throws. SimGrid would end the program at an exception of an actor.
+class Guarded : public EventSink {
+ public:
+  explicit Guarded(EventSink& observer) : observer_(observer) {}
+  void on(const Event& event, std::uint64_t hash) override {
+    guard([&] { observer_.on(event, hash); });
+  }
+  void on_wire(std::uint64_t message, double begin, double end) override {
+    guard([&] { observer_.on_wire(message, begin, end); });
+  }
+  void on_dependency(std::uint64_t event, const Dependency& need) override {
+    guard([&] { observer_.on_dependency(event, need); });
+  }
+  void on_service(const Service& work) override {
+    guard([&] { observer_.on_service(work); });
+  }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  template <class Call>
+  void guard(Call&& call) {
+    if (thrown_) return;
+    try {
+      call();
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  }
+
+  EventSink& observer_;
+  std::exception_ptr thrown_;
+};
+
 RunAnswer made(const RunRequest& request, const LoadedScenario& loaded, EventSink* observer) {
   if (std::string why_not = no_room(loaded, request); !why_not.empty()) throw NoRoom{{std::move(why_not)}};
   const RunIdentity identity = identity_of(loaded, scenario_name(request.scenario));
@@ -21,14 +62,20 @@ RunAnswer made(const RunRequest& request, const LoadedScenario& loaded, EventSin
 }
 
 RunRequest request_of(const Scenario& scenario, const RunOptions& options) {
+  constexpr std::array<std::string_view, 3> traces{"none", "steps", "events"};
+  if (std::ranges::find(traces, options.trace) == traces.end())
+    throw std::invalid_argument("RunOptions::trace is none, steps or events, not " + options.trace);
   RunRequest request = request_of(scenario);
   request.threads = thread_count(options.threads);
   request.out = options.out;
+  request.force = options.force;
   request.trace = options.out.empty() ? "none" : options.trace;
   return request;
 }
 
 Result result_of(const RunAnswer& answer) {
+  if (answer.status == RunStatus::refused || answer.status == RunStatus::no_memory)
+    throw RunRefused(answer.why);
   if (answer.status != RunStatus::done) throw RunFailed(answer.why);
   return result_in(answer.summary);
 }
@@ -36,16 +83,22 @@ Result result_of(const RunAnswer& answer) {
 }  // namespace
 
 Result run(const Scenario& scenario, const RunOptions& options) {
+  if (has_watched)
+    throw std::logic_error("psim::api::run copies the process, which psim::api::watch has used already");
+  const RunRequest request = request_of(scenario, options);
   const LoadedScenario loaded = load(scenario);
-  return result_of(run_apart([&] { return made(request_of(scenario, options), loaded, nullptr); }));
+  return result_of(answer_of([&] { return run_apart([&] { return made(request, loaded, nullptr); }); }));
 }
 
 Result watch(const Scenario& scenario, EventSink& observer, const RunOptions& options) {
-  static std::atomic<bool> was_used = false;
+  const RunRequest request = request_of(scenario, options);
   const LoadedScenario loaded = load(scenario);
-  if (was_used.exchange(true))
+  if (has_watched.exchange(true))
     throw std::logic_error("psim::api::watch makes one run in a process; psim::api::run makes many");
-  return result_of(answer_of([&] { return made(request_of(scenario, options), loaded, &observer); }));
+  Guarded guarded(observer);
+  const RunAnswer answer = answer_of([&] { return made(request, loaded, &guarded); });
+  guarded.rethrow();
+  return result_of(answer);
 }
 
 }  // namespace psim::api

@@ -58,6 +58,7 @@ Loaded loaded(const Scenario& scenario) {
     const std::uint32_t line = one.place.line == 0 ? 0 : one.place.line + source.first_line - 1;
     result.problems.push_back({one.code, source.name, line, one.place.column, one.message, one.help});
   }
+  std::ranges::stable_sort(result.problems, {}, &Problem::line);
   result.text = diagnostics.render();
   return result;
 }

@@ -6,24 +6,34 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace psim {
 namespace {
 
 const Setting trimmed{.key = "trimmed_share",
-                      .doc = "Share of the gradients left out at each end, value by value; rounded down.",
+                      .doc =
+                          "Share of an update's gradients that is left out at each end, weight by weight; "
+                          "rounded down to whole gradients.",
                       .value = 0.2,
                       .min = 0,
                       .max = 0.5,
                       .below_max = true,
                       .draws = {"0.25", "0.4"}};
-const Setting byzantine{.key = "byzantine",
-                        .doc = "Gradients of an update that may be anything.",
-                        .value = std::int64_t{1},
-                        .min = 0,
-                        .max = 1e6,
-                        .draws = {"0", "2"}};
+const Setting byzantine{
+    .key = "byzantine",
+    .doc =
+        "How many gradients of an update may have arbitrary values (f in the paper, which "
+        "needs 2 f + 3 gradients; with fewer, each has one neighbour at least).",
+    .value = std::int64_t{1},
+    .min = 0,
+    .max = 1e6,
+    .draws = {"0", "2"}};
+
+// What is no number counts as larger than all numbers.
+constexpr auto in_order = [](auto a, auto b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
 
 // The mean of the middle values at each place, without `left_out(n)` of n at each end.
 template <class Scalar, class LeftOut>
@@ -32,7 +42,7 @@ void middle_mean(Aggregating<Scalar>& a, LeftOut left_out) {
   const std::size_t out = left_out(at_place.size());
   for (std::size_t i = 0; i < a.result.size(); ++i) {
     for (std::size_t g = 0; g < at_place.size(); ++g) at_place[g] = a.gradients[g][i];
-    std::ranges::sort(at_place);
+    std::ranges::sort(at_place, in_order);
     double sum = 0;
     for (std::size_t g = out; g + out < at_place.size(); ++g) sum += static_cast<double>(at_place[g]);
     a.result[i] = static_cast<Scalar>(sum / static_cast<double>(at_place.size() - 2 * out));
@@ -59,7 +69,7 @@ void krum(Aggregating<Scalar>& a) {
         const double d = static_cast<double>(a.gradients[g][i]) - static_cast<double>(a.gradients[other][i]);
         sum += d * d;
       }
-      distances.push_back(sum);
+      distances.push_back(std::isnan(sum) ? HUGE_VAL : sum);
     }
     std::ranges::sort(distances);
     double score = 0;
@@ -74,6 +84,7 @@ void krum(Aggregating<Scalar>& a) {
 
 template <class Scalar>
 void mean_of_kept(Aggregating<Scalar>& a) {
+  if (a.kept.empty()) return;  // all that pushed have gone since
   for (std::size_t i = 0; i < a.result.size(); ++i) {
     double sum = 0;
     for (const auto& gradient : a.kept) sum += static_cast<double>(gradient[i]);
@@ -92,36 +103,44 @@ std::deque<AggregationRow> built_in_rows() {
        .doc = "every gradient is applied at the full learning rate, as MXNet's dist_async does",
        .is_sum = true},
       {.name = "trimmed-mean",
-       .doc = "value by value the mean without the smallest and the largest `trimmed_share` (Yin et al., "
-              "ICML 2018)",
+       .doc = "for each weight the mean of the gradients' values, without the smallest and the largest ones "
+              "(`trimmed_share` of them at each end; Yin et al., ICML 2018)",
        .settings = {&trimmed},
        .combine =
            [](auto& a) {
              const double share = a(trimmed);
              middle_mean(a, [share](std::size_t n) {
-               return static_cast<std::size_t>(std::floor(share * static_cast<double>(n)));
+               return static_cast<std::size_t>(std::floor(share * static_cast<double>(n) + 1e-9));
              });
            }},
       {.name = "median",
-       .doc = "value by value the median (Yin et al., ICML 2018)",
+       .doc = "for each weight the median of the gradients' values (Yin et al., ICML 2018)",
        .combine = [](auto& a) { middle_mean(a, [](std::size_t n) { return (n - 1) / 2; }); }},
       {.name = "krum",
        .doc =
-           "the gradient of the update that is nearest to the others, of which `byzantine` may be anything; "
-           "each shard chooses by its own values (Blanchard et al., NIPS 2017)",
+           "one gradient of the update: the one nearest to the others, of which up to `byzantine` may have "
+           "arbitrary values; each shard chooses by its own values (Blanchard et al., NIPS 2017)",
        .settings = {&byzantine},
        .combine = [](auto& a) { krum(a); }},
       {.name = "last",
        .doc =
-           "the mean of the last gradient of every worker that has pushed (incremental aggregated gradient: "
+           "the mean of the last gradients of all workers that take part (incremental aggregated gradient: "
            "Blatt et al., SIAM Journal on Optimization 2007)",
        .combine = [](auto& a) { mean_of_kept(a); },
        .keeps = true},
   };
 }
 
+GradientAggregation::GradientAggregation(AggregationRule rule, std::size_t workers, std::size_t count)
+    : rule_(std::move(rule)), count_(count), kept_(rule_.row->keeps ? workers : 0) {
+  const AggregationRow& row = *rule_.row;
+  if (row.combine ? row.is_sum : row.keeps)
+    throw std::logic_error("the aggregation " + std::string(row.name) + " contradicts itself");
+}
+
 void GradientAggregation::combine(std::vector<WeightedGradient>& gradients,
-                                  std::span<const std::uint32_t> workers, Precision precision) {
+                                  std::span<const std::uint32_t> workers, Precision precision,
+                                  const IsHere& is_here) {
   if (!rule_.row->combine) return;
   const auto size = static_cast<double>(gradients.size());
   std::vector<Values> whole;
@@ -136,17 +155,19 @@ void GradientAggregation::combine(std::vector<WeightedGradient>& gradients,
     if (!is_phantom) kept.values = std::make_shared<Values>(Values(whole.back()));
   }
   if (whole.size() < gradients.size()) return;
-  Values one = with_scalar(precision, [&](auto zero) { return combined<decltype(zero)>(whole, precision); });
+  Values one =
+      with_scalar(precision, [&](auto zero) { return combined<decltype(zero)>(whole, precision, is_here); });
   gradients.assign(1, {{std::make_shared<Values>(std::move(one)), 0, count_}, 1.0, nullptr});
 }
 
 template <class Scalar>
-Values GradientAggregation::combined(const std::vector<Values>& gradients, Precision precision) const {
+Values GradientAggregation::combined(const std::vector<Values>& gradients, Precision precision,
+                                     const IsHere& is_here) const {
   Values result = Values::zeros(precision, count_);
   std::vector<std::span<const Scalar>> given, kept;
   for (const Values& one : gradients) given.push_back(one.as<Scalar>());
-  for (const Slice& one : kept_) {
-    if (one.values) kept.push_back(one.as<Scalar>());
+  for (std::size_t w = 0; w < kept_.size(); ++w) {
+    if (kept_[w].values && is_here(w)) kept.push_back(kept_[w].as<Scalar>());
   }
   Aggregating<Scalar> work{rule_.settings, given, kept, result.as<Scalar>()};
   rule_.row->combine(work);
@@ -156,7 +177,10 @@ Values GradientAggregation::combined(const std::vector<Values>& gradients, Preci
 std::vector<KeptGradient> GradientAggregation::kept_of(std::span<const std::uint32_t> workers) const {
   std::vector<KeptGradient> all;
   if (kept_.empty()) return all;
-  for (const std::uint32_t worker : workers) all.push_back({worker, kept_[worker]});
+  for (const std::uint32_t worker : workers) {
+    if (std::ranges::find(all, worker, &KeptGradient::worker) == all.end())
+      all.push_back({worker, kept_[worker]});
+  }
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ template <class Scalar>
 struct Aggregating {
   const Settings& settings;
   std::span<const std::span<const Scalar>> gradients;  // in worker order, one at least
-  // Of a row that keeps gradients: the last one of each worker that has pushed, this update's included.
+  // Of a row that keeps gradients: the last one of each worker that takes part and has pushed, this update's
+  // included.
   std::span<const std::span<const Scalar>> kept;
   std::span<Scalar> result;  // to be filled; zeros at first
 
@@ -34,7 +36,7 @@ struct AggregationRow {
   std::string_view name, doc;
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
-  bool is_sum = false;                   // every gradient counts in full
+  bool is_sum = false;                   // every gradient counts in full; without `combine`
   ScalarCode<Aggregating> combine = {};  // none: their weighted mean, or their sum
   bool keeps = false;                    // the servers keep the last gradient of each worker
   double fuzz = 1;                       // how often the fuzzer draws it, beside 1
@@ -53,19 +55,23 @@ struct AggregationRule {
   Settings settings = {};
 };
 
-// The gradients that a shard keeps, and what becomes of an update's gradients. A value: it goes to copies and
-// to the next owner with the shard.
+// The gradients that a shard keeps, and the function that combines the gradients of an update. A value: it
+// goes to copies and to the next owner with the shard.
 class GradientAggregation {
  public:
-  GradientAggregation(AggregationRule rule, std::size_t workers, std::size_t count)
-      : rule_(std::move(rule)), count_(count), kept_(rule_.row->keeps ? workers : 0) {}
+  // Throws std::logic_error for a row that contradicts itself: a sum that combines, or gradients kept for
+  // nothing.
+  GradientAggregation(AggregationRule rule, std::size_t workers, std::size_t count);
 
   // The update's gradients, of these workers, become one. Their weights sum to 1 if they are equally fresh
-  // and of as many samples. A phantom's have no values and stay as they are.
+  // and of as many samples. `is_here`: whether a worker takes part, by its number. A phantom's gradients have
+  // no values and stay as they are.
+  using IsHere = std::function<bool(std::size_t)>;
   void combine(std::vector<WeightedGradient>& gradients, std::span<const std::uint32_t> workers,
-               Precision precision);
+               Precision precision, const IsHere& is_here);
 
-  // What is kept of these workers, for a copy that gets the update's sum alone; and of such a copy.
+  // kept_of: the kept gradients of these workers, each once, to send to a replica. keep: the replica stores
+  // them.
   std::vector<KeptGradient> kept_of(std::span<const std::uint32_t> workers) const;
   void keep(const std::vector<KeptGradient>& gradients);
 
@@ -76,7 +82,7 @@ class GradientAggregation {
 
  private:
   template <class Scalar>
-  Values combined(const std::vector<Values>& gradients, Precision precision) const;
+  Values combined(const std::vector<Values>& gradients, Precision precision, const IsHere& is_here) const;
 
   AggregationRule rule_;
   std::size_t count_;

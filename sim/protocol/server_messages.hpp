@@ -47,9 +47,10 @@ struct LogEntry {
     Payload gradient = {};
     // With delay compensation: the mean of squared gradients after this update.
     std::shared_ptr<const Values> mean_square = {};
-    // Where servers keep gradients: those of this update, each of the sum's size.
+    // Where servers keep gradients: those of this update's workers.
     std::vector<KeptGradient> kept = {};
-    std::uint64_t bytes() const { return gradient.bytes * (1 + kept.size()); }
+    std::uint64_t kept_bytes = 0;
+    std::uint64_t bytes() const { return gradient.bytes + kept_bytes; }
   };
   std::optional<Sum> sum = {};
   // If every push is logged: the push that has arrived, and whether it completes the pending update. The

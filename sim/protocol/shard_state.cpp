@@ -49,7 +49,8 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
     by.push_back(index_of(push.worker));
     count_applied(push.id());
   }
-  aggregation.combine(update.gradients, by, arithmetic_of(options.weights.storage.precision));
+  aggregation.combine(update.gradients, by, weights.precision(),
+                      [this](std::size_t w) { return !workers[w].gone; });
   updates.was_made_of(std::move(ids));
   update.rate = rate() * options.rule.rate_factor(update.pushes.size());
   return update;
@@ -65,6 +66,7 @@ LogEntry::Sum ShardState::sum_of(Update& update) const {
   std::vector<std::uint32_t> by;
   for (const Push& push : update.pushes) by.push_back(index_of(push.worker));
   sum.kept = aggregation.kept_of(by);
+  sum.kept_bytes = sum.kept.size() * weights.count() * bytes_per_value(weights.precision());
   return sum;
 }
 
@@ -172,9 +174,8 @@ double ShardState::rate() const {
 
 std::uint64_t ShardState::bytes() const {
   constexpr std::uint64_t per_count = 8;
-  return weights.bytes(version) +
-         aggregation.bytes(bytes_per_value(arithmetic_of(options.weights.storage.precision))) +
-         updates.bytes() + range_clock.ranges() * workers.size() * per_count;
+  return weights.bytes(version) + aggregation.bytes(bytes_per_value(weights.precision())) + updates.bytes() +
+         range_clock.ranges() * workers.size() * per_count;
 }
 
 }  // namespace psim

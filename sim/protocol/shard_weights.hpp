@@ -34,6 +34,10 @@ class ShardWeights {
   ShardWeights part(Options options, Range range) const;
 
   std::size_t count() const { return count_; }
+  // Of the numbers that the optimizer computes with; a phantom's are none.
+  Precision precision() const {
+    return parameters_ ? parameters_.weights()->precision() : arithmetic_of(options_.storage.precision);
+  }
   // The weights in version `version`.
   Slice snapshot(std::int64_t version) const { return {parameters_.weights(), 0, count_, version}; }
   // The values for a worker: weights at first; then, if workers update, the last update's sum. `keys`: only

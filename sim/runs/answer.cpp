@@ -44,16 +44,21 @@ RunAnswer answer_of(int status, std::string_view text, std::string_view said) {
   const Json document = Json::parse(text, nullptr, false);
   if (WIFEXITED(status) && document.is_object() && document.contains("status")) {
     const auto name = std::ranges::find(run_status_names, document["status"].get<std::string>());
-    if (name != run_status_names.end())
-      return {.status = static_cast<RunStatus>(name - run_status_names.begin()),
-              .why = document["why"],
-              .summary = document["summary"],
-              .cause = document["cause"]};
+    if (name != run_status_names.end()) {
+      RunAnswer answer{.status = static_cast<RunStatus>(name - run_status_names.begin()),
+                       .why = document["why"],
+                       .summary = document["summary"],
+                       .cause = document["cause"]};
+      if (answer.status == RunStatus::failed) answer.why.insert(0, said);
+      return answer;
+    }
   }
   RunAnswer answer{.status = RunStatus::failed,
                    .why = fmt::format("{}the run ended with {}\n", said, how_it_ended(status))};
   if (WIFSIGNALED(status)) {
-    answer.status = WTERMSIG(status) == SIGXCPU ? RunStatus::too_long : RunStatus::killed;
+    answer.status = WTERMSIG(status) == SIGXCPU   ? RunStatus::too_long
+                    : WTERMSIG(status) == SIGKILL ? RunStatus::killed
+                                                  : RunStatus::crashed;
   }
   return answer;
 }

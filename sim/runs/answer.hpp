@@ -13,10 +13,11 @@ namespace psim {
 enum class RunStatus : std::uint8_t {
   done,
   refused,    // the scenario is not right, or psim will not run it
-  no_memory,  // it needs more than there is, or than it may have
+  no_memory,  // it needs more memory than the machine has, or than the limit allows
   too_long,   // it took all the processor time that it may have
   failed,     // psim's fault or the machine's
-  killed,     // by a signal
+  killed,     // by SIGKILL, as the kernel does when memory is short
+  crashed,    // another signal ended it
 };
 inline constexpr auto run_status_names = enum_names<RunStatus>();
 
@@ -31,7 +32,7 @@ struct RunAnswer {
 // One line of JSON.
 std::string to_json(const RunAnswer& answer);
 
-// Does `work`, and returns its answer, whatever it throws.
+// Does `work`, and returns its answer, also if it throws an exception of the standard library or of psim.
 RunAnswer answer_of(const std::function<RunAnswer()>& work);
 
 // The answer of a process that has ended with `status` (waitpid) and has written `text`, by to_json, and

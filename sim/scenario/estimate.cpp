@@ -59,6 +59,9 @@ double copies_of_model(const Scenario& s) {
     times += workers;
   if (!s.filters.empty()) times += workers;
   if (s.training.delay_compensation > 0) times += workers;
+  const AggregationRow& aggregation = *s.consistency.aggregation.row;
+  if (aggregation.combine) times += workers;  // the gradients of an update side by side
+  if (aggregation.keeps) times += workers;
   return times;
 }
 

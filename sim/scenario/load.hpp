@@ -25,9 +25,9 @@ using DataCache = std::map<std::string, std::shared_ptr<const DataSplit>>;
 struct Override {
   std::string key;
   std::string value;
-  // Where it stands, as diagnostics say it.
+  // The option that gives it, or the file and the line in which it stands.
   std::string source = "--set";
-  std::uint32_t line = 1;
+  std::optional<std::uint32_t> line = {};
 };
 
 // A value of an axis of [compare]: which one of the list.

@@ -279,7 +279,8 @@ void apply_axis(Document& document, const Override& axis, Diagnostics& diagnosti
 
 void apply_override(Document& document, const Override& change, Diagnostics& diagnostics) {
   const std::string text = change.key + "=" + change.value;
-  const std::size_t source = diagnostics.add_source({change.source, text, change.line});
+  const std::size_t source =
+      diagnostics.add_source({change.source, text, change.line.value_or(1), !change.line});
   document.sets.push_back(source);
   apply_assignment(document, text, source, 1, "set", diagnostics);
 }

@@ -87,13 +87,14 @@ class Children {
     // Its record in a temporary folder takes room: the run may still be made without.
     const bool has_scratch = ended.run->is_explained && ended.run->request.out.empty();
     const bool is_killed = ended.run->is_explained && answer.status == RunStatus::killed;
-    if (is_killed || (has_scratch && answer.status != RunStatus::done)) {
+    const bool has_failed = answer.status == RunStatus::refused || answer.status == RunStatus::no_memory ||
+                            answer.status == RunStatus::failed;
+    if (is_killed || (has_scratch && has_failed)) {
       ended.run->is_explained = false;
       start(*ended.run);
       return Taken::again;
     }
-    if (answer.status == RunStatus::refused || answer.status == RunStatus::no_memory)
-      throw Invalid{answer.why};
+    if (answer.status == RunStatus::refused) throw Invalid{answer.why};
     if (answer.status != RunStatus::done)
       throw std::runtime_error(
           fmt::format("a run failed: {}\n{}", command_line(ended.run->request), answer.why));

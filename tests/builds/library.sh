@@ -17,12 +17,14 @@ psim=$folder/opt/bin/psim
 for model in bsp ssp asp watched; do
   grep -q "^$model: " "$folder/curves" || { cat "$folder/curves"; exit 1; }
 done
-# The library makes the runs that the command line makes.
+# Its rows are those of one program alone.
 "$psim" run "$folder/own_policy/own_policy.toml" --set 'consistency="asp"' --set 'training={epochs=1}' --json >/dev/null 2>&1 && {
   echo "psim knows a row of another program"; exit 1; }
+# All that is wrong is said, with its line.
 printf '[cluster]\nworkers = 0\nservers = 2\n' >"$folder/bad.toml"
 "$folder/curve/build/curve" "$folder/bad.toml" 2>"$folder/said" && exit 1
 grep -q 'bad.toml:2:' "$folder/said" || { cat "$folder/said"; exit 1; }
+# The library makes the runs that the command line makes.
 for model in bsp ssp asp; do
   "$psim" run quickstart --set consistency.model=$model --json | sed -n 's/^  "digest": "\(.\{8\}\).*/\1/p'
 done >"$folder/digests"
@@ -31,6 +33,7 @@ sed -n 's/.*digest \(.\{8\}\)$/\1/p' "$folder/curves" | diff "$folder/digests" -
 
 cd "$folder/own_policy"
 build/mypsim compare own_policy.toml >"$folder/table" 2>"$folder/said" || { cat "$folder/said"; exit 1; }
+if grep -q 'changes nothing' "$folder/said"; then cat "$folder/said"; exit 1; fi
 grep -q '^ *confirmed ' "$folder/table" || { cat "$folder/table"; exit 1; }
 build/mypsim explain half_life | grep -q 'counts for half'
 build/mypsim run own_policy.toml --set consistency.model=confirmed --trace events --out run >"$folder/said" 2>&1

@@ -50,7 +50,7 @@ TEST_CASE("a run of the library is the run of the command line", "[library]") {
   CHECK(result.stuck.empty());
 }
 
-TEST_CASE("a program makes many runs, and each is by itself", "[library]") {
+TEST_CASE("a program makes many runs, and each is by itself", "[library][slow]") {
   api::Scenario scenario = api::Scenario::from_text(small);
   const api::Result first = api::run(scenario), other = api::run(api::Scenario(scenario).seed(2));
   CHECK(first.digest != other.digest);
@@ -73,17 +73,16 @@ TEST_CASE("a target, a run that is stuck, and a phantom model are told", "[libra
 
 TEST_CASE("a program hears of all that is wrong with a scenario, and where", "[library]") {
   const api::Scenario wrong =
-      api::Scenario::from_text("[cluster]\nworkers = 0\n[training]\nstep = 3\n", "mine.toml")
+      api::Scenario::from_text("[cluster]\nworkers = 0\n[training]\nsteps = 3\nbatchsize = 3\n", "mine.toml")
           .set("cluster.servers", "-1");
-  const std::vector<api::Problem> problems = wrong.problems();
-  REQUIRE(problems.size() == 3);
-  CHECK(problems[0].source == "mine.toml");
-  CHECK(problems[0].line == 2);
-  CHECK(problems[0].column == 11);
-  CHECK(problems[0].code == "out-of-range");
-  CHECK(problems[1].line == 4);
-  CHECK(problems[1].help.find("steps") != std::string::npos);
-  CHECK(problems[2].source == "--set");
+  std::map<std::string, api::Problem> by_place;
+  for (const api::Problem& one : wrong.problems())
+    by_place[one.source + ":" + std::to_string(one.line)] = one;
+  REQUIRE(by_place.size() == 3);
+  CHECK(by_place["mine.toml:2"].column == 11);
+  CHECK(by_place["mine.toml:2"].code == "out-of-range");
+  CHECK(by_place["mine.toml:5"].help.find("batch_size") != std::string::npos);
+  CHECK(by_place["--set:1"].code == "out-of-range");
   try {
     api::run(wrong);
     FAIL("it ran");
@@ -94,6 +93,18 @@ TEST_CASE("a program hears of all that is wrong with a scenario, and where", "[l
   CHECK(api::Scenario::from_file("there-is-none.toml").problems().size() == 1);
   CHECK(api::Scenario::from_text(small).problems().empty());
   CHECK(api::Scenario::from_text(small).resolved().find("workers = 3") != std::string::npos);
+}
+
+TEST_CASE("a program hears why a run is refused, and that a loss is no number", "[library]") {
+  const psim::test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "photo") << "somebody's\n";
+  const api::Scenario scenario = api::Scenario::from_text(small);
+  CHECK_THROWS_AS(api::run(scenario, {.out = folder.path().string()}), api::RunRefused);
+  CHECK_THROWS_AS(api::run(scenario, {.trace = "everything"}), std::invalid_argument);
+  const api::Result diverged = api::run(
+      api::Scenario(scenario).set("training.learning_rate", "1e6").set("model.precision", "float16"));
+  CHECK(std::isnan(diverged.curve.back().loss));
+  CHECK_THROWS_AS(api::result_in("{}"), std::invalid_argument);
 }
 
 TEST_CASE("an observer sees every event in order, once in a process", "[library]") {
@@ -115,6 +126,18 @@ TEST_CASE("an observer sees every event in order, once in a process", "[library]
   CHECK(watcher.updates == 2 * watched.updates);  // of two shards
   CHECK(watcher.kinds[api::MessageKind::push] == 3 * 12 * 2);
   CHECK_THROWS_AS(api::watch(scenario, watcher), std::logic_error);
+  CHECK_THROWS_AS(api::run(scenario), std::logic_error);
+}
+
+TEST_CASE("an exception of an observer comes out when the run has ended", "[library]") {
+  struct Fragile : psim::EventSink {
+    void on(const psim::Event&, std::uint64_t) override {
+      if (++events == 10) throw std::out_of_range("the tenth");
+    }
+    int events = 0;
+  } observer;
+  CHECK_THROWS_AS(api::watch(api::Scenario::from_text(small), observer), std::out_of_range);
+  CHECK(observer.events == 10);
 }
 
 TEST_CASE("a run of the library is kept in a folder that psim's commands read", "[library]") {

@@ -76,6 +76,23 @@ TEST_CASE("replication, and a crash with it, change no bit of what is learned un
 }
 
 // A sparse update travels with its keys: momentum of a weight that nobody pushed stays as it is.
+TEST_CASE("servers that keep gradients lose none with a crash", "[recovery]") {
+  // verify compares what every copy's next update depends on, and that are the kept gradients, too.
+  for (const char* when : {"after-aggregation", "every-push"}) {
+    INFO(when);
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "scenario.toml")
+        << training << "[consistency]\nmodel = \"asp\"\naggregation = \"last\"\n"
+        << fmt::format("[replication]\ncopies = 1\nwhen = \"{}\"\n", when) << crash;
+    const Outcome made =
+        psim::test::psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}, folder.path());
+    CHECK(made.code == 0);
+    const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+    INFO(verdict.out << verdict.err);
+    CHECK(verdict.code == 0);
+  }
+}
+
 TEST_CASE("replication of a sparse model changes no bit either", "[recovery]") {
   const Json expected = run("", 0, sparse);
   for (const char* when : {"after-aggregation", "every-push"}) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 namespace api = psim::api;
@@ -30,19 +31,19 @@ slowdown = 4.0
 
 // One row for each of at most 12 evaluations: its date, a bar as long as its loss, and its accuracy.
 void draw(const std::string& model, const api::Result& result) {
-  std::printf("%s: 90 %% after %.2f of %.2f simulated s, digest %.8s\n", model.c_str(),
-              result.time_to_target_s.value_or(0), result.sim_time_s, result.digest.c_str());
+  const std::string target = result.time_to_target_s ? std::to_string(*result.time_to_target_s) + " s" : "-";
+  std::printf("%s: %.3f simulated s, to the target %s, digest %.8s\n", model.c_str(), result.sim_time_s,
+              target.c_str(), result.digest.c_str());
   const std::size_t step = std::max<std::size_t>(1, result.curve.size() / 12);
   for (std::size_t i = 0; i < result.curve.size(); i += step) {
     const api::CurvePoint& point = result.curve[i];
-    std::printf(
-        "  %7.3f s  loss %5.3f %-24s accuracy %4.1f %%\n", point.sim_time_s, point.loss,
-        std::string(std::min<std::size_t>(24, static_cast<std::size_t>(10 * point.loss)), '#').c_str(),
-        100 * point.accuracy.value_or(0));
+    std::printf("  %7.3f s  loss %5.3f %-24s accuracy %4.1f %%\n", point.sim_time_s, point.loss,
+                std::string(point.loss < 2.4 ? static_cast<std::size_t>(10 * point.loss) : 24, '#').c_str(),
+                100 * point.accuracy.value_or(0));
   }
 }
 
-// Counts the updates that each server makes.
+// Counts all events, and the updates of all servers together.
 class Counter : public psim::EventSink {
  public:
   void on(const psim::Event& event, std::uint64_t) override {
@@ -66,4 +67,7 @@ int main(int argc, char** argv) try {
 } catch (const api::BadScenario& wrong) {
   std::fputs(wrong.what(), stderr);  // every error, with line, caret and hint
   return 2;
+} catch (const std::runtime_error& failure) {  // psim::api::RunRefused or RunFailed
+  std::fputs(failure.what(), stderr);
+  return 3;
 }

@@ -10,6 +10,7 @@
 #include "analysis/causes/explain.hpp"
 #include "analysis/study/text_table.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/guarded.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/target.hpp"
@@ -162,7 +163,7 @@ int run(const Command& command) {
 
 // One line of JSON, also where the run is refused.
 int answer(const std::function<Command()>& asked) {
-  const RunAnswer answer = answer_of([&]() -> RunAnswer {
+  const RunAnswer answer = guarded_answer([&]() -> RunAnswer {
     Command command = asked();
     const LoadedScenario loaded = loaded_with_notes(command);
     if (!command.out.empty()) check_out(command.out);
@@ -174,7 +175,7 @@ int answer(const std::function<Command()>& asked) {
   });
   fmt::print("{}\n", to_json(answer));
   switch (answer.status) {
-    case RunStatus::done: return done;
+    case RunStatus::done: return is_yes(Json::parse(answer.summary)) ? done : answer_is_no;
     case RunStatus::refused:
     case RunStatus::no_memory: return bad_input;
     default: return our_fault;

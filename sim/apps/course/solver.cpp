@@ -19,6 +19,7 @@
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
+#include "sim/runs/request.hpp"
 
 namespace psim::cli {
 namespace {
@@ -92,7 +93,8 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
     case RunStatus::failed:  // a full disk is nobody's mistake
       throw std::runtime_error(fmt::format("run `{}`: {}", name, answer.why));
     case RunStatus::refused:
-    case RunStatus::killed: break;
+    case RunStatus::killed:
+    case RunStatus::crashed: break;
   }
   throw Refused(answer.why, "`psim check` says more of its scenario");
 }
@@ -236,7 +238,7 @@ void LabSolver::check(const std::vector<Override>& fields) const {
   LoadRequest request{.path = (folder_ / "design.toml").string(),
                       .text = given_out(lab_, lab_.design->base, drawn_),
                       .overrides = fields,
-                      .data_dirs = {},
+                      .data_dirs = data_folders({}),
                       .without_data = true};
   request.overrides.push_back({"seed", drawn_.at("seed")});
   Diagnostics diagnostics;

@@ -172,9 +172,11 @@ bool Player::runs(std::vector<std::string> words, const fs::path& folder, const 
 }
 
 // The last line to tell; empty where nobody wants to know any more.
-std::string Player::answer_to(const std::string& address, const std::string& scenario, const Tell& tell) {
+std::string Player::answer_to(const std::string& address, const std::string& scenario, const Errors& errors,
+                              const Tell& tell) {
   const Slot slot(*this, address, tell);
   if (!slot.is_held()) return "";
+  if (const std::string wrong = errors(); !wrong.empty()) return line_of({{"error", wrong}});
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -195,8 +197,9 @@ std::string Player::answer_to(const std::string& address, const std::string& sce
 }
 
 // Whoever reads slowly holds no place for a run.
-void Player::play(const std::string& address, const std::string& scenario, const Tell& tell) {
-  if (const std::string answer = answer_to(address, scenario, tell); !answer.empty()) tell(answer);
+void Player::play(const std::string& address, const std::string& scenario, const Errors& errors,
+                  const Tell& tell) {
+  if (const std::string answer = answer_to(address, scenario, errors, tell); !answer.empty()) tell(answer);
 }
 
 }  // namespace psim::cli

@@ -28,8 +28,10 @@ class Player {
   // Runs the scenario that `address` asks for, telling how far it is: {"waiting": ...}, {"progress": ...},
   // and at last either
   // {"result": the document of `psim report --json`} or {"error": text}. Returns early when nobody listens.
+  // `errors`: what is wrong with the scenario, asked for when its turn has come; empty: nothing.
   // Throws std::exception where the machine has no room for it.
-  void play(const std::string& address, const std::string& scenario, const Tell& tell);
+  using Errors = std::function<std::string()>;
+  void play(const std::string& address, const std::string& scenario, const Errors& errors, const Tell& tell);
 
   // Ends all runs, and lets none begin.
   void stop();
@@ -38,7 +40,8 @@ class Player {
   class Slot;
 
   bool runs(std::vector<std::string> words, const fs::path& folder, const Tell& tell, std::string& error);
-  std::string answer_to(const std::string& address, const std::string& scenario, const Tell& tell);
+  std::string answer_to(const std::string& address, const std::string& scenario, const Errors& errors,
+                        const Tell& tell);
 
   fs::path scratch_;
   Limits limits_;

@@ -187,10 +187,11 @@ class Playground {
             return sink.is_writable() && sink.write(text.data(), text.size());
           };
           try {
-            const bool listens = tell(Json{{"scenario", wanted.scenario}}.dump());
-            const std::string wrong = wanted.sketch ? errors_of(*wanted.sketch) : "";
-            if (!wrong.empty()) tell(Json{{"error", wrong}}.dump());
-            else if (listens) player_.play(BoundedServer::address_asking(), wanted.scenario, tell);
+            const Player::Errors errors = [&wanted] {
+              return wanted.sketch ? errors_of(*wanted.sketch) : std::string();
+            };
+            if (tell(Json{{"scenario", wanted.scenario}}.dump()))
+              player_.play(BoundedServer::address_asking(), wanted.scenario, errors, tell);
           } catch (const std::exception&) {  // who asks must not see which folder it was
             tell(R"({"error":"this machine has no room for a run now: see the disk of TMPDIR\n"})");
           }

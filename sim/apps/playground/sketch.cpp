@@ -131,7 +131,8 @@ std::vector<std::string> settings_of_line(const Sketch& sketch, const std::strin
 std::string errors_of(const Sketch& sketch) {
   const std::string scenario = scenario_text(sketch);
   Diagnostics diagnostics;
-  load_scenario({.path = "scenario.toml",
+  const std::string file = "scenario.toml";
+  load_scenario({.path = file,
                  .text = scenario,
                  .overrides = {},
                  .data_dirs = {},
@@ -141,9 +142,10 @@ std::string errors_of(const Sketch& sketch) {
   const std::vector<std::string> lines = lines_of(scenario);
   std::string out;
   for (const Diagnostic& one : diagnostics.list()) {
-    const std::vector<std::string> labels = one.place.line == 0
-                                                ? std::vector<std::string>()
-                                                : settings_of_line(sketch, lines[one.place.line - 1]);
+    const bool has_line = diagnostics.sources()[one.place.source].name == file && one.place.line > 0 &&
+                          one.place.line <= lines.size();
+    const std::vector<std::string> labels =
+        has_line ? settings_of_line(sketch, lines[one.place.line - 1]) : std::vector<std::string>();
     const std::string about = labels.empty() ? "" : fmt::format(" ({})", fmt::join(labels, ", "));
     out += fmt::format("{}{}\n", one.message, about);
     if (!one.help.empty()) out += fmt::format("  {}\n", one.help);

@@ -1,4 +1,4 @@
-// What a run came to. docs/results.md says how each number is measured.
+// The results of a run. docs/results.md says how each number is measured.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace psim::api {
 
 // An evaluation of the weights.
 struct CurvePoint {
-  double sim_time_s = 0;                // simulated seconds
-  std::int64_t updates = 0;             // versions of the weights so far
-  double epoch = 0;                     // gradients computed, in passes over the training set
-  double loss = 0;                      // mean over the validation set, or else the test set
+  double sim_time_s = 0;     // simulated seconds
+  std::int64_t updates = 0;  // versions of the weights so far
+  double epoch = 0;          // gradients computed, in passes over the training set
+  double loss = 0;  // mean over the validation set, or else the test set; NaN: it is infinite or no number
   std::optional<double> accuracy = {};  // 0 to 1; classification only
 };
 
@@ -27,7 +27,7 @@ struct Result {
   std::string summary;  // summary.json, as one line: all that `psim run --json` prints
 };
 
-// Throws std::invalid_argument where it is no summary of psim's.
+// Throws std::invalid_argument if `summary` is not a summary.json of psim.
 Result result_in(const std::string& summary);
 
 }  // namespace psim::api

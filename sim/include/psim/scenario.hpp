@@ -10,23 +10,23 @@
 
 namespace psim::api {
 
-// One thing that is wrong with a scenario, or worth saying of it.
+// One thing that is wrong with a scenario.
 struct Problem {
   std::string code;                    // the kind of error, for `psim explain CODE`
-  std::string source;                  // a file, or "set"
+  std::string source;                  // the file, or "--set"
   std::uint32_t line = 0, column = 0;  // count from 1; 0: the source as a whole
   std::string message, help;           // lower case, without a full stop; `help` may be empty
 };
 
-// All that is wrong with a scenario. what(): the same as lines for people, with carets.
+// All that is wrong with a scenario. `what()` is the text that `psim check` prints.
 struct BadScenario : std::runtime_error {
   BadScenario(const std::string& text, std::vector<Problem> all)
       : std::runtime_error(text), problems(std::move(all)) {}
   std::vector<Problem> problems;
 };
 
-// A scenario file or text, with fields that the program sets. Nothing is read or checked before it is asked
-// for.
+// A scenario file or text, with fields that the program sets. The file is read and checked only by
+// `problems`, `resolved`, `run` and `watch`.
 class Scenario {
  public:
   // The file at `path`; data files are looked for in its folder, too.

@@ -168,10 +168,19 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            "2015; Angel).",
        .when_key = "model",
        .when = models(&ConsistencyRow::has_bound)});
-  v.field("aggregation", choice(c.aggregation.row),
-          {.doc = "How the gradients of one update are combined.",
-           .when_key = "architecture.kind",
-           .when = {"parameter-server"}});
+  v.field(
+      "aggregation", choice(c.aggregation.row),
+      {.doc =
+           "How the gradients of one update are combined. All but `sum` and `last` are the mean where each "
+           "push makes an update.",
+       .when_key = "architecture.kind",
+       .when = {"parameter-server"},
+       .need = {.keys = {"consistency.model"},
+                .text = "under a model whose updates have several pushes",
+                .met = [&c] {
+                  const AggregationRow& row = *c.aggregation.row;
+                  return !row.combine || row.keeps || c.model->group != Group::one;
+                }}});
   describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
   v.field(
       "promises", &c.promises,

@@ -167,13 +167,15 @@ const Feature rows[] = {
         "no max_staleness", {.needs = servers | gradients | late_pushes | own_clocks, .takes = same_clock},
         [](const Scenario& s) { return s.consistency.max_staleness.has_value(); }),
     row("an aggregation of single gradients", "consistency.aggregation = \"median\"",
-        "aggregation = \"mean\" in [consistency]", {.needs = servers | gradients, .takes = sums_of_pushes},
+        "aggregation = \"mean\" in [consistency]", {.needs = servers | gradients | all_weights, .takes = sums_of_pushes},
         [](const Scenario& s) {
           return s.architecture.has_servers() && static_cast<bool>(s.consistency.aggregation.row->combine);
         }),
     row("an aggregation of gradients that servers keep", "consistency.aggregation = \"last\"",
-        "aggregation = \"mean\" in [consistency]", {.needs = servers | all_weights},
-        [](const Scenario& s) { return s.architecture.has_servers() && s.consistency.aggregation.row->keeps; }),
+        "aggregation = \"mean\" in [consistency]", {.needs = server_steps},
+        [](const Scenario& s) {
+          return s.architecture.has_servers() && s.consistency.aggregation.row->keeps;
+        }),
     row("delay compensation", "training.delay_compensation = 0.04", "delay_compensation = 0",
         {.needs = servers | gradients | all_weights | own_clocks | server_steps},
         [](const Scenario& s) { return s.training.delay_compensation > 0; }),

@@ -134,16 +134,21 @@ std::vector<std::size_t> load_of(const Scenario& s) {
   return key_space_of(s).load(static_cast<std::uint32_t>(s.cluster.servers));
 }
 
+constexpr const char* kept_gradients = "the last gradient of every worker";
+
 // What a server has of `count` values of a job.
 void add_shard(const Scenario& s, double count, NodeMemory& server) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   const auto workers = static_cast<double>(s.cluster.workers);
   if (!workers_sum(s)) server.add("weights", count * value_bytes(s));
   if (!workers_update(s)) add_optimizer(s, count, server);
-  if (rule.group > 1) server.add("sum of gradients", count * exact_bytes(s));
+  const AggregationRow& aggregation = *s.consistency.aggregation.row;
+  if (aggregation.combine && rule.group > 1)
+    server.add("gradients of an update",
+               std::min(static_cast<double>(rule.group), workers) * count * exact_bytes(s));
+  else if (rule.group > 1) server.add("sum of gradients", count * exact_bytes(s));
   server.add("a push", count * value_bytes(s));
-  if (s.consistency.aggregation.row->keeps)
-    server.add("the last gradient of every worker", workers * count * exact_bytes(s));
+  if (aggregation.keeps) server.add(kept_gradients, workers * count * exact_bytes(s));
   if (s.training.delay_compensation > 0)
     server.add("weights that workers have", workers * count * value_bytes(s));
   if (s.training.delay_compensation > 0 && s.training.delay_compensation_decay > 0)
@@ -160,6 +165,8 @@ void add_replicas(const Scenario& s, const std::vector<std::size_t>& load, std::
     const auto count = static_cast<double>(load[owner]);
     replica.add("weights", count * value_bytes(s));
     if (!workers_update(s)) add_optimizer(s, count, replica);
+    if (s.consistency.aggregation.row->keeps)
+      replica.add(kept_gradients, static_cast<double>(s.cluster.workers) * count * exact_bytes(s));
     memory.add("replicas", replica.bytes());
   }
 }

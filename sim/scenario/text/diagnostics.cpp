@@ -154,7 +154,8 @@ std::string Diagnostics::render(const Diagnostic& d, const char* kind) const {
   const std::string pad(number.size(), ' ');
   const std::uint32_t end = d.place.end_line > d.place.line ? UINT32_MAX : d.place.end_column;
   const Excerpt shown = excerpt(line_of(source.text, d.place.line), d.place.column, end);
-  out += fmt::format("{}--> {}:{}:{}\n", pad, printable(source.name), number, d.place.column);
+  out += fmt::format("{}--> {}:{}{}\n", pad, printable(source.name), number,
+                     source.has_columns ? fmt::format(":{}", d.place.column) : "");
   out += fmt::format("{} |\n{} | {}\n", pad, number, shown.text);
   out += fmt::format("{} | {}{}{}\n", pad, shown.carets, d.label.empty() ? "" : " ", printable(d.label));
   if (!d.note.empty()) out += fmt::format("{} = note: {}\n", pad, printable(d.note));

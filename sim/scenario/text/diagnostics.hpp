@@ -14,6 +14,7 @@ struct Source {
   std::string name;  // shown before line and column
   std::string text;
   std::uint32_t first_line = 1;  // of the text in the file that `name` is
+  bool has_columns = true;       // those of the text are those of the file
 };
 
 // A region of a source. Lines and columns count from 1 (columns in code points); line 0 is "the source as a

@@ -106,12 +106,32 @@ TEST_CASE("the mean of last gradients has one of every worker that has pushed", 
   }
 }
 
+TEST_CASE("a mean of last gradients leaves out workers that are gone", "[protocol]") {
+  GradientAggregation all(rule("last"), 3, 1);
+  const auto feed = [&all](std::uint32_t worker, double number, std::size_t gone) {
+    std::vector<WeightedGradient> update{{{values_of({number}), 0, 1}, 1.0}};
+    const std::uint32_t by[] = {worker};
+    all.combine(update, by, Precision::float64, [gone](std::size_t w) { return w != gone; });
+    return numbers_of(update.front().gradient).front();
+  };
+  CHECK(feed(0, 2, 9) == 2);
+  CHECK(feed(1, 4, 9) == 3);
+  CHECK(feed(2, 9, 0) == 6.5);
+  CHECK(feed(2, 9, 9) == 5);
+}
+
+TEST_CASE("a gradient that is no number is the farthest and the largest one", "[protocol]") {
+  const std::vector<Numbers> broken{{NAN, 1}, {1, 2}, {1.5, 2.5}, {2, 3}};
+  CHECK(update_of(rule("krum"), broken) == Numbers{1, 2});
+  CHECK(update_of(rule("trimmed-mean", {{"trimmed_share", 0.25}}), broken) == Numbers{1.75, 2.25});
+}
+
 TEST_CASE("kept gradients go with the shard, are cut with it, and are counted", "[protocol]") {
   GradientAggregation whole(rule("last"), 3, 4);
   const auto feed = [](GradientAggregation& to, std::uint32_t worker, const Numbers& numbers) {
     std::vector<WeightedGradient> update{{{values_of(numbers), 0, numbers.size()}, 1.0}};
     const std::uint32_t by[] = {worker};
-    to.combine(update, by, Precision::float64);
+    to.combine(update, by, Precision::float64, [](std::size_t) { return true; });
     return numbers_of(update.front().gradient);
   };
   const std::uint64_t empty = whole.hash(7);

@@ -72,8 +72,8 @@ TEST_CASE("under ssp a dropped push still moves its worker's clock", "[staleness
 }
 
 TEST_CASE("a damped push moves the weights by its share", "[staleness]") {
-  Driver d({.model = "asp", .max_staleness = 1, .too_stale = TooStale::damp, .aggregation = {"sum"}},
-           4, one_weight());
+  Driver d({.model = "asp", .max_staleness = 1, .too_stale = TooStale::damp, .aggregation = {"sum"}}, 4,
+           one_weight());
   d.pull_all();
   for (std::uint32_t w = 0; w < 4; ++w) d.push(w, {6});
   CHECK(moved(d) == Approx(6 + 6 + 3 + 2));

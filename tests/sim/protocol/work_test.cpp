@@ -116,8 +116,7 @@ double after_a_clock(const ConsistencySpec& spec, std::int64_t second_samples) {
 TEST_CASE("a clock's update is the mean over its samples", "[work]") {
   CHECK(after_a_clock({.model = "bsp"}, 1) == Approx(-7.0 / 4).epsilon(1e-15));
   CHECK(after_a_clock({.model = "bsp"}, 3) == -2.5);
-  CHECK(after_a_clock({.model = "bsp", .aggregation = {"sum"}}, 1) ==
-        Approx(-7.0 / 2).epsilon(1e-15));
+  CHECK(after_a_clock({.model = "bsp", .aggregation = {"sum"}}, 1) == Approx(-7.0 / 2).epsilon(1e-15));
 }
 
 TEST_CASE("where late pushes count, a push counts by its samples, whoever is in its group", "[work]") {
