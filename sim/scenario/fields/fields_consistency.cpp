@@ -90,6 +90,23 @@ void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
            .when = models(&ConsistencyRow::has_schedule)});
 }
 
+void describe_aggregation(FieldVisitor& v, ConsistencySpec& c) {
+  v.field(
+      "aggregation", choice(c.aggregation.row),
+      {.doc =
+           "How the gradients of one update are combined. All but `sum` and `last` are the mean where each "
+           "push makes an update.",
+       .when_key = "architecture.kind",
+       .when = {"parameter-server"},
+       .need = {.keys = {"consistency.model"},
+                .text = "under a model whose updates have several pushes",
+                .met = [&c] {
+                  const AggregationRow& row = *c.aggregation.row;
+                  return !row.combine || row.keeps || c.model->group != Group::one;
+                }}});
+  describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
+}
+
 // A model of the scenario's own (sim/protocol/custom_model.hpp).
 void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
   const auto expression = [&](std::string_view key, std::string* text, std::string_view doc,
@@ -168,20 +185,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
            "2015; Angel).",
        .when_key = "model",
        .when = models(&ConsistencyRow::has_bound)});
-  v.field(
-      "aggregation", choice(c.aggregation.row),
-      {.doc =
-           "How the gradients of one update are combined. All but `sum` and `last` are the mean where each "
-           "push makes an update.",
-       .when_key = "architecture.kind",
-       .when = {"parameter-server"},
-       .need = {.keys = {"consistency.model"},
-                .text = "under a model whose updates have several pushes",
-                .met = [&c] {
-                  const AggregationRow& row = *c.aggregation.row;
-                  return !row.combine || row.keeps || c.model->group != Group::one;
-                }}});
-  describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
+  describe_aggregation(v, c);
   v.field(
       "promises", &c.promises,
       {.doc =
