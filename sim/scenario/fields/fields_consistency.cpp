@@ -94,16 +94,10 @@ void describe_aggregation(FieldVisitor& v, ConsistencySpec& c) {
   v.field(
       "aggregation", choice(c.aggregation.row),
       {.doc =
-           "How the gradients of one update are combined. All but `sum` and `last` are the mean where each "
-           "push makes an update.",
+           "How the gradients of one update are combined. `trimmed-mean`, `median` and `krum` are the mean "
+           "where each push makes an update.",
        .when_key = "architecture.kind",
-       .when = {"parameter-server"},
-       .need = {.keys = {"consistency.model"},
-                .text = "under a model whose updates have several pushes",
-                .met = [&c] {
-                  const AggregationRow& row = *c.aggregation.row;
-                  return !row.combine || row.keeps || c.model->group != Group::one;
-                }}});
+       .when = {"parameter-server"}});
   describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
 }
 
