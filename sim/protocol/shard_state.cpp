@@ -4,6 +4,16 @@
 #include <utility>
 
 namespace psim {
+namespace {
+
+// The number of each push's worker.
+std::vector<std::uint32_t> workers_of(const std::vector<Push>& pushes, NodeId first_worker) {
+  std::vector<std::uint32_t> workers;
+  for (const Push& push : pushes) workers.push_back(push.worker - first_worker);
+  return workers;
+}
+
+}  // namespace
 
 ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t count)
     : options(std::move(given)),
@@ -37,7 +47,6 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   const double mean = mean_samples(update.pushes);
   const double share = options.rule.push_weight(update.pushes.size());
   std::vector<PushId> ids;
-  std::vector<std::uint32_t> by;
   for (const Push& push : update.pushes) {
     const std::int64_t staleness = staleness_of(push);
     const double weight =
@@ -46,11 +55,11 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
     ids.push_back(push.id());
-    by.push_back(index_of(push.worker));
     count_applied(push.id());
   }
-  aggregation.combine(update.gradients, by, weights.precision(),
-                      [this](std::size_t w) { return !workers[w].gone; });
+  if (options.rule.aggregation.row->combine)
+    aggregation.combine(update.gradients, workers_of(update.pushes, options.first_worker),
+                        weights.precision(), [this](std::size_t w) { return !workers[w].gone; });
   updates.was_made_of(std::move(ids));
   update.rate = rate() * options.rule.rate_factor(update.pushes.size());
   return update;
@@ -61,11 +70,11 @@ std::int64_t ShardState::staleness_of(const Push& push) const {
 }
 
 LogEntry::Sum ShardState::sum_of(Update& update) const {
-  LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients, options.rule.aggregation.row->keeps);
+  const bool keeps = options.rule.aggregation.row->keeps;
+  LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients, keeps);
   sum.version = version + 1;
-  std::vector<std::uint32_t> by;
-  for (const Push& push : update.pushes) by.push_back(index_of(push.worker));
-  sum.kept = aggregation.kept_of(by);
+  if (!keeps) return sum;
+  sum.kept = aggregation.kept_of(workers_of(update.pushes, options.first_worker));
   sum.kept_bytes = sum.kept.size() * weights.count() * bytes_per_value(weights.precision());
   return sum;
 }
