@@ -32,7 +32,7 @@ const Setting byzantine{
     .max = 1e6,
     .draws = {"0", "2"}};
 
-// What is no number counts as larger than all numbers.
+// NaN counts as larger than all numbers.
 constexpr auto in_order = [](auto a, auto b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
 
 // The mean of the middle values at each place, without `left_out(n)` of n at each end.

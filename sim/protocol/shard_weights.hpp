@@ -34,7 +34,7 @@ class ShardWeights {
   ShardWeights part(Options options, Range range) const;
 
   std::size_t count() const { return count_; }
-  // Of the numbers that the optimizer computes with; a phantom's are none.
+  // The precision in which the optimizer computes.
   Precision precision() const {
     return parameters_ ? parameters_.weights()->precision() : arithmetic_of(options_.storage.precision);
   }

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 // Writes `text` to `path`; throws with the path when the disk refuses.
 void write_file(const fs::path& path, const std::string& text);
 
-// Throws InputError where there is no such file, and what is there is no file.
+// Throws InputError if there is no such file, or if it is a folder, a device or a pipe.
 std::string read_file(const fs::path& path);
 
 bool is_utf8(std::string_view text);

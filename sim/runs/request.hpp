@@ -22,7 +22,7 @@ struct RunRequest {
   std::vector<std::string> data_dirs;
   std::string out;       // the folder that keeps the run; empty: none does
   unsigned threads = 0;  // 0: as many as the machine has
-  bool force = false;    // even where it is there already, or memory seems too small
+  bool force = false;    // even if the run is there already, or memory seems too small
   std::string trace;     // none, steps or events
   std::string context;
   bool no_files = false;  // whatever files the scenario names are not there
@@ -34,7 +34,7 @@ LoadRequest load_request(const RunRequest& request, Diagnostics& diagnostics);
 // The scenario that is asked for. Throws Invalid with all that is wrong. `notes`: gets what is worth saying.
 LoadedScenario load_for_run(const RunRequest& request, std::string* notes = nullptr);
 
-// KEY=VALUE; nothing when it is not that.
+// The parts of KEY=VALUE; nothing for another text.
 std::optional<Override> override_of(const std::string& set);
 
 // Without the one seed that `seed` or an override give: for runs with seeds of their own.

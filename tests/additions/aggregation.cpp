@@ -1,4 +1,4 @@
-// An aggregation: the mean of gradients, each of which is cut to a length.
+// An aggregation: each gradient is cut to a length, and then their mean is taken.
 #include <algorithm>
 #include <cmath>
 

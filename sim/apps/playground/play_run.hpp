@@ -28,7 +28,7 @@ class Player {
   // Runs the scenario that `address` asks for, telling how far it is: {"waiting": ...}, {"progress": ...},
   // and at last either
   // {"result": the document of `psim report --json`} or {"error": text}. Returns early when nobody listens.
-  // `errors`: what is wrong with the scenario, asked for when its turn has come; empty: nothing.
+  // `errors` returns the errors of the scenario, or an empty text. It is called when the run's turn has come.
   // Throws std::exception where the machine has no room for it.
   using Errors = std::function<std::string()>;
   void play(const std::string& address, const std::string& scenario, const Errors& errors, const Tell& tell);

@@ -1,4 +1,4 @@
-// A scenario: what is to be simulated. docs/scenario.md has every field.
+// A scenario describes a simulation. docs/scenario.md has every field.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class Scenario {
   // The scenario as TOML with every default written out. Throws BadScenario.
   std::string resolved() const;
 
-  // What the scenario was made of.
+  // The parts that this object was made of.
   struct Parts {
     std::string name;
     std::optional<std::string> text;  // none: `name` is a file
