@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/input_database.hpp"
+#include "model/user_error.hpp"
 #include "sim/record/event_names.hpp"
 #include "sim/record/facts.hpp"
 
@@ -116,10 +117,8 @@ struct Facts : RunFacts {
 };
 
 // There is nothing to verify; `help` says how there would be.
-struct Unverifiable : std::runtime_error {
-  Unverifiable(const std::string& what, std::string advice)
-      : std::runtime_error(what), help(std::move(advice)) {}
-  std::string help;
+struct Unverifiable : UserError {
+  using UserError::UserError;
 };
 
 Unverifiable unrelated_files(const std::filesystem::path& folder, std::string_view why);

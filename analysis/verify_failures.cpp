@@ -319,7 +319,7 @@ class Sizes final : public Check {
  private:
   // The size of a message from what it carries; none where that does not tell.
   std::optional<std::uint64_t> size_of(const Row& row) const {
-    constexpr std::uint64_t id = 12;
+    constexpr std::uint64_t id = 12, weight = 8;
     const std::uint64_t listed = row.keys > 0 ? facts_.bytes_per_listed_key : facts_.bytes_per_key;
     if (row.kind == "weights" || row.kind == "finished" || row.kind == "push") {
       const bool may_be_copy = facts_.sums && history_.watched() && row.kind != "push";
@@ -331,11 +331,11 @@ class Sizes final : public Check {
     if (row.kind == "chunk" && facts_.filtered) return std::nullopt;
     if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")
       return facts_.header + row.values * facts_.bytes_per_value;
-    if (row.kind == "group") return facts_.header + row.ids * id;
+    if (row.kind == "group") return facts_.header + row.ids * id + row.values * weight;
     if (row.kind == "heartbeat") return facts_.header + 16 + row.ids * 16;
     if (row.kind == "idle") return facts_.header + 16;
     const bool tells_decisions = facts_.shares_out && !facts_.in_step();
-    const bool of_both_kinds = (tells_decisions && facts_.slow_factor > 0) || facts_.model == "custom";
+    const bool of_both_kinds = (tells_decisions && facts_.slow_factor > 0) || facts_.own_logic;
     if (row.kind == "report" && of_both_kinds) return std::nullopt;
     if (row.kind == "report") return facts_.header + (tells_decisions ? 16 : 8);
     for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {

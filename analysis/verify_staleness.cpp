@@ -146,8 +146,7 @@ class Closings final : public Check {
   }
 
   const bool fresh_ = facts_.model == "bsp" || facts_.model == "k-sync" || facts_.model == "k-batch-sync";
-  const bool first_decides_ =
-      facts_.model == "k-sync" || facts_.model == "k-async" || facts_.model == "custom";
+  const bool first_decides_ = facts_.model == "k-sync" || facts_.model == "k-async" || facts_.own_logic;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
   std::map<std::uint32_t, double> started_;                       // servers, when first told to begin
   // Pushes, by shard, server and worker: when each counts.

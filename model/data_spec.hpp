@@ -9,19 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "model/data_source.hpp"
+
 namespace psim {
-
-enum class DataSource { digits, idx, csv, libsvm, blobs, spirals, teacher, clicks, inline_samples };
-
-// Whether its samples come as a SparseMatrix.
-constexpr bool is_sparse(DataSource source) {
-  return source == DataSource::libsvm || source == DataSource::clicks;
-}
 
 enum class Partition { iid, contiguous, by_label, dirichlet };
 
 struct DataSpec {
-  DataSource source = DataSource::digits;
+  DataSource source = {};          // digits
+  Settings settings = {};          // of the source
   std::string path;                // csv, libsvm: the file; idx: the folder with the four files
   double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
   double validation_fraction = 0;  // share of the remaining ones to judge a run on while it goes on

@@ -6,18 +6,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "model/user_error.hpp"
 
 namespace psim {
 
 // A file that cannot be read, or is not what its reader takes.
-struct InputError : std::runtime_error {
+struct InputError : UserError {
   InputError(const std::string& name, std::string reason, std::string advice)
-      : std::runtime_error(name + ": " + reason), why(std::move(reason)), help(std::move(advice)) {}
-  std::string why;   // without the name of the file
-  std::string help;  // how to mend it
+      : UserError(name + ": " + reason, std::move(advice)), why(std::move(reason)) {}
+  std::string why;  // without the name of the file
 };
 
 class InputFile {

@@ -95,6 +95,12 @@ class MlpLearner final : public Learner {
   Mlp<Scalar> mlp_;
 };
 
+void add_array(std::vector<ParameterArray>& arrays, std::string name, std::int64_t size,
+               std::uint32_t layer) {
+  const std::size_t begin = arrays.empty() ? 0 : arrays.back().range.begin + arrays.back().range.count;
+  arrays.push_back({std::move(name), {begin, static_cast<std::size_t>(size)}, layer});
+}
+
 }  // namespace
 
 KeyRange feature_block(std::int64_t parameters, std::int64_t blocks, std::int64_t clock) {
@@ -111,31 +117,97 @@ Values Learner::gradient_of(const Values&, const Keys&, std::span<const std::uin
   throw std::logic_error("a dense model has no keys");
 }
 
+namespace {
+
+std::int64_t bias_of(const ModelSpec& spec) { return spec.mlp.bias ? 1 : 0; }
+
+std::vector<ParameterArray> mlp_arrays(const ModelSpec& spec) {
+  std::vector<ParameterArray> arrays;
+  const std::uint32_t per_layer = spec.mlp.bias ? 2 : 1;
+  for (const MlpShape::Array& array : spec.mlp.arrays())
+    add_array(arrays, array.name, array.size(), static_cast<std::uint32_t>(arrays.size()) / per_layer);
+  return arrays;
+}
+
+std::vector<double> mlp_products(const ModelSpec& spec) {
+  std::vector<double> products;
+  for (std::size_t l = 1; l < spec.mlp.layers.size(); ++l)
+    products.push_back(static_cast<double>(spec.mlp.layers[l]) * static_cast<double>(spec.mlp.layers[l - 1]));
+  return products;
+}
+
+std::vector<ParameterArray> phantom_arrays(const ModelSpec& spec) {
+  std::vector<ParameterArray> arrays;
+  if (spec.phantom_arrays.empty()) add_array(arrays, "w", spec.parameters, 0);
+  for (const std::int64_t size : spec.phantom_arrays) {
+    const auto layer = static_cast<std::uint32_t>(arrays.size());
+    add_array(arrays, fmt::format("w{}", layer + 1), size, layer);
+  }
+  return arrays;
+}
+
+std::int64_t phantom_parameters(const ModelSpec& spec) {
+  if (spec.phantom_arrays.empty()) return spec.parameters;
+  return std::accumulate(spec.phantom_arrays.begin(), spec.phantom_arrays.end(), std::int64_t{0});
+}
+
+// The parts of a step's work, which a layer's product is done two or three times in.
+std::vector<double> phantom_products(const ModelSpec& spec) {
+  std::vector<double> products;
+  for (std::size_t l = 0; l < spec.phantom_work.size(); ++l)
+    products.push_back(spec.phantom_work[l] / (l == 0 ? 2 : 3));
+  return products;
+}
+
+}  // namespace
+
+template <>
+std::deque<ModelRow> built_in_rows() {
+  return {
+      {.name = "mlp",
+       .doc = "a multi-layer perceptron with real gradients",
+       .has_layers = true,
+       .fields = "layers bias activation loss init weights biases",
+       .size_field = "model.layers",
+       .arrays = mlp_arrays,
+       .products = mlp_products,
+       .parameters = [](const ModelSpec& spec) { return spec.mlp.parameters(); },
+       .flops_per_sample = [](const ModelSpec& spec) { return spec.mlp.flops_per_sample(); },
+       .learner =
+           [](const ModelSpec& spec, const DataSplit& data) {
+             return with_scalar(spec.precision, [&](auto zero) -> std::unique_ptr<Learner> {
+               return std::make_unique<MlpLearner<decltype(zero)>>(spec, data);
+             });
+           }},
+      {.name = "logistic",
+       .doc = "binary logistic regression on sparse data (libsvm, clicks): log(1 + exp(-y w.x)), from w = 0",
+       .is_sparse = true,
+       .fields = "bias",
+       .size_field = "data.features",
+       .parameters = [](const ModelSpec& spec) { return spec.features + bias_of(spec); },
+       .flops_per_sample =
+           [](const ModelSpec& spec) { return 4.0 * (spec.nonzeros + static_cast<double>(bias_of(spec))); },
+       .learner = make_logistic},
+      {.name = "phantom",
+       .doc = "messages of the right sizes without numbers, for pure timing and scale",
+       .has_numbers = false,
+       .fields = "parameters arrays work flops_per_sample activations activations_per_sample",
+       .size_field = "model.parameters",
+       .arrays = phantom_arrays,
+       .products = phantom_products,
+       .parameters = phantom_parameters,
+       .flops_per_sample = [](const ModelSpec& spec) { return spec.flops_per_sample; }}};
+}
+
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data) {
-  if (spec.kind == ModelKind::phantom) return nullptr;
-  if (spec.kind == ModelKind::logistic) return make_logistic(spec, data);
-  return with_scalar(spec.precision, [&](auto zero) -> std::unique_ptr<Learner> {
-    return std::make_unique<MlpLearner<decltype(zero)>>(spec, data);
-  });
+  return spec.kind->learner != nullptr ? spec.kind->learner(spec, data) : nullptr;
 }
 
 std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
-  std::vector<ParameterArray> result;
-  const auto add = [&](std::string name, std::int64_t size, std::uint32_t layer) {
-    const std::size_t begin = result.empty() ? 0 : result.back().range.begin + result.back().range.count;
-    result.push_back({std::move(name), {begin, static_cast<std::size_t>(size)}, layer});
-  };
-  if (spec.kind == ModelKind::mlp) {
-    const std::uint32_t per_layer = spec.mlp.bias ? 2 : 1;
-    for (const MlpShape::Array& array : spec.mlp.arrays())
-      add(array.name, array.size(), static_cast<std::uint32_t>(result.size()) / per_layer);
-  } else if (spec.kind != ModelKind::phantom || spec.phantom_arrays.empty()) {
-    add("w", parameter_count(spec), 0);
-  } else {
-    for (const std::int64_t size : spec.phantom_arrays)
-      add(fmt::format("w{}", result.size() + 1), size, static_cast<std::uint32_t>(result.size()));
-  }
-  return result;
+  if (spec.kind->arrays != nullptr) return spec.kind->arrays(spec);
+  std::vector<ParameterArray> one;
+  add_array(one, "w", parameter_count(spec), 0);
+  return one;
 }
 
 // A product with a weight matrix costs the same forward, for the weights' gradient, and to pass the error on,
@@ -143,14 +215,8 @@ std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
 // their parts of all computing are given.
 std::vector<LayerWork> layer_work(const ModelSpec& spec) {
   std::vector<double> products;
-  if (spec.kind == ModelKind::mlp) {
-    for (std::size_t l = 1; l < spec.mlp.layers.size(); ++l)
-      products.push_back(static_cast<double>(spec.mlp.layers[l]) *
-                         static_cast<double>(spec.mlp.layers[l - 1]));
-  } else if (spec.kind == ModelKind::phantom && !spec.phantom_work.empty()) {
-    for (std::size_t l = 0; l < spec.phantom_work.size(); ++l)
-      products.push_back(spec.phantom_work[l] / (l == 0 ? 2 : 3));
-  } else {
+  if (spec.kind->products != nullptr) products = spec.kind->products(spec);
+  if (products.empty()) {
     for (const ParameterArray& array : parameter_arrays(spec))
       products.push_back(static_cast<double>(array.range.count));
   }
@@ -165,28 +231,13 @@ std::vector<LayerWork> layer_work(const ModelSpec& spec) {
 void adapt_to(const Dataset& train, ModelSpec& spec) { adapt_to(shape_of(train), spec); }
 
 void adapt_to(const DataShape& train, ModelSpec& spec) {
-  if (spec.kind != ModelKind::logistic) return;
   spec.features = train.features;
+  spec.outputs = train.outputs;
   spec.nonzeros = train.nonzeros;
 }
 
-std::int64_t parameter_count(const ModelSpec& spec) {
-  switch (spec.kind) {
-    case ModelKind::mlp: return spec.mlp.parameters();
-    case ModelKind::logistic: return spec.features + (spec.mlp.bias ? 1 : 0);
-    case ModelKind::phantom: break;
-  }
-  if (spec.phantom_arrays.empty()) return spec.parameters;
-  return std::accumulate(spec.phantom_arrays.begin(), spec.phantom_arrays.end(), std::int64_t{0});
-}
+std::int64_t parameter_count(const ModelSpec& spec) { return spec.kind->parameters(spec); }
 
-double flops_per_sample(const ModelSpec& spec) {
-  switch (spec.kind) {
-    case ModelKind::mlp: return spec.mlp.flops_per_sample();
-    case ModelKind::logistic: return 4.0 * (spec.nonzeros + (spec.mlp.bias ? 1 : 0));
-    case ModelKind::phantom: return spec.flops_per_sample;
-  }
-  return 0;
-}
+double flops_per_sample(const ModelSpec& spec) { return spec.kind->flops_per_sample(spec); }
 
 }  // namespace psim

@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "model/mlp_shape.hpp"
+#include "model/model_row.hpp"
 #include "model/values.hpp"
 
 namespace psim {
 
-enum class ModelKind { mlp, logistic, phantom };
 enum class Init { glorot, he, zeros };
 
 struct ModelSpec {
-  ModelKind kind = ModelKind::mlp;
+  ModelKind kind = {};     // mlp
+  Settings settings = {};  // of the kind
   MlpShape mlp{.layers = {64, 32, 10}};
   Precision precision = Precision::float32;
   Init init = Init::glorot;
@@ -27,8 +28,8 @@ struct ModelSpec {
   std::vector<std::int64_t> phantom_arrays;  // phantom: size of each array, from the input
   std::vector<double> phantom_work = {};     // of each array: its part of the computing; empty: as its size
   double flops_per_sample = 3e6;             // phantom
-  std::int64_t features = 0;                 // logistic: of the data, filled in by adapt_to
-  double nonzeros = 0;                       // logistic: of a sample in the mean, filled in by adapt_to
+  std::int64_t features = 0, outputs = 0;    // of the data, filled in by adapt_to
+  double nonzeros = 0;                       // of sparse data: of a sample in the mean, likewise
   std::int64_t activations = 1000;           // phantom: values of one sample between two stages of a pipeline
 };
 

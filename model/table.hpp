@@ -43,11 +43,14 @@ struct Addition {
   explicit Addition(Row row) { Table<Row>::add(std::move(row)); }
 };
 
+// Whether `word` is in a list whose words are separated by spaces.
+inline bool lists(std::string_view list, std::string_view word) {
+  return (" " + std::string(list) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+}
+
 // Whether `name` is the row's name or one of its aliases, which are separated by spaces.
 inline bool answers_to(const auto& row, std::string_view name) {
-  if (row.name == name) return true;
-  const std::string padded = " " + std::string(row.aliases) + " ";
-  return padded.find(" " + std::string(name) + " ") != std::string::npos;
+  return row.name == name || lists(row.aliases, name);
 }
 
 // Which row of a table a scenario has chosen; at first the first one.

@@ -25,17 +25,25 @@ std::int64_t least_version(const std::vector<Slice>& parts) {
 
 }  // namespace
 
-Job::Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run)
+Job::Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run,
+         GradientProbe* gradients)
     : plan_(plan),
       number_(number),
       run_(run),
       slowness_(plan.scenario.compute, plan.scenario.stragglers,
                 static_cast<std::uint64_t>(plan.scenario.seed), mean_steps(plan.scenario)),
       state_(plan, machines.platform.hosts.size()),
-      context_{plan,          machines.agenda, machines.network, machines.recorder,
-               machines.pool, slowness_,       state_,           *this},
-      actors_(context_, machines.platform),
-      measures_gradients_(GradientProbe::why_not(plan).empty()) {
+      context_{.plan = plan,
+               .agenda = machines.agenda,
+               .network = machines.network,
+               .recorder = machines.recorder,
+               .pool = machines.pool,
+               .slowness = slowness_,
+               .state = state_,
+               .observer = *this,
+               .run = run,
+               .gradients = GradientProbe::why_not(plan).empty() ? gradients : nullptr},
+      actors_(context_, machines.platform) {
   if (plan.learner)
     evaluator_ = std::make_unique<Evaluator>(*plan.learner, plan.split->part(judged_on()),
                                              plan.scenario.training.target, machines.pool);
@@ -83,7 +91,7 @@ void Job::plan_evaluation(std::int64_t turn) {
   context_.agenda.at(static_cast<double>(turn) * evaluate_every_.time.value, [this, turn] {
     if (is_over()) return;
     if (take_point(Agenda::now())) return run_.on_end(*this);
-    if (!run_.watch().is_stuck()) plan_evaluation(turn + 1);
+    if (!run_.is_stuck()) plan_evaluation(turn + 1);
   });
 }
 
@@ -131,7 +139,7 @@ std::int64_t Job::version() const {
 }
 
 void Job::on_applied(const PushOutcome& push) {
-  GradientProbe* probe = gradients();
+  GradientProbe* probe = context_.gradients;
   if (probe == nullptr) return;
   const std::uint32_t shard = push.shard - plan_.first_shard;
   probe->on_applied(plan_, shard,
@@ -217,9 +225,10 @@ bool Job::final_differs() const {
   return std::memcmp(&loss, &last.result.loss, sizeof loss) != 0;
 }
 
-std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run) {
+std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run,
+                          GradientProbe* gradients) {
   std::deque<Job> jobs;
-  for (const JobPlan& plan : plans) jobs.emplace_back(plan, jobs.size(), machines, run);
+  for (const JobPlan& plan : plans) jobs.emplace_back(plan, jobs.size(), machines, run, gradients);
   return jobs;
 }
 

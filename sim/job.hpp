@@ -36,24 +36,21 @@ namespace psim {
 
 class Job;
 
-// What a job tells the run.
-class RunObserver {
+// The run, as its jobs see it.
+class RunObserver : public RunWatch {
  public:
-  virtual ~RunObserver() = default;
   virtual void on_end(Job& job) = 0;  // from the agenda: it is through, or has reached what it was for
-  virtual void on_update(std::int64_t updates) = 0;              // so many are done
-  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
-  virtual bool waits_for_evaluations() const = 0;                // their results are wanted at once
+  virtual void on_update(std::int64_t updates) = 0;  // so many are done
+  virtual bool waits_for_evaluations() const = 0;    // their results are wanted at once
   virtual void on_evaluation(const Evaluation& result) = 0;
   virtual std::optional<Economy> economy(double date) const = 0;  // where power or prices are given
-  virtual RunWatch& watch() = 0;
-  virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
 };
 
 class Job final : private JobObserver {
  public:
-  // `number`: of the job in the run, from 0.
-  Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run);
+  // `number`: of the job in the run, from 0. `gradients`: see RunOptions.
+  Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run,
+      GradientProbe* gradients);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -91,11 +88,8 @@ class Job final : private JobObserver {
 
  private:
   void on_version() override;
-  void on_clock(NodeId worker, std::int64_t clock) override { run_.on_clock(worker, clock); }
   void on_end() override;
   void start_spare(NodeId worker) override { actors_.start_spare(worker); }
-  RunWatch& watch() override { return run_.watch(); }
-  GradientProbe* gradients() override { return measures_gradients_ ? run_.gradients() : nullptr; }
   void on_applied(const PushOutcome& push) override;
   bool take_point(double date);
   std::int64_t version() const;
@@ -119,11 +113,11 @@ class Job final : private JobObserver {
   std::int64_t periods_ = 0;         // that had passed then; by time: that have been evaluated
   std::vector<Slice> last_weights_;  // once it is over
   bool curve_finished_ = false, ended_early_ = false;
-  bool measures_gradients_;
   double finished_ = 0;
 };
 
-std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run);
+std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run,
+                          GradientProbe* gradients);
 // Before the simulation runs; messages find their way to the jobs' actors.
 void start_jobs(std::deque<Job>& jobs, Machines& machines);
 

@@ -25,7 +25,7 @@
 
 namespace psim {
 
-class ProgressWatch final : public RunWatch {
+class ProgressWatch final {
  public:
   struct Parts {
     const Scenario& scenario;
@@ -43,12 +43,9 @@ class ProgressWatch final : public RunWatch {
   // that.
   bool is_quiet() const;
   // Nothing can happen any more. Where requests are repeated, a quiet moment may be one before a repetition.
-  bool is_stuck() override;
-  bool is_hopeless() override;
-  void give_up(NodeId node) override;
-  bool comes_back(NodeId node) const override {
-    return parts_.faults != nullptr && parts_.faults->comes_back(node);
-  }
+  bool is_stuck();
+  bool is_hopeless();
+  void give_up(NodeId node);
 
   // The run ended without coming to its end: who waits for what.
   void note_stuck();

@@ -18,18 +18,18 @@ namespace psim {
 
 class RunFaults final : private FaultTarget {
  public:
-  RunFaults(const Scenario& scenario, Machines& machines, std::deque<Job>& jobs, SpeedControl& speeds,
-            std::function<bool()> is_quiet)
+  RunFaults(const Scenario& scenario, Machines& machines, std::deque<Job>& jobs, SpeedControl& speeds)
       : jobs_(jobs), speeds_(speeds) {
     if (!scenario.faults.empty())
       plan_.emplace(scenario, machines.network, machines.recorder, machines.agenda,
-                    static_cast<FaultTarget&>(*this), std::move(is_quiet));
+                    static_cast<FaultTarget&>(*this));
   }
 
   // Null without faults.
   const FaultPlan* plan() const { return plan_ ? &*plan_ : nullptr; }
-  void start() {
-    if (plan_) plan_->start();
+  // `is_quiet`: see FaultPlan.
+  void start(std::function<bool()> is_quiet) {
+    if (plan_) plan_->start(std::move(is_quiet));
   }
   // For conditions.
   void on_update(std::int64_t updates) {

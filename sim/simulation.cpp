@@ -21,14 +21,12 @@ class Simulation final : public RunObserver {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks)
       : scenario_(loaded.scenario),
-        gradients_(options.gradients),
         plans_(plan_jobs(loaded)),
         machines_(scenario_, plans_, options, sinks),
-        jobs_(make_jobs(plans_, machines_, *this)),
+        jobs_(make_jobs(plans_, machines_, *this, options.gradients)),
         speeds_(machines_.platform, machines_.slowness, machines_.agenda, machines_.network,
-                plans_.front().first_worker(), static_cast<std::uint32_t>(scenario_.cluster.workers),
-                [this] { return watch_.is_stuck(); }),
-        faults_(scenario_, machines_, jobs_, speeds_, [this] { return watch_.is_quiet(); }),
+                plans_.front().first_worker(), static_cast<std::uint32_t>(scenario_.cluster.workers)),
+        faults_(scenario_, machines_, jobs_, speeds_),
         end_(machines_, jobs_),
         watch_({scenario_, jobs_, machines_.network, speeds_, machines_.recorder, machines_.agenda,
                 faults_.plan()},
@@ -38,8 +36,8 @@ class Simulation final : public RunObserver {
 
   RunResult run() {
     start_jobs(jobs_, machines_);
-    speeds_.start();
-    faults_.start();
+    speeds_.start([this] { return watch_.is_stuck(); });
+    faults_.start([this] { return watch_.is_quiet(); });
     for (Job& job : jobs_) job.plan_evaluations();
     for (Job& job : jobs_) job.plan_end();
     machines_.engine.run([this] { note_stuck(); });
@@ -62,14 +60,17 @@ class Simulation final : public RunObserver {
     for (const Job& job : jobs_) usages.push_back(&job.state().usage);
     return economy_until(scenario_, usages, machines_.recorder.stats().bytes_sent, date);
   }
-  RunWatch& watch() override { return watch_; }
-  GradientProbe* gradients() override { return gradients_; }
+  bool is_stuck() override { return watch_.is_stuck(); }
+  bool is_hopeless() override { return watch_.is_hopeless(); }
+  void give_up(NodeId node) override { watch_.give_up(node); }
+  bool comes_back(NodeId node) const override {
+    return faults_.plan() != nullptr && faults_.plan()->comes_back(node);
+  }
   void note_stuck() {
     if (!end_.has_ended()) watch_.note_stuck();
   }
 
   const Scenario& scenario_;
-  GradientProbe* gradients_;
   std::vector<JobPlan> plans_;
   Machines machines_;
   std::deque<Job> jobs_;

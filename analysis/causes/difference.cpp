@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/text_table.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/text_table.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/export/recording.hpp"
+#include "analysis/render/svg.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {
@@ -34,7 +35,6 @@ inline constexpr std::string_view dot_mark = "// psim export";
 std::string dot(const Recording& recording, const CausalGraph& graph, std::size_t most = 2000);
 
 // Charts as SVG, `width_mm` wide.
-inline constexpr std::string_view svg_mark = "<!-- psim export -->";
 inline constexpr std::string_view picture_names[] = {"timeline.svg", "loss.svg", "staleness.svg",
                                                      "clocks.svg", "traffic.svg"};
 struct Picture {

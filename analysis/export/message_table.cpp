@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/text_table.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -6,21 +6,14 @@
 #include <utility>
 
 #include "analysis/export/exports.hpp"
-#include "analysis/export/plot.hpp"
+#include "analysis/render/colours.hpp"
+#include "analysis/render/plot.hpp"
+#include "analysis/render/svg.hpp"
+#include "analysis/render/ticks.hpp"
 #include "analysis/timeline/choice.hpp"
 
 namespace psim::analysis {
 namespace {
-
-constexpr std::pair<Use, const char*> colours[] = {{Use::compute, "#009E73"},
-                                                   {Use::network, "#56B4E9"},
-                                                   {Use::wait, "#F0E442"},
-                                                   {Use::service, "#0072B2"},
-                                                   {Use::down, "#D55E00"}};
-
-const char* colour_of(Use use) {
-  return std::ranges::find(colours, use, &std::pair<Use, const char*>::first)->second;
-}
 
 std::string time_line(const Recording& window, double width) {
   constexpr double left = 18, top = 4, row = 4, right = 3;
@@ -51,7 +44,7 @@ std::string time_line(const Recording& window, double width) {
     body += svg_text(width - right, top - 1, fmt::format("{} nodes left out", left_out), "end");
   constexpr double box = 2.6, gap = 4;
   double place = left, legend = bottom + 9;
-  for (const auto& [use, colour] : colours) {
+  for (const auto& [use, colour] : use_colours) {
     const std::string name(name_of(use));
     const double of_this = box + text_width(name);
     if (place > left && place + of_this > width) {

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "analysis/export/exports.hpp"
-#include "analysis/export/plot.hpp"
+#include "analysis/render/colours.hpp"
+#include "analysis/render/plot.hpp"
+#include "analysis/render/svg.hpp"
+#include "analysis/render/ticks.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"

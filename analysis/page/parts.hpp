@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/page/html.hpp"
+#include "analysis/render/html.hpp"
 
 namespace psim::analysis {
 

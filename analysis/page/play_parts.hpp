@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/page/html.hpp"
+#include "analysis/render/html.hpp"
 
 namespace psim::analysis {
 

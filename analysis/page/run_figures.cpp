@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "analysis/page/parts.hpp"
-#include "analysis/page/plot.hpp"
 #include "analysis/page/run_parts.hpp"
+#include "analysis/render/figure.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/page/html.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/render/html.hpp"
 
 namespace psim::analysis {
 

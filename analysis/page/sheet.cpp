@@ -1,8 +1,8 @@
 // The frame around a page, and everything that it brings with it.
 #include <fmt/format.h>
 
-#include "analysis/page/html.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/render/html.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/page/plot.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/render/figure.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
 

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "analysis/page/parts.hpp"
-#include "analysis/page/plot.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/render/figure.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/page/html.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/render/html.hpp"
 
 namespace psim::analysis {
 

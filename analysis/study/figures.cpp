@@ -33,12 +33,6 @@ std::size_t series_of_label(const Study& study, const std::string& label) {
   return 0;
 }
 
-std::string letter_of(std::size_t series) {
-  constexpr std::size_t letters = 26;
-  const auto letter = static_cast<char>('a' + series % letters);
-  return series < letters ? std::string(1, letter) : letter_of(series / letters - 1) + letter;
-}
-
 std::optional<double> mean_time(const Aggregate& one) {
   if (one.time_to_target) return one.time_to_target->restricted_mean_s;
   if (one.time) return one.time->mean;

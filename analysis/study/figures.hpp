@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/render/colours.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {
@@ -19,9 +20,6 @@ std::vector<ConditionAggregates> conditions_in(const Study& study, const Evaluat
 std::size_t series_of_arm(const Study& study, const std::string& arm);
 // The series of a curve's label "a or b" is that of its first arm.
 std::size_t series_of_label(const Study& study, const std::string& label);
-
-// "a", "b", ..., "z", "aa": names a series beside its colour.
-std::string letter_of(std::size_t series);
 
 // Seconds to the target, or of the whole run where there is none; absent where they are not known.
 std::optional<double> mean_time(const Aggregate& one);

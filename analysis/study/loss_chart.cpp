@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/chart.hpp"
+#include "analysis/render/chart.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/report.hpp"
 

@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "analysis/render/text_table.hpp"
 #include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"
-#include "analysis/study/text_table.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -5,10 +5,10 @@
 #include <array>
 #include <utility>
 
+#include "analysis/render/text_table.hpp"
 #include "analysis/study/csv.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/files.hpp"
-#include "analysis/study/text_table.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/chart.hpp"
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/chart.hpp"
+#include "analysis/render/text_table.hpp"
 
 namespace psim::analysis {
 namespace {

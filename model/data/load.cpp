@@ -1,7 +1,5 @@
 // From a DataSpec to training, validation and test samples: which source serves it. split.cpp says which
 // samples are kept for what.
-#include <array>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -14,35 +12,77 @@ namespace psim {
 
 namespace {
 
-struct Request {
-  const DataSpec& spec;
-  std::uint64_t seed, split_seed;
-  const Folders& search;
-};
-
-DataSplit split(Dataset data, const Request& request) {
+DataSplit split(Dataset data, const DataRequest& request) {
   return split_test(std::move(data), request.spec.test_fraction, request.split_seed);
 }
 
-struct Source {
-  DataSource source;
-  DataSplit (*load)(const Request&);
-};
+double number(std::int64_t count) { return static_cast<double>(count); }
 
-constexpr std::array sources{
-    Source{DataSource::digits, [](const Request& r) { return split(load_digits(), r); }},
-    Source{DataSource::idx, [](const Request& r) { return load_idx(r.spec.path, r.search); }},
-    Source{DataSource::csv, [](const Request& r) { return split(load_csv(r.spec.path, r.search), r); }},
-    Source{DataSource::libsvm, [](const Request& r) { return split(load_libsvm(r.spec.path, r.search), r); }},
-    Source{DataSource::blobs, [](const Request& r) { return split(make_blobs(r.spec, r.seed), r); }},
-    Source{DataSource::spirals, [](const Request& r) { return split(make_spirals(r.spec, r.seed), r); }},
-    Source{DataSource::teacher, [](const Request& r) { return split(make_teacher(r.spec, r.seed), r); }},
-    Source{DataSource::clicks, [](const Request& r) { return split(make_clicks(r.spec, r.seed), r); }},
-    Source{DataSource::inline_samples,
-           [](const Request& r) { return split_test(make_inline(r.spec), 0, r.split_seed); }},
-};
+double numbers_of_teacher(const DataSpec& d) {
+  return number(d.samples) * number(d.features + d.classes) + number(d.classes) * number(d.features);
+}
 
 }  // namespace
+
+template <>
+std::deque<DataSourceRow> built_in_rows() {
+  return {
+      {.name = "digits",
+       .doc = "1,797 handwritten digits of 8x8 pixels, ten classes (UCI: Alpaydin, Kaynak 1998), embedded in "
+              "the program",
+       .fields = "test_fraction",
+       .load = [](const DataRequest& r) { return split(load_digits(), r); }},
+      {.name = "idx",
+       .doc =
+           "a folder with the four files of MNIST (LeCun et al. 1998) or Fashion-MNIST (Xiao et al. 2017), "
+           "plain or gzip",
+       .reads_files = true,
+       .load = [](const DataRequest& r) { return load_idx(r.spec.path, r.search); }},
+      {.name = "csv",
+       .doc = "a file with one sample a row, the class in the last column, plain or gzip",
+       .reads_files = true,
+       .fields = "test_fraction",
+       .load = [](const DataRequest& r) { return split(load_csv(r.spec.path, r.search), r); }},
+      {.name = "libsvm",
+       .doc = "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip",
+       .is_sparse = true,
+       .reads_files = true,
+       .fields = "test_fraction",
+       .load = [](const DataRequest& r) { return split(load_libsvm(r.spec.path, r.search), r); }},
+      {.name = "blobs",
+       .doc = "Gaussian clusters, one per class",
+       .fields = "samples features classes noise test_fraction",
+       .shape = [](const DataSpec&, DataShape&) {},
+       .numbers = [](const DataSpec& d) { return number(d.samples + d.classes) * number(d.features); },
+       .load = [](const DataRequest& r) { return split(make_blobs(r.spec, r.seed), r); }},
+      {.name = "spirals",
+       .doc = "interleaved two-dimensional spirals, one arm per class",
+       .fields = "samples classes noise test_fraction",
+       .shape = [](const DataSpec&, DataShape& shape) { shape.features = 2; },
+       .numbers = [](const DataSpec& d) { return number(d.samples + d.classes) * 2; },
+       .load = [](const DataRequest& r) { return split(make_spirals(r.spec, r.seed), r); }},
+      {.name = "teacher",
+       .doc = "regression on the outputs of a fixed random network",
+       .fields = "samples features classes noise test_fraction",
+       .shape = [](const DataSpec&, DataShape& shape) { shape.classification = false; },
+       .numbers = numbers_of_teacher,
+       .load = [](const DataRequest& r) { return split(make_teacher(r.spec, r.seed), r); }},
+      {.name = "clicks",
+       .doc = "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model",
+       .is_sparse = true,
+       .fields = "samples features noise nonzeros exponent test_fraction",
+       .shape =
+           [](const DataSpec& d, DataShape& shape) {
+             shape.outputs = 2;
+             shape.nonzeros = number(d.nonzeros);
+           },
+       .numbers = [](const DataSpec& d) { return number(d.samples) * number(d.nonzeros); },
+       .load = [](const DataRequest& r) { return split(make_clicks(r.spec, r.seed), r); }},
+      {.name = "inline",
+       .doc = "samples written in the scenario itself",
+       .fields = "inputs targets",
+       .load = [](const DataRequest& r) { return split_test(make_inline(r.spec), 0, r.split_seed); }}};
+}
 
 DataShape shape_of(const Dataset& train) {
   DataShape shape{.samples = train.size(),
@@ -61,16 +101,9 @@ std::optional<DataShape> known_shape(const DataSpec& spec) {
                   .features = spec.features,
                   .outputs = spec.classes};
   if (shape.samples < 1) return std::nullopt;
-  switch (spec.source) {
-    case DataSource::blobs: return shape;
-    case DataSource::spirals: shape.features = 2; return shape;
-    case DataSource::teacher: shape.classification = false; return shape;
-    case DataSource::clicks:
-      shape.outputs = 2;
-      shape.nonzeros = static_cast<double>(spec.nonzeros);
-      return shape;
-    default: return std::nullopt;
-  }
+  if (spec.source->shape == nullptr) return std::nullopt;
+  spec.source->shape(spec, shape);
+  return shape;
 }
 
 const Dataset& DataSplit::part(DataPart which) const {
@@ -94,11 +127,7 @@ DataPart DataSplit::reported_on() const {
 
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& search) {
   const std::uint64_t split_seed = spec.split_seed ? static_cast<std::uint64_t>(*spec.split_seed) : seed;
-  for (const Source& row : sources) {
-    if (row.source == spec.source)
-      return hold_out(row.load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);
-  }
-  throw std::logic_error("a data source without a row in the table");
+  return hold_out(spec.source->load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);
 }
 
 }  // namespace psim

@@ -14,13 +14,12 @@ constexpr int enough = 3;  // turns of a fault after which another one makes no 
 }  // namespace
 
 FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recorder, Agenda& agenda,
-                     FaultTarget& target, std::function<bool()> is_quiet)
+                     FaultTarget& target)
     : scenario_(scenario),
       network_(network),
       recorder_(recorder),
       agenda_(agenda),
       target_(target),
-      is_quiet_(std::move(is_quiet)),
       links_(scenario),
       uses_(scenario.faults.size()),
       starts_to_come_(node_count(scenario.cluster), 0) {
@@ -41,7 +40,8 @@ FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recor
   }
 }
 
-void FaultPlan::start() {
+void FaultPlan::start(std::function<bool()> is_quiet) {
+  is_quiet_ = std::move(is_quiet);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) plan(unit);
 }
 

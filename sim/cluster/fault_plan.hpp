@@ -30,12 +30,12 @@ namespace psim {
 
 class FaultPlan {
  public:
-  // `is_quiet`: only faults and other entries of the agenda can still make anything happen.
   FaultPlan(const Scenario& scenario, Network& network, Recorder& recorder, Agenda& agenda,
-            FaultTarget& target, std::function<bool()> is_quiet);
+            FaultTarget& target);
 
   // Once, before the simulation runs.
-  void start();
+  // `is_quiet`: only faults and other entries of the agenda can still make anything happen.
+  void start(std::function<bool()> is_quiet);
 
   // For conditions.
   void on_update(std::int64_t updates) {

@@ -11,20 +11,19 @@ namespace sg4 = simgrid::s4u;
 namespace psim {
 
 SpeedControl::SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda,
-                           Network& network, NodeId first_worker, std::uint32_t workers,
-                           std::function<bool()> is_stuck)
+                           Network& network, NodeId first_worker, std::uint32_t workers)
     : platform_(platform),
       slowness_(slowness),
       agenda_(agenda),
       network_(network),
       first_worker_(first_worker),
       workers_(workers),
-      is_stuck_(std::move(is_stuck)),
       by_fault_(platform.hosts.size(), 1.0) {
   for (NodeId node = 0; node < platform.hosts.size(); ++node) nodes_of_[platform.hosts[node]].push_back(node);
 }
 
-void SpeedControl::start() {
+void SpeedControl::start(std::function<bool()> is_stuck) {
+  is_stuck_ = std::move(is_stuck);
   for (NodeId node = first_worker_; node < first_worker_ + workers_; ++node) follow(node);
 }
 

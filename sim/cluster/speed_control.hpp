@@ -19,12 +19,12 @@ namespace psim {
 
 class SpeedControl {
  public:
-  // Workers are the nodes from `first_worker` on, `workers` of them. `is_stuck`: see plan.
+  // Workers are the nodes from `first_worker` on, `workers` of them.
   SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda, Network& network,
-               NodeId first_worker, std::uint32_t workers, std::function<bool()> is_stuck);
+               NodeId first_worker, std::uint32_t workers);
 
   // Once, before the simulation runs: follows the stragglers' windows, until nothing can happen any more.
-  void start();
+  void start(std::function<bool()> is_stuck);
 
   // By faults: of the node's own speed. A node at 0 is frozen: its actors are suspended, for a speed near 0
   // would let a computation end at some date in the far future, and the node would still answer messages,

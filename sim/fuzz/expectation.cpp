@@ -79,7 +79,7 @@ bool waits_for_the_gone(const Scenario& scenario, const std::set<std::uint32_t>&
   const auto is_worker = [&](std::uint32_t node) { return node > scenario.cluster.servers; };
   const bool some_are_dropped = slow.given && slow.action != SlowAction::flag;
   const bool some_go = some_are_dropped || std::ranges::any_of(gone, is_worker);
-  return scenario.consistency.model->is_custom() && some_go;
+  return scenario.consistency.model->has_own_logic() && some_go;
 }
 
 // A server that takes longer for the messages of a step than others wait, before they send theirs again or

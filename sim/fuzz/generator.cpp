@@ -17,34 +17,6 @@ void draw_settings(const SettingList& settings, Table& table, Dice& dice) {
 
 namespace {
 
-void draw_model(Draft& draft, Dice& dice) {
-  Table& data = draft["data"];
-  const std::string kind = dice.chance(0.45) ? "phantom" : dice.chance(0.85) ? "mlp" : "logistic";
-  if (kind == "phantom") draft.tables.pop_back();
-  else if (kind == "mlp")
-    data.rows = {{"source", "\"blobs\"", true},
-                 {"samples", "120", true},
-                 {"features", "4", true},
-                 {"classes", "3", true}};
-  else
-    data.rows = {{"source", "\"clicks\"", true},
-                 {"samples", "120", true},
-                 {"features", "60", true},
-                 {"nonzeros", "4", true}};
-  if (kind != "phantom" && dice.chance(0.2)) data.rows.push_back({"validation_fraction", "0.25"});
-  Table& model = draft["model"];
-  model.rows = {{"kind", '"' + kind + '"', true}};
-  if (kind == "mlp") {
-    model.rows.push_back({"layers", fmt::format("[4, {}, 3]", dice.between(2, 8)), true});
-    if (dice.chance(0.3))
-      model.rows.push_back({"precision", dice.text_of({"float64", "float16", "bfloat16"})});
-  }
-  if (kind != "phantom") return;
-  if (dice.chance(0.6))
-    model.rows.push_back({"arrays", dice.chance(0.5) ? "[100, 10, 1000]" : "[7, 7]", true});
-  else model.rows.push_back({"parameters", dice.number(100, 4000), true});
-}
-
 void draw_messages(Draft& draft, bool dense, Dice& dice) {
   if (dice.chance(0.5)) {
     Table& placement = draft["placement"];

@@ -97,6 +97,7 @@ void draw_optimizer(Table& training, bool dense, Dice& dice);
 void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Dice& dice);
 // How much nodes hold, and what devices do. `dice` is of its own, so that it changes no other draw.
 void draw_memory(Draft& draft, bool dense, Dice dice);
+void draw_model(Draft& draft, Dice& dice);
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
 // When updates close, what becomes of stale pushes, and what workers keep.
 void draw_staleness(Draft& draft, Dice& dice);

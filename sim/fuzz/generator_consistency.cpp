@@ -37,8 +37,7 @@ void draw_custom(Table& table, Dice& dice) {
 
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   Table& table = draft["consistency"];
-  const auto& row = drawn_row<ConsistencyRow>(dice);
-  table.rows = {{"model", in_quotes(row.name)}};
+  const auto& row = draw_row<ConsistencyRow>(table, "model", dice);
   if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
   if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});

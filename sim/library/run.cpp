@@ -1,7 +1,6 @@
 #include "psim/run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <exception>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "sim/library/load.hpp"
 #include "sim/record/event.hpp"
+#include "sim/record/run_file.hpp"
 #include "sim/runs/forked_run.hpp"
 #include "sim/runs/record_run.hpp"
 #include "sim/runs/refused.hpp"
@@ -62,8 +62,7 @@ RunAnswer made(const RunRequest& request, const LoadedScenario& loaded, EventSin
 }
 
 RunRequest request_of(const Scenario& scenario, const RunOptions& options) {
-  constexpr std::array<std::string_view, 3> traces{"none", "steps", "events"};
-  if (std::ranges::find(traces, options.trace) == traces.end())
+  if (std::ranges::find(trace_names, options.trace) == trace_names.end())
     throw std::invalid_argument("RunOptions::trace is none, steps or events, not " + options.trace);
   RunRequest request = request_of(scenario);
   request.threads = thread_count(options.threads);

@@ -23,7 +23,7 @@ void tell_until(JobContext& job, NodeId node, const Body& body, const std::funct
     while (std::optional<Message> message = job.network.receive_until(node, until)) {
       if (answers(*message)) return;
     }
-    if (!job.observer.watch().is_hopeless() && backoff.gives_up()) job.observer.watch().give_up(node);
+    if (!job.run.is_hopeless() && backoff.gives_up()) job.run.give_up(node);
   }
 }
 

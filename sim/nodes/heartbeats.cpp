@@ -33,7 +33,7 @@ void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int i
       return;
     }
     const bool is_sent = job_.network.is_held(node) || send(node);  // it may be frozen
-    if (job_.observer.watch().is_hopeless()) return;
+    if (job_.run.is_hopeless()) return;
     constexpr int patient = 8;
     const int now_in_vain = is_sent ? 0 : in_vain + 1;
     const double intervals = std::ldexp(1.0, std::max(0, now_in_vain - patient));

@@ -18,7 +18,7 @@ InferenceNode::InferenceNode(JobContext& job, std::uint32_t index, const std::sh
     : job_(job),
       spec_(job.plan.cluster().inference),
       index_(index),
-      kv_(std::make_unique<KvClient>(job, id())),
+      kv_(std::make_unique<ClientActor>(job, id())),
       stats_(stats),
       here_(Snapshot{}) {
   if (weights) here_->weights = std::make_shared<Assembly>(std::vector<Slice>{{weights, 0, weights->size()}});
@@ -33,7 +33,7 @@ const Dataset& InferenceNode::samples() const {
 }
 
 void InferenceNode::crash() {
-  kv_ = std::make_unique<KvClient>(job_, id());
+  kv_ = std::make_unique<ClientActor>(job_, id());
   here_.reset();
 }
 
@@ -55,7 +55,7 @@ void InferenceNode::run_pulls(const std::function<void()>& on_ready) {
 }
 
 void InferenceNode::pull() {
-  kv_->pull(kv_->all_shards(), 0, KvClient::Wanted::any);
+  kv_->pull(kv_->all_shards(), 0, ClientActor::Wanted::any);
   while (!kv_->answered(kv_->all_shards())) kv_->wait_for_message();
   ++stats_.pulls;
   Snapshot pulled{.version = kv_->least_version(), .from = kv_->oldest()};
@@ -199,7 +199,7 @@ void InferenceGroup::kill_actors(std::size_t i) {
 void InferenceGroup::watch(std::int64_t turn) {
   const double date = static_cast<double>(turn) * job_.plan.cluster().inference.refresh.value;
   job_.agenda.at(date, [this, turn] {
-    if (!job_.observer.watch().is_stuck()) return watch(turn + 1);
+    if (!job_.run.is_stuck()) return watch(turn + 1);
     stopped_ = true;
     for (std::size_t i = 0; i < nodes_.size(); ++i) kill_actors(i);
   });
@@ -219,7 +219,7 @@ void InferenceGroup::beat(NodeId node, std::uint32_t incarnation, double date) {
     const Heartbeat body{.life = incarnation, .view = nodes_[index_of(node)]->view()};
     if (!job_.network.is_held(node))
       job_.network.send_once({.from = node, .to = scheduler_node, .body = body});
-    if (job_.observer.watch().is_hopeless()) return;
+    if (job_.run.is_hopeless()) return;
     beat(node, incarnation, date + job_.plan.scenario.recovery.heartbeat.value);
   });
 }

@@ -35,8 +35,8 @@
 
 #include "model/dataset.hpp"
 #include "sim/nodes/actors.hpp"
+#include "sim/nodes/client_actor.hpp"
 #include "sim/nodes/job_context.hpp"
-#include "sim/nodes/kv_client.hpp"
 #include "sim/record/result.hpp"
 
 namespace psim {
@@ -83,7 +83,7 @@ class InferenceNode {
   JobContext& job_;
   const InferenceSpec& spec_;
   std::uint32_t index_;
-  std::unique_ptr<KvClient> kv_;
+  std::unique_ptr<ClientActor> kv_;
   InferenceStats& stats_;
   std::optional<Snapshot> here_;  // none yet, of one that was down
   double up_since_ = 0;

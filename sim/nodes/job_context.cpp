@@ -9,7 +9,7 @@ bool JobContext::awaits(NodeId worker) const {
   const std::size_t index = worker - plan.first_worker();
   if (state.completed[index]) return false;
   const bool is_there = network.is_up(worker) && !state.left_early[index];
-  if (!is_there && !state.starting[worker] && !observer.watch().comes_back(worker)) return false;
+  if (!is_there && !state.starting[worker] && !run.comes_back(worker)) return false;
   const bool is_removed =
       plan.scenario.recovery.workers == LostWorkers::remove && (!is_there || state.taken_out[index]);
   const bool takes_no_part = state.left_early[index] || is_removed;

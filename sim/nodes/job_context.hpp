@@ -17,6 +17,8 @@
 
 namespace psim {
 
+class GradientProbe;
+
 struct JobContext {
   const JobPlan& plan;
   Agenda& agenda;
@@ -26,6 +28,8 @@ struct JobContext {
   Slowness& slowness;  // of its workers' steps
   JobState& state;
   JobObserver& observer;
+  RunWatch& run;
+  GradientProbe* gradients;  // null: nobody asks about them
 
   // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
   // takes no part finds nothing left: it would go on from where the others are. That is one that has left, or
@@ -47,9 +51,9 @@ struct JobContext {
   std::int64_t record(NodeId node, const T& what, const std::optional<Cause>& cause = {},
                       const Dependencies& needs = {}) {
     if constexpr (std::is_same_v<T, Computation>) {
-      if (what.phase == ComputePhase::begun && what.work == Work::step) observer.on_clock(node, *what.clock);
+      if (what.phase == ComputePhase::begun && what.work == Work::step) run.on_clock(node, *what.clock);
     }
-    if constexpr (std::is_same_v<T, Finish>) observer.on_clock(node, what.clock);
+    if constexpr (std::is_same_v<T, Finish>) run.on_clock(node, what.clock);
     if constexpr (std::is_same_v<T, PushOutcome>) {
       if (what.outcome == Outcome::applied) observer.on_applied(what);
     }

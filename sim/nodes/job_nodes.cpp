@@ -138,24 +138,17 @@ std::vector<std::string> JobNodes::who_waits() const {
       continue;
     }
     for (const auto& [worker, pull] : server->waiting()) {
-      const CustomModel* custom = job_.plan.rule.custom.get();
-      const CustomModel::Start start = Pulls::start_of(worker, pull, server->state());
-      const bool is_held_back = custom != nullptr && !custom->may_start(start);
-      const CustomModel::Update update{.pushes = std::ssize(server->pending()),
-                                       .members = server->state().workers.members(),
-                                       .version = server->version(),
-                                       .min_clock = server->state().workers.slowest()};
-      const bool lacks_pushes = custom != nullptr && update.pushes > 0 && !custom->makes_update(update);
+      const ShardState& state = server->state();
+      const StartView start = Pulls::start_of(worker, pull, state, Agenda::now());
+      const bool may_start = state.policy().may_start(start, state.memory);
+      const std::string why_not = may_start ? "" : state.policy().why_not(start, state.memory),
+                        why_no_update = state.policy().why_no_update(state.view(Agenda::now()), state.memory);
       say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
-          "{} pushes of its next update, and the slowest worker at clock {}{}{}",
+          "{} pushes of its next update, and the slowest worker at clock {}{}{}{}{}",
           Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
-          server->version(), server->pending().size(), server->state().workers.slowest(),
-          is_held_back ? "; " + custom->why_not(start) : "",
-          lacks_pushes
-              ? fmt::format("; `{}` is false, with {} that take part",
-                            job_.plan.scenario.consistency.custom.update, counted(update.members, "worker"))
-              : ""));
+          server->version(), server->pending().size(), state.workers.slowest(), why_not.empty() ? "" : "; ",
+          why_not, why_no_update.empty() ? "" : "; ", why_no_update));
     }
   }
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {

@@ -1,4 +1,4 @@
-// What the roles of a job tell whoever runs it, and ask about the run as a whole.
+// What the nodes of a job tell their job and the run, and ask about the run as a whole.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,7 @@
 
 namespace psim {
 
-class GradientProbe;
-
-// About the run.
+// The run.
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
@@ -20,20 +18,19 @@ class RunWatch {
   // Whether a fault that is planned starts this node again. Faults with a condition are not planned before
   // their condition holds.
   virtual bool comes_back(NodeId) const = 0;
+  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
 };
 
+// The job.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
   // A part of the model has another version: after an update, or since an older one took the place of what
   // was lost.
   virtual void on_version() = 0;
-  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
-  virtual void on_end() = 0;                                     // every worker of the job has left
-  virtual void start_spare(NodeId worker) = 0;                   // from an actor; it joins when it is up
-  virtual RunWatch& watch() = 0;
-  virtual GradientProbe* gradients() = 0;  // null: nobody asks about them
   virtual void on_applied(const PushOutcome& push) = 0;
+  virtual void on_end() = 0;                    // every worker of the job has left
+  virtual void start_spare(NodeId worker) = 0;  // from an actor; it joins when it is up
 };
 
 }  // namespace psim

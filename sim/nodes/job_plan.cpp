@@ -118,8 +118,8 @@ ConsistencyRule JobPlan::rule_of(const Shard& shard) const {
   ConsistencyRule own = rule;
   const ArrayBound* bound = own_bound_of(shard);
   if (bound == nullptr) return own;
-  own.staleness = bound->staleness;
-  own.schedule.clear();
+  own.bound = {.staleness = bound->staleness};
+  own.policy = bounded_policy(own.policy->shape(), own.bound);
   return own;
 }
 

@@ -179,8 +179,8 @@ void Mailbox::send_again() {
     const bool gives_up = one.backoff.gives_up();
     one.due =
         Agenda::now() + one.backoff.next();  // also of what is sent no more: the end needs its time to come
-    if (job_.observer.watch().is_hopeless()) return;
-    if (gives_up) return job_.observer.watch().give_up(node_);
+    if (job_.run.is_hopeless()) return;
+    if (gives_up) return job_.run.give_up(node_);
     if (job_.network.carries(one.message)) continue;
     const MessageFacts facts = facts_of(one.message.body);
     const Cause asked{one.message.because.event, Spent::timeout};

@@ -192,7 +192,7 @@ bool NodeActors::has_left(NodeId node) const {
     return part->nodes_.server(node).has_given_all([this, part](std::uint32_t shard, const Owner& owner) {
       const ShardServer* there = part->nodes_.server(owner.primary).shards().find(shard);
       const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
-      return leads || !(job_.network.is_up(owner.primary) || job_.observer.watch().comes_back(owner.primary));
+      return leads || !(job_.network.is_up(owner.primary) || job_.run.comes_back(owner.primary));
     });
   });
 }

@@ -35,7 +35,7 @@ bool Requests::is_answered_soon(const Message& request) const {
 void Requests::repeat(double now) {
   for (auto& [name, request] : open_) {
     if (request.due > now) continue;
-    if (request.backoff.gives_up()) job_.observer.watch().give_up(node_);
+    if (request.backoff.gives_up()) job_.run.give_up(node_);
     request.due = now + request.backoff.next();
     if (is_answered_soon(request.message)) continue;
     if (request.later) request.message.to = *request.later;

@@ -60,7 +60,7 @@ void ServerActor::take_turn(double now) {
     if (part->shards_.are_gone()) continue;
     if (is_due(part->failover_.next_turn())) {
       part->failover_.repeat(now);
-      part->take_early();
+      part->take_early({.reason = Reason::date});
     }
     if (!is_due(part->shards_.next_closing())) continue;
     part->shards_.close_updates(now);
@@ -77,33 +77,33 @@ void ServerActor::enter() {
             ServerActor& part = localize(message);
             part.keep(std::move(message));
           }).view);
-  for (ServerActor* part : parts_) part->take_early();
 }
 
 void ServerActor::on_view(const SharedView& view) {
+  if (!view) return;
+  hear(view);
+  for (ServerActor* part : parts_) part->take_early({.reason = Reason::view, .view = view->number});
+}
+
+void ServerActor::hear(const SharedView& view) {
   for (ServerActor* part : parts_) {
-    if (!view) continue;
     if (!part->shards_.are_gone()) part->failover_.on_view(view);
     else if (view->number > part->shards_.view()) part->shards_.set_view(view);
   }
 }
 
 void ServerActor::on(Message&& message) {
-  if (message.is<Start>() || message.is<NewView>()) {
-    dispatch(std::move(message));
-    for (ServerActor* part : parts_) part->take_early();
-    return;
-  }
+  if (const Start* start = message.as<Start>()) return on_view(start->view);
+  if (const NewView* news = message.as<NewView>()) return on_view(news->view);
   ServerActor& part = localize(message);
   if (part.failover_.is_early(message)) return part.keep(std::move(message));
   const bool may_settle = message.is<State>();
+  const Release cause = cause_of(message);
   part.dispatch(std::move(message));
-  if (may_settle) part.take_early();
+  if (may_settle) part.take_early(cause);
 }
 
-void ServerActor::dispatch(Message&& message) {
-  if (const Start* start = message.as<Start>()) return on_view(start->view);
-  if (const NewView* news = message.as<NewView>()) return on_view(news->view);
+void ServerActor::dispatch(Message&& message, const std::optional<Release>& because) {
   if (message.is<LeaveAck>()) return;  // its heartbeats go on saying that it leaves
   if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
   if (shards_.are_gone()) {
@@ -112,7 +112,7 @@ void ServerActor::dispatch(Message&& message) {
   }
   if (const State* state = message.as<State>()) return failover_.on_state(message, *state);
   if (const Restore* request = message.as<Restore>()) return failover_.hand_over(message, *request);
-  take(std::move(message));
+  take(std::move(message), because);
   take_snapshots();
 }
 
@@ -125,7 +125,7 @@ ServerActor& ServerActor::localize(Message& message) {
   return found;
 }
 
-void ServerActor::take(Message&& message) {
+void ServerActor::take(Message&& message, const std::optional<Release>& because) {
   const std::size_t values = values_to_apply(message);
   const double flops = job_.plan.scenario.cluster.server.flops_per_value * static_cast<double>(values);
   if (flops > 0) {
@@ -136,7 +136,7 @@ void ServerActor::take(Message&& message) {
     }
     message = *std::exchange(in_hand_, std::nullopt);
   }
-  if (!shards_.on(message) && message.is<Replicate>()) failover_.lacks_state(message);
+  if (!shards_.on(message, because) && message.is<Replicate>()) failover_.lacks_state(message);
   shards_.take_announced();
 }
 
@@ -154,15 +154,23 @@ void ServerActor::keep(Message message) {
   *before = std::move(message);
 }
 
-void ServerActor::take_early() {
+// A pull that came early has waited for the view, the state or the message that makes it due.
+void ServerActor::take_early(Release cause) {
   const auto is_due = [this](const Message& message) { return !failover_.is_early(message); };
-  shards_.take_early(true);
   for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {
     Message message = std::move(*due);
     early_.erase(due);
-    dispatch(std::move(message));
+    if (const NewView* news = message.as<NewView>()) {
+      if (news->view->number > shards_.view()) cause = {.reason = Reason::view, .view = news->view->number};
+      hear(news->view);
+      continue;
+    }
+    const bool is_for_shard = message.is<Push>() || message.is<Call>() || message.is<Decide>() ||
+                              message.is<Replicate>() || message.is<Replicated>();
+    if (message.is<State>() || message.is<UpdateGroup>() || (is_for_shard && shards_.find(message.shard)))
+      cause = cause_of(message);
+    dispatch(std::move(message), cause);
   }
-  shards_.take_early(false);
 }
 
 void ServerActor::take_snapshots() {

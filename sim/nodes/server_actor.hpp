@@ -47,11 +47,12 @@ class ServerActor {
   void enter();
   void on(Message&& message);
   void on_view(const SharedView& view);
-  void dispatch(Message&& message);
-  void take(Message&& message);
+  void hear(const SharedView& view);
+  void dispatch(Message&& message, const std::optional<Release>& because = {});
+  void take(Message&& message, const std::optional<Release>& because);
   ServerActor& localize(Message& message);
   void keep(Message message);
-  void take_early();
+  void take_early(Release cause);
   void take_snapshots();
 
   JobContext& job_;

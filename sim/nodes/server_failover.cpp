@@ -17,12 +17,10 @@ std::optional<double> ServerFailover::next_turn() const {
 }
 
 void ServerFailover::repeat(double now) {
-  shards_.because({.reason = Reason::date});
-  for (auto& [shard, server] : shards_.here()) {
-    shards_.act_as(shard);
-    server.resend(now, shards_);
-  }
-  if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again();
+  const Release cause{.reason = Reason::date};
+  for (auto& [shard, server] : shards_.here())
+    shards_.act(server, cause, [&server = server, now](Outbox& out) { server.resend(now, out); });
+  if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again(cause);
   shards_.send_all();
 }
 
@@ -42,33 +40,33 @@ void ServerFailover::on_view(const SharedView& view) {
   shards_.set_view(view);
   const JobPlan& plan = job_.plan;
   members_ = plan.members_in(*view);
-  shards_.because({.reason = Reason::view, .view = view->number});
+  const Release cause{.reason = Reason::view, .view = view->number};
   led_ = shards_.cut();
-  for (std::uint32_t s = 0; s < shards_.keys().shards.size(); ++s) take_place(s, plan.owner_in(*view, s));
+  for (std::uint32_t s = 0; s < shards_.keys().shards.size(); ++s)
+    take_place(s, plan.owner_in(*view, s), cause);
   shards_.send_all();
 }
 
 // Owner of the shard, holder of a copy, or neither.
-void ServerFailover::take_place(std::uint32_t shard, const Owner& owner) {
-  shards_.act_as(shard);
+void ServerFailover::take_place(std::uint32_t shard, const Owner& owner, const Release& cause) {
   ShardServer* const here = shards_.find(shard);
   const auto before = shards_.owners().find(shard);
   const bool is_new = before == shards_.owners().end() || before->second.epoch != owner.epoch;
   shards_.owners().insert_or_assign(shard, owner);
   if (owner.primary == node_) {
     if (here != nullptr && here->leads()) {
-      if (here->epoch() == owner.epoch) return lead(*here, owner);
+      if (here->epoch() == owner.epoch) return lead(*here, owner, cause);
       // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
       // and what an owner in between has counts for more.
       shards_.discard_pending(*here);
       here->follow(node_, owner.epoch, node_, {});
     }
     // A cut begins an epoch, and nobody else has led between.
-    if (led_.contains(shard) && has_newest(shard)) return begin(shard);
+    if (led_.contains(shard) && has_newest(shard)) return begin(shard, cause);
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
     if (is_new) copies_.erase(shard);
-    return start_asking(shard);
+    return start_asking(shard, cause);
   }
   wanted_.erase(shard);
   if (here == nullptr) {
@@ -102,10 +100,12 @@ std::optional<NodeId> ServerFailover::next_in_chain(const Owner& owner) const {
   return *(copy + 1);
 }
 
-void ServerFailover::lead(ShardServer& server, const Owner& owner) {
-  server.lead(node_, owner, Agenda::now(), shards_);
-  // When the job has ended nobody takes part any more, and what waits for others is not to be applied.
-  if (!shards_.have_ended()) server.set_members(members_, Agenda::now(), shards_);
+void ServerFailover::lead(ShardServer& server, const Owner& owner, const Release& cause) {
+  shards_.act(server, cause, [&](Outbox& out) {
+    server.lead(node_, owner, Agenda::now(), out);
+    // When the job has ended nobody takes part any more, and what waits for others is not to be applied.
+    if (!shards_.have_ended()) server.set_members(members_, Agenda::now(), out);
+  });
 }
 
 // The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
@@ -134,28 +134,28 @@ bool ServerFailover::has_newest(std::uint32_t shard) const {
   return here != nullptr && here->extent().epoch + 1 == shards_.owners().at(shard).epoch;
 }
 
-void ServerFailover::start_asking(std::uint32_t shard) {
+void ServerFailover::start_asking(std::uint32_t shard, const Release& cause) {
   asks_ = Backoff(job_.plan.retry());
   asks_again_after_ = asks_.next();
-  ask_for(shard);
+  ask_for(shard, cause);
 }
 
-void ServerFailover::ask_again() {
-  if (asks_.gives_up()) job_.observer.watch().give_up(node_);
+void ServerFailover::ask_again(const Release& cause) {
+  if (asks_.gives_up()) job_.run.give_up(node_);
   asks_again_after_ = asks_.next();
   const auto wanted = wanted_;
-  for (const auto& [shard, heard] : wanted) ask_for(shard);
+  for (const auto& [shard, heard] : wanted) ask_for(shard, cause);
 }
 
 // The storage has the last snapshot: for who has nothing, or has it from a server that was to hand the shard
 // over to an owner that is gone. Without one the shard begins anew.
-void ServerFailover::ask_for(std::uint32_t shard) {
+void ServerFailover::ask_for(std::uint32_t shard, const Release& cause) {
   asked_ = Agenda::now();
   const Owner& owner = shards_.owners().at(shard);
   const std::optional<NodeId> peer = next_peer(shard);
   ShardServer* const here = shards_.find(shard);
   const bool is_enough = here != nullptr && (owner.from.empty() || has_newest(shard));
-  if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard);
+  if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard, cause);
   ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
   if (peer && job_.plan.is_worker(*peer)) {
     const auto copy = copies_.find(shard);
@@ -172,16 +172,15 @@ void ServerFailover::ask_for(std::uint32_t shard) {
 }
 
 // Owns the shard, with what is here.
-void ServerFailover::begin(std::uint32_t shard) {
+void ServerFailover::begin(std::uint32_t shard, const Release& cause) {
   wanted_.erase(shard);
-  shards_.act_as(shard);
   ShardServer* here = shards_.find(shard);
   if (const auto copy = copies_.extract(shard);
       copy && (here == nullptr || here->version() < copy.mapped().version)) {
     here = &shards_.first_state(shard);
     here->adopt(copy.mapped());
   }
-  lead(here != nullptr ? *here : shards_.first_state(shard), shards_.owners().at(shard));
+  lead(here != nullptr ? *here : shards_.first_state(shard), shards_.owners().at(shard), cause);
   shards_.send_all();
 }
 
@@ -216,8 +215,9 @@ void ServerFailover::on_peer(const Message& message, const State& answer) {
       shards_.received(s, answer).follow(node_, owner.epoch, node_, {});
   }
   wanted_.at(s).insert(message.from);
-  if (owner.was_primary(message.from) && has_newest(s)) return begin(s);  // nobody has more
-  start_asking(s);
+  if (owner.was_primary(message.from) && has_newest(s))
+    return begin(s, cause_of(message));  // nobody has more
+  start_asking(s, cause_of(message));
 }
 
 // A worker's copy, or that it has none that is newer.
@@ -227,7 +227,7 @@ void ServerFailover::on_copy(const Message& message, const State& copy) {
   const auto wanted = wanted_.find(s);
   if (wanted == wanted_.end()) {
     if (here == nullptr) return;
-    here->on(message, Agenda::now(), shards_);
+    shards_.act(*here, cause_of(message), [&](Outbox& out) { here->on(message, Agenda::now(), out); });
     return shards_.send_all();
   }
   if (shards_.owners().at(s).epoch != message.epoch) return;
@@ -235,24 +235,23 @@ void ServerFailover::on_copy(const Message& message, const State& copy) {
   if (copy.entries >= 0 && (best == copies_.end() || best->second.version < copy.version))
     copies_.insert_or_assign(s, copy);
   wanted->second.insert(message.from);
-  start_asking(s);
+  start_asking(s, cause_of(message));
 }
 
 void ServerFailover::on_state(const Message& message, const State& state) {
   const std::uint32_t s = message.shard;
   const auto owner = shards_.owners().find(s);
-  shards_.act_as(s);
-  shards_.because(cause_of(message));
   if (job_.plan.is_worker(message.from)) return on_copy(message, state);
   if (owner != shards_.owners().end() && owner->second.primary == node_) {
     if (!wanted_.contains(s)) return;
     if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
     ShardServer* const here = shards_.find(s);
     const Part& part = shards_.keys().shards[s].part;
-    if (state.shard && state.shard->options.part != part) return start_asking(s);  // it was cut meanwhile
+    if (state.shard && state.shard->options.part != part)
+      return start_asking(s, cause_of(message));  // it was cut
     const bool is_newer = state.shard && (here == nullptr || extent_of(state) > here->extent());
     if (is_newer) shards_.received(s, state);
-    return begin(s);
+    return begin(s, cause_of(message));
   }
   const bool is_mine =
       owner != shards_.owners().end() && owner->second.epoch == message.epoch && holds_copy(owner->second);

@@ -36,16 +36,16 @@ class ServerFailover {
   bool has_given_all(const std::function<bool(std::uint32_t shard, const Owner&)>& has_got) const;
 
  private:
-  void take_place(std::uint32_t shard, const Owner& owner);
+  void take_place(std::uint32_t shard, const Owner& owner, const Release& cause);
   bool holds_copy(const Owner& owner) const;
   std::optional<NodeId> next_in_chain(const Owner& owner) const;
-  void lead(ShardServer& server, const Owner& owner);
+  void lead(ShardServer& server, const Owner& owner, const Release& cause);
   std::optional<NodeId> next_peer(std::uint32_t shard) const;
   bool has_newest(std::uint32_t shard) const;
-  void start_asking(std::uint32_t shard);
-  void ask_again();
-  void ask_for(std::uint32_t shard);
-  void begin(std::uint32_t shard);
+  void start_asking(std::uint32_t shard, const Release& cause);
+  void ask_again(const Release& cause);
+  void ask_for(std::uint32_t shard, const Release& cause);
+  void begin(std::uint32_t shard, const Release& cause);
   void on_peer(const Message& message, const State& answer);
   void on_copy(const Message& message, const State& copy);
   void confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries);

@@ -1,11 +1,10 @@
 #include "sim/nodes/server_shards.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "sim/nodes/processor.hpp"
+#include "sim/nodes/shard_outbox.hpp"
 
 namespace psim {
 
@@ -16,7 +15,7 @@ bool adds(const JobContext& job) { return job.plan.elastic() || job.plan.workers
 
 ShardWeights::Options weights_options(const JobContext& job, const Shard& shard) {
   const TrainingSpec& training = job.plan.scenario.training;
-  const bool is_sparse = job.plan.scenario.model.kind == ModelKind::logistic;
+  const bool is_sparse = job.plan.scenario.model.kind->is_sparse;
   // Workers that update need every sum before their next step: nothing is stale.
   const bool compensates = !job.plan.workers_sum();
   ShardWeights::Options options{.optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
@@ -106,32 +105,32 @@ ShardServer& ServerShards::first_state(std::uint32_t shard) {
       .first->second;
 }
 
-bool ServerShards::on(const Message& message) {
+bool ServerShards::on(const Message& message, const std::optional<Release>& because) {
   const Push* push = message.as<Push>();
   if (ended_ && push != nullptr) {
     discard(message.shard, *push);
     return true;
   }
   if (are_gone()) return true;
+  const Release cause = because.value_or(cause_of(message));
   if (message.is<UpdateGroup>()) {
-    on_decision(message);
+    on_decision(message, cause);
     return true;
   }
-  const auto entry = shards_.find(message.shard);
-  current_ = message.shard;
-  if (entry != shards_.end()) act(*entry, message);
-  else if (push != nullptr) refused(*push);  // for another owner
-  return entry != shards_.end();
+  ShardServer* const server = find(message.shard);
+  if (server != nullptr) take(*server, message, cause);
+  else if (push != nullptr) record_push(Outcome::refused, message.shard, *push);  // for another owner
+  return server != nullptr;
 }
 
 // What the first shard's owner has decided is for all other shards here, in whatever epoch they are.
-void ServerShards::on_decision(const Message& group) {
+void ServerShards::on_decision(const Message& group, const Release& cause) {
   const auto owner = owners_.find(group.shard);
   if (owner != owners_.end() && group.epoch != owner->second.epoch) return;
   Message own = group;
-  for (auto& entry : shards_) {
-    own.epoch = entry.second.epoch();
-    if (entry.first != group.shard) act(entry, own);
+  for (auto& [shard, server] : shards_) {
+    own.epoch = server.epoch();
+    if (shard != group.shard) take(server, own, cause);
   }
 }
 
@@ -139,35 +138,38 @@ std::optional<double> ServerShards::next_closing() const {
   std::optional<double> first;
   if (ended_) return first;
   for (const auto& [shard, server] : shards_) {
-    if (const auto date = server.closes_at()) first = std::min(first.value_or(*date), *date);
+    if (const auto date = server.closes_at(Agenda::now())) first = std::min(first.value_or(*date), *date);
   }
   return first;
 }
 
 void ServerShards::close_updates(double now) {
-  because({.reason = Reason::date});
   for (auto& [shard, server] : shards_) {
-    act_as(shard);
     if (const std::int64_t cause = causes_.closing(server, now); cause >= 0)
       job_.recorder.course().goes_on(Agenda::now(), {cause});
-    server.close(now, *this);
+    act(server, {.reason = Reason::date}, [&server = server, now](Outbox& out) { server.close(now, out); });
     send_all();
   }
 }
 
 void ServerShards::take_announced() {
-  for (; !announced_.empty(); announced_.pop_front()) on(announced_.front());
+  for (; !announced_.empty(); announced_.pop_front())
+    on(announced_.front().message, announced_.front().cause);
 }
 
-void ServerShards::act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message) {
-  current_ = entry.first;
-  // What this server decides has its own cause.
-  if (message.sent && !(takes_early_ && message.is<Pull>())) cause_ = cause_of(message);
+void ServerShards::act(ShardServer& server, const Release& cause, const std::function<void(Outbox&)>& what) {
+  ShardOutbox out(*this, server.shard(), cause);
+  what(out);
+}
+
+void ServerShards::take(ShardServer& server, const Message& message, const Release& cause) {
+  ShardOutbox out(*this, server.shard(), cause);
   causes_.arrives(message);
-  const Push* push = message.as<Push>();
-  if (push != nullptr) count(current_, push->gradient.values.count);
-  if (push != nullptr && acknowledges_arrival()) acknowledge(*push);
-  entry.second.on(message, Agenda::now(), *this);
+  if (const Push* push = message.as<Push>()) {
+    count(server.shard(), push->gradient.values.count);
+    out.acknowledge_arrival(*push);
+  }
+  server.on(message, Agenda::now(), out);
   send_all();
 }
 
@@ -182,45 +184,6 @@ void ServerShards::send_all() {
     else job_.network.send_once(std::move(outgoing.message));
   }
   outgoing_.clear();
-}
-
-void ServerShards::send(Message message) {
-  if (message.is<Decide>()) {
-    message.to = owners_.at(0).primary;
-    message.epoch = owners_.at(0).epoch;
-  }
-  const bool is_decision = message.is<Decide>() || message.is<UpdateGroup>();
-  if (is_decision && message.to == node_) return announced_.push_back(std::move(message));
-  double flops = 0;
-  if (message.is<Answer>()) {
-    const std::int64_t released = release(message);
-    if (released >= 0) message.because = {released};
-    else message.needs = causes_.of_answer(message, find(message.shard));
-  }
-  if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
-    flops = encode(message.shard, message.to, *answer);
-  if (const Answer* answer = message.as<Answer>()) count(message.shard, answer->weights.values.count);
-  if (State* state = message.as<State>()) state->view = view();
-  outgoing_.push_back({std::move(message), flops});
-}
-
-// Records why a pull is answered now that was not at once; -1: it is.
-std::int64_t ServerShards::release(const Message& message) {
-  const Answer& answer = *message.as<Answer>();
-  if (cause_.reason == Reason::pull && cause_.worker == message.to && cause_.pull == answer.number) return -1;
-  Release record = cause_;
-  record.shard = job_.plan.first_shard + message.shard;
-  record.worker = message.to;
-  record.pull = answer.number;
-  record.clock = answer.clock;
-  record.version = answer.version;
-  return job_.record(node_, record, {}, causes_.of_answer(message, find(message.shard)));
-}
-
-void ServerShards::send_again(Message message) {
-  const std::size_t before = outgoing_.size();
-  send(std::move(message));
-  if (outgoing_.size() > before) outgoing_.back().is_new = false;  // else it is for this server
 }
 
 // Puts the answer through the filters between this shard and its worker; returns what that costs.
@@ -245,34 +208,6 @@ double ServerShards::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   return flops;
 }
 
-void ServerShards::announce(UpdateGroup group) {
-  Message message{
-      .from = node_, .shard = current_, .epoch = find(current_)->epoch(), .body = std::move(group)};
-  const std::vector<std::size_t> load = job_.plan.keys.load(job_.plan.servers());
-  for (std::uint32_t s = 0; s < job_.plan.servers(); ++s) {
-    message.to = job_.plan.first_server() + s;
-    const auto owns = [&](const auto& entry) { return entry.second.primary == message.to; };
-    const bool hears = owners_.empty() ? load[s] > 0 : std::ranges::any_of(owners_, owns);
-    if (message.to != node_ && hears) outgoing_.push_back({message, 0});
-  }
-  announced_.push_back(std::move(message));  // to the other shards here, when this one is done
-}
-
-// A push may wait for others of its group. Where the model lets a worker go on at once, these may be its own
-// next ones; and a shard that has had all its updates makes no group any more. A worker that waited until its
-// push is applied would then wait for ever.
-bool ServerShards::acknowledges_arrival() const {
-  if (job_.plan.rule.gate == Gate::none) return true;
-  const auto shard = shards_.find(current_);
-  return job_.plan.rule.drops_stale && shard != shards_.end() && shard->second.version() >= job_.plan.steps;
-}
-
-void ServerShards::acknowledge(const Push& push) {
-  if (!job_.plan.scenario.messages.acknowledge || job_.plan.scenario.may_fail()) return;
-  outgoing_.push_back(
-      {{.from = node_, .to = push.worker, .shard = current_, .body = Ack{.number = push.number}}, 0});
-}
-
 void ServerShards::record_push(Outcome outcome, std::uint32_t shard, const Push& push,
                                std::optional<std::int64_t> staleness) {
   PushOutcome record{.outcome = outcome,
@@ -289,23 +224,6 @@ void ServerShards::record_push(Outcome outcome, std::uint32_t shard, const Push&
   // The end of the run makes a push unused, and that is no event.
   const std::optional<Cause> cause = outcome == Outcome::unused ? std::optional(Cause{}) : std::nullopt;
   causes_.has_outcome(shard, push.id(), job_.record(node_, record, cause, needs));
-}
-
-void ServerShards::applied(const Push& push, std::int64_t staleness) {
-  record_push(Outcome::applied, current_, push, staleness);
-  if (!acknowledges_arrival()) acknowledge(push);
-}
-
-void ServerShards::dropped(const Push& push) {
-  record_push(Outcome::late, current_, push);
-  if (!acknowledges_arrival()) acknowledge(push);
-}
-
-void ServerShards::refused(const Push& push) { record_push(Outcome::refused, current_, push); }
-
-// The one before it is acknowledged when it is applied or dropped; or it will come again.
-void ServerShards::drop_duplicate(std::uint32_t shard, const Push& push) {
-  record_push(Outcome::duplicate, shard, push);
 }
 
 void ServerShards::discard(std::uint32_t shard, const Push& push) {
@@ -331,65 +249,6 @@ void ServerShards::discard_pending(const ShardServer& server) {
 void ServerShards::end() {
   discard_all();
   ended_ = true;
-}
-
-void ServerShards::updated(std::int64_t version) {
-  const ShardServer* server = find(current_);
-  const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
-  causes_.makes(current_, version,
-                job_.record(node_, ModelUpdate{job_.plan.first_shard + current_, version, hashes.weights,
-                                               hashes.state}));
-  if (server != nullptr && job_.plan.rule.drops_stale &&
-      version == job_.plan.steps) {  // no group will have them
-    for (const Push& push : server->pending()) acknowledge(push);
-  }
-  job_.observer.on_version();
-}
-
-void ServerShards::promoted() {
-  const ShardServer& server = *find(current_);
-  for (auto& [ends, chain] : filters_) {
-    if (ends.first == current_) chain->forget_keys();  // another owner may have sent lists meanwhile
-  }
-  const auto [weights, state] = hashes_of(server);
-  job_.record(node_, Promotion{.shard = job_.plan.first_shard + current_,
-                               .epoch = server.epoch(),
-                               .version = server.version(),
-                               .updated_in = server.state().updated_in,
-                               .weights_hash = weights,
-                               .state_hash = state,
-                               .waiting_pushes = ended_ ? 0 : std::ssize(server.pending())});
-  job_.observer.on_version();
-}
-
-std::shared_ptr<const Parameters> ServerShards::first_copy() {
-  std::optional<Values> weights = job_.plan.initial(keys().shards[current_]);
-  if (!weights) return {};
-  return std::make_shared<const Parameters>(job_.plan.scenario.training.optimizer, job_.plan.storage(),
-                                            std::move(*weights));
-}
-
-// They cost a pass over weights and optimizer's state, so only where a copy may differ.
-ServerShards::Hashes ServerShards::hashes_of(const ShardServer& server) const {
-  const Slice weights = server.state().snapshot();
-  const bool has_weights = weights.values && !job_.plan.workers_sum();
-  if (job_.plan.scenario.replication.copies == 0 || !has_weights) return {};
-  const std::uint64_t hash = XXH3_64bits(weights.values->raw(), weights.values->bytes());
-  return {hash, server.state().aggregation.hash(server.state().weights.hash(hash))};
-}
-
-void ServerShards::copied(NodeId replica) {
-  job_.record(node_, Copy{job_.plan.first_shard + current_, replica, find(current_)->version()});
-}
-
-void ServerShards::membership_changed(NodeId node, const WorkerClocks::Worker& worker) {
-  job_.record(node_, Membership{.shard = job_.plan.first_shard + current_,
-                                .worker = node,
-                                .takes_part = !worker.gone,
-                                .is_awaited = !worker.gone && !worker.rejoining,
-                                .applied = worker.applied,
-                                .arrived = worker.arrived,
-                                .skipped_clocks = worker.skipped_clocks});
 }
 
 }  // namespace psim

@@ -1,7 +1,9 @@
-// The shards that are on one server: gives each its messages, and sends and records what it has to say.
+// The shards that are on one server: gives each its messages, and sends what it has to say
+// (shard_outbox.hpp).
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,7 +23,7 @@ namespace psim {
 // number.
 Release cause_of(const Message& message);
 
-class ServerShards final : public Outbox {
+class ServerShards {
  public:
   // `server`: from 0.
   ServerShards(JobContext& job, std::uint32_t server);
@@ -46,20 +48,17 @@ class ServerShards final : public Outbox {
   }
   ServerRanges ranges() const;
 
-  // A message for a shard, or for all of them; false when it is for one that is not here.
-  bool on(const Message& message);
+  // A message for a shard, or for all of them; false when it is for one that is not here. `because`: why
+  // pulls that wait are answered, if it is not the message.
+  bool on(const Message& message, const std::optional<Release>& because = {});
   // When the next update of a shard is made of the pushes that are there; and the making of those due at
   // `now`.
   std::optional<double> next_closing() const;
   void close_updates(double now);
   // What one of the shards has said to the others here.
   void take_announced();
-  // For what is said next, and what is said so far is sent.
-  void act_as(std::uint32_t shard) { current_ = shard; }
-  // Why pulls are answered from here on.
-  void because(const Release& cause) { cause_ = cause; }
-  // Whether what is taken has come before its turn: such a pull has waited for what made it due.
-  void take_early(bool is_early) { takes_early_ = is_early; }
+  // Lets a shard that is here act, for this reason. What it has to say is sent with send_all().
+  void act(ShardServer& server, const Release& cause, const std::function<void(Outbox&)>& what);
   void send_all();
 
   // The last view that is known here, and its owners, by shard; none where nothing fails.
@@ -81,8 +80,9 @@ class ServerShards final : public Outbox {
   void discard(std::uint32_t shard, const Push& push);
   void discard_pending(const ShardServer& server);
   void discard_all();
-  // A push that is here a second time.
-  void drop_duplicate(std::uint32_t shard, const Push& push);
+  // A push that is here a second time. The one before it is acknowledged when it is applied or dropped; or it
+  // will come again.
+  void drop_duplicate(std::uint32_t shard, const Push& push) { record_push(Outcome::duplicate, shard, push); }
   // The job has ended: nothing that is pushed counts any more.
   void end();
   bool have_ended() const { return ended_; }
@@ -90,32 +90,14 @@ class ServerShards final : public Outbox {
   bool are_gone() const { return ended_ && !job_.plan.served; }
 
  private:
-  void send(Message message) override;
-  void send_again(Message message) override;
-  void announce(UpdateGroup group) override;
-  void applied(const Push& push, std::int64_t staleness) override;
-  void dropped(const Push& push) override;
-  void duplicate(const Push& push) override { drop_duplicate(current_, push); }
-  void refused(const Push& push) override;
-  void updated(std::int64_t version) override;
-  void copied(NodeId replica) override;
-  void membership_changed(NodeId node, const WorkerClocks::Worker& worker) override;
-  void promoted() override;
-  std::shared_ptr<const Parameters> first_copy() override;
+  friend class ShardOutbox;
   void record_push(Outcome outcome, std::uint32_t shard, const Push& push,
                    std::optional<std::int64_t> staleness = {});
-  struct Hashes {
-    std::optional<std::uint64_t> weights = {}, state = {};
-  };
-  Hashes hashes_of(const ShardServer& server) const;
   ShardServer::Options options_of(std::uint32_t shard) const;
   ShardServer part_of(const ShardServer& whole, std::uint32_t shard) const;
   void count(std::uint32_t shard, std::size_t values);
-  void act(std::pair<const std::uint32_t, ShardServer>& entry, const Message& message);
-  void on_decision(const Message& group);
-  std::int64_t release(const Message& answer);
-  bool acknowledges_arrival() const;
-  void acknowledge(const Push& push);
+  void take(ShardServer& server, const Message& message, const Release& cause);
+  void on_decision(const Message& group, const Release& cause);
   double encode(std::uint32_t shard, NodeId to, Answer& answer);
 
   JobContext& job_;
@@ -123,18 +105,19 @@ class ServerShards final : public Outbox {
   bool ended_;
   bool filtered_;  // answers go through filters
   std::map<std::uint32_t, ShardServer> shards_;
-  std::uint32_t current_ = 0;  // the shard that is acting ...
-  Release cause_ = {};         // ... because of this
   ShardCauses causes_;
-  bool takes_early_ = false;
   struct Outgoing {
     Message message;
     double flops;        // of the server, before it is sent
     bool is_new = true;  // else it may still be on its way
   };
-  std::vector<Outgoing> outgoing_;  // what the shard that is acting has to say
+  std::vector<Outgoing> outgoing_;                                                    // what shards have said
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
-  std::deque<Message> announced_;
+  struct Announced {
+    Message message;
+    Release cause;
+  };
+  std::deque<Announced> announced_;
   std::map<std::uint32_t, ShardLoad> loads_;  // by shard
   SharedView view_;
   std::map<std::uint32_t, Owner> owners_;

@@ -22,7 +22,6 @@ std::set<std::uint32_t> ServerShards::cut() {
   for (const auto& [number, whole] : shards_) {
     const Part& here = whole.state().options.part;
     if (here == all[number].part) continue;
-    act_as(number);
     discard_pending(whole);
     for (std::uint32_t s = 0; s < all.size(); ++s) {
       if (!here.covers(all[s].part)) continue;

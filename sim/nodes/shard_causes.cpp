@@ -52,8 +52,10 @@ std::int64_t ShardCauses::closing(std::uint32_t shard, bool by_window) const {
 }
 
 std::int64_t ShardCauses::closing(const ShardServer& server, double now) const {
-  const std::optional<double> date = server.closes_at();
-  return date && *date <= now ? closing(server.shard(), server.state().updates.closes_by_window()) : -1;
+  const std::optional<double> date = server.closes_at(now);
+  if (!date || *date > now) return -1;
+  const ShardState& state = server.state();
+  return closing(server.shard(), state.updates.closes_by_window(state.view(now), state.memory));
 }
 
 Dependencies ShardCauses::of_answer(const Message& answer, const ShardServer* server) const {
@@ -62,8 +64,9 @@ Dependencies ShardCauses::of_answer(const Message& answer, const ShardServer* se
   const ShardState& state = server->state();
   const NodeId first = state.options.first_worker;
   if (answer.to < first || answer.to >= first + state.workers.size()) return needs;  // an inference node
-  const std::optional<std::int64_t> clock =
-      state.gate.needed_clock(state.index_of(answer.to), answer.as<Answer>()->clock);
+  const std::optional<std::int64_t> clock = state.policy().needed_clock(
+      {.clocks = state.workers, .worker = state.index_of(answer.to), .clock = answer.as<Answer>()->clock},
+      state.memory);
   if (clock) needs.push_back({.clock = clock});
   return needs;
 }

@@ -46,7 +46,7 @@ LocalWork StepContext::begin(bool keep) {
   if (job.plan.learner == nullptr) return work;
   if (work.keys) job.state.keys_used[index] += work.keys->keys.size();
   work.rate = job.plan.learning_rate().at(job.plan.epochs().after(static_cast<double>(clock)));
-  if (GradientProbe* probe = job.observer.gradients()) probe->on_work(node, work);
+  if (GradientProbe* probe = job.gradients) probe->on_work(node, work);
   return work;
 }
 
@@ -59,7 +59,7 @@ std::shared_ptr<Assembly> StepContext::take_weights(const BatchKeys* keys) {
 Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
   const auto parameters = static_cast<std::int64_t>(job.plan.keys.parameters);
   const std::int64_t blocks = job.plan.scenario.training.feature_blocks;
-  if (GradientProbe* probe = job.observer.gradients(); probe != nullptr && gradient)
+  if (GradientProbe* probe = job.gradients; probe != nullptr && gradient)
     probe->on_gradient(node, clock, *gradient);
   return kv.push(shards, clock, gradient, batch_size,
                  blocks > 1 ? feature_block(parameters, blocks, clock) : KeyRange{});

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "sim/nodes/batch_source.hpp"
+#include "sim/nodes/client_actor.hpp"
 #include "sim/nodes/job_context.hpp"
-#include "sim/nodes/kv_client.hpp"
 #include "sim/nodes/local_work.hpp"
 #include "sim/nodes/processor.hpp"
 
@@ -19,7 +19,7 @@ struct StepContext {
   NodeId node;
   std::uint32_t index;  // of the worker
   Requests requests{job, node};
-  KvClient kv{job, node, &requests};
+  ClientActor kv{job, node, &requests};
   BatchSource source{job, node, requests};
   Processor processor{job, node};
 

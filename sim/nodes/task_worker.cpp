@@ -49,7 +49,7 @@ void TaskWorker::take(const RunTask& order) {
 void TaskWorker::begin_pull() {
   if (to_pull_.empty()) return;
   pulls_ = true;
-  kv_.pull(kv_.all_shards(), to_pull_.front().clock, KvClient::Wanted::any);
+  kv_.pull(kv_.all_shards(), to_pull_.front().clock, ClientActor::Wanted::any);
 }
 
 // What has come in may be the last answer of a pull or of pushes.

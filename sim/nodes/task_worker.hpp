@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "sim/nodes/actors.hpp"
+#include "sim/nodes/client_actor.hpp"
 #include "sim/nodes/job_context.hpp"
-#include "sim/nodes/kv_client.hpp"
 #include "sim/nodes/processor.hpp"
 
 namespace psim {
@@ -30,7 +30,7 @@ class TaskWorker {
   struct Result {
     std::shared_ptr<Assembly> weights = {};  // of a pull
     std::shared_ptr<Values> gradient = {};   // of a gradient
-    KvClient::Versions versions = {};        // on which it was computed
+    ClientActor::Versions versions = {};     // on which it was computed
   };
   void take(const RunTask& order);
   void begin_pull();
@@ -43,7 +43,7 @@ class TaskWorker {
   JobContext& job_;
   NodeId node_;
   std::uint32_t index_;
-  KvClient kv_;
+  ClientActor kv_;
   Processor processor_;
   Actors* actors_ = nullptr;
   std::deque<RunTask> to_pull_, to_compute_;

@@ -66,7 +66,7 @@ void Worker::wait(Awaited what, Timestamp task) {
 
 // Waits for the weights of the next step, and sets its clock.
 bool Worker::pull() {
-  KvClient& kv = context_.kv;
+  ClientActor& kv = context_.kv;
   if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
   context_.source.share_out_among(kv.members());
   context_.source.ask_ahead(context_.number);
@@ -150,7 +150,8 @@ void Worker::choose_keys() {
 // Which batch is next is known only now, so what is here are not the weights of its keys.
 void Worker::pull_other_keys() {
   choose_keys();
-  wait(Awaited::weights, context_.kv.pull(context_.kv.all_shards(), context_.clock, KvClient::Wanted::any));
+  wait(Awaited::weights,
+       context_.kv.pull(context_.kv.all_shards(), context_.clock, ClientActor::Wanted::any));
 }
 
 }  // namespace psim

@@ -3,10 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 namespace psim {
 
 namespace {
+
+// What is wrong with an expression, a check says.
+std::shared_ptr<const ConsistencyPolicy> formulas(const ConsistencySpec& spec, std::int64_t workers) {
+  try {
+    return std::make_shared<const CustomModel>(spec.custom, spec.numbers(workers));
+  } catch (const CustomMistake&) {
+    return counting_policy({.shrinks = true, .is_in_turn = true});
+  }
+}
+
+std::shared_ptr<const ConsistencyPolicy> dssp(const ConsistencySpec& spec, std::int64_t workers) {
+  return dynamic_policy({.gate = Gate::staleness, .shrinks = true, .is_in_turn = true},
+                        {.staleness = spec.staleness, .most = spec.staleness_max}, workers);
+}
 
 constexpr std::array<ConsistencyRow, 10> table{{
     {.name = "bsp",
@@ -76,7 +92,8 @@ constexpr std::array<ConsistencyRow, 10> table{{
          "as ssp, with s chosen in [staleness, staleness_max] so that the fastest worker waits least",
      .applies = "each push on arrival",
      .late = "applied",
-     .source = "Zhao et al., ICDCS 2019"},
+     .source = "Zhao et al., ICDCS 2019",
+     .policy = dssp},
     {.name = "tasks",
      .aliases = "program",
      .gate = Gate::none,
@@ -85,6 +102,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .applies = "when a task says so: one push, or all that are there",
      .late = "applied",
      .source = "Li et al., OSDI 2014, 3.4 and 3.5",
+     .policy = [](const ConsistencySpec&, std::int64_t) { return told_policy(); },
      .fuzz = 0},
     {.name = "custom",
      .gate = Gate::none,
@@ -93,6 +111,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .applies = "when the expression `update` holds: all pushes that are there, each as `weight` says",
      .late = "those for which `too_late` holds",
      .source = "",
+     .policy = formulas,
      .fuzz = 2},
 }};
 
@@ -112,14 +131,31 @@ std::string_view number_field(std::string_view name) {
 
 namespace {
 
-// What is wrong with it, a check says.
-std::shared_ptr<const CustomModel> custom_of(const ConsistencySpec& spec, std::int64_t workers) {
-  if (!spec.model->is_custom()) return nullptr;
-  try {
-    return std::make_shared<const CustomModel>(spec.custom, spec.numbers(workers));
-  } catch (const CustomMistake&) {
-    return nullptr;
-  }
+void check_shape(const ConsistencyRow& row, const PolicyShape& shape) {
+  const auto demand = [&row](bool holds, std::string_view what) {
+    if (!holds)
+      throw std::logic_error("consistency model " + std::string(row.name) + ": " + std::string(what));
+  };
+  const bool is_fresh = shape.gate == Gate::version || shape.gate == Gate::none;
+  demand(row.gate == shape.gate && row.drops_stale == shape.drops_stale,
+         "`gate` and `drops_stale` of the row and of the policy's shape differ");
+  demand(shape.gate != Gate::version || shape.drops_stale,
+         "workers that wait for a newer version need drops_stale");
+  demand(!shape.drops_stale || is_fresh, "with drops_stale the gate is `version` or `none`");
+  demand(shape.group >= 1, "an update has at least one push");
+}
+
+// Of the rows without a policy of their own.
+std::shared_ptr<const ConsistencyPolicy> policy_of(const ConsistencyRow& row, const ConsistencySpec& spec,
+                                                   std::int64_t workers) {
+  PolicyShape shape{.gate = row.gate,
+                    .shrinks = true,
+                    .is_in_turn = row.group == Group::one,
+                    .drops_stale = row.drops_stale};
+  if (row.group == Group::all) shape.group = workers;
+  if (row.group == Group::k) shape.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
+  if (!row.has_bound()) return counting_policy(shape);
+  return bounded_policy(shape, {.staleness = spec.staleness, .schedule = spec.staleness_schedule});
 }
 
 }  // namespace
@@ -127,56 +163,46 @@ std::shared_ptr<const CustomModel> custom_of(const ConsistencySpec& spec, std::i
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   // With a bound of zero nobody can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
   // order of the sum.
-  const bool is_bsp = spec.model->has_schedule() && spec.model->group == Group::one && spec.staleness == 0 &&
-                      spec.staleness_schedule.empty() && spec.arrays.empty() && !spec.max_staleness;
+  const bool is_bsp = spec.model->has_schedule() && !spec.model->policy && spec.model->group == Group::one &&
+                      spec.staleness == 0 && spec.staleness_schedule.empty() && spec.arrays.empty() &&
+                      !spec.max_staleness;
   const ConsistencyRow& row = is_bsp ? *ConsistencyModel("bsp") : *spec.model;
 
-  ConsistencyRule rule{.gate = row.gate, .drops_stale = row.drops_stale};
-  if (row.group == Group::all) rule.group = workers;
+  ConsistencyRule rule{.policy = row.policy ? row.policy(spec, workers) : policy_of(row, spec, workers)};
+  const PolicyShape shape = rule.policy->shape();
+  if (row.group == Group::own) check_shape(row, shape);
+  rule.gate = shape.gate;
+  rule.group = shape.group;
+  rule.varies = shape.varies || row.group == Group::own;
+  rule.counts = !row.policy;
+  rule.asks_all = row.group == Group::own;
+  rule.drops_stale = shape.drops_stale;
   if (row.group == Group::told) {
     rule.group = std::numeric_limits<std::int64_t>::max();
     rule.told.emplace();
   }
-  if (row.group == Group::k) rule.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
-  bool in_groups = row.group != Group::one;
-  if (const auto custom = rule.custom = custom_of(spec, workers)) {
-    rule.gate = custom->gate();
-    rule.drops_stale = custom->drops_stale();
-    rule.group = custom->group();
-    // With a group of one, too, the servers may disagree about whose push came first, as in k-sync.
-    in_groups = rule.group > 1 || custom->varies() || rule.gate == Gate::version;
-  }
   if (row.has_closing() && spec.window) rule.window = spec.window->value;
   if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;
   // Where all are waited for, nobody is late.
-  const Gate gate = rule.gate;
   const bool some_are_late =
-      rule.group < workers || gate == Gate::none || rule.closes_by_date() || rule.varies();
+      rule.group < workers || shape.gate == Gate::none || rule.closes_by_date() || rule.varies;
   if (rule.drops_stale && (row.group == Group::k || rule.closes_by_date()) && spec.late == Late::next) {
     rule.drops_stale = false;
-    if (gate == Gate::version) rule.gate = Gate::own;
+    rule.keeps_late = true;
+    if (rule.gate == Gate::version) rule.gate = Gate::own;
   }
   rule.cancel = rule.drops_stale && some_are_late && spec.late == Late::cancel;
-  rule.first_shard_decides = in_groups && some_are_late && gate != Gate::none;
-  rule.shards_advance_independently = rule.drops_stale && gate == Gate::none;
+  rule.first_shard_decides = !shape.is_in_turn && some_are_late && shape.gate != Gate::none;
+  rule.shards_advance_independently = rule.drops_stale && shape.gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;
-  rule.staleness = spec.staleness;
-  rule.staleness_max = spec.staleness_max;
-  rule.schedule = spec.staleness_schedule;
-  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt,
-                .beyond = spec.too_stale,
-                .custom = rule.custom};
+  if (row.has_staleness())
+    rule.bound = {.staleness = spec.staleness,
+                  .schedule = spec.staleness_schedule,
+                  .most = row.dynamic ? spec.staleness_max : 0};
+  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt, .beyond = spec.too_stale};
   return rule;
-}
-
-std::int64_t ConsistencyRule::staleness_at(std::int64_t clock) const {
-  std::int64_t bound = staleness;
-  for (const auto& step : schedule) {
-    if (static_cast<double>(clock) >= step[0]) bound = static_cast<std::int64_t>(step[1]);
-  }
-  return bound;
 }
 
 double ConsistencyRule::push_weight(std::size_t size) const {

@@ -30,21 +30,15 @@
 #include <string_view>
 #include <vector>
 
+#include "model/settings.hpp"
 #include "model/table.hpp"
+#include "sim/protocol/built_in_policies.hpp"
+#include "sim/protocol/consistency_policy.hpp"
 #include "sim/protocol/custom_model.hpp"
 #include "sim/protocol/gradient_aggregation.hpp"
 #include "sim/protocol/staleness_weight.hpp"
 
 namespace psim {
-
-// When a server answers the pull with which a worker wants to start its next clock t. Read-my-writes
-// holds under every gate: the worker's own earlier pushes have arrived.
-enum class Gate : std::uint8_t {
-  none,       // at once
-  own,        // its own last push has been applied
-  staleness,  // every worker's push of clock t-1-s has been applied
-  version,    // a newer version exists than the one it computed on
-};
 
 // How many pushes make an update.
 enum class Group : std::uint8_t {
@@ -53,9 +47,14 @@ enum class Group : std::uint8_t {
   all,
   told,    // those that are there when a task says so
   custom,  // as an expression says
+  own,     // as the row's policy says
 };
 
 enum class Late : std::uint8_t { cancel, drop, next };
+
+struct ConsistencySpec;
+using PolicyFactory = std::shared_ptr<const ConsistencyPolicy> (*)(const ConsistencySpec& spec,
+                                                                   std::int64_t workers);
 
 struct ConsistencyRow {
   std::string_view name;
@@ -66,11 +65,18 @@ struct ConsistencyRow {
   bool dynamic = false;      // the bound of Gate::staleness is chosen in [staleness, staleness_max]
   std::string_view may_start, applies, late;  // the same in words, for help and the reference page
   std::string_view source;
+  SettingList settings = {};
+  // Its logic; none: that of its gate and group. With it goes `group = Group::own`; `gate` and `drops_stale`
+  // are then as in its shape, or make_rule throws.
+  PolicyFactory policy = nullptr;
+  // What holds in every run, for `psim verify` to check, as consistency.promises.
+  std::vector<std::string> promises = {};
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
 
   // Which fields have a meaning beside it.
   bool is_custom() const { return group == Group::custom; }
-  bool has_bound() const { return gate == Gate::staleness; }
+  bool has_own_logic() const { return is_custom() || group == Group::own; }  // not one of psim's
+  bool has_bound() const { return gate == Gate::staleness && group != Group::own; }
   bool has_staleness() const { return has_bound() || is_custom(); }
   bool has_highest_bound() const { return has_bound() && dynamic; }
   bool has_schedule() const { return has_bound() && !dynamic; }
@@ -100,6 +106,7 @@ struct ArrayBound {
 // What a scenario says in [consistency].
 struct ConsistencySpec {
   ConsistencyModel model;                               // bsp
+  Settings settings = {};                               // of the model's row
   std::int64_t staleness = 3;                           // ssp, dssp
   std::int64_t staleness_max = 8;                       // dssp
   std::vector<std::vector<double>> staleness_schedule;  // ssp: rows (clock, s), from that clock on
@@ -127,8 +134,14 @@ struct ConsistencyRule {
   Gate gate = Gate::none;
   std::int64_t group = 1;  // pushes per update
   bool drops_stale = false;
-  bool cancel = false;   // drops_stale only: workers hear at once that their computation is late
-  bool dynamic = false;  // dssp
+  bool cancel = false;    // drops_stale only: workers hear at once that their computation is late
+  bool dynamic = false;   // dssp
+  bool varies = false;    // some updates have more than `group` pushes
+  bool counts = true;     // an update is made when enough pushes are there, and each weighs the same
+  bool asks_all = false;  // any push may let any worker start
+  // The policy drops stale pushes, and late = "next" keeps them: a worker waits for its own push instead of a
+  // newer version.
+  bool keeps_late = false;
   // A worker waits for an update whose pushes depend on the order of arrival, which several servers see
   // differently: the first shard then decides for all, or half the workers could wait for one server and
   // half for another.
@@ -142,23 +155,20 @@ struct ConsistencyRule {
     std::int64_t pushes = 1, updates = 1;
   };
   std::optional<Told> told = {};
-  std::int64_t staleness = 0, staleness_max = 0;
-  std::vector<std::vector<double>> schedule = {};
+  StalenessBound bound = {};
   // Seconds after which an update closes with the pushes that are there: since the first of them came, and
   // since the last update.
   std::optional<double> window = {}, deadline = {};
   StalenessRule stale = {};
-  std::shared_ptr<const CustomModel> custom = {};
+  std::shared_ptr<const ConsistencyPolicy> policy = {};
 
   bool closes_by_date() const { return window || deadline; }
-  bool varies() const { return custom && custom->varies(); }  // how many pushes make an update
   // A worker waits for an update, and every update for a push of every worker.
   bool waits_for_all() const {
-    return gate == Gate::version && group == workers && !closes_by_date() && !varies();
+    return gate == Gate::version && group == workers && !closes_by_date() && !varies;
   }
 
   bool has_bound() const { return gate == Gate::staleness; }
-  std::int64_t staleness_at(std::int64_t clock) const;
 
   // How an update of `size` gradients is scaled. `mean`: one clock of all workers moves the weights by
   // their mean gradient. Where late pushes are dropped, a clock is one update; elsewhere all n pushes of
@@ -170,6 +180,7 @@ struct ConsistencyRule {
   // Updates that one clock of all workers makes.
   double updates_per_clock() const;
 };
+// Throws std::logic_error for a policy whose shape contradicts itself or its row.
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers);
 
 }  // namespace psim

@@ -33,15 +33,20 @@ Formula parsed(std::string_view field, const std::string& text, const std::vecto
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
-std::array<double, 9> values(const CustomModel::Start& at, const CustomNumbers& numbers) {
-  return {number(at.clock),        number(at.min_clock), number(at.version),
-          number(at.computed_on),  number(at.pushed),    number(at.applied),
-          number(numbers.workers), number(numbers.k),    number(numbers.staleness)};
+std::array<double, 9> values(const StartView& at, const CustomNumbers& numbers) {
+  return {number(at.clock),        number(at.clocks.slowest()), number(at.version),
+          number(at.computed_on),  number(at.pushed),           number(at.applied()),
+          number(numbers.workers), number(numbers.k),           number(numbers.staleness)};
 }
 
 std::array<double, 7> values(const CustomModel::Update& at, const CustomNumbers& numbers) {
   return {number(at.pushes),       number(at.members), number(at.version),       number(at.min_clock),
           number(numbers.workers), number(numbers.k),  number(numbers.staleness)};
+}
+
+std::string is_false(const Formula& formula, const auto& values) {
+  const std::string with = formula.with(values);
+  return fmt::format("`{}` is false{}{}", formula.text(), with.empty() ? "" : ": ", with);
 }
 
 std::array<double, 4> values(std::int64_t age, const CustomNumbers& numbers) {
@@ -72,18 +77,20 @@ CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
       start_(parsed("start", texts.start, start_names)),
       update_(parsed("update", texts.update, update_names)),
       weight_(parsed("weight", texts.weight, age_names)),
-      too_late_(parsed("too_late", texts.too_late, age_names)),
-      gate_(Gate::none) {
+      too_late_(parsed("too_late", texts.too_late, age_names)) {
   check_ages();
   find_group();
   find_gate();
+  // With a group of one, too, the servers may disagree about whose push came first, as in k-sync.
+  shape_.is_in_turn = shape_.group == 1 && !shape_.varies && shape_.gate != Gate::version;
 }
 
 // Ages are whole numbers, so the first ones show what an expression does.
 void CustomModel::check_ages() {
   if (is_too_late(0)) refuse("too_late", too_late_, "every push is too late", "a fresh push has age = 0");
-  drops_stale_ = true;
-  for (std::int64_t age = 1; age <= most_ages; ++age) drops_stale_ = drops_stale_ && is_too_late(age);
+  shape_.drops_stale = true;
+  for (std::int64_t age = 1; age <= most_ages; ++age)
+    shape_.drops_stale = shape_.drops_stale && is_too_late(age);
   for (std::int64_t age = 0; age <= most_ages; ++age) {
     const double value = weight(age);
     if (!is_too_late(age) && !(value > 0 && value <= 1e9))
@@ -93,9 +100,9 @@ void CustomModel::check_ages() {
 }
 
 void CustomModel::find_group() {
-  varies_ = update_.uses("members") || update_.uses("version") || update_.uses("min_clock");
-  for (group_ = 1; group_ <= numbers_.workers; ++group_) {
-    if (makes_update({.pushes = group_, .members = numbers_.workers})) return;
+  shape_.varies = update_.uses("members") || update_.uses("version") || update_.uses("min_clock");
+  for (shape_.group = 1; shape_.group <= numbers_.workers; ++shape_.group) {
+    if (makes_update({.pushes = shape_.group, .members = numbers_.workers})) return;
   }
   refuse("update", update_, fmt::format("no update is ever made: false for 1 to {} pushes", numbers_.workers),
          "for example update = \"pushes >= k\"");
@@ -105,26 +112,62 @@ void CustomModel::find_gate() {
   const auto uses = [this](std::string_view one, std::string_view other) {
     return start_.uses(one) || start_.uses(other);
   };
-  if (uses("version", "computed_on")) gate_ = Gate::version;
-  else if (uses("pushed", "applied")) gate_ = Gate::own;
-  else if (uses("clock", "min_clock")) gate_ = Gate::staleness;
-  if (!may_start({})) refuse("start", start_, "no worker may start its first clock: " + why_not({}), "");
-  if (gate_ == Gate::version && !drops_stale_)
+  if (uses("version", "computed_on")) shape_.gate = Gate::version;
+  else if (uses("pushed", "applied")) shape_.gate = Gate::own;
+  else if (uses("clock", "min_clock")) shape_.gate = Gate::staleness;
+  const WorkerClocks nobody_has_begun(1);
+  const StartView first{.clocks = nobody_has_begun};
+  if (!may_start(first, {}))
+    refuse("start", start_, "no worker may start its first clock: " + why_not(first, {}), "");
+  if (shape_.gate == Gate::version && !shape_.drops_stale)
     refuse("start", start_, "a worker waits for a newer version only where stale pushes are too late",
            "too_late = \"age > 0\"; where they count, wait for its own push: applied >= pushed");
-  if (drops_stale_ && (gate_ == Gate::own || gate_ == Gate::staleness))
+  if (shape_.drops_stale && (shape_.gate == Gate::own || shape_.gate == Gate::staleness))
     refuse("start", start_, "where every stale push is too late, a clock is a version",
            "start = \"version > computed_on\", or \"true\"");
 }
 
-bool CustomModel::may_start(const Start& at) const { return start_.holds(values(at, numbers_)); }
+bool CustomModel::may_start(const StartView& view, Memory) const {
+  return start_.holds(values(view, numbers_));
+}
 
-std::string CustomModel::why_not(const Start& at) const {
-  const std::string with = start_.with(values(at, numbers_));
-  return fmt::format("`{}` is false{}{}", start_.text(), with.empty() ? "" : ": ", with);
+std::string CustomModel::why_not(const StartView& view, Memory) const {
+  return is_false(start_, values(view, numbers_));
+}
+
+CustomModel::Update CustomModel::update_of(const ShardView& view) {
+  return {.pushes = std::ssize(view.pending),
+          .members = view.clocks.members(),
+          .version = view.version,
+          .min_clock = view.clocks.slowest()};
 }
 
 bool CustomModel::makes_update(const Update& at) const { return update_.holds(values(at, numbers_)); }
+
+Decision CustomModel::on_push(const ShardView& view, Memory memory) const {
+  const bool drops = view.came && !shape_.drops_stale && is_too_late(view.age_of(view.pending[*view.came]));
+  if (drops) return Decision::drop();
+  const bool updates = !view.pending.empty() && makes_update(update_of(view));
+  return updates ? on_timer(view, memory) : Decision::hold();
+}
+
+// A push may have aged while it waited. Where only fresh ones count, those of a shard that was set back are
+// as good as fresh.
+Decision CustomModel::on_timer(const ShardView& view, Memory) const {
+  std::vector<Decision::Share> shares;
+  for (std::size_t i = 0; i < view.pending.size(); ++i) {
+    const std::int64_t age = shape_.drops_stale ? 0 : view.age_of(view.pending[i]);
+    shares.push_back({.push = i, .weight = is_too_late(age) ? 0 : weight(age)});
+  }
+  return Decision::apply(std::move(shares));
+}
+
+std::string CustomModel::why_no_update(const ShardView& view, Memory) const {
+  const Update at = update_of(view);
+  if (at.pushes == 0 || makes_update(at)) return {};
+  return fmt::format("{}; {} of {} workers take part", is_false(update_, values(at, numbers_)), at.members,
+                     numbers_.workers);
+}
 
 double CustomModel::weight(std::int64_t age) const { return weight_.of(values(age, numbers_)); }
 

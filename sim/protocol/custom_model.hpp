@@ -1,10 +1,10 @@
 // A consistency model that a scenario writes down as expressions (model/formula.hpp): when a worker may start
 // a clock, when an update is made, what a push weighs, and which push comes too late.
 //
-// The rest of psim knows no expression. Which of the shapes of consistency.hpp a model has follows from what
-// its expressions use: `computed_on` or `version` in `start` makes workers wait for a newer version,
-// `applied` or `pushed` for their own push, `clock` or `min_clock` for the slowest worker. If every push that
-// is at all stale is too late, only fresh pushes count, and a clock is a version.
+// The rest of psim knows no expression. Which shape a model has follows from what its expressions use:
+// `computed_on` or `version` in `start` makes workers wait for a newer version, `applied` or `pushed` for
+// their own push, `clock` or `min_clock` for the slowest worker. If every push that is at all stale is too
+// late, only fresh pushes count, and a clock is a version.
 #pragma once
 
 #include <array>
@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "model/formula.hpp"
+#include "sim/protocol/consistency_policy.hpp"
 
 namespace psim {
-
-enum class Gate : std::uint8_t;
 
 // As a scenario has them. At first: asp.
 struct CustomTexts {
@@ -35,7 +34,7 @@ struct CustomMistake {
   FormulaMistake what;
 };
 
-class CustomModel {
+class CustomModel final : public ConsistencyPolicy {
  public:
   // All that is wrong with expressions; what they are together is looked at once each is one.
   static std::vector<CustomMistake> mistakes(const CustomTexts& texts, const CustomNumbers& numbers);
@@ -43,17 +42,7 @@ class CustomModel {
   // Throws CustomMistake.
   CustomModel(const CustomTexts& texts, const CustomNumbers& numbers);
 
-  // A worker that wants to start `clock`; the slowest one is at `min_clock`.
-  struct Start {
-    std::int64_t clock = 0, min_clock = 0;
-    std::int64_t version = 0, computed_on = -1;  // of the shard; of its last step: -1 before the first
-    std::int64_t pushed = 0, applied = 0;        // its own pushes
-  };
-  bool may_start(const Start& at) const;
-  // "`clock - min_clock <= 3` is false: clock = 5, min_clock = 1"
-  std::string why_not(const Start& at) const;
-
-  // What there is when a push has come.
+  // What an expression for `update` may ask.
   struct Update {
     std::int64_t pushes = 0;   // that wait for the update
     std::int64_t members = 0;  // workers that take part
@@ -61,26 +50,27 @@ class CustomModel {
   };
   bool makes_update(const Update& at) const;
 
+  PolicyShape shape() const override { return shape_; }
+  bool may_start(const StartView& view, Memory memory) const override;
+  // "`clock - min_clock <= 3` is false: clock = 5, min_clock = 1"
+  std::string why_not(const StartView& view, Memory memory) const override;
+  Decision on_push(const ShardView& view, Memory memory) const override;
+  std::string why_no_update(const ShardView& view, Memory memory) const override;
+  Decision on_timer(const ShardView& view, Memory memory) const override;
+
   // Of a push that is `age` updates old.
   double weight(std::int64_t age) const;
   bool is_too_late(std::int64_t age) const;
 
-  Gate gate() const { return gate_; }
-  bool drops_stale() const { return drops_stale_; }
-  // The least pushes that make an update; `varies`: of the first one, and not always.
-  std::int64_t group() const { return group_; }
-  bool varies() const { return varies_; }
-
  private:
+  static Update update_of(const ShardView& view);
   void find_gate();
   void find_group();
   void check_ages();
 
   CustomNumbers numbers_;
   Formula start_, update_, weight_, too_late_;
-  Gate gate_;
-  bool drops_stale_ = false, varies_ = false;
-  std::int64_t group_ = 1;
+  PolicyShape shape_;
 };
 
 }  // namespace psim

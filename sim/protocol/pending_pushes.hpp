@@ -7,9 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/consistency_policy.hpp"
 #include "sim/protocol/message.hpp"
 
 namespace psim {
+
+// The pushes of an update in worker order, and what each weighs beside the others; no weights: 1.
+struct WeighedPushes {
+  std::vector<Push> pushes = {};
+  std::vector<double> weights = {};
+};
 
 class PendingPushes {
  public:
@@ -35,12 +42,16 @@ class PendingPushes {
     pushes_.erase(place);
     return result;
   }
+  // Those that a policy has chosen, in worker order. Throws std::logic_error for a decision that cannot be.
+  WeighedPushes take(const Decision& decision);
   std::vector<Push> take_all() {
     for (const Push& push : pushes_) counts_[push.worker - first_worker_] = 0;
     return std::exchange(pushes_, {});
   }
 
  private:
+  void check_order(const std::vector<bool>& is_chosen) const;
+
   NodeId first_worker_;
   std::vector<Push> pushes_;
   std::vector<std::uint32_t> counts_;  // by worker's number

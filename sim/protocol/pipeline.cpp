@@ -41,7 +41,7 @@ std::vector<Stage> cut_phantom(const ModelSpec& model, std::size_t count) {
 }  // namespace
 
 std::vector<Stage> cut_in_stages(const ModelSpec& model, std::size_t count) {
-  if (model.kind == ModelKind::phantom) return cut_phantom(model, count);
+  if (!model.kind->has_layers) return cut_phantom(model, count);
   const std::vector<Layer> layers = layers_of(model.mlp);
   const double share = 1 / static_cast<double>(count);
   std::vector<Stage> stages;

@@ -51,7 +51,7 @@ std::vector<std::uint32_t> Pulls::perhaps_due(const ShardState& state) const {
     }
     return workers;
   }
-  const std::int64_t last = state.gate.last_clock(state.workers);
+  const std::int64_t last = state.policy().last_clock(state.workers);
   for (const auto& [clock, worker] : all_arrived_) {
     if (clock > last) break;
     workers.push_back(worker);
@@ -75,10 +75,11 @@ bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& sta
 }
 
 bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state) {
-  const ConsistencyRule& rule = state.options.rule;
-  if (rule.custom && rule.gate == Gate::version && pull.above >= 0)
-    return rule.custom->may_start(Pulls::start_of(worker, pull, state)) || has_lost_push(worker, pull, state);
-  return state.version > pull.above || has_lost_push(worker, pull, state);
+  const bool asks_policy = state.options.rule.gate == Gate::version && pull.above >= 0;
+  const bool is_there = asks_policy
+                            ? state.policy().may_start(Pulls::start_of(worker, pull, state, 0), state.memory)
+                            : state.version > pull.above;
+  return is_there || has_lost_push(worker, pull, state);
 }
 
 // Whether only the gate can still hold the answer back, unless the pull is over.
@@ -94,15 +95,23 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
+// Whether its worker has a version on which it can compute was asked before.
+bool is_open(const StartView& view, const ShardState& state) {
+  const ConsistencyRule& rule = state.options.rule;
+  if (rule.keeps_late && rule.gate == Gate::own) return view.applied() >= view.pushed;
+  return rule.gate == Gate::version || state.policy().may_start(view, state.memory);
+}
+
 }  // namespace
 
-CustomModel::Start Pulls::start_of(std::uint32_t worker, const Pull& pull, const ShardState& state) {
-  return {.clock = pull.clock,
-          .min_clock = state.workers.slowest(),
+StartView Pulls::start_of(std::uint32_t worker, const Pull& pull, const ShardState& state, double now) {
+  return {.clocks = state.workers,
+          .worker = worker,
+          .clock = pull.clock,
           .version = state.version,
           .computed_on = pull.above,
           .pushed = pull.pushes_sent.value_or(0),
-          .applied = state.workers[worker].applied};
+          .now = now};
 }
 
 bool Pulls::is_over(const Pull& pull, const ShardState& state) {
@@ -110,15 +119,16 @@ bool Pulls::is_over(const Pull& pull, const ShardState& state) {
 }
 
 bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
-  const std::int64_t sent = pull.pushes_sent.value_or(0);
-  return comes_to_gate(w, pull, state) &&
-         (is_over(pull, state) || state.gate.may_start(w, pull.clock, sent, state.workers, now));
+  if (!comes_to_gate(w, pull, state)) return false;
+  const StartView view = start_of(w, pull, state, now);
+  if (is_over(pull, state) || is_open(view, state)) return true;
+  state.policy().note_wait(view, state.estimates());
+  return is_open(view, state);
 }
 
 bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& state) {
-  const std::int64_t sent = pull.pushes_sent.value_or(0);
   return comes_to_gate(w, pull, state) &&
-         (is_over(pull, state) || state.gate.is_open(w, pull.clock, sent, state.workers));
+         (is_over(pull, state) || is_open(start_of(w, pull, state, 0), state));
 }
 
 bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
@@ -142,11 +152,11 @@ bool Pulls::none_will_push(const ShardState& state) const {
   return true;
 }
 
-bool Pulls::restart_steps(const ShardState& state) {
+bool Pulls::restart_steps(const ShardState& state, double now) {
   const ConsistencyRule& rule = state.options.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
   const auto is_here = [](const auto& pull) { return pull != nullptr; };
-  if (!some_wait || state.updates.is_complete(state.workers, state.version) || !none_will_push(state) ||
+  if (!some_wait || state.updates.is_complete(state.view(now), state.memory) || !none_will_push(state) ||
       std::ranges::none_of(pulls_, is_here))
     return false;
   for (std::uint32_t w = 0; w < pulls_.size(); ++w) {

@@ -53,11 +53,11 @@ class Pulls {
   // Whether it may be answered at `now`, in seconds: its worker may start its next clock, or has no clock
   // left.
   static bool is_due(std::uint32_t worker, const Pull& pull, ShardState& state, double now);
-  // Whether it should have been answered by now. dssp grants more clocks at certain times only, so this
-  // grants none.
+  // Whether it should have been answered by now. A policy that learns of a worker's wait may let it start
+  // earlier, so this tells it of none.
   static bool is_overdue(std::uint32_t worker, const Pull& pull, const ShardState& state);
-  // What an expression of a custom model is told of its worker.
-  static CustomModel::Start start_of(std::uint32_t worker, const Pull& pull, const ShardState& state);
+  // What the consistency policy is told of the pull's worker.
+  static StartView start_of(std::uint32_t worker, const Pull& pull, const ShardState& state, double now);
   // Whether the worker will not push again: it has finished, and all its pushes have arrived.
   bool is_through(std::uint32_t worker, const ShardState& state) const;
   // Whether a worker has sent everything that it will send before this shard has another version.
@@ -65,7 +65,7 @@ class Pulls {
   // If an update does not wait for all, workers whose steps were cancelled may wait for pushes of others that
   // are lost. When too few workers are left that could push, those that wait may compute this version again.
   // Returns whether that is so.
-  bool restart_steps(const ShardState& state);
+  bool restart_steps(const ShardState& state, double now);
 
  private:
   bool none_will_push(const ShardState& state) const;

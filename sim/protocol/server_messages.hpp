@@ -20,12 +20,17 @@ struct UpdateGroup {
   std::int64_t version = 0;
   std::vector<PushId> pushes = {};
   std::vector<PushId> dropped = {};
+  std::vector<double> weights = {};  // of `pushes`; none: 1
+  bool is_summary = false;           // `pushes` are each worker's last, and what they weighed is not known
 
-  std::uint64_t wire_bytes() const { return (pushes.size() + dropped.size()) * id_bytes; }
+  std::uint64_t wire_bytes() const {
+    return (pushes.size() + dropped.size()) * id_bytes + weights.size() * sizeof(double);
+  }
   MessageFacts facts() const {
     return {.kind = MessageKind::group,
             .has_shard = true,
             .version = version,
+            .values = static_cast<std::uint32_t>(weights.size()),
             .ids = static_cast<std::uint32_t>(pushes.size() + dropped.size())};
   }
 };
@@ -59,7 +64,8 @@ struct LogEntry {
   bool drops_push = false;  // a decision that was here before it drops it at once
   bool updates = false;
   std::vector<PushId> left = {};
-  std::vector<PushId> pushes = {};  // the pushes in the sum, or the logged one
+  std::vector<double> weights = {};  // of the pushes that it takes; none: 1
+  std::vector<PushId> pushes = {};   // the pushes in the sum, or the logged one
   std::vector<PushId> dropped = {};
   std::vector<PushId> skipped = {};  // pushes of a worker before this one will not come
   // Workers that resumed at the others' clock, with the clocks that they skipped.
@@ -70,7 +76,8 @@ struct LogEntry {
     Payload filtered = {};
   };
   std::vector<Shown> shown = {};
-  std::vector<bool> members = {};  // workers that take part from now on; empty: no change
+  std::vector<bool> members = {};   // workers that take part from now on; empty: no change
+  std::vector<double> memory = {};  // of the consistency policy, without its estimates
 
   std::size_t ids() const {
     return pushes.size() + dropped.size() + skipped.size() + skipped_clocks.size() + shown.size() +
@@ -83,7 +90,8 @@ struct Replicate {
   SharedEntry entry;
 
   std::uint64_t wire_bytes() const {
-    std::uint64_t bytes = entry->ids() * id_bytes;
+    std::uint64_t bytes =
+        entry->ids() * id_bytes + (entry->weights.size() + entry->memory.size()) * sizeof(double);
     if (entry->sum) bytes += entry->sum->bytes();
     if (entry->push) bytes += entry->push->gradient.bytes;
     for (const LogEntry::Shown& shown : entry->shown) bytes += shown.filtered.bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 
 namespace psim {
 namespace {
@@ -12,6 +13,10 @@ ReplicatedLog::Options log_of(const ShardServer::Options& options) {
           .first_worker = options.state.first_worker,
           .workers = static_cast<std::size_t>(options.state.rule.workers),
           .shows_updates = options.state.rule.drops_stale};
+}
+
+bool is_drop(const std::optional<Decision>& decision) {
+  return decision && decision->what == Decision::What::drop;
 }
 
 }  // namespace
@@ -100,13 +105,12 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
   const std::uint32_t w = state_.index_of(push.worker);
   // Otherwise it is applied a second time.
   if (state_.count_arrived(push)) state_.updates.note_version(push);
-  state_.gate.pushed(w, now);
+  state_.policy().note_push(state_.view(now), push, state_.estimates());
   pulls_.note_arrivals(w, state_);
-  const bool late = comes_too_late(push);
-  if (!late) {
-    if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
-    state_.updates.add(push, now);
-  } else {
+  if (pulls_.is_through(w, state_)) state_.workers.finish(w);
+  Known known;
+  const bool late = comes_too_late(push) || is_drop(known = wait_for_update(push, now, out));
+  if (late) {
     drop(push, out);
     const bool others_have_it =
         !options_.state.rule.drops_stale && state_.decided() == UpdateRule::Decided::here_for_all;
@@ -116,10 +120,25 @@ void ShardServer::take(const Push& push, double now, Outbox& out) {
     if (logs_pushes() && !late) log_.next().push = push;
     send(push.worker, Ack{push.number, safe_pushes_of(w)}, out);
   }
-  if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  const bool updated = update_if_complete(now, out);
+  const bool updated = update_if_complete(now, out, late ? Known() : known);
   if (log_.next().push) deliver(log_.append_push(false), out);
-  updated ? answer_all(now, out) : answer(w, now, out);
+  updated || options_.state.rule.asks_all ? answer_all(now, out) : answer(w, now, out);
+}
+
+// The push joins those that wait, unless the policy drops it.
+ShardServer::Known ShardServer::wait_for_update(const Push& push, double now, Outbox& out) {
+  if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before, out);
+  state_.updates.add(push, now);
+  if (state_.decided() == UpdateRule::Decided::elsewhere) return {};
+  ShardView view = state_.view(now);
+  view.came = pending().size() - 1;
+  Known known = state_.policy().on_push(view, state_.memory);
+  if (!is_drop(known)) return known;
+  if (options_.state.rule.gate == Gate::version || state_.updates.count_of(push.worker) > 1)
+    throw std::logic_error(
+        "a consistency policy drops a push whose worker waits for an update, or has an earlier one there");
+  state_.updates.remove_last();
+  return known;
 }
 
 // Where the first shard decides it also decides which pushes are too stale.
@@ -141,30 +160,31 @@ void ShardServer::drop(const Push& push, Outbox& out) {
 }
 
 // Returns whether that concerns workers whose pull waits.
-bool ShardServer::update_if_complete(double now, Outbox& out) {
-  bool updated = false;
-  while (update_once(now, out)) updated = true;  // several groups may have waited for one push
-  return updated;
+bool ShardServer::update_if_complete(double now, Outbox& out, const Known& known) {
+  if (!update_once(now, out, known)) return false;
+  while (update_once(now, out, {})) continue;  // several groups may have waited for one push
+  return true;
 }
 
-bool ShardServer::update_once(double now, Outbox& out) {
+bool ShardServer::update_once(double now, Outbox& out, const Known& known) {
   UpdateRule::Next next = state_.updates.next(
-      state_.workers, version(), [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); }, now);
+      state_.view(now), state_.memory, [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); },
+      known);
   for (const Push& push : next.late) drop(push, out);
-  if (next.pushes.empty()) return !next.late.empty();
+  if (next.update.pushes.empty()) return !next.late.empty();
   if (next.decision) out.announce(std::move(*next.decision));
-  update_with(std::move(next.pushes), now, out);
+  update_with(std::move(next.update), now, out);
   return true;
 }
 
 // Where only fresh pushes count, nothing is left to wait for after the last version.
-std::optional<double> ShardServer::closes_at() const {
+std::optional<double> ShardServer::closes_at(double now) const {
   const bool is_over = options_.state.rule.drops_stale && version() >= options_.state.steps;
-  return leads_ && !is_over ? state_.updates.closes_at() : std::nullopt;
+  return leads_ && !is_over ? state_.updates.closes_at(state_.view(now), state_.memory) : std::nullopt;
 }
 
 void ShardServer::close(double now, Outbox& out) {
-  const std::optional<double> date = closes_at();
+  const std::optional<double> date = closes_at(now);
   if (!date || *date > now) return;
   if (update_if_complete(now, out)) answer_all(now, out);
   check();
@@ -181,7 +201,7 @@ void ShardServer::on_group(const UpdateGroup& group, double now, Outbox& out) {
 // anyway. Where late pushes count, all decisions so far are each worker's last push in one of them.
 void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) const {
   if (leads_ && !options_.state.rule.drops_stale) {
-    UpdateGroup all{.version = version()};
+    UpdateGroup all{.version = version(), .is_summary = true};
     for (std::uint32_t w = 0; w < state_.workers.size(); ++w) {
       const std::int64_t decided = state_.before_pending(w, state_.workers[w].arrived);
       if (decided > 0) all.pushes.push_back({state_.node_of(w), decided - 1});
@@ -190,7 +210,10 @@ void ShardServer::on_decide(NodeId from, const Decide& question, Outbox& out) co
   }
   if (!leads_ || (question.version >= version() && version() < options_.state.steps)) return;
   UpdateGroup answer{.version = question.version};
-  if (question.version + 1 == version()) answer.pushes = state_.updates.last();
+  if (question.version + 1 == version()) {
+    answer.pushes = state_.updates.last().pushes;
+    answer.weights = state_.updates.last().weights;
+  }
   send(from, std::move(answer), out);
 }
 
@@ -208,7 +231,7 @@ void ShardServer::on_pull(NodeId from, const Pull& pull, double now, Outbox& out
   reconcile_worker(w, pull, out);
   take_early(w, now, out);
   if (pulls_.is_through(w, state_)) state_.workers.finish(w);
-  const bool concerns_all = update_if_complete(now, out) || pulls_.restart_steps(state_);
+  const bool concerns_all = update_if_complete(now, out) || pulls_.restart_steps(state_, now);
   concerns_all ? answer_all(now, out) : answer(w, now, out);
 }
 
@@ -324,7 +347,7 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
     deliver(log_.append(), out);
   }
   update_if_complete(now, out);
-  pulls_.restart_steps(state_);
+  pulls_.restart_steps(state_, now);
   answer_all(now, out);
   check();
 }

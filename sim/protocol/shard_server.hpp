@@ -104,7 +104,7 @@ class ShardServer {
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
   // When the next update is made of the pushes that are there by then, and the making.
-  std::optional<double> closes_at() const;
+  std::optional<double> closes_at(double now) const;
   void close(double now, Outbox& out);
   // When replicas are to be sent entries again, and the sending.
   std::optional<double> next_resend() const;
@@ -136,9 +136,11 @@ class ShardServer {
   void take_early(std::uint32_t worker, double now, Outbox& out);
   bool comes_too_late(const Push& push) const;
   void drop(const Push& push, Outbox& out);
-  bool update_if_complete(double now, Outbox& out);
-  bool update_once(double now, Outbox& out);
-  void update_with(std::vector<Push> pushes, double now, Outbox& out);
+  using Known = std::optional<Decision>;  // of the policy, about the push that has just come
+  Known wait_for_update(const Push& push, double now, Outbox& out);
+  bool update_if_complete(double now, Outbox& out, const Known& known = {});
+  bool update_once(double now, Outbox& out, const Known& known);
+  void update_with(WeighedPushes pushes, double now, Outbox& out);
 
   void answer_all(double now, Outbox& out);
   void answer(std::uint32_t worker, double now, Outbox& out);

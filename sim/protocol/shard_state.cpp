@@ -1,5 +1,7 @@
 #include "sim/protocol/shard_state.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +23,7 @@ ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t
       aggregation(options.rule.aggregation, static_cast<std::size_t>(options.rule.workers), count),
       workers(static_cast<std::size_t>(options.rule.workers)),
       updates({.rule = options.rule, .decided = decided(), .first_worker = options.first_worker}),
-      gate(options.rule),
+      memory(policy().shape().memory + policy().shape().estimates),
       range_clock(count, workers.size()) {}
 
 // What has no range is the whole's.
@@ -42,15 +44,17 @@ ShardState ShardState::piece(Options given) const {
   return result;
 }
 
-ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
-  Update update{.pushes = std::move(pushes)};
+ShardState::Update ShardState::prepare(WeighedPushes pushes) {
+  Update update{.pushes = std::move(pushes.pushes), .weights = std::move(pushes.weights)};
   const double mean = mean_samples(update.pushes);
   const double share = options.rule.push_weight(update.pushes.size());
   std::vector<PushId> ids;
-  for (const Push& push : update.pushes) {
+  for (std::size_t i = 0; i < update.pushes.size(); ++i) {
+    const Push& push = update.pushes[i];
     const std::int64_t staleness = staleness_of(push);
+    const double own = update.weights.empty() ? 1 : update.weights[i];
     const double weight =
-        share * (static_cast<double>(push.samples) / mean) / options.rule.stale.divisor(staleness);
+        share * (static_cast<double>(push.samples) / mean) / (options.rule.stale.divisor(staleness) / own);
     update.staleness.push_back(staleness);
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
@@ -60,7 +64,7 @@ ShardState::Update ShardState::prepare(std::vector<Push> pushes) {
   if (options.rule.aggregation.row->combine)
     aggregation.combine(update.gradients, workers_of(update.pushes, options.first_worker),
                         weights.precision(), [this](std::size_t w) { return !workers[w].gone; });
-  updates.was_made_of(std::move(ids));
+  updates.was_made_of(std::move(ids), update.weights);
   update.rate = rate() * options.rule.rate_factor(update.pushes.size());
   return update;
 }
@@ -110,11 +114,12 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
     updates.add(*entry.push, 0);
     if (entry.drops_push) mark_applied({entry.push->id()});
   }
-  if (entry.updates) apply(prepare(updates.take_all(entry.left)), epoch);
+  if (entry.updates) apply(prepare({updates.take_all(entry.left), entry.weights}), epoch);
   if (entry.sum) {
     apply_sum(entry);
     updated_in = epoch;
   }
+  std::ranges::copy(entry.memory, memory.begin());
   workers.find_slowest();
 }
 
@@ -125,7 +130,7 @@ void ShardState::apply_sum(const LogEntry& entry) {
   aggregation.keep(entry.sum->kept);
   applied += static_cast<std::int64_t>(entry.pushes.size());
   ++version;
-  updates.was_made_of(entry.pushes);
+  updates.was_made_of(entry.pushes, entry.weights);
 }
 
 // Applied, or dropped. An earlier push of the worker may still wait for its update, and be dropped after a
@@ -184,7 +189,13 @@ double ShardState::rate() const {
 std::uint64_t ShardState::bytes() const {
   constexpr std::uint64_t per_count = 8;
   return weights.bytes(version) + aggregation.bytes(bytes_per_value(weights.precision())) + updates.bytes() +
-         range_clock.ranges() * workers.size() * per_count;
+         range_clock.ranges() * workers.size() * per_count + own_memory().size_bytes();
+}
+
+std::uint64_t ShardState::hash(std::uint64_t hash) const {
+  const std::uint64_t of_values = aggregation.hash(weights.hash(hash));
+  const std::span<const double> numbers = own_memory();
+  return numbers.empty() ? of_values : XXH3_64bits_withSeed(numbers.data(), numbers.size_bytes(), of_values);
 }
 
 }  // namespace psim

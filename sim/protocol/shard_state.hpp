@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/range_clock.hpp"
 #include "sim/protocol/shard_weights.hpp"
-#include "sim/protocol/start_gate.hpp"
 #include "sim/protocol/update_rule.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
@@ -40,13 +40,14 @@ struct ShardState {
   // An update in preparation.
   struct Update {
     std::vector<Push> pushes;
+    std::vector<double> weights = {};  // of the pushes, as the policy says; none: 1
     // Of each push, in updates: version when applied less version computed on.
     std::vector<std::int64_t> staleness = {};
     std::vector<WeightedGradient> gradients = {};  // one for each push, or their sum
     double rate = 0;                               // learning rate
   };
   // The next update, made of these pushes. They count as applied from now on.
-  Update prepare(std::vector<Push> pushes);
+  Update prepare(WeighedPushes pushes);
   // The update's sum for the log. Replaces its gradients by that sum.
   LogEntry::Sum sum_of(Update& update) const;
   // Makes the next version, in ownership epoch `epoch`.
@@ -67,6 +68,13 @@ struct ShardState {
   // Forgets the pending pushes; their workers have to send them again, even if a later push was dropped.
   void forget_pending();
 
+  const ConsistencyPolicy& policy() const { return *options.rule.policy; }
+  ShardView view(double now) const { return updates.view(workers, version, now); }
+  // The policy's memory, and its estimates.
+  std::span<double> own_memory() { return std::span(memory).first(policy().shape().memory); }
+  std::span<const double> own_memory() const { return std::span(memory).first(policy().shape().memory); }
+  std::span<double> estimates() { return std::span(memory).subspan(policy().shape().memory); }
+
   double rate() const;
   Slice snapshot() const { return weights.snapshot(version); }
   UpdateRule::Decided decided() const {
@@ -75,6 +83,8 @@ struct ShardState {
   // Bytes on the network: the weights and the optimizer's state; a count for each worker and range of keys;
   // the pending pushes as they came, and decisions.
   std::uint64_t bytes() const;
+  // Of what replicas and owners must agree on.
+  std::uint64_t hash(std::uint64_t hash) const;
   NodeId node_of(std::uint32_t worker) const { return options.first_worker + worker; }
   std::uint32_t index_of(NodeId worker) const { return worker - options.first_worker; }
 
@@ -89,8 +99,8 @@ struct ShardState {
   GradientAggregation aggregation;
   WorkerClocks workers;
   UpdateRule updates;
-  StartGate gate;
-  RangeClock range_clock;  // by worker: its last push of the range, counted from 1
+  std::vector<double> memory;  // of the consistency policy, and after it its estimates
+  RangeClock range_clock;      // by worker: its last push of the range, counted from 1
   std::size_t range_splits = 0;
 
  private:

@@ -55,11 +55,7 @@ bool StalenessRule::is_beyond(std::int64_t staleness) const { return limit && st
 
 double StalenessRule::divisor(std::int64_t staleness) const {
   const auto age = static_cast<double>(staleness);
-  double divisor = function ? (*function)->divisor(settings, age) : 1;
-  if (custom) {
-    const std::int64_t own = custom->drops_stale() ? 0 : staleness;  // then only fresh pushes come this far
-    divisor = custom->is_too_late(own) ? HUGE_VAL : divisor / custom->weight(own);
-  }
+  const double divisor = function ? (*function)->divisor(settings, age) : 1;
   if (!is_beyond(staleness)) return divisor;
   return beyond == TooStale::drop ? HUGE_VAL : divisor * (1 + age - static_cast<double>(*limit));
 }

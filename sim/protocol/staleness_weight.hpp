@@ -4,13 +4,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "model/settings.hpp"
 #include "model/table.hpp"
-#include "sim/protocol/custom_model.hpp"
 
 namespace psim {
 
@@ -33,14 +31,10 @@ struct StalenessRule {
   Settings settings = {};
   std::optional<std::int64_t> limit = {};  // in updates
   TooStale beyond = TooStale::drop;
-  std::shared_ptr<const CustomModel> custom = {};  // it has expressions for both
 
   // How many times less than a fresh push one of this staleness counts. Infinitely many times: it is dropped.
   double divisor(std::int64_t staleness) const;
-  bool drops(std::int64_t staleness) const {
-    return (beyond == TooStale::drop && is_beyond(staleness)) ||
-           (custom && !custom->drops_stale() && custom->is_too_late(staleness));
-  }
+  bool drops(std::int64_t staleness) const { return beyond == TooStale::drop && is_beyond(staleness); }
   bool is_beyond(std::int64_t staleness) const;
 };
 

@@ -65,7 +65,8 @@ std::int64_t tasks_of(const Program& program, TaskKind kind) {
 
 std::optional<Program> program_of(const ConsistencyRule& rule) {
   const bool together = rule.waits_for_all();
-  const bool each = rule.group == 1 && (rule.gate == Gate::none || rule.gate == Gate::staleness);
+  const bool each =
+      rule.group == 1 && (rule.gate == Gate::none || rule.gate == Gate::staleness) && !rule.asks_all;
   if (rule.dynamic || (!together && !each)) return std::nullopt;
   const auto one_back = [](std::int64_t) { return 1; };
   // A worker reads its own writes under every model.
@@ -84,7 +85,7 @@ std::optional<Program> program_of(const ConsistencyRule& rule) {
   if (together) {
     pull.after.push_back({.task = 2, .clocks_back = one_back});
   } else if (rule.gate == Gate::staleness) {
-    const auto back = [rule](std::int64_t clock) { return 1 + rule.staleness_at(clock); };
+    const auto back = [rule](std::int64_t clock) { return 1 + rule.bound.at(clock); };
     pull.after.push_back({.task = 2, .clocks_back = back, .all = true});
   }
   return Program{std::move(pull), std::move(push), std::move(change)};

@@ -1,10 +1,18 @@
 #include "sim/protocol/update_rule.hpp"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <stdexcept>
 #include <tuple>
 
 namespace psim {
+namespace {
+
+bool makes_update(const Decision& decision) {
+  return decision.what == Decision::What::apply && (decision.all || !decision.shares.empty());
+}
+
+}  // namespace
 
 UpdateRule::Decided UpdateRule::decided(const ConsistencyRule& rule, std::uint32_t shard,
                                         std::uint32_t shards) {
@@ -42,22 +50,22 @@ void UpdateRule::add(const Push& push, double now) {
 
 void UpdateRule::begin(double now) { begun_ = first_came_ = now; }
 
-std::optional<double> UpdateRule::closes_at() const {
+std::optional<double> UpdateRule::closes_at(const ShardView& view, Memory memory) const {
   const ConsistencyRule& rule = options_.rule;
-  const bool decides = options_.decided != Decided::elsewhere;
-  if (!rule.closes_by_date() || pending_.empty() || !decides) return std::nullopt;
-  std::optional<double> date;
-  if (rule.window) date = first_came_ + *rule.window;
-  if (rule.deadline) {
-    const double over = *begun_ + *rule.deadline;
-    date = std::min(date.value_or(over), over);
-  }
-  return date;
+  if (pending_.empty() || options_.decided == Decided::elsewhere) return std::nullopt;
+  std::optional<double> first;
+  const auto consider = [&](double date) {
+    if (std::isfinite(date) && date > held_at_) first = std::min(first.value_or(date), date);
+  };
+  if (const std::optional<double> own = rule.policy->closes_at(view, memory)) consider(*own);
+  if (rule.window) consider(first_came_ + *rule.window);
+  if (rule.deadline) consider(*begun_ + *rule.deadline);
+  return first;
 }
 
-bool UpdateRule::closes_by_window() const {
-  const std::optional<double>& window = options_.rule.window;
-  return window && closes_at() && !(*closes_at() < first_came_ + *window);
+bool UpdateRule::closes_by_window(const ShardView& view, Memory memory) const {
+  const std::optional<double>&window = options_.rule.window, date = closes_at(view, memory);
+  return date && (!options_.rule.deadline || (window && !(*date < first_came_ + *window)));
 }
 
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
@@ -94,61 +102,67 @@ std::vector<Push> UpdateRule::take_told(const std::optional<PushId>& push) {
   return one;
 }
 
-// How many of the pending pushes count for one update.
-std::int64_t UpdateRule::count_here(const WorkerClocks& workers) const {
-  // If all workers take part in an update, it includes a push of a worker that has gone since, but that push
-  // does not replace another worker's.
-  if (options_.rule.waits_for_all())
-    return std::ranges::count_if(pending(),
-                                 [&](const Push& push) { return !workers[index_of(push.worker)].gone; });
-  if (options_.decided != Decided::elsewhere) return std::ssize(pending());
-  std::set<NodeId> distinct;  // a worker's pushes may be for several versions of the first shard
-  for (const Push& push : pending()) distinct.insert(push.worker);
-  return std::ssize(distinct);
+// If all workers take part in an update, it includes a push of a worker that has gone since, but that push
+// does not replace another worker's. Where the first shard decides, a worker's pushes may be for several of
+// its versions.
+ShardView UpdateRule::view(const WorkerClocks& workers, std::int64_t version, double now) const {
+  using Counted = ShardView::Counted;
+  const bool elsewhere = options_.decided == Decided::elsewhere;
+  return {.clocks = workers,
+          .pending = pending(),
+          .version = version,
+          .now = now,
+          .first_worker = options_.first_worker,
+          .counted = options_.rule.waits_for_all() ? Counted::of_members
+                     : elsewhere                   ? Counted::one_of_each_worker
+                                                   : Counted::all};
 }
 
-// Where a worker is gone, groups are as large as the workers that are left. A model of the scenario's own
-// says what an update needs: with fewer workers left, it waits until one comes back.
-// The last groups are smaller. A group is also complete when no worker is left that could push into it,
-// because the others have finished or wait for their own pushes to be applied.
-bool UpdateRule::is_complete(const WorkerClocks& workers, std::int64_t version) const {
+bool UpdateRule::is_complete(const ShardView& view, Memory memory) const {
+  if (makes_update(options_.rule.policy->on_push(view, memory))) return true;
+  return !pending_.empty() && !expects_more(view.clocks);
+}
+
+// Whether a worker is left that could push into the next update. The last updates are smaller: the others
+// have finished, or wait for their own pushes to be applied. A worker that is gone may come back, and a
+// policy that does not shrink with the workers waits for it; after the last step of those that are left
+// nobody waits.
+bool UpdateRule::expects_more(const WorkerClocks& workers) const {
   const ConsistencyRule& rule = options_.rule;
-  if (rule.custom) {
-    const std::int64_t pushes = std::ssize(pending());
-    if (pushes > 0 && rule.custom->makes_update({pushes, workers.members(), version, workers.slowest()}))
-      return true;
-  } else {
-    const std::int64_t whole = rule.group;
-    const bool some_gone = workers.members() < rule.workers;
-    const std::int64_t enough = some_gone ? std::min(whole, workers.members()) : whole;
-    // Counted only when there can be enough: a barrier asks at each push of ten thousand.
-    if (std::ssize(pending()) >= enough && count_here(workers) >= enough) return true;
-  }
-  if (pending_.empty() || rule.drops_stale) return false;
+  if (rule.drops_stale) return true;
   std::int64_t may_push = workers.will_push();
-  // Who is gone may come back, and the expression has to wait for it. After the last step of those that are
-  // left nobody waits.
-  if (rule.custom && may_push > 0)
+  if (!shape_.shrinks && may_push > 0)
     may_push += std::ranges::count_if(
         workers, [](const WorkerClocks::Worker& worker) { return worker.gone && !worker.finished; });
   if (rule.gate == Gate::own) {
     may_push -= std::ranges::count_if(
         pending(), [&](const Push& push) { return !workers[index_of(push.worker)].finished; });
   }
-  return may_push <= 0;
+  return may_push > 0;
 }
 
-UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t version, const Waits& waits,
-                                  double now) {
+UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Waits& waits,
+                                  const std::optional<Decision>& known) {
   if (options_.decided == Decided::elsewhere)
-    return options_.rule.drops_stale ? like_the_first(workers, waits) : announced(workers);
-  const std::optional<double> date = closes_at();
-  const bool closes = date && now >= *date;
-  if (!closes && !is_complete(workers, version)) return {};
-  Next result{.pushes = take_all()};
+    return options_.rule.drops_stale ? like_the_first(view, memory, waits) : announced(view, memory);
+  const ConsistencyPolicy& policy = *options_.rule.policy;
+  const std::optional<double> date = closes_at(view, memory);
+  const bool closes = date && view.now >= *date;
+  Decision decision = Decision::hold();
+  if (closes) decision = policy.on_timer(view, memory);
+  if (!makes_update(decision)) decision = known ? *known : policy.on_push(view, memory);
+  if (!closes && !makes_update(decision) && !pending_.empty() && !expects_more(view.clocks))
+    decision = policy.on_timer(view, memory);
+  if (closes && !makes_update(decision)) held_at_ = *date;
+  if (!makes_update(decision)) {
+    if (decision.what == Decision::What::drop)
+      throw std::logic_error("a consistency policy drops a push, and none has come");
+    return {};
+  }
+  Next result{.update = decision.all ? WeighedPushes{.pushes = take_all()} : pending_.take(decision)};
   if (options_.decided == Decided::here_for_all) {
-    result.decision = UpdateGroup{.version = version};
-    for (const Push& push : result.pushes) result.decision->pushes.push_back(push.id());
+    result.decision = UpdateGroup{.version = view.version, .weights = result.update.weights};
+    for (const Push& push : result.update.pushes) result.decision->pushes.push_back(push.id());
   }
   return result;
 }
@@ -157,7 +171,8 @@ UpdateRule::Next UpdateRule::next(const WorkerClocks& workers, std::int64_t vers
 // have pushed to that shard only, and a push may come after its group has been applied without it: then it
 // makes an update with the next one, or alone. A server that takes over has not heard what was decided
 // before; of that it asks for each worker's last push, which tells of those before it too.
-UpdateRule::Next UpdateRule::announced(const WorkerClocks& workers) {
+UpdateRule::Next UpdateRule::announced(const ShardView& view, Memory memory) {
+  const WorkerClocks& workers = view.clocks;
   const auto may_come = [&](const PushId& id) {
     const WorkerClocks::Worker& worker = workers[index_of(id.worker)];
     return worker.arrived <= id.number && !worker.gone;
@@ -166,13 +181,16 @@ UpdateRule::Next UpdateRule::announced(const WorkerClocks& workers) {
     return group.is_overdue || (std::ranges::none_of(group.decision.pushes, may_come) &&
                                 std::ranges::none_of(group.decision.dropped, may_come));
   };
+  const std::map<PushId, double> own = own_weights(view, memory);
   Next result;
-  while (!announced_.empty() && result.pushes.empty() && is_due(announced_.front())) {
+  std::vector<Push>& pushes = result.update.pushes;
+  while (!announced_.empty() && pushes.empty() && is_due(announced_.front())) {
     choose(announced_.front().decision, result.late);
     announced_.pop_front();
-    result.pushes = take_chosen();
+    pushes = take_chosen();
   }
-  if (result.pushes.empty()) result.pushes = take_chosen();
+  if (pushes.empty()) pushes = take_chosen();
+  result.update.weights = weights_of(pushes, own);
   return result;
 }
 
@@ -183,9 +201,12 @@ void UpdateRule::choose(const UpdateGroup& decision, std::vector<Push>& late) {
     late.push_back(*push);
     remove(id);
   }
-  for (const PushId& id : decision.pushes) {
+  for (std::size_t i = 0; i < decision.pushes.size(); ++i) {
+    const PushId& id = decision.pushes[i];
     std::int64_t& chosen = chosen_[index_of(id.worker)];
     chosen = std::max(chosen, id.number + 1);
+    if (!options_.rule.counts && !decision.is_summary)
+      chosen_weights_[id] = decision.weights.empty() ? 1 : decision.weights[i];
   }
   are_behind_ = true;
 }
@@ -201,6 +222,30 @@ std::vector<Push> UpdateRule::take_chosen() {
   return result;
 }
 
+// What this shard's policy would give each pending push, for those of decisions that were not heard.
+std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory memory) const {
+  std::map<PushId, double> weights;
+  if (options_.rule.counts) return weights;
+  for (const Decision::Share& share : options_.rule.policy->on_timer(view, memory).shares)
+    weights[pending()[share.push].id()] = share.weight;
+  return weights;
+}
+
+// A worker's earlier weights will not be needed.
+std::vector<double> UpdateRule::weights_of(const std::vector<Push>& pushes,
+                                           const std::map<PushId, double>& own) {
+  if (options_.rule.counts) return {};
+  std::vector<double> weights;
+  for (const Push& push : pushes) {
+    const auto told = chosen_weights_.find(push.id());
+    const auto guess = own.find(push.id());
+    weights.push_back(told != chosen_weights_.end() ? told->second : guess != own.end() ? guess->second : 1);
+    chosen_weights_.erase(chosen_weights_.lower_bound({push.worker, 0}),
+                          chosen_weights_.upper_bound(push.id()));
+  }
+  return weights;
+}
+
 bool UpdateRule::stop_waiting(double since) {
   if (announced_.empty() || announced_.front().heard > since) return false;
   announced_.front().is_overdue = true;
@@ -210,10 +255,10 @@ bool UpdateRule::stop_waiting(double since) {
 // The first shard's decision may get lost, and both shards may be set back. Workers leave, and return with a
 // push for one shard and not for another. So a push says on which version of the first shard it was computed,
 // and this server asks for the decision about that version until it arrives.
-const UpdateRule::Decision* UpdateRule::decision() const {
+const UpdateRule::FirstDecision* UpdateRule::decision() const {
   const std::optional<std::int64_t> next = least_first_version();
   if (!next) return nullptr;
-  const auto known = std::ranges::find(decisions_, *next, &Decision::version);
+  const auto known = std::ranges::find(decisions_, *next, &FirstDecision::version);
   return known == decisions_.end() ? nullptr : &*known;
 }
 
@@ -226,35 +271,47 @@ std::optional<std::int64_t> UpdateRule::least_first_version() const {
 // The pushes of the workers whose pushes the first shard took. Other pushes replace those of workers that are
 // gone, have moved on or came too late here, and those that the first shard no longer knows. The rest of that
 // version is too late.
-UpdateRule::Next UpdateRule::like_the_first(const WorkerClocks& workers, const Waits& waits) {
-  const Decision* known = decision();
-  const bool by_date = options_.rule.closes_by_date() || options_.rule.custom;
-  if (known == nullptr || (!by_date && !is_complete(workers, known->version))) return {};
+UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory, const Waits& waits) {
+  const WorkerClocks& workers = view.clocks;
+  const FirstDecision* known = decision();
+  const bool by_date = options_.rule.closes_by_date() || !options_.rule.counts;
+  if (known == nullptr || (!by_date && !is_complete(view, memory))) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
     return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);
   };
   if (std::ranges::any_of(known->workers, is_awaited)) return {};
+  const std::map<PushId, double> own = own_weights(view, memory);
   std::vector<Push> all = take_all(), others;
   std::ranges::stable_sort(all, {}, &Push::first_version);
   Next result;
+  std::vector<Push>& pushes = result.update.pushes;
   const auto is_in = [&](const Push& push) {
-    return std::ranges::find(result.pushes, push.worker, &Push::worker) != result.pushes.end();
+    return std::ranges::find(pushes, push.worker, &Push::worker) != pushes.end();
   };
   for (Push& push : all) {
     const bool is_chosen = std::ranges::find(known->workers, push.worker) != known->workers.end();
-    (is_chosen && !is_in(push) ? result.pushes : others).push_back(std::move(push));
+    (is_chosen && !is_in(push) ? pushes : others).push_back(std::move(push));
   }
   const std::int64_t size =
       by_date && !known->workers.empty() ? std::ssize(known->workers) : options_.rule.group;
-  const std::int64_t wanted = std::max(std::ssize(result.pushes), std::min(size, workers.members()));
+  const std::int64_t wanted = std::max(std::ssize(pushes), std::min(size, workers.members()));
   for (Push& push : others) {
     const bool is_over = push.first_version <= known->version;
-    if (std::ssize(result.pushes) < wanted && !is_in(push)) result.pushes.push_back(std::move(push));
+    if (std::ssize(pushes) < wanted && !is_in(push)) pushes.push_back(std::move(push));
     else if (is_over) result.late.push_back(std::move(push));
     else pending_.add(std::move(push));
   }
-  std::ranges::sort(result.pushes, {}, &Push::worker);
+  std::ranges::sort(pushes, {}, &Push::worker);
+  for (const Push& push : pushes) {
+    if (options_.rule.counts) break;
+    const auto place = std::ranges::find(known->workers, push.worker) - known->workers.begin();
+    const bool is_told = place < std::ssize(known->workers);
+    const auto guess = own.find(push.id());
+    result.update.weights.push_back(is_told && !known->weights.empty() ? known->weights[place]
+                                    : is_told || guess == own.end()    ? 1
+                                                                       : guess->second);
+  }
   return result;
 }
 
@@ -272,14 +329,14 @@ UpdateRule UpdateRule::part(Options options, const std::function<Push(const Push
   return result;
 }
 
-void UpdateRule::was_made_of(std::vector<PushId> pushes) {
-  if (options_.decided != Decided::here) last_ = std::move(pushes);
+void UpdateRule::was_made_of(std::vector<PushId> pushes, const std::vector<double>& weights) {
+  if (options_.decided != Decided::here) last_ = {.pushes = std::move(pushes), .weights = weights};
 }
 
 void UpdateRule::hear(const UpdateGroup& decision, double now) {
   if (!options_.rule.drops_stale) return announced_.push_back({decision, now});
-  std::erase_if(decisions_, [&](const Decision& other) { return other.version == decision.version; });
-  Decision heard{.version = decision.version, .workers = {}};
+  std::erase_if(decisions_, [&](const FirstDecision& other) { return other.version == decision.version; });
+  FirstDecision heard{.version = decision.version, .workers = {}, .weights = decision.weights};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
   decisions_.push_back(std::move(heard));
   // Each worker waits for every shard before it continues, so the first shard is no further ahead.
@@ -302,9 +359,10 @@ void UpdateRule::forget_others() {
 
 std::uint64_t UpdateRule::bytes() const {
   constexpr std::uint64_t per_count = 8, per_id = 12;
-  std::uint64_t bytes = last_.size() * per_id;
+  std::uint64_t bytes = last_.wire_bytes();
   for (const Push& push : pending()) bytes += push.gradient.bytes + per_id;
-  for (const Decision& decision : decisions_) bytes += per_count + decision.workers.size() * per_id;
+  for (const FirstDecision& decision : decisions_)
+    bytes += per_count + decision.workers.size() * per_id + decision.weights.size() * sizeof(double);
   return bytes;
 }
 

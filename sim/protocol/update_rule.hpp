@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ namespace psim {
 
 class UpdateRule {
  public:
+  using Memory = ConsistencyPolicy::Memory;
   // Which shard decides which pushes make an update.
   enum class Decided : std::uint8_t {
     here,
@@ -33,6 +35,7 @@ class UpdateRule {
   };
   explicit UpdateRule(Options options)
       : options_(std::move(options)),
+        shape_(options_.rule.policy->shape()),
         pending_(options_.first_worker, static_cast<std::size_t>(options_.rule.workers)),
         last_computed_on_(
             options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule.workers) : 0, -1),
@@ -49,6 +52,7 @@ class UpdateRule {
   bool is_late(const Push& push, std::int64_t version) const;
   void add(const Push& push, double now);
   void remove(const PushId& id) { pending_.remove(id); }
+  void remove_last() { pending_.take(pending().end() - 1); }
   // The pending push that `next` replaces, if an update takes one push of each worker: after a shard was set
   // back, a worker computes a version again.
   std::optional<Push> withdraw_for(const Push& next);
@@ -62,13 +66,17 @@ class UpdateRule {
   // will push nothing more before this shard has another version.
   using Waits = std::function<bool(std::uint32_t)>;
   struct Next {
-    std::vector<Push> pushes = {};  // none: not yet
+    WeighedPushes update = {};  // without pushes: not yet
     std::vector<Push> late = {};
     std::optional<UpdateGroup> decision = {};  // for all other shards
   };
-  Next next(const WorkerClocks& workers, std::int64_t version, const Waits& waits, double now);
+  // `known`: the policy's decision about the push that has just come.
+  Next next(const ShardView& view, Memory memory, const Waits& waits,
+            const std::optional<Decision>& known = {});
   // Whether enough pushes have arrived, whichever shard decides.
-  bool is_complete(const WorkerClocks& workers, std::int64_t version) const;
+  bool is_complete(const ShardView& view, Memory memory) const;
+  // What the policy sees of a shard with these workers and this version.
+  ShardView view(const WorkerClocks& workers, std::int64_t version, double now) const;
 
   // The next update is waited for from now on. A new owner does not know since when.
   void begin(double now);
@@ -78,16 +86,16 @@ class UpdateRule {
     if (!begun_) begin(now);
   }
   // When the next update is made of the pushes that are there by then; none: not before more have come.
-  std::optional<double> closes_at() const;
+  std::optional<double> closes_at(const ShardView& view, Memory memory) const;
   // Whether that is a window after its first push, and not a time after the last update.
-  bool closes_by_window() const;
+  bool closes_by_window(const ShardView& view, Memory memory) const;
 
   // The same decisions for a part of the shard, each of whose pending pushes is what `part_of` makes of it.
   UpdateRule part(Options options, const std::function<Push(const Push&)>& part_of) const;
 
   // First shard: its last decision.
-  void was_made_of(std::vector<PushId> pushes);
-  const std::vector<PushId>& last() const { return last_; }
+  void was_made_of(std::vector<PushId> pushes, const std::vector<double>& weights);
+  const UpdateGroup& last() const { return last_; }
   // Other shards: a decision of the first shard.
   void hear(const UpdateGroup& decision, double now);
   // The version of the first shard for which a push is pending here but no decision is known. Where late
@@ -108,36 +116,44 @@ class UpdateRule {
   std::uint64_t bytes() const;
 
  private:
-  struct Decision {
+  struct FirstDecision {
     std::int64_t version;         // of the first shard
     std::vector<NodeId> workers;  // the workers whose pushes made its update
+    std::vector<double> weights;  // of these pushes; none: 1
   };
-  std::int64_t count_here(const WorkerClocks& workers) const;
-  Next announced(const WorkerClocks& workers);
+  bool expects_more(const WorkerClocks& workers) const;
+  std::map<PushId, double> own_weights(const ShardView& view, Memory memory) const;
+  std::vector<double> weights_of(const std::vector<Push>& pushes, const std::map<PushId, double>& own);
+  Next announced(const ShardView& view, Memory memory);
   void choose(const UpdateGroup& decision, std::vector<Push>& late);
   std::vector<Push> take_chosen();
-  Next like_the_first(const WorkerClocks& workers, const Waits& waits);
-  const Decision* decision() const;
+  Next like_the_first(const ShardView& view, Memory memory, const Waits& waits);
+  const FirstDecision* decision() const;
   std::optional<std::int64_t> least_first_version() const;
   std::uint32_t index_of(NodeId node) const { return node - options_.first_worker; }
 
   Options options_;
+  PolicyShape shape_;
   PendingPushes pending_;
-  std::vector<PushId> last_;
+  UpdateGroup last_;
   struct Announced {
     UpdateGroup decision;
     double heard;
     bool is_overdue = false;  // its pushes are not waited for any more
   };
   std::deque<Announced> announced_;             // not applied here yet
-  std::deque<Decision> decisions_;              // the last ones
+  std::deque<FirstDecision> decisions_;         // the last ones
   std::vector<std::int64_t> last_computed_on_;  // where it decides, by worker: its version; -1: unknown
   // Where late pushes count, by worker: so many of its first pushes are in decisions whose turn has come.
   std::vector<std::int64_t> chosen_;
   bool are_behind_ = false;  // some of these may be pending
+  // What those of them weigh that have not been applied here, where pushes weigh differently.
+  std::map<PushId, double> chosen_weights_;
   double asked_ = 0;
   std::optional<double> begun_ = {};  // since when the next update is waited for; set if a push is pending
   double first_came_ = 0;             // when the first pending push came
+  // The last date at which the policy was asked to make an update and made none.
+  double held_at_ = -1;
 };
 
 }  // namespace psim

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
@@ -19,9 +18,9 @@ struct Suspicion {
   std::int64_t view = 0;
   static constexpr const char* table = "suspicion";
   static constexpr const char* about = "The scheduler takes a node for down";
-  static constexpr auto fields() {
-    return std::tuple(Field{"suspect", "a node", &Suspicion::suspect},
-                      Field{"view", "the newest one", &Suspicion::view});
+  static constexpr void fields(auto&& column) {
+    column("suspect", "a node", &Suspicion::suspect);
+    column("view", "the newest one", &Suspicion::view);
   }
 };
 
@@ -30,9 +29,8 @@ struct ViewChange {
   static constexpr const char* table = "view_change";
   static constexpr const char* about =
       "The scheduler announces a new view: who owns what, and who takes part";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"view", "its number: `place` and `participant` have what it says", &ViewChange::view});
+  static constexpr void fields(auto&& column) {
+    column("view", "its number: `place` and `participant` have what it says", &ViewChange::view);
   }
 };
 
@@ -49,16 +47,16 @@ struct ShardPlace {
   static constexpr const char* table = "place";
   static constexpr const char* about =
       "What a view, the first one too, says of a shard: one row for each node that may have it";
-  static constexpr auto fields() {
-    return std::tuple(Field{"view", "its number", &ShardPlace::view},
-                      Field{"shard", shard_meaning, &ShardPlace::shard},
-                      Field{"epoch", "of the shard's ownership", &ShardPlace::epoch},
-                      Field{"role",
-                            "owner; former: an owner before, which has not handed the shard over yet; "
-                            "replica; next: it is to "
-                            "own the shard as soon as it has it",
-                            &ShardPlace::role},
-                      Field{"holder", "a node", &ShardPlace::holder});
+  static constexpr void fields(auto&& column) {
+    column("view", "its number", &ShardPlace::view);
+    column("shard", shard_meaning, &ShardPlace::shard);
+    column("epoch", "of the shard's ownership", &ShardPlace::epoch);
+    column("role",
+           "owner; former: an owner before, which has not handed the shard over yet; "
+           "replica; next: it is to "
+           "own the shard as soon as it has it",
+           &ShardPlace::role);
+    column("holder", "a node", &ShardPlace::holder);
   }
 };
 
@@ -69,13 +67,13 @@ struct ShardCut {
   static constexpr OnCourse on_course = OnCourse::detail;
   static constexpr const char* table = "cut";
   static constexpr const char* about = "A view cuts a shard: its last values are a shard of their own";
-  static constexpr auto fields() {
-    return std::tuple(Field{"view", "its number", &ShardCut::view},
-                      Field{"shard", shard_meaning, &ShardCut::shard},
-                      Field{"new_shard", "the next free number", &ShardCut::part},
-                      Field{"epoch", "of the shard's ownership, that begins with the cut", &ShardCut::epoch},
-                      Field{"shard_values", "that the shard keeps", &ShardCut::values},
-                      Field{"new_values", "that the new one has", &ShardCut::part_values});
+  static constexpr void fields(auto&& column) {
+    column("view", "its number", &ShardCut::view);
+    column("shard", shard_meaning, &ShardCut::shard);
+    column("new_shard", "the next free number", &ShardCut::part);
+    column("epoch", "of the shard's ownership, that begins with the cut", &ShardCut::epoch);
+    column("shard_values", "that the shard keeps", &ShardCut::values);
+    column("new_values", "that the new one has", &ShardCut::part_values);
   }
 };
 
@@ -89,16 +87,16 @@ struct ShardMove {
   static constexpr const char* table = "move";
   static constexpr const char* about =
       "A view sends a shard to another server: of a joiner's or leaver's, or of one that is down";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"view", "its number", &ShardMove::view}, Field{"shard", shard_meaning, &ShardMove::shard},
-        Field{"from_server", "a node, which had it or was to have it", &ShardMove::from},
-        Field{"to_server", "a node", &ShardMove::to},
-        Field{"shard_values", "that the shard has", &ShardMove::values},
-        Field{"load_per_s",
-              "where loads decide: values pushed to the shard or pulled from it in a second, as "
-              "heartbeats told, before the last server joined",
-              &ShardMove::load});
+  static constexpr void fields(auto&& column) {
+    column("view", "its number", &ShardMove::view);
+    column("shard", shard_meaning, &ShardMove::shard);
+    column("from_server", "a node, which had it or was to have it", &ShardMove::from);
+    column("to_server", "a node", &ShardMove::to);
+    column("shard_values", "that the shard has", &ShardMove::values);
+    column("load_per_s",
+           "where loads decide: values pushed to the shard or pulled from it in a second, as "
+           "heartbeats told, before the last server joined",
+           &ShardMove::load);
   }
 };
 
@@ -108,9 +106,9 @@ struct Participant {
   static constexpr OnCourse on_course = OnCourse::detail;
   static constexpr const char* table = "participant";
   static constexpr const char* about = "A worker takes part, as a view says";
-  static constexpr auto fields() {
-    return std::tuple(Field{"view", "its number", &Participant::view},
-                      Field{"worker", "a node", &Participant::worker});
+  static constexpr void fields(auto&& column) {
+    column("view", "its number", &Participant::view);
+    column("worker", "a node", &Participant::worker);
   }
 };
 
@@ -121,13 +119,12 @@ struct FaultChange {
   std::optional<NodeId> target = {}, other_side = {};
   static constexpr const char* table = "fault";
   static constexpr const char* about = "A fault begins or ends; one row for each node that it happens to";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"fault_table", "its [[fault]] in the scenario, from 0", &FaultChange::fault_table},
-        Field{"kind", "as in `psim explain fault`", &FaultChange::kind},
-        Field{"begins", "0: it ends", &FaultChange::begins},
-        Field{"target", "the node that it happens to; none: all, or no node", &FaultChange::target},
-        Field{"other_side", "a node of the other side, where there are two", &FaultChange::other_side});
+  static constexpr void fields(auto&& column) {
+    column("fault_table", "its [[fault]] in the scenario, from 0", &FaultChange::fault_table);
+    column("kind", "as in `psim explain fault`", &FaultChange::kind);
+    column("begins", "0: it ends", &FaultChange::begins);
+    column("target", "the node that it happens to; none: all, or no node", &FaultChange::target);
+    column("other_side", "a node of the other side, where there are two", &FaultChange::other_side);
   }
 };
 
@@ -137,13 +134,11 @@ struct SlowWorker {
   SlowAction action = SlowAction::flag;
   static constexpr const char* table = "slow_worker";
   static constexpr const char* about = "The scheduler finds that a worker is slow for long";
-  static constexpr auto fields() {
-    return std::tuple(Field{"worker", "a node", &SlowWorker::worker},
-                      Field{"seconds_per_sample", "mean over the window of its last clocks",
-                            &SlowWorker::seconds_per_sample},
-                      Field{"median", "of the same of the other workers", &SlowWorker::median},
-                      Field{"action", "flag; remove: it is asked to leave; replace: and a spare starts",
-                            &SlowWorker::action});
+  static constexpr void fields(auto&& column) {
+    column("worker", "a node", &SlowWorker::worker);
+    column("seconds_per_sample", "mean over the window of its last clocks", &SlowWorker::seconds_per_sample);
+    column("median", "of the same of the other workers", &SlowWorker::median);
+    column("action", "flag; remove: it is asked to leave; replace: and a spare starts", &SlowWorker::action);
   }
 };
 

@@ -61,7 +61,7 @@ std::uint64_t hash_of(const Event& event) {
   std::visit(
       [&words]<class T>(const T& what) {
         // Beside its fields: the date, the node, and which fields are there.
-        static_assert(std::tuple_size_v<decltype(T::fields())> + 3 <= most_words);
+        static_assert(count_of_fields<T>() + 3 <= most_words);
         for_each_field<T>([&](const auto& field) { words.add_field(what.*field.member); });
       },
       event.what);

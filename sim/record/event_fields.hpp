@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -20,7 +19,15 @@ namespace psim {
 // Calls `f` with each declared field of T, in the order of the table's columns.
 template <class T, class F>
 constexpr void for_each_field(F&& f) {
-  std::apply([&](const auto&... field) { (f(field), ...); }, T::fields());
+  T::fields([&f](const char* name, const char* meaning, auto member) { f(Field{name, meaning, member}); });
+}
+
+// How many fields T declares.
+template <class T>
+consteval std::size_t count_of_fields() {
+  std::size_t count = 0;
+  T::fields([&count](auto&&...) { ++count; });
+  return count;
 }
 
 // Calls `f.operator()<T>()` for each type of event, in the order of the variant.

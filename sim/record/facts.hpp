@@ -72,6 +72,7 @@ struct RunFacts {
   std::uint32_t servers = 0, workers = 0;
   bool has_servers = true;
   std::string model;                                      // of consistency, by what it does
+  bool own_logic = false;                                 // the model is none of psim's
   std::int64_t staleness = 0;                             // ssp: the bound; dssp: the upper one
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
@@ -123,6 +124,7 @@ struct RunFacts {
     visit("workers", &T::workers);
     visit("has_servers", &T::has_servers);
     visit("model", &T::model);
+    visit("own_logic", &T::own_logic);
     visit("staleness", &T::staleness);
     visit("schedule", &T::schedule);
     visit("group", &T::group);

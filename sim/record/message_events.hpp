@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "sim/protocol/message.hpp"
 #include "sim/record/event_column.hpp"
@@ -18,35 +17,35 @@ struct Sent : MessageFacts {
   static constexpr OnCourse on_course = OnCourse::word;
   static constexpr const char* table = "sent";
   static constexpr const char* about = "`node` sends a message; `number` names it in all tables";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"kind", "of the message", &Sent::kind}, Field{"receiver", "a node", &Sent::to},
-        Field{"sent_bytes", "header included", &Sent::bytes},
-        Field{"shard", "that it is about", &Sent::shard},
-        Field{"epoch", "of the shard's ownership, as far as the sender knows", &Sent::epoch},
-        Field{"clock", "that it starts, finishes or is about", &Sent::clock},
-        Field{"version", "of the shard: what it carries, was computed on, or asks about", &Sent::version},
-        Field{"above", "pull: only a version above this one will do", &Sent::above},
-        Field{"pull", "pull and its answer: the worker's pulls of the shard count from 1", &Sent::pull},
-        Field{"push", "push and its acknowledgement: the worker's pushes to the shard count from 0",
-              &Sent::push},
-        Field{"pushes_before", "pull: the worker's pushes to the shard until then", &Sent::pushes_before},
-        Field{"life", "how often the sender was started before", &Sent::life},
-        Field{"view", "that it carries, or the last one that the sender knows", &Sent::view},
-        Field{"entries", "of the shard's log, that the sender has; of an entry: those before it",
-              &Sent::entries},
-        Field{"log_epoch", "whose owner wrote that log", &Sent::log_epoch},
-        Field{"part",
-              "which round of an all-reduce, micro-batch of a pipeline, batch of a database, piece of "
-              "a batch, request for samples to hold, or decision about work",
-              &Sent::part},
-        Field{"samples", "that it assigns, or gives to another worker", &Sent::samples},
-        Field{"samples_before", "assign: those of the workers before", &Sent::samples_before},
-        Field{"pieces", "gradient: pieces of the receiver's batch that it is of", &Sent::pieces},
-        Field{"next_owner", "ready: the node that has the shard now as well", &Sent::next_owner},
-        Field{"carried_values", "numbers of a gradient or of weights", &Sent::values},
-        Field{"carried_keys", "of values, or of samples", &Sent::keys},
-        Field{"carried_ids", "names of pushes and of workers", &Sent::ids});
+  static constexpr void fields(auto&& column) {
+    column("kind", "of the message", &Sent::kind);
+    column("receiver", "a node", &Sent::to);
+    column("sent_bytes", "header included", &Sent::bytes);
+    column("shard", "that it is about", &Sent::shard);
+    column("epoch", "of the shard's ownership, as far as the sender knows", &Sent::epoch);
+    column("clock", "that it starts, finishes or is about", &Sent::clock);
+    column("version", "of the shard: what it carries, was computed on, or asks about", &Sent::version);
+    column("above", "pull: only a version above this one will do", &Sent::above);
+    column("pull", "pull and its answer: the worker's pulls of the shard count from 1", &Sent::pull);
+    column("push", "push and its acknowledgement: the worker's pushes to the shard count from 0",
+           &Sent::push);
+    column("pushes_before", "pull: the worker's pushes to the shard until then", &Sent::pushes_before);
+    column("life", "how often the sender was started before", &Sent::life);
+    column("view", "that it carries, or the last one that the sender knows", &Sent::view);
+    column("entries", "of the shard's log, that the sender has; of an entry: those before it",
+           &Sent::entries);
+    column("log_epoch", "whose owner wrote that log", &Sent::log_epoch);
+    column("part",
+           "which round of an all-reduce, micro-batch of a pipeline, batch of a database, piece of "
+           "a batch, request for samples to hold, or decision about work",
+           &Sent::part);
+    column("samples", "that it assigns, or gives to another worker", &Sent::samples);
+    column("samples_before", "assign: those of the workers before", &Sent::samples_before);
+    column("pieces", "gradient: pieces of the receiver's batch that it is of", &Sent::pieces);
+    column("next_owner", "ready: the node that has the shard now as well", &Sent::next_owner);
+    column("carried_values", "numbers of a gradient or of weights", &Sent::values);
+    column("carried_keys", "of values, or of samples", &Sent::keys);
+    column("carried_ids", "names of pushes and of workers", &Sent::ids);
   }
 };
 
@@ -61,8 +60,8 @@ struct Movement {
 struct Received : Movement {
   static constexpr const char* table = "received";
   static constexpr const char* about = "A message arrives at `node`";
-  static constexpr auto fields() {
-    return std::tuple(Field{"message", "its number in `sent`", &Received::message});
+  static constexpr void fields(auto&& column) {
+    column("message", "its number in `sent`", &Received::message);
   }
 };
 
@@ -71,9 +70,7 @@ struct Lost : Movement {
   static constexpr const char* table = "lost";
   static constexpr const char* about =
       "A message of `node` will not arrive: a fault took it, or the run ended first";
-  static constexpr auto fields() {
-    return std::tuple(Field{"message", "its number in `sent`", &Lost::message});
-  }
+  static constexpr void fields(auto&& column) { column("message", "its number in `sent`", &Lost::message); }
 };
 
 struct Repetition {
@@ -83,12 +80,12 @@ struct Repetition {
   std::optional<std::int64_t> pull = {}, push = {};
   static constexpr const char* table = "repetition";
   static constexpr const char* about = "Worker `node` has had no answer, and sends a request again";
-  static constexpr auto fields() {
-    return std::tuple(Field{"receiver", "a node", &Repetition::receiver},
-                      Field{"kind", "of the message", &Repetition::kind},
-                      Field{"shard", shard_meaning, &Repetition::shard},
-                      Field{"pull", "its number, as in `sent`", &Repetition::pull},
-                      Field{"push", "its number, as in `sent`", &Repetition::push});
+  static constexpr void fields(auto&& column) {
+    column("receiver", "a node", &Repetition::receiver);
+    column("kind", "of the message", &Repetition::kind);
+    column("shard", shard_meaning, &Repetition::shard);
+    column("pull", "its number, as in `sent`", &Repetition::pull);
+    column("push", "its number, as in `sent`", &Repetition::push);
   }
 };
 

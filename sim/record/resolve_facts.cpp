@@ -17,6 +17,7 @@ void add_rule(const Scenario& scenario, RunFacts& facts) {
   const ConsistencySpec& spec = scenario.consistency;
   const ConsistencyRow& row = *spec.model;
   facts.model = row.name;
+  facts.own_logic = row.has_own_logic();
   if (row.has_staleness()) facts.staleness = spec.staleness;
   if (row.has_highest_bound()) facts.staleness = spec.staleness_max;
   if (row.has_schedule()) {
@@ -31,6 +32,7 @@ void add_rule(const Scenario& scenario, RunFacts& facts) {
   facts.closing_window = seconds(spec.window);
   facts.closing_deadline = seconds(spec.deadline);
   facts.promises = spec.promises;
+  facts.promises.insert(facts.promises.end(), row.promises.begin(), row.promises.end());
   if (row.is_custom()) {
     facts.start_rule = spec.custom.start;
     facts.update_rule = spec.custom.update;

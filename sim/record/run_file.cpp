@@ -29,7 +29,9 @@ const char* const schema =
 }  // namespace
 
 TraceLevel trace_level(std::string_view name) {
-  return name == "none" ? TraceLevel::none : name == "events" ? TraceLevel::events : TraceLevel::steps;
+  const auto found = std::ranges::find(trace_names, name);
+  return found == trace_names.end() ? TraceLevel::steps
+                                    : static_cast<TraceLevel>(found - trace_names.begin());
 }
 
 RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario,

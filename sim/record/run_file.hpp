@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/enum_names.hpp"
 #include "model/input_database.hpp"
 #include "model/output_database.hpp"
 #include "sim/record/batch_writer.hpp"
@@ -27,7 +28,9 @@
 namespace psim {
 
 enum class TraceLevel { none, steps, events };
-TraceLevel trace_level(std::string_view name);  // "none", "steps" or "events"
+inline constexpr auto trace_names = enum_names<TraceLevel>();
+// Of that name; without one of these names: steps.
+TraceLevel trace_level(std::string_view name);
 
 class RunFile final : public EventSink {
  public:
@@ -94,8 +97,9 @@ class RunFile final : public EventSink {
 };
 
 // A run.db that cannot be read.
-struct DamagedRun : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct DamagedRun : UserError {
+  explicit DamagedRun(const std::string& what)
+      : UserError(what, "it is damaged, or not from this program: run the scenario again") {}
 };
 
 // The table `meta` of a run.db. Throws DamagedRun.

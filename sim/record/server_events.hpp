@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
@@ -27,25 +26,23 @@ struct Release {
   static constexpr OnCourse on_course = OnCourse::word;
   static constexpr const char* table = "release";
   static constexpr const char* about = "Server `node` answers a pull that it did not answer at once";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"shard", shard_meaning, &Release::shard},
-        Field{"worker", "whose pull it is: a node", &Release::worker},
-        Field{"pull", "its number, as in `sent`: the answer has it too", &Release::pull},
-        Field{"clock", "that the worker may start", &Release::clock},
-        Field{"version", "of the answer", &Release::version},
-        Field{
-            "reason",
-            "what released it. push: of a worker; pull: of another worker, which will push no more before a "
-            "new "
-            "version, or is through; decision: of the first shard, on an update; confirmation: of a replica; "
-            "state: of the shard, which this server owns now; view: of the scheduler; date: nobody else has "
-            "answered about the shard until then, or an update's window or deadline is over",
-            &Release::reason},
-        Field{"message", "push, pull, decision, confirmation, state: its number in `sent`",
-              &Release::message},
-        Field{"sender", "of that message: a node", &Release::sender},
-        Field{"push", "push: its number", &Release::push}, Field{"view", "view: its number", &Release::view});
+  static constexpr void fields(auto&& column) {
+    column("shard", shard_meaning, &Release::shard);
+    column("worker", "whose pull it is: a node", &Release::worker);
+    column("pull", "its number, as in `sent`: the answer has it too", &Release::pull);
+    column("clock", "that the worker may start", &Release::clock);
+    column("version", "of the answer", &Release::version);
+    column("reason",
+           "what released it. push: of a worker; pull: of another worker, which will push no more before a "
+           "new "
+           "version, or is through; decision: of the first shard, on an update; confirmation: of a replica; "
+           "state: of the shard, which this server owns now; view: of the scheduler; date: nobody else has "
+           "answered about the shard until then, or an update's window or deadline is over",
+           &Release::reason);
+    column("message", "push, pull, decision, confirmation, state: its number in `sent`", &Release::message);
+    column("sender", "of that message: a node", &Release::sender);
+    column("push", "push: its number", &Release::push);
+    column("view", "view: its number", &Release::view);
   }
 };
 
@@ -61,22 +58,22 @@ struct PushOutcome {
   std::optional<std::int64_t> staleness = {}, made_version = {};
   static constexpr const char* table = "push_outcome";
   static constexpr const char* about = "What server `node` does with a push";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"outcome",
-              "applied; late: it is dropped, too late or too stale for the model; unused: the run ended "
-              "before "
-              "it was applied, or the shard went to another owner; duplicate: it has been here before; "
-              "refused: "
-              "it is for another owner, or came too early, and will come again",
-              &PushOutcome::outcome},
-        Field{"shard", shard_meaning, &PushOutcome::shard}, Field{"worker", "a node", &PushOutcome::worker},
-        Field{"push", push_meaning, &PushOutcome::push},
-        Field{"clock", "that it finishes", &PushOutcome::clock},
-        Field{"version", "that it was computed on", &PushOutcome::version},
-        Field{"staleness_updates", "applied: updates since that version", &PushOutcome::staleness},
-        Field{"made_version", "applied: the version of the update that it is part of",
-              &PushOutcome::made_version});
+  static constexpr void fields(auto&& column) {
+    column("outcome",
+           "applied; late: it is dropped, too late or too stale for the model; unused: the run ended "
+           "before "
+           "it was applied, or the shard went to another owner; duplicate: it has been here before; "
+           "refused: "
+           "it is for another owner, or came too early, and will come again",
+           &PushOutcome::outcome);
+    column("shard", shard_meaning, &PushOutcome::shard);
+    column("worker", "a node", &PushOutcome::worker);
+    column("push", push_meaning, &PushOutcome::push);
+    column("clock", "that it finishes", &PushOutcome::clock);
+    column("version", "that it was computed on", &PushOutcome::version);
+    column("staleness_updates", "applied: updates since that version", &PushOutcome::staleness);
+    column("made_version", "applied: the version of the update that it is part of",
+           &PushOutcome::made_version);
   }
 };
 
@@ -88,12 +85,11 @@ struct ModelUpdate {
   static constexpr const char* about =
       "Server `node` makes the next version of a shard; without servers, worker `node` of its copy or its "
       "stage";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"shard", "none without servers", &ModelUpdate::shard},
-        Field{"version", "that it has reached", &ModelUpdate::version},
-        Field{"weights_hash", "where there are replicas", &ModelUpdate::weights_hash},
-        Field{"state_hash", "likewise, of all that the next updates depend on", &ModelUpdate::state_hash});
+  static constexpr void fields(auto&& column) {
+    column("shard", "none without servers", &ModelUpdate::shard);
+    column("version", "that it has reached", &ModelUpdate::version);
+    column("weights_hash", "where there are replicas", &ModelUpdate::weights_hash);
+    column("state_hash", "likewise, of all that the next updates depend on", &ModelUpdate::state_hash);
   }
 };
 
@@ -105,14 +101,14 @@ struct Membership {
   static constexpr OnCourse on_course = OnCourse::detail;
   static constexpr const char* table = "membership";
   static constexpr const char* about = "Server `node` counts a worker's pushes anew";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"shard", shard_meaning, &Membership::shard}, Field{"worker", "a node", &Membership::worker},
-        Field{"takes_part", "0: nobody waits for it", &Membership::takes_part},
-        Field{"is_awaited", "0: it is back, and has not caught up yet", &Membership::is_awaited},
-        Field{"applied_pushes", "that count as applied or dropped", &Membership::applied},
-        Field{"arrived_pushes", "that count as arrived", &Membership::arrived},
-        Field{"skipped_clocks", "that went by while it was away", &Membership::skipped_clocks});
+  static constexpr void fields(auto&& column) {
+    column("shard", shard_meaning, &Membership::shard);
+    column("worker", "a node", &Membership::worker);
+    column("takes_part", "0: nobody waits for it", &Membership::takes_part);
+    column("is_awaited", "0: it is back, and has not caught up yet", &Membership::is_awaited);
+    column("applied_pushes", "that count as applied or dropped", &Membership::applied);
+    column("arrived_pushes", "that count as arrived", &Membership::arrived);
+    column("skipped_clocks", "that went by while it was away", &Membership::skipped_clocks);
   }
 };
 
@@ -124,9 +120,10 @@ struct Copy {
   static constexpr const char* table = "copy";
   static constexpr const char* about =
       "Server `node` knows that a replica has the whole shard; it is sent all that comes after";
-  static constexpr auto fields() {
-    return std::tuple(Field{"shard", shard_meaning, &Copy::shard}, Field{"replica", "a node", &Copy::replica},
-                      Field{"version", "that the owner has", &Copy::version});
+  static constexpr void fields(auto&& column) {
+    column("shard", shard_meaning, &Copy::shard);
+    column("replica", "a node", &Copy::replica);
+    column("version", "that the owner has", &Copy::version);
   }
 };
 
@@ -137,14 +134,14 @@ struct Promotion {
   std::int64_t waiting_pushes = 0;
   static constexpr const char* table = "promotion";
   static constexpr const char* about = "Server `node` owns a shard from now on";
-  static constexpr auto fields() {
-    return std::tuple(Field{"shard", shard_meaning, &Promotion::shard},
-                      Field{"epoch", "of its ownership", &Promotion::epoch},
-                      Field{"version", "that it begins with", &Promotion::version},
-                      Field{"updated_in_epoch", "in which that version was made", &Promotion::updated_in},
-                      Field{"weights_hash", "as in `model_update`", &Promotion::weights_hash},
-                      Field{"state_hash", "likewise", &Promotion::state_hash},
-                      Field{"waiting_pushes", "that came with the shard", &Promotion::waiting_pushes});
+  static constexpr void fields(auto&& column) {
+    column("shard", shard_meaning, &Promotion::shard);
+    column("epoch", "of its ownership", &Promotion::epoch);
+    column("version", "that it begins with", &Promotion::version);
+    column("updated_in_epoch", "in which that version was made", &Promotion::updated_in);
+    column("weights_hash", "as in `model_update`", &Promotion::weights_hash);
+    column("state_hash", "likewise", &Promotion::state_hash);
+    column("waiting_pushes", "that came with the shard", &Promotion::waiting_pushes);
   }
 };
 
@@ -154,10 +151,10 @@ struct Snapshot {
   std::int64_t version = 0;
   static constexpr const char* table = "snapshot";
   static constexpr const char* about = "Storage `node` has written a shard to its disk";
-  static constexpr auto fields() {
-    return std::tuple(Field{"shard", shard_meaning, &Snapshot::shard},
-                      Field{"owner", "the node that sent it", &Snapshot::owner},
-                      Field{"version", "of the shard", &Snapshot::version});
+  static constexpr void fields(auto&& column) {
+    column("shard", shard_meaning, &Snapshot::shard);
+    column("owner", "the node that sent it", &Snapshot::owner);
+    column("version", "of the shard", &Snapshot::version);
   }
 };
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
@@ -25,13 +24,13 @@ struct TaskChange {
   static constexpr const char* table = "task";
   static constexpr const char* about =
       "The scheduler gives a task to a worker or to the servers, or hears that it is done";
-  static constexpr auto fields() {
-    return std::tuple(Field{"phase", "given, or done", &TaskChange::phase},
-                      Field{"task", "which [[task]] of the scenario, from 0", &TaskChange::task},
-                      Field{"clock", "of the task", &TaskChange::clock},
-                      Field{"unit", "which one of its clock; NULL: there is one for all", &TaskChange::unit},
-                      Field{"worker", "that does it: a node; NULL: the servers do", &TaskChange::worker},
-                      Field{"does", "what it does", &TaskChange::does});
+  static constexpr void fields(auto&& column) {
+    column("phase", "given, or done", &TaskChange::phase);
+    column("task", "which [[task]] of the scenario, from 0", &TaskChange::task);
+    column("clock", "of the task", &TaskChange::clock);
+    column("unit", "which one of its clock; NULL: there is one for all", &TaskChange::unit);
+    column("worker", "that does it: a node; NULL: the servers do", &TaskChange::worker);
+    column("does", "what it does", &TaskChange::does);
   }
 };
 

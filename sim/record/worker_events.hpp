@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "model/enum_names.hpp"
 #include "sim/protocol/message.hpp"
@@ -30,22 +29,20 @@ struct Computation {
   bool is_last() const { return part + 1 == parts; }
   static constexpr const char* table = "computation";
   static constexpr const char* about = "Worker `node` begins to compute, or stops";
-  static constexpr auto fields() {
-    return std::tuple(
-        Field{"phase",
-              "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
-              "version "
-              "is there; killed: the worker crashed, whether it computed or not",
-              &Computation::phase},
-        Field{"work",
-              "step: of its own clock; filter: what it sends; piece: samples of another worker's batch",
-              &Computation::work},
-        Field{"clock", "that it computes", &Computation::clock},
-        Field{"version", "of the first shard's weights", &Computation::version},
-        Field{"samples", "whose gradients are complete when it ends", &Computation::samples},
-        Field{"part", "of the step, from 0: micro-batches forward and backward in a pipeline",
-              &Computation::part},
-        Field{"parts", "of the step", &Computation::parts});
+  static constexpr void fields(auto&& column) {
+    column("phase",
+           "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
+           "version "
+           "is there; killed: the worker crashed, whether it computed or not",
+           &Computation::phase);
+    column("work", "step: of its own clock; filter: what it sends; piece: samples of another worker's batch",
+           &Computation::work);
+    column("clock", "that it computes", &Computation::clock);
+    column("version", "of the first shard's weights", &Computation::version);
+    column("samples", "whose gradients are complete when it ends", &Computation::samples);
+    column("part", "of the step, from 0: micro-batches forward and backward in a pipeline",
+           &Computation::part);
+    column("parts", "of the step", &Computation::parts);
   }
 };
 
@@ -54,9 +51,9 @@ struct Finish {
   bool leaves = false;
   static constexpr const char* table = "finish";
   static constexpr const char* about = "Worker `node` is through";
-  static constexpr auto fields() {
-    return std::tuple(Field{"clock", "that it has come to", &Finish::clock},
-                      Field{"leaves", "1: it goes before its last clock", &Finish::leaves});
+  static constexpr void fields(auto&& column) {
+    column("clock", "that it has come to", &Finish::clock);
+    column("leaves", "1: it goes before its last clock", &Finish::leaves);
   }
 };
 
@@ -68,11 +65,11 @@ struct Acknowledgement {
   static constexpr const char* table = "acknowledgement";
   static constexpr const char* about =
       "worker `node` hears that pushes are safe: no single crash undoes them";
-  static constexpr auto fields() {
-    return std::tuple(Field{"server", "the node that says so", &Acknowledgement::server},
-                      Field{"shard", shard_meaning, &Acknowledgement::shard},
-                      Field{"epoch", "in which the server owns the shard", &Acknowledgement::epoch},
-                      Field{"pushes", "its first so many to this shard", &Acknowledgement::pushes});
+  static constexpr void fields(auto&& column) {
+    column("server", "the node that says so", &Acknowledgement::server);
+    column("shard", shard_meaning, &Acknowledgement::shard);
+    column("epoch", "in which the server owns the shard", &Acknowledgement::epoch);
+    column("pushes", "its first so many to this shard", &Acknowledgement::pushes);
   }
 };
 
@@ -81,11 +78,10 @@ struct Prediction {
   static constexpr OnCourse on_course = OnCourse::detail;
   static constexpr const char* table = "prediction";
   static constexpr const char* about = "Inference node `node` answers a request";
-  static constexpr auto fields() {
-    return std::tuple(Field{"request", "of this node, from 0", &Prediction::request},
-                      Field{"version", "of the weights that it uses", &Prediction::version},
-                      Field{"staleness_updates", "that all servers had applied beyond that version",
-                            &Prediction::staleness});
+  static constexpr void fields(auto&& column) {
+    column("request", "of this node, from 0", &Prediction::request);
+    column("version", "of the weights that it uses", &Prediction::version);
+    column("staleness_updates", "that all servers had applied beyond that version", &Prediction::staleness);
   }
 };
 
@@ -103,17 +99,17 @@ struct Wait {
   static constexpr const char* table = "wait";
   static constexpr const char* about =
       "Worker `node` has waited until now, for the message that came last of those that it waited for";
-  static constexpr auto fields() {
-    return std::tuple(Field{"awaited",
-                            "weights; acknowledgement: that its push is taken; samples: of its next batch; "
-                            "peers: their part of a "
-                            "sum, or of a pipeline's work",
-                            &Wait::awaited},
-                      Field{"since_s", "simulated seconds", &Wait::since},
-                      Field{"clock", "that it is in, or waits to start", &Wait::clock},
-                      Field{"sender", "of that message: a node", &Wait::sender},
-                      Field{"shard", "that the message is about", &Wait::shard},
-                      Field{"message", "its number in `sent`", &Wait::message});
+  static constexpr void fields(auto&& column) {
+    column("awaited",
+           "weights; acknowledgement: that its push is taken; samples: of its next batch; "
+           "peers: their part of a "
+           "sum, or of a pipeline's work",
+           &Wait::awaited);
+    column("since_s", "simulated seconds", &Wait::since);
+    column("clock", "that it is in, or waits to start", &Wait::clock);
+    column("sender", "of that message: a node", &Wait::sender);
+    column("shard", "that the message is about", &Wait::shard);
+    column("message", "its number in `sent`", &Wait::message);
   }
 };
 

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <csignal>
-#include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/refused.hpp"
+#include "sim/runs/told.hpp"
 
 namespace psim {
 
@@ -29,14 +30,13 @@ RunAnswer answer_of(const std::function<RunAnswer()>& work) {
     return work();
   } catch (const NoRoom& room) {
     return {.status = RunStatus::no_memory, .why = room.text};
-  } catch (const Invalid& invalid) {
-    return {.status = RunStatus::refused, .why = invalid.text};
-  } catch (const Refused& refusal) {
-    return {.status = RunStatus::refused, .why = refusal_text(refusal.what(), refusal.help)};
   } catch (const std::bad_alloc&) {
-    return {.status = RunStatus::no_memory, .why = "error: there is no more memory\n"};
-  } catch (const std::exception& error) {
-    return {.status = RunStatus::failed, .why = fmt::format("error: {}\n", error.what())};
+    return {.status = RunStatus::no_memory, .why = told().text};
+  } catch (const Interrupted&) {
+    throw;
+  } catch (...) {
+    const Told error = told();
+    return {.status = error.is_users ? RunStatus::refused : RunStatus::failed, .why = error.text};
   }
 }
 

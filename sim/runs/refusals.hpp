@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "analysis/run_record.hpp"
 #include "sim/runs/refused.hpp"
 
 namespace psim {
@@ -16,9 +15,7 @@ class Refusals {
   void check(Check&& check) {
     try {
       std::forward<Check>(check)();
-    } catch (const Refused& refusal) {
-      add(refusal.what(), refusal.help);
-    } catch (const analysis::Unverifiable& refusal) {
+    } catch (const UserError& refusal) {
       add(refusal.what(), refusal.help);
     } catch (const Invalid& invalid) {
       add(invalid.text);

@@ -1,17 +1,16 @@
 // Requests that psim refuses.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "model/user_error.hpp"
 
 namespace psim {
 
 // Something that was asked for and psim will not do.
-struct Refused : std::runtime_error {
-  Refused(const std::string& what, std::string advice) : std::runtime_error(what), help(std::move(advice)) {}
-  std::string help;
+struct Refused : UserError {
+  using UserError::UserError;
 };
 
 // The same, with all that is to be said.

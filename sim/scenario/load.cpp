@@ -252,9 +252,7 @@ std::optional<fs::path> find_file(const LoadRequest& request, const std::string&
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
                                               const Reading& reading, const Check& check) {
   if (!can_load(check)) return nullptr;
-  const DataSource source = scenario.data.source;
-  if (request.without_files &&
-      (source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx)) {
+  if (request.without_files && scenario.data.source->reads_files) {
     check.add_data({"data.source"}, "this reads files, and --no-files finds none", "this source",
                    "digits is built in, and blobs, spirals, teacher and clicks are generated");
     return nullptr;

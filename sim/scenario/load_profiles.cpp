@@ -175,13 +175,13 @@ void settle_warmup(Scenario& scenario, const Reading& reading) {
   TrainingSpec& training = scenario.training;
   const bool starts = scenario.cluster.worker.startup.given() || scenario.cluster.server.startup.given();
   const bool can = scenario.architecture.has_servers() && training.algorithm == Algorithm::gradient &&
-                   scenario.model.kind != ModelKind::logistic;
+                   !scenario.model.kind->is_sparse;
   if (!reading.given("training.warmup") && training.warmup_steps > 0 && starts && can)
     training.warmup = Warmup::before_servers;
 }
 
 void settle_split(Scenario& scenario, const Document& document) {
-  const bool learns = scenario.model.kind != ModelKind::phantom;
+  const bool learns = scenario.model.kind->has_numbers;
   if (document.root.contains("tune") && learns && !scenario.data.split_seed) scenario.data.split_seed = 1;
 }
 

@@ -25,9 +25,13 @@ const std::vector<Addition> additions{
      "ICML 2018"},
     {"truncate", "filter.kind truncate", "[[filter]]\nkind = \"truncate\"\nmantissa = 4\n",
      "Wang, Kanwar 2019"},
-    {"echo", "consistency.model echo", "[consistency]\nmodel = \"confirmed-async\"\n", "AISTATS 2018"},
+    {"fair-share", "consistency.model fair-share", "[consistency]\nmodel = \"equal-parts\"\nlead = 3\n",
+     "an example"},
     {"jitter", "fault.kind jitter", "[[fault]]\nkind = \"jitter\"\ndelay = \"2ms\"\nprobability = 0.5\n",
      "exponential times of mean"},
+    {"svm", "model.kind svm", "[model]\nkind = \"svm\"\nmargin = 0.5\n", "Tang 2013"},
+    {"moons", "data.source moons", "[data]\nsource = \"moons\"\nsamples = 200\ngap = 0.5\n",
+     "two half circles"},
     {"downpour", "preset downpour", "", "NIPS 2012"},
 };
 
@@ -49,6 +53,7 @@ std::string scenario_of(const std::vector<Addition>& used) {
     const std::size_t end = one.in_scenario.find('\n') + 1;
     tables[one.in_scenario.substr(0, end)] += one.in_scenario.substr(end);
   }
+  if (used.size() == 1 && used.front().name == "moons") tables["[model]\n"] = "layers = [2, 8, 2]\n";
   for (const auto& [name, fields] : tables) text += name + fields;
   return text;
 }
@@ -75,7 +80,7 @@ TEST_CASE("an addition is in the reference and in the schema", "[additions]") {
     CHECK(has(reference, "`" + one.name + "`"));
     CHECK(has(schema, "\"" + one.name + "\""));
   }
-  CHECK(has(together, "| echo | `consistency.model = \"echo\"` | parameter servers |"));
+  CHECK(has(together, "| fair-share | `consistency.model = \"fair-share\"` | parameter servers |"));
   CHECK(has(together, "| truncate | `filter = [{kind = \"truncate\"}]` | batches of each worker's own |"));
   for (const std::string key : {"shape", "kept_share", "mantissa"}) {
     CAPTURE(key);

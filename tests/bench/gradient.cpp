@@ -11,9 +11,12 @@ namespace psim::bench {
 namespace {
 
 DataSplit images(std::int64_t samples) {
-  return load_data(
-      {.source = DataSource::blobs, .test_fraction = 0.1, .samples = samples, .features = 784, .classes = 10},
-      1, {});
+  return load_data({.source = DataSource("blobs"),
+                    .test_fraction = 0.1,
+                    .samples = samples,
+                    .features = 784,
+                    .classes = 10},
+                   1, {});
 }
 
 }  // namespace
@@ -24,7 +27,7 @@ std::vector<Line> gradient_against_product(const Settings& settings) {
     pin_cache_sizes();
     constexpr std::int64_t batch = 64;
     const ModelSpec spec{
-        .kind = ModelKind::mlp, .mlp = {.layers = {784, 128, 10}}, .weights = {}, .biases = {}};
+        .kind = ModelKind("mlp"), .mlp = {.layers = {784, 128, 10}}, .weights = {}, .biases = {}};
     const DataSplit data = images(settings.quick ? 256 : 20'000);
     const auto learner = make_learner(spec, data);
     const Values weights = learner->initial_weights(1);

@@ -103,7 +103,9 @@ DataError refusal(const TempFolder& folder, DataSource source, const std::string
   throw std::logic_error("unreachable");
 }
 
-std::string tiny_refusal(const TempFolder& folder) { return refusal(folder, DataSource::idx, "tiny").what(); }
+std::string tiny_refusal(const TempFolder& folder) {
+  return refusal(folder, DataSource("idx"), "tiny").what();
+}
 
 bool same(const Dataset& a, const Dataset& b) {
   return a.inputs == b.inputs && a.labels == b.labels && a.targets == b.targets && a.classes == b.classes;
@@ -118,7 +120,7 @@ std::pair<float, float> range(const SampleMatrix& matrix) {
 }  // namespace
 
 TEST_CASE("the digits come with the program", "[data]") {
-  const DataSplit digits = load_data(spec_of(DataSource::digits), 1, {});
+  const DataSplit digits = load_data(spec_of(DataSource("digits")), 1, {});
   REQUIRE(digits.train.size() == 1797);
   CHECK(digits.test.size() == 0);
   CHECK(digits.test.classes == 10);
@@ -139,7 +141,7 @@ TEST_CASE("the digits come with the program", "[data]") {
 
 TEST_CASE("the split keeps the order of the file and loses no sample", "[data]") {
   DataSpec spec;
-  const DataSplit whole = load_data(spec_of(DataSource::digits), 1, {});
+  const DataSplit whole = load_data(spec_of(DataSource("digits")), 1, {});
   const DataSplit parts = load_data(spec, 1, {});
   CHECK(parts.test.size() == 359);  // round(0.2 * 1797)
   REQUIRE(parts.train.size() == 1797 - 359);
@@ -169,7 +171,7 @@ TEST_CASE("the split keeps the order of the file and loses no sample", "[data]")
 TEST_CASE("IDX files are read, plain or compressed", "[data]") {
   const TempFolder folder;
   write_tiny(folder);
-  const DataSplit tiny = load(folder, DataSource::idx, "tiny");
+  const DataSplit tiny = load(folder, DataSource("idx"), "tiny");
   CHECK(tiny.train.size() == 5);
   CHECK(tiny.test.size() == 2);
   CHECK(tiny.train.features() == 6);
@@ -178,7 +180,7 @@ TEST_CASE("IDX files are read, plain or compressed", "[data]") {
   CHECK(tiny.train.labels == std::vector<std::int32_t>{0, 1, 2, 1, 0});
   CHECK(tiny.train.inputs(0, 1) == 51.0F / 255.0F);
   CHECK(tiny.train.inputs(0, 5) == 1.0F);
-  CHECK(same(tiny.train, load(folder, DataSource::idx, (folder.path() / "tiny").string()).train));
+  CHECK(same(tiny.train, load(folder, DataSource("idx"), (folder.path() / "tiny").string()).train));
 }
 
 TEST_CASE("broken IDX files are refused by name", "[data]") {
@@ -226,12 +228,12 @@ TEST_CASE("a missing file is named with every place that was searched", "[data]"
   const TempFolder folder;
   write_tiny(folder);
   fs::remove(folder.path() / test_labels);
-  const DataError error = refusal(folder, DataSource::idx, "tiny");
+  const DataError error = refusal(folder, DataSource("idx"), "tiny");
   CHECK_THAT(error.what(), Contains((folder.path() / (test_labels + "[.gz]")).string()));
   CHECK_THAT(error.what(), Contains((folder.path() / "nowhere" / train_images).string() + "[.gz] (no such"));
   CHECK_THAT(error.help, Contains("scenarios/fetch_fashion_mnist.sh DIR") && Contains("PSIM_DATA=DIR"));
 
-  const std::string csv = refusal(folder, DataSource::csv, "data.csv").what();
+  const std::string csv = refusal(folder, DataSource("csv"), "data.csv").what();
   CHECK_THAT(csv, Contains((folder.path() / "data.csv").string()));
   CHECK_THAT(csv, Contains((folder.path() / "nowhere" / "data.csv").string()));
 }
@@ -241,16 +243,16 @@ TEST_CASE("CSV files are read with and without header, compression and carriage 
   folder.write("plain.csv", "1,-2.5,0\n3e-1, 4 ,2\n");
   folder.write("header.csv", "\xef\xbb\xbfwidth,height,kind\r\n1,-2.5,0\r\n3e-1,4,2\r\n\r\n\n");
   folder.write_gz("packed.csv.gz", "1,-2.5,0\n0.3,4,2");
-  const Dataset plain = load(folder, DataSource::csv, "plain.csv").train;
+  const Dataset plain = load(folder, DataSource("csv"), "plain.csv").train;
   REQUIRE(plain.size() == 2);
   CHECK(plain.features() == 2);
   CHECK(plain.classes == 3);
   CHECK(plain.labels == std::vector<std::int32_t>{0, 2});
   CHECK(plain.inputs(0, 1) == -2.5F);
   CHECK(plain.inputs(1, 0) == 0.3F);
-  CHECK(same(plain, load(folder, DataSource::csv, "header.csv").train));
-  CHECK(same(plain, load(folder, DataSource::csv, "packed.csv").train));
-  CHECK(same(plain, load(folder, DataSource::csv, "packed.csv.gz").train));
+  CHECK(same(plain, load(folder, DataSource("csv"), "header.csv").train));
+  CHECK(same(plain, load(folder, DataSource("csv"), "packed.csv").train));
+  CHECK(same(plain, load(folder, DataSource("csv"), "packed.csv.gz").train));
 }
 
 TEST_CASE("a broken CSV file is refused by name and line", "[data]") {
@@ -274,11 +276,11 @@ TEST_CASE("a broken CSV file is refused by name and line", "[data]") {
   }));
   const TempFolder folder;
   folder.write("data.csv", content);
-  CHECK_THAT(refusal(folder, DataSource::csv, "data.csv").what(), Contains(message));
+  CHECK_THAT(refusal(folder, DataSource("csv"), "data.csv").what(), Contains(message));
 }
 
 TEST_CASE("generated data is balanced and depends on the seed only", "[data]") {
-  const DataSource source = GENERATE(DataSource::blobs, DataSource::spirals, DataSource::teacher);
+  const DataSource source = GENERATE(DataSource("blobs"), DataSource("spirals"), DataSource("teacher"));
   DataSpec spec = spec_of(source, 101, 0.2);
   const DataSplit first = load_data(spec, 7, {});
   CHECK(first.train.size() == 81);
@@ -299,7 +301,7 @@ TEST_CASE("generated data is balanced and depends on the seed only", "[data]") {
 }
 
 TEST_CASE("blobs lie around their centres as far as the noise says", "[data]") {
-  DataSpec spec = spec_of(DataSource::blobs, 3000);
+  DataSpec spec = spec_of(DataSource("blobs"), 3000);
   spec.features = 4;
   spec.noise = 0.0;
   const Dataset centres = load_data(spec, 1, {}).train;
@@ -314,7 +316,7 @@ TEST_CASE("blobs lie around their centres as far as the noise says", "[data]") {
 }
 
 TEST_CASE("spiral arms without noise turn from the origin to the unit circle", "[data]") {
-  DataSpec spec = spec_of(DataSource::spirals);
+  DataSpec spec = spec_of(DataSource("spirals"));
   spec.noise = 0.0;
   const Dataset arms = load_data(spec, 1, {}).train;
   for (Eigen::Index i = 0; i < arms.size(); ++i) {
@@ -327,7 +329,7 @@ TEST_CASE("spiral arms without noise turn from the origin to the unit circle", "
 }
 
 TEST_CASE("the teacher's noise is added to its answers", "[data]") {
-  DataSpec spec = spec_of(DataSource::teacher, 3000);
+  DataSpec spec = spec_of(DataSource("teacher"), 3000);
   spec.noise = 0.0;
   const Dataset exact = load_data(spec, 1, {}).train;
   CHECK(exact.classes == 0);
@@ -342,14 +344,14 @@ TEST_CASE("the teacher's noise is added to its answers", "[data]") {
 }
 
 TEST_CASE("impossible sizes of generated data are refused", "[data]") {
-  CHECK_THROWS_AS(load_data(spec_of(DataSource::blobs, 0), 1, {}), DataError);
-  DataSpec spec = spec_of(DataSource::blobs, 1'000'000'000);
+  CHECK_THROWS_AS(load_data(spec_of(DataSource("blobs"), 0), 1, {}), DataError);
+  DataSpec spec = spec_of(DataSource("blobs"), 1'000'000'000);
   spec.features = 1'000'000'000;
   CHECK_THROWS_AS(load_data(spec, 1, {}), DataError);
 }
 
 TEST_CASE("inline samples are taken as they are", "[data]") {
-  DataSpec spec = spec_of(DataSource::inline_samples);
+  DataSpec spec = spec_of(DataSource("inline"));
   spec.inputs = {{0, 1}, {2, 3}, {4, 5}};
   spec.targets = {{1}, {2}, {3}};
   const DataSplit data = load_data(spec, 1, {});
@@ -376,7 +378,7 @@ TEST_CASE("the real Fashion-MNIST is read in full", "[data][fashion-mnist]") {
     WARN("skipped: PSIM_TEST_DATA does not name the folder of the four Fashion-MNIST files");
     return;
   }
-  DataSpec spec = spec_of(DataSource::idx);
+  DataSpec spec = spec_of(DataSource("idx"));
   spec.path = fs::absolute(folder).string();
   const DataSplit data = load_data(spec, 1, {});
   CHECK(data.train.size() == 60000);

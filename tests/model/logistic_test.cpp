@@ -38,7 +38,7 @@ DataSplit some_data(std::uint32_t samples, std::uint32_t features) {
 }
 
 ModelSpec spec_of(Precision precision, bool bias = true) {
-  ModelSpec spec{.kind = ModelKind::logistic, .precision = precision};
+  ModelSpec spec{.kind = ModelKind("logistic"), .precision = precision};
   spec.mlp.bias = bias;
   return spec;
 }

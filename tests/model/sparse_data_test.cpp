@@ -19,7 +19,7 @@ namespace {
 
 DataSpec clicks(std::int64_t samples, std::int64_t features, std::int64_t nonzeros) {
   DataSpec spec;
-  spec.source = DataSource::clicks;
+  spec.source = DataSource("clicks");
   spec.samples = samples;
   spec.features = features;
   spec.nonzeros = nonzeros;
@@ -29,7 +29,7 @@ DataSpec clicks(std::int64_t samples, std::int64_t features, std::int64_t nonzer
 
 DataSplit libsvm(const TemporaryFolder& folder, double test_fraction = 0) {
   DataSpec spec;
-  spec.source = DataSource::libsvm;
+  spec.source = DataSource("libsvm");
   spec.path = "data.libsvm";
   spec.test_fraction = test_fraction;
   return load_data(spec, 1, {folder.path()});

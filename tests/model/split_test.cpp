@@ -142,14 +142,14 @@ TEST_CASE("each sample is held out as often as any other", "[data]") {
 }
 
 TEST_CASE("every source of data can hold out samples, and keeps its test set", "[data]") {
-  const DataSource source = GENERATE(DataSource::digits, DataSource::blobs, DataSource::spirals,
-                                     DataSource::teacher, DataSource::clicks, DataSource::inline_samples);
+  const DataSource source = GENERATE(DataSource("digits"), DataSource("blobs"), DataSource("spirals"),
+                                     DataSource("teacher"), DataSource("clicks"), DataSource("inline"));
   DataSpec spec = spec_of(source);
   const DataSplit whole = load_data(spec, 7, {});
   CHECK(whole.validation.size() == 0);
   spec.validation_fraction = 0.25;
   const DataSplit split = load_data(spec, 7, {});
-  CAPTURE(static_cast<int>(source));
+  CAPTURE(source->name);
   CHECK(same(split.test, whole.test));
   CHECK(split.validation.size() == std::lround(0.25 * static_cast<double>(whole.train.size())));
   CHECK(split.train.size() + split.validation.size() == whole.train.size());

@@ -115,7 +115,7 @@ TEST_CASE("custom: an update is the model's, also when workers are gone", "[cust
   // ... and is stuck when they never come.
   const Json stuck = traced(own, "");
   REQUIRE_FALSE(stuck["stuck"].empty());
-  CHECK(stuck["stuck"].dump().find("`pushes >= 3` is false, with 2 workers that take part") !=
+  CHECK(stuck["stuck"].dump().find("`pushes >= 3` is false: pushes = 2; 2 of 4 workers take part") !=
         std::string::npos);
   CHECK(psim::test::psim({"verify", run}).code == 0);
 }

@@ -43,7 +43,7 @@ allow() {
   allow sim/include model/ sim/protocol/ sim/scenario/spec/ sim/record/
   allow sim/apps model/ sim/ analysis/
   allow analysis/statistics analysis/statistics/ model/random.hpp
-  allow analysis analysis/ model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp \
+  allow analysis analysis/ model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp model/user_error.hpp \
     sim/protocol/cause.hpp sim/record/event_fields.hpp sim/record/event_names.hpp \
     sim/record/facts.hpp sim/record/summary_ sim/scenario/spec/units.hpp
 

@@ -16,6 +16,7 @@
 #include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/usage.hpp"
 #include "sim/apps/cli/validators.hpp"
+#include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/shipped.hpp"
@@ -60,7 +61,7 @@ void add_run_options(CLI::App* app, Command& c) {
          "--trace", c.trace,
          "What run.db keeps: none, steps or events. `run` keeps events, or steps where there would be "
          "too many of them.")
-      ->check(one_of({"none", "steps", "events"}));
+      ->check(one_of({trace_names.begin(), trace_names.end()}));
 }
 
 // At most one of these options may be given.

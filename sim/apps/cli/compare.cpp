@@ -38,9 +38,9 @@ void adopt_from_neighbours(const fs::path& dir, const study::Plan& plan, study::
   if (wanted.empty()) return;
   std::vector<fs::path> neighbours;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir.parent_path())) {
-    const bool is_study =  // whatever somebody has called its folder
-        fs::exists(entry.path() / (plan.name + ".toml")) && fs::exists(entry.path() / "manifest.json");
-    if (is_study && entry.path() != dir) neighbours.push_back(entry.path());
+    // Whatever somebody has called its folder.
+    const bool is_of_it = study::is_study(entry.path()) && fs::exists(entry.path() / (plan.name + ".toml"));
+    if (is_of_it && entry.path() != dir) neighbours.push_back(entry.path());
   }
   std::ranges::sort(neighbours);
   for (const fs::path& neighbour : neighbours) journal.adopt(study::Journal(neighbour), wanted);

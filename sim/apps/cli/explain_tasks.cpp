@@ -34,7 +34,7 @@ std::string explain_models(const std::string& model) {
     names.emplace_back(row.name);
     if (row.has_tasks()) continue;
     if (!model.empty() && !answers_to(row, model)) continue;
-    const std::string picture = row.is_custom() ? std::string() : picture_of(row);
+    const std::string picture = row.has_own_logic() ? std::string() : picture_of(row);
     pictures += picture;
     if (picture.empty())
       others +=

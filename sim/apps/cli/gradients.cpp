@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/talk.hpp"
 #include "sim/nodes/gradient_probe.hpp"

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "analysis/causes/explain.hpp"
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/command.hpp"
-#include "sim/apps/cli/guarded.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/target.hpp"
@@ -163,7 +162,7 @@ int run(const Command& command) {
 
 // One line of JSON, also where the run is refused.
 int answer(const std::function<Command()>& asked) {
-  const RunAnswer answer = guarded_answer([&]() -> RunAnswer {
+  const RunAnswer answer = answer_of([&]() -> RunAnswer {
     Command command = asked();
     const LoadedScenario loaded = loaded_with_notes(command);
     if (!command.out.empty()) check_out(command.out);
@@ -204,7 +203,11 @@ int check(const Command& command) {
       !hasty.empty())
     say("note: {}\n", hasty);
   std::string runs;
-  if (loaded.has_axes) runs = study_size(study::plan_study(command, false));
+  if (loaded.has_axes) {
+    const study::Plan plan = study::plan_study(command, false);
+    say("{}", plan.notes);
+    runs = study_size(plan);
+  }
   fmt::print("{}", resolved_toml(loaded.scenario));
   say_memory(loaded);
   say("{} is a valid scenario; printed above with every default{}\n", command.scenario, runs);

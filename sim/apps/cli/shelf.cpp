@@ -14,7 +14,7 @@
 #include <optional>
 #include <system_error>
 
-#include "analysis/study/text_table.hpp"
+#include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/talk.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/refusals.hpp"

@@ -114,23 +114,6 @@ void check_outside(const fs::path& path, std::string_view example) {
                   fmt::format("write it elsewhere, such as {}", example));
 }
 
-std::string help_of(const std::error_code& error, const fs::path& path) {
-  if (is_machines(error)) return "make room on that disk, or write to another one";
-  if (error == std::errc::permission_denied || error == std::errc::operation_not_permitted ||
-      error == std::errc::read_only_file_system)
-    return "name a file in a folder that you may write to";
-  if (error == std::errc::no_such_file_or_directory && path.has_parent_path())
-    return fmt::format("there is no folder {}: make it first, or name another", path.parent_path().string());
-  if (error == std::errc::not_a_directory)
-    return fmt::format("{} is no folder: name another", path.parent_path().string());
-  return "name another place";
-}
-
-bool is_machines(const std::error_code& error) {
-  constexpr int causes[] = {ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM, EMFILE, ENFILE};
-  return std::ranges::count(causes, error.value()) > 0;
-}
-
 void check_own(const fs::path& path, const std::vector<std::string>& marks, std::string_view by) {
   check_is_file(path);
   std::error_code none;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/apps/cli/command.hpp"
+#include "sim/runs/told.hpp"
 
 namespace psim::cli {
 
@@ -51,11 +52,5 @@ void put_file(const fs::path& path, const std::string& text);
 // Throws Refused where a file is at `path` that does not have one of `marks` at its beginning: it is somebody
 // else's. `by`: the command that writes such files.
 void check_own(const fs::path& path, const std::vector<std::string>& marks, std::string_view by);
-
-// Whether the machine is to blame, and not the name of a file: its disk is full or broken.
-bool is_machines(const std::error_code& error);
-
-// What helps where a file or folder cannot be written.
-std::string help_of(const std::error_code& error, const fs::path& path);
 
 }  // namespace psim::cli

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analysis/columns.hpp"
-#include "analysis/page/html.hpp"
+#include "analysis/render/html.hpp"
 #include "analysis/study/csv.hpp"
 #include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/target.hpp"

@@ -6,6 +6,8 @@
 // (docs/extending.md).
 #pragma once
 
+#include "model/data_source.hpp"         // DataSourceRow: where samples come from
+#include "model/model_row.hpp"           // ModelRow: what is learned
 #include "model/optimizer_rules.hpp"     // OptimizerRow: how a gradient moves the weights
 #include "model/settings.hpp"            // Setting: a number that belongs to a row
 #include "model/table.hpp"               // Addition

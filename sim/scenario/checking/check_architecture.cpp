@@ -14,7 +14,7 @@ void check_architecture(const Check& check) {
                     layers = "model.layers", batch = "training.batch_size";
   if (a.kind != Architecture::model_parallel) return;
   const std::int64_t depth = static_cast<std::int64_t>(check.s.model.mlp.layers.size()) - 1;
-  if (check.s.model.kind == ModelKind::mlp && depth >= 1 && workers > depth) {
+  if (check.s.model.kind->has_layers && depth >= 1 && workers > depth) {
     check.add({cluster, kind, layers, "model.kind"}, fmt::format("`{}` is {}", cluster, workers),
               fmt::format("the model has only {} of weights to share out", counted(depth, "layer")),
               "a stage has at least one layer; use fewer stages, or more `layers`");

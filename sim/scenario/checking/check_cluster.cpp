@@ -110,7 +110,7 @@ void check_periods(const Check& check, double clock,
     if (s.profiles[i].every)
       all.push_back({fmt::format("profile.{}.every", i), "the profile comes", s.profiles[i].every->value});
   }
-  if (s.training.evaluate_every && s.training.evaluate_every->by_time() && s.model.kind != ModelKind::phantom)
+  if (s.training.evaluate_every && s.training.evaluate_every->by_time() && s.model.kind->has_numbers)
     all.push_back({"training.evaluate_every", "evaluations come", s.training.evaluate_every->time.value});
   if (s.cluster.inference.given) {
     const InferenceSpec& inference = s.cluster.inference;

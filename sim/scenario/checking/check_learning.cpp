@@ -17,46 +17,31 @@ namespace {
 
 constexpr auto most_values = static_cast<double>(most_data_values);  // of generated data, and of weights
 
-bool needs_path(DataSource source) {
-  return source == DataSource::csv || source == DataSource::libsvm || source == DataSource::idx;
-}
-
 // Numbers that are generated for the data; 0 where none are.
-double numbers_of(const DataSpec& d) {
-  const auto samples = static_cast<double>(d.samples), features = static_cast<double>(d.features),
-             classes = static_cast<double>(d.classes);
-  switch (d.source) {
-    case DataSource::clicks: return samples * static_cast<double>(d.nonzeros);
-    case DataSource::blobs: return samples * features + classes * features;
-    case DataSource::spirals: return samples * 2 + classes * 2;
-    case DataSource::teacher: return samples * (features + classes) + classes * features;
-    default: return 0;
-  }
-}
+double numbers_of(const DataSpec& d) { return d.source->numbers != nullptr ? d.source->numbers(d) : 0; }
 
 bool has_too_few_features(const DataSpec& d) {
-  return d.source == DataSource::clicks && d.features < d.nonzeros;
+  return lists(d.source->fields, "nonzeros") && d.features < d.nonzeros;
 }
 
 // Whether the model's kind can learn from such data.
 bool fits_source(const Scenario& s) {
-  return s.model.kind == ModelKind::phantom ||
-         (s.model.kind == ModelKind::logistic) == is_sparse(s.data.source);
+  return !s.model.kind->has_numbers || s.model.kind->is_sparse == s.data.source->is_sparse;
 }
 
 void check_fit(const Check& check) {
   if (fits_source(check.s)) return;
-  const bool logistic = check.s.model.kind == ModelKind::logistic;
+  const bool sparse = check.s.model.kind->is_sparse;
   const bool given = check.reading.given("model.kind");
   check.add({given ? "model.kind" : "data.source", "model.kind", "data.source"},
-            fmt::format("{} cannot learn from {}", name_of(check.s.model.kind), name_of(check.s.data.source)),
-            logistic ? "needs sparse data" : "needs dense data",
-            logistic ? "source = \"clicks\" or \"libsvm\" in [data]" : "kind = \"logistic\" in [model]");
+            fmt::format("{} cannot learn from {}", check.s.model.kind->name, check.s.data.source->name),
+            sparse ? "needs sparse data" : "needs dense data",
+            sparse ? "source = \"clicks\" or \"libsvm\" in [data]" : "kind = \"logistic\" in [model]");
 }
 
 void check_shape(const Check& check, const DataShape& train) {
   const MlpShape& mlp = check.s.model.mlp;
-  const std::string_view source = name_of(check.s.data.source);
+  const std::string_view source = check.s.data.source->name;
   if (mlp.layers.size() >= 2 && mlp.layers.front() != train.features) {
     check.add({"model.layers"}, fmt::format("the first layer has {}", counted(mlp.layers.front(), "input")),
               fmt::format("{} has {}", source, counted(train.features, "feature")),
@@ -68,9 +53,13 @@ void check_shape(const Check& check, const DataShape& train) {
         fmt::format("{} has {} {}", source, train.outputs, train.classification ? "classes" : "targets"),
         fmt::format("end layers with {}", train.outputs));
   }
+}
+
+void check_regression(const Check& check, const DataShape& train) {
   if (!train.classification) {
+    const std::string_view source = check.s.data.source->name;
     const std::string regression = fmt::format("{} is a regression", source);
-    if (mlp.loss == Loss::cross_entropy)
+    if (check.s.model.kind->has_layers && check.s.model.mlp.loss == Loss::cross_entropy)
       check.add({"model.loss"}, "cross-entropy needs classes", regression, "use loss = \"half-sse\"");
     if (check.s.training.target.accuracy)
       check.add({"training.target.accuracy"}, "a regression has no accuracy", regression,
@@ -86,25 +75,22 @@ void check_shape(const Check& check, const DataShape& train) {
 }  // namespace
 
 bool knows_model(const Check& check) {
-  switch (check.s.model.kind) {
-    case ModelKind::mlp: return fits_source(check.s) && check.s.model.mlp.layers.size() >= 2;
-    case ModelKind::logistic: return check.s.model.features > 0;
-    case ModelKind::phantom: return true;
-  }
-  return false;
+  const ModelSpec& model = check.s.model;
+  if (!model.kind->has_numbers) return true;
+  return model.kind->has_layers ? fits_source(check.s) && model.mlp.layers.size() >= 2 : model.features > 0;
 }
 
 bool can_load(const Check& check) {
-  return check.s.model.kind != ModelKind::phantom && check.reading.reliable("model.kind") &&
-         check.reading.complete && check.reading.reliable("data") &&
-         numbers_of(check.s.data) <= most_values && !has_too_few_features(check.s.data) &&
-         fits_source(check.s) && !(needs_path(check.s.data.source) && check.s.data.path.empty());
+  return check.s.model.kind->has_numbers && check.reading.reliable("model.kind") && check.reading.complete &&
+         check.reading.reliable("data") && numbers_of(check.s.data) <= most_values &&
+         !has_too_few_features(check.s.data) && fits_source(check.s) &&
+         !(check.s.data.source->reads_files && check.s.data.path.empty());
 }
 
 void check_source(const Check& check) {
   const DataSpec& d = check.s.data;
-  if (needs_path(d.source) && d.path.empty()) {
-    check.add({"data.source", "data.path"}, fmt::format("{} needs `path`", name_of(d.source)),
+  if (d.source->reads_files && d.path.empty()) {
+    check.add({"data.source", "data.path"}, fmt::format("{} needs `path`", d.source->name),
               "which file or folder?", "for example path = \"samples.csv\"");
   }
   if (has_too_few_features(d)) {
@@ -114,20 +100,21 @@ void check_source(const Check& check) {
   }
   if (numbers_of(d) <= most_values) return;
   const std::string help = fmt::format("at most {:.0f} numbers in all", most_values);
-  if (d.source == DataSource::clicks)
+  if (lists(d.source->fields, "nonzeros"))
     return check.add({"data.samples", "data.nonzeros", "data.source"},
                      fmt::format("{} samples of {} features are too many", d.samples, d.nonzeros),
                      "too large for memory", help);
-  check.add({"data.samples", "data.features", "data.classes"},
-            fmt::format("{} samples of {} features and {} classes are too many", d.samples,
-                        d.source == DataSource::spirals ? 2.0 : static_cast<double>(d.features), d.classes),
-            "too large for memory", help);
+  check.add(
+      {"data.samples", "data.features", "data.classes"},
+      fmt::format("{} samples of {} features and {} classes are too many", d.samples,
+                  lists(d.source->fields, "features") ? static_cast<double>(d.features) : 2.0, d.classes),
+      "too large for memory", help);
 }
 
 // A phantom's parts of the computing: one for each array, and not all of them nothing.
 void check_work(const Check& check) {
   const ModelSpec& m = check.s.model;
-  if (m.kind != ModelKind::phantom || m.phantom_work.empty()) return;
+  if (m.phantom_work.empty()) return;
   const std::size_t arrays = std::max<std::size_t>(1, m.phantom_arrays.size());
   if (m.phantom_work.size() != arrays)
     check.add({"model.work", "model.arrays"},
@@ -142,7 +129,7 @@ void check_model(const Check& check) {
   const ModelSpec& m = check.s.model;
   check_fit(check);
   check_work(check);
-  if (m.kind != ModelKind::mlp || !fits_source(check.s)) return;
+  if (!m.kind->has_layers || !fits_source(check.s)) return;
   const std::string layers = "model.layers", weights = "model.weights", biases = "model.biases";
   if (m.mlp.layers.size() < 2) {
     return check.add({layers, "model.kind"}, "a model needs at least two layers", "inputs and outputs",
@@ -176,11 +163,10 @@ void check_model(const Check& check) {
 
 void check_parameters(const Check& check) {
   if (!knows_model(check)) return;
-  const bool phantom = check.s.model.kind == ModelKind::phantom,
-             logistic = check.s.model.kind == ModelKind::logistic;
+  const ModelRow& kind = *check.s.model.kind;
   const std::int64_t parameters = parameter_count(check.s.model);
-  const std::string field = phantom ? "model.parameters" : logistic ? "data.features" : "model.layers";
-  if (!phantom && static_cast<double>(parameters) > most_values) {
+  const std::string field(kind.size_field.empty() ? "data" : kind.size_field);
+  if (kind.has_numbers && static_cast<double>(parameters) > most_values) {
     check.add({field, "model.kind"}, fmt::format("the model has {} parameters", parameters),
               fmt::format("at most {:.0f} fit in memory", most_values),
               "kind = \"phantom\" simulates the time of larger ones");
@@ -190,7 +176,7 @@ void check_parameters(const Check& check) {
               fmt::format("`cluster.servers` is {}", check.s.cluster.servers),
               fmt::format("the model has only {}", counted(parameters, "parameter")));
   }
-  if (logistic && check.s.training.feature_blocks > parameters) {
+  if (kind.is_sparse && check.s.training.feature_blocks > parameters) {
     check.add({"training.feature_blocks", "training.optimizer", field, "model.kind", "model.bias"},
               fmt::format("`training.feature_blocks` is {}", check.s.training.feature_blocks),
               fmt::format("the model has only {}", counted(parameters, "parameter")));
@@ -318,7 +304,8 @@ void check_consistency(const Check& check) {
 }
 
 void check_data(const Check& check, const DataShape& train) {
-  if (check.s.model.kind == ModelKind::mlp) {
+  check_regression(check, train);
+  if (check.s.model.kind->has_layers) {
     check_shape(check, train);
   } else {  // its size was not known before
     check_parameters(check);

@@ -53,8 +53,7 @@ void check_memory(const Check& check) {
   const bool sound = knows_model(check) && check.s.cluster.workers > 0 && speeds < 65;
   const bool is_pipeline = check.s.architecture.kind == Architecture::model_parallel;
   const std::int64_t layers = std::ssize(check.s.model.mlp.layers) - 1;
-  const bool has_stages = check.s.model.kind == ModelKind::phantom ||
-                          (check.s.model.kind == ModelKind::mlp && check.s.cluster.workers <= layers);
+  const bool has_stages = !check.s.model.kind->has_layers || check.s.cluster.workers <= layers;
   if (!sound || (is_pipeline && !has_stages) || !check.reading.reliable("cluster")) return;
   const std::vector<NodeMemory> workers = worker_memory(check.s);
   // Stages are alike: the fullest speaks for all.

@@ -88,38 +88,11 @@ std::vector<Choice> choices<SlowAction>() {
 }
 
 template <>
-std::vector<Choice> choices<DataSource>() {
-  return {
-      {"digits",
-       "1,797 handwritten digits of 8x8 pixels, ten classes (UCI: Alpaydin, Kaynak 1998), embedded in "
-       "the program"},
-      {"idx",
-       "a folder with the four files of MNIST (LeCun et al. 1998) or Fashion-MNIST (Xiao et al. 2017), plain "
-       "or gzip"},
-      {"csv", "a file with one sample a row, the class in the last column, plain or gzip"},
-      {"libsvm", "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip"},
-      {"blobs", "Gaussian clusters, one per class"},
-      {"spirals", "interleaved two-dimensional spirals, one arm per class"},
-      {"teacher", "regression on the outputs of a fixed random network"},
-      {"clicks",
-       "sparse samples of two classes: features by Zipf's law, labels from a hidden logistic model"},
-      {"inline", "samples written in the scenario itself"}};
-}
-
-template <>
 std::vector<Choice> choices<Partition>() {
   return {{"iid", "the whole set is shuffled every epoch and shared out among the workers"},
           {"contiguous", "each worker owns one piece of the set in file order"},
           {"by-label", "sorted by class, then cut into pieces: each worker sees few classes"},
           {"dirichlet", "class shares per worker drawn from a Dirichlet distribution (Hsu et al. 2019)"}};
-}
-
-template <>
-std::vector<Choice> choices<ModelKind>() {
-  return {{"mlp", "a multi-layer perceptron with real gradients"},
-          {"logistic",
-           "binary logistic regression on sparse data (libsvm, clicks): log(1 + exp(-y w.x)), from w = 0"},
-          {"phantom", "messages of the right sizes without numbers, for pure timing and scale"}};
 }
 
 template <>

@@ -145,6 +145,7 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
           {.doc = "When a worker may start a clock and when a server applies a push.",
            .when_key = "architecture.kind",
            .when = {"parameter-server"}});
+  describe_settings<ConsistencyRow>(v, "model", c.settings);
   describe_bound(v, c);
   v.field(
       "k", &c.k,

@@ -5,57 +5,65 @@ namespace psim {
 
 namespace {
 
+std::vector<std::string_view> sources_with(std::string_view field) {
+  return names_of_rows<DataSourceRow>([field](const auto& row) { return lists(row.fields, field); });
+}
+std::vector<std::string_view> models_with(std::string_view field) {
+  return names_of_rows<ModelRow>([field](const auto& row) { return lists(row.fields, field); });
+}
+
 void describe_generated(FieldVisitor& v, DataSpec& d) {
   v.field("samples", &d.samples,
           {.doc = "How many samples to generate.",
            .min = 2,
            .max = 1e7,
            .when_key = "source",
-           .when = {"blobs", "spirals", "teacher", "clicks"}});
+           .when = sources_with("samples")});
   v.field("features", &d.features,
           {.doc = "Inputs per sample; for `clicks` the number of all features.",
            .min = 1,
            .max = 1e6,
            .when_key = "source",
-           .when = {"blobs", "teacher", "clicks"}});
+           .when = sources_with("features")});
   v.field("classes", &d.classes,
           {.doc = "Number of classes; for `teacher` of outputs.",
            .min = 1,
            .max = 1e4,
            .when_key = "source",
-           .when = {"blobs", "spirals", "teacher"}});
+           .when = sources_with("classes")});
   v.field("noise", &d.noise,
           {.doc = "Standard deviation of the noise: of a sample's position (blobs, spirals), of a target "
                   "(teacher), of the log-odds (clicks).",
            .min = 0,
            .max = 1e3,
            .when_key = "source",
-           .when = {"blobs", "spirals", "teacher", "clicks"}});
+           .when = sources_with("noise")});
   v.field("nonzeros", &d.nonzeros,
           {.doc = "Features of a sample, one from each categorical field.",
            .min = 1,
            .max = 1e4,
            .when_key = "source",
-           .when = {"clicks"}});
+           .when = sources_with("nonzeros")});
   v.field("exponent", &d.exponent,
           {.doc = "Zipf's law: the share of the r-th most frequent feature of a field is proportional to "
                   "r^-exponent.",
            .min = 0,
            .max = 10,
            .when_key = "source",
-           .when = {"clicks"}});
+           .when = sources_with("exponent")});
 }
 
 }  // namespace
 
 void describe_data(FieldVisitor& v, DataSpec& d) {
   v.field("source", choice(d.source), {.doc = "Where the samples come from."});
+  describe_settings<DataSourceRow>(v, "source", d.settings);
   v.field(
       "path", &d.path,
       {.doc = "csv, libsvm: the file; idx: the folder. Relative paths are looked up in --data-dir, PSIM_DATA "
               "and the scenario's folder.",
        .when_key = "source",
-       .when = {"csv", "libsvm", "idx"}});
+       .when = names_of_rows<DataSourceRow>([](const auto& row) { return row.reads_files; })});
   v.field("test_fraction", &d.test_fraction,
           {.doc = "Share of the samples set aside for the test; 0: the validation set, or else the training "
                   "set, takes the test set's place.",
@@ -63,7 +71,7 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
            .max = 1,
            .below_max = true,
            .when_key = "source",
-           .when = {"digits", "csv", "libsvm", "blobs", "spirals", "teacher", "clicks"}});
+           .when = sources_with("test_fraction")});
   v.field(
       "validation_fraction", &d.validation_fraction,
       {.doc = "Share of the remaining samples set aside to judge the run while it goes on: its curve, its "
@@ -81,9 +89,9 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
            .default_text = "the run's seed; 1 with [tune]"});
   describe_generated(v, d);
   v.field("inputs", &d.inputs,
-          {.doc = "The samples, one row each.", .when_key = "source", .when = {"inline"}});
+          {.doc = "The samples, one row each.", .when_key = "source", .when = sources_with("inputs")});
   v.field("targets", &d.targets,
-          {.doc = "Their targets, one row each.", .when_key = "source", .when = {"inline"}});
+          {.doc = "Their targets, one row each.", .when_key = "source", .when = sources_with("targets")});
   v.field("partition", choice(d.partition),
           {.doc = "How the training samples are distributed over the workers."});
   v.field("dirichlet_alpha", &d.dirichlet_alpha,
@@ -100,14 +108,18 @@ namespace {
 void describe_phantom(FieldVisitor& v, Scenario& s) {
   ModelSpec& m = s.model;
   v.field("parameters", &m.parameters,
-          {.doc = "Number of parameters.", .min = 1, .max = 1e10, .when_key = "kind", .when = {"phantom"}});
+          {.doc = "Number of parameters.",
+           .min = 1,
+           .max = 1e10,
+           .when_key = "kind",
+           .when = models_with("parameters")});
   v.field("arrays", &m.phantom_arrays,
           {.doc = "Size of each parameter array, from the input layer on; replaces `parameters`.",
            .min = 1,
            .max = 1e10,
            .filled = true,
            .when_key = "kind",
-           .when = {"phantom"},
+           .when = models_with("arrays"),
            .default_text = "one array"});
   v.field(
       "work", &m.phantom_work,
@@ -117,14 +129,14 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
        .max = 1e12,
        .filled = true,
        .when_key = "kind",
-       .when = {"phantom"},
+       .when = models_with("work"),
        .default_text = "in proportion to its size"});
   v.field("flops_per_sample", &m.flops_per_sample,
           {.doc = "Floating-point operations of one sample's gradient.",
            .min = 0,
            .max = 1e18,
            .when_key = "kind",
-           .when = {"phantom"},
+           .when = models_with("flops_per_sample"),
            .need = {.keys = {"compute.time", "inference", "group"},
                     .text = "without compute.time",
                     .met =
@@ -139,14 +151,14 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
            .min = 0,
            .max = 1e9,
            .when_key = "kind",
-           .when = {"phantom"}});
+           .when = models_with("activations")});
   v.field("activations_per_sample", &s.activations_per_sample,
           {.doc = "What the backward pass of one sample needs of its forward pass: memory of the nodes that "
                   "compute gradients. Arrays, or stages of a pipeline, have equal parts of it.",
            .min = 0,
            .max = 1e15,
            .when_key = "kind",
-           .when = {"phantom"}});
+           .when = models_with("activations_per_sample")});
 }
 
 }  // namespace
@@ -154,40 +166,44 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
 void describe_model(FieldVisitor& v, Scenario& s) {
   ModelSpec& m = s.model;
   v.field("kind", choice(m.kind), {.doc = "The kind of model. A phantom model has no data and no loss."});
+  describe_settings<ModelRow>(v, "kind", m.settings);
   v.field("layers", &m.mlp.layers,
           {.doc = "Widths of the layers, inputs first, outputs last.",
            .min = 1,
            .max = 1e6,
            .when_key = "kind",
-           .when = {"mlp"}});
+           .when = models_with("layers")});
   v.field("bias", &m.mlp.bias,
           {.doc = "Whether the layers have biases; for `logistic`, whether there is one more feature that is "
                   "always 1.",
            .when_key = "kind",
-           .when = {"mlp", "logistic"}});
+           .when = models_with("bias")});
   v.field("activation", choice(m.mlp.activation),
           {.doc = "Activation of the hidden layers; the output layer is linear.",
            .when_key = "kind",
-           .when = {"mlp"},
+           .when = models_with("activation"),
            .need = {.keys = {"model.layers", "group"}, .text = "with hidden layers", .met = [&s] {
                       return s.model.mlp.layers.size() > 2 || !s.groups.empty();
                     }}});
   v.field("loss", choice(m.mlp.loss),
-          {.doc = "The loss of one sample; a batch takes the mean.", .when_key = "kind", .when = {"mlp"}});
+          {.doc = "The loss of one sample; a batch takes the mean.",
+           .when_key = "kind",
+           .when = models_with("loss")});
   v.field("init", choice(m.init),
           {.doc = "How the weights are drawn; biases start at zero.",
            .when_key = "kind",
-           .when = {"mlp"},
+           .when = models_with("init"),
            .need = {.keys = {"model.weights"}, .text = "without weights", .met = [&m] {
                       return m.weights.empty();
                     }}});
   v.field("weights", &m.weights,
           {.doc = "Initial weights instead of drawn ones: per layer, its rows (outputs x inputs).",
            .when_key = "kind",
-           .when = {"mlp"}});
-  v.field(
-      "biases", &m.biases,
-      {.doc = "Initial biases instead of zeros: one row per layer.", .when_key = "kind", .when = {"mlp"}});
+           .when = models_with("weights")});
+  v.field("biases", &m.biases,
+          {.doc = "Initial biases instead of zeros: one row per layer.",
+           .when_key = "kind",
+           .when = models_with("biases")});
   v.field("precision", choice(m.precision),
           {.doc = "Precision of weights, gradients and messages. Values are rounded to half precision where "
                   "weights are stored and values are sent; workers compute in single precision."});
@@ -302,7 +318,7 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
            .min = 0,
            .max = 1e6,
            .need = {.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] {
-                      return m.kind != ModelKind::phantom;
+                      return m.kind->has_numbers;
                     }}});
   v.field("schedule", choice(t.schedule), {.doc = "How the learning rate changes."});
   v.field("schedule_every", &t.schedule_every,

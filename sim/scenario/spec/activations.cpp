@@ -14,11 +14,13 @@ std::vector<double> activation_bytes(const Scenario& scenario) {
   const ModelSpec& model = scenario.model;
   const auto value = static_cast<double>(bytes_per_value(model.precision));
   std::vector<double> bytes;
-  if (model.kind == ModelKind::mlp) {
+  if (model.kind->has_layers) {
     for (const std::int64_t width : model.mlp.layers) bytes.push_back(value * static_cast<double>(width));
-  } else if (model.kind == ModelKind::logistic) {
+  } else if (model.kind->is_sparse) {
     const double features = model.nonzeros + (model.mlp.bias ? 1 : 0);
     bytes = {features * (bytes_per_position + value), value};
+  } else if (model.kind->has_numbers) {
+    bytes = {static_cast<double>(model.features) * value, static_cast<double>(model.outputs) * value};
   } else {
     const std::size_t layers = parameter_arrays(model).size();
     bytes.assign(layers, scenario.activations_per_sample.value / static_cast<double>(layers));
@@ -56,7 +58,7 @@ double kept_activations(const Scenario& scenario) {
 }
 
 double forward_share(const ModelSpec& model) {
-  if (model.kind == ModelKind::phantom) return 1.0 / 3;
+  if (!model.kind->has_numbers) return 1.0 / 3;
   double share = 0;
   for (const LayerWork& work : layer_work(model)) share += work.forward;
   return share;

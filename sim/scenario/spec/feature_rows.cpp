@@ -28,7 +28,6 @@ bool groups_by_shard(const Scenario& s) {
   return decides && (s.cluster.servers > 1 || s.messages.unit != MessageUnit::server);
 }
 
-bool is(const Scenario& s, ModelKind kind) { return s.model.kind == kind; }
 bool has_database(const Scenario& s) { return s.cluster.delivery.source == Delivery::database; }
 
 bool waits_for_loss(const FaultSpec& fault) {
@@ -231,12 +230,12 @@ const Feature rows[] = {
         [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),
     row("a dense model", "model.kind = \"mlp\"",
         "kind = \"logistic\" in [model] and source = \"clicks\" in [data]", {.takes = feature_weights},
-        [](const Scenario& s) { return is(s, ModelKind::mlp); }),
+        [](const Scenario& s) { return s.model.kind->has_numbers && !s.model.kind->is_sparse; }),
     row("a sparse model", "model.kind = \"logistic\"\ndata.source = \"clicks\"\ndata.features = 100",
         "kind = \"mlp\" in [model] and source = \"blobs\" in [data]", {.takes = all_weights},
-        [](const Scenario& s) { return is(s, ModelKind::logistic); }),
+        [](const Scenario& s) { return s.model.kind->is_sparse; }),
     row("a phantom model", "model.kind = \"phantom\"\nmodel.parameters = 100", "another kind in [model]",
-        {.takes = real_data | feature_weights}, [](const Scenario& s) { return is(s, ModelKind::phantom); }),
+        {.takes = real_data | feature_weights}, [](const Scenario& s) { return !s.model.kind->has_numbers; }),
     row("half precision", "model.precision = \"bfloat16\"", "precision = \"float32\" in [model]",
         {.takes = wide_values}, [](const Scenario& s) { return is_half(s.model.precision); }),
     row("overlap", "messages.overlap = true\nmessages.unit = \"array\"", "overlap = false",

@@ -75,8 +75,8 @@ Demands of_model(const Scenario& s) {
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
   if (rule.drops_stale) result.takes = result.takes | late_pushes;
   if (rule.cancel) result.takes = result.takes | whole_steps;
-  if (!rule.waits_for_all() && (rule.group != 1 || rule.drops_stale))
-    result.takes = result.takes | counts_alone;
+  const bool in_turn = rule.asks_all ? rule.policy->shape().is_in_turn : rule.group == 1;
+  if (!rule.waits_for_all() && (!in_turn || rule.drops_stale)) result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
     result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
   // A task is a step of one batch, and the scheduler does not give it out again.

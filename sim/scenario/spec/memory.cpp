@@ -22,7 +22,7 @@ double exact_bytes(const Scenario& s) {
 double model_bytes(const Scenario& s) {
   return static_cast<double>(parameter_count(s.model)) * value_bytes(s);
 }
-bool is_sparse(const Scenario& s) { return s.model.kind == ModelKind::logistic; }
+bool is_sparse(const Scenario& s) { return s.model.kind->is_sparse; }
 bool workers_update(const Scenario& s) { return s.training.update == UpdateAt::worker; }
 // Of servers that have no weights.
 bool workers_sum(const Scenario& s) {
@@ -143,10 +143,9 @@ void add_shard(const Scenario& s, double count, NodeMemory& server) {
   if (!workers_sum(s)) server.add("weights", count * value_bytes(s));
   if (!workers_update(s)) add_optimizer(s, count, server);
   const AggregationRow& aggregation = *s.consistency.aggregation.row;
-  if (aggregation.combine && rule.group > 1)
-    server.add("gradients of an update",
-               std::min(static_cast<double>(rule.group), workers) * count * exact_bytes(s));
-  else if (rule.group > 1) server.add("sum of gradients", count * exact_bytes(s));
+  const double group = rule.asks_all ? workers : std::min(static_cast<double>(rule.group), workers);
+  if (aggregation.combine && group > 1) server.add("gradients of an update", group * count * exact_bytes(s));
+  else if (group > 1) server.add("sum of gradients", count * exact_bytes(s));
   server.add("a push", count * value_bytes(s));
   if (aggregation.keeps) server.add(kept_gradients, workers * count * exact_bytes(s));
   if (s.training.delay_compensation > 0)

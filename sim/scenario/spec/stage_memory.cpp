@@ -19,7 +19,7 @@ struct StageActivations {
 std::vector<StageActivations> activations_of(const Scenario& s, const std::vector<Stage>& stages) {
   const auto value = static_cast<double>(bytes_per_value(s.model.precision));
   std::vector<StageActivations> result;
-  if (s.model.kind == ModelKind::phantom) {
+  if (!s.model.kind->has_layers) {
     const double all = s.activations_per_sample.value / static_cast<double>(stages.size());
     result.assign(stages.size(), {std::min(all, static_cast<double>(s.model.activations) * value), all});
     return result;

@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/export/plot.hpp"
+#include "analysis/render/colours.hpp"
+#include "analysis/render/plot.hpp"
+#include "analysis/render/ticks.hpp"
 #include "tests/analysis/timeline/recorded.hpp"
 
 using namespace psim::analysis;

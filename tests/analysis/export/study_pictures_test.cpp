@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "analysis/export/exports.hpp"
-#include "analysis/export/labels.hpp"
-#include "analysis/export/plot.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/render/colours.hpp"
+#include "analysis/render/labels.hpp"
+#include "analysis/render/plot.hpp"
+#include "analysis/render/ticks.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
 #include "tests/analysis/study/make_study.hpp"

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <string>
 
-#include "analysis/page/html.hpp"
-#include "analysis/page/plot.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/render/figure.hpp"
+#include "analysis/render/html.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/files.hpp"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <sstream>
 
+#include "analysis/render/text_table.hpp"
 #include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"
-#include "analysis/study/text_table.hpp"
 #include "tests/analysis/study/make_study.hpp"
 #include "tests/support/catch.hpp"
 

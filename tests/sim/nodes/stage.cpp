@@ -47,8 +47,16 @@ Stage::Stage(Planned& planned, std::function<void(const std::string&)> listener)
       slowness_(plan().scenario.compute, plan().scenario.stragglers,
                 static_cast<std::uint64_t>(plan().scenario.seed), mean_steps(plan().scenario)),
       state_(plan(), machines_.platform.hosts.size()),
-      job_{plan(), machines_.agenda, machines_.network, machines_.recorder, machines_.pool, slowness_, state_,
-           *this},
+      job_{plan(),
+           machines_.agenda,
+           machines_.network,
+           machines_.recorder,
+           machines_.pool,
+           slowness_,
+           state_,
+           *this,
+           *this,
+           nullptr},
       actors_(machines_.platform, machines_.network, machines_.recorder) {}
 
 simgrid::s4u::ActorPtr Stage::act(NodeId node, std::function<void()> body, bool is_daemon) {

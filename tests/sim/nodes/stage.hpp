@@ -64,15 +64,12 @@ class Stage final : private JobObserver, private RunWatch, private EventSink {
   // What the run would answer.
   bool hopeless = false;
   std::set<NodeId> coming_back;
-  GradientProbe* probe = nullptr;
 
  private:
   void on_version() override {}
   void on_clock(NodeId, std::int64_t) override {}
   void on_end() override { say("the job ends"); }
   void start_spare(NodeId worker) override { say("spare " + std::to_string(worker)); }
-  RunWatch& watch() override { return *this; }
-  GradientProbe* gradients() override { return probe; }
   void on_applied(const PushOutcome&) override {}
   bool is_stuck() override { return false; }
   bool is_hopeless() override { return hopeless; }

@@ -17,7 +17,7 @@ TEST_CASE("bsp with a window moves by the mean of those that are there, and drop
   d.pull_all();
   d.now = 5;
   d.push(0, {2});
-  CHECK(d.server.closes_at() == 7.0);
+  CHECK(d.server.closes_at(d.now) == 7.0);
   d.now = 6;
   d.push(1, {4});
   d.pull(0);
@@ -36,12 +36,12 @@ TEST_CASE("a deadline counts from the last update", "[closing]") {
   d.pull_all();
   d.now = 2;
   d.push(0, {1});
-  CHECK(d.server.closes_at() == 5.0);
+  CHECK(d.server.closes_at(d.now) == 5.0);
   d.close();
   CHECK(d.server.version() == 1);
   d.pull_all();
   d.now = 30;  // long over, and nobody is there
-  CHECK_FALSE(d.server.closes_at());
+  CHECK_FALSE(d.server.closes_at(d.now));
   d.push(1, {1});
   CHECK(d.server.version() == 2);
 }
@@ -54,12 +54,12 @@ TEST_CASE("after a warm-up pushes come before pulls, which do not move the first
   Driver d(spec, 3, one_weight());
   d.now = 1;
   d.push(0, {1});
-  CHECK(d.server.closes_at() == 5.0);
+  CHECK(d.server.closes_at(d.now) == 5.0);
   d.now = 2;
   d.pull(0);
-  CHECK(d.server.closes_at() == 5.0);
+  CHECK(d.server.closes_at(d.now) == 5.0);
   d.push(1, {1});
-  CHECK(d.server.closes_at() == 5.0);
+  CHECK(d.server.closes_at(d.now) == 5.0);
   d.close();
   CHECK(d.server.version() == 1);
 }
@@ -87,7 +87,7 @@ TEST_CASE("where only fresh pushes count nothing closes after the last version",
   d.close();
   REQUIRE(d.server.version() == 1);
   CHECK(d.push(1, {1}).front() == "drop w1");
-  CHECK_FALSE(d.server.closes_at());
+  CHECK_FALSE(d.server.closes_at(d.now));
 }
 
 TEST_CASE("a new owner counts from when it takes over, with the pushes that came with the shard",
@@ -105,7 +105,7 @@ TEST_CASE("a new owner counts from when it takes over, with the pushes that came
   Mail mail;
   next.lead(7, {.primary = 7, .epoch = 1}, 50, mail);
   REQUIRE(next.pending().size() == 1);
-  CHECK(next.closes_at() == 53.0);
+  CHECK(next.closes_at(50) == 53.0);
   next.close(53, mail);
   CHECK(next.version() == 1);
 }

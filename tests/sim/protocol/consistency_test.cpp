@@ -35,8 +35,8 @@ TEST_CASE("a rule is its row with the scenario's numbers put in", "[protocol]") 
     CHECK(rule.dynamic == c.dynamic);
     CHECK(rule.updates_per_clock() == Approx(c.updates_per_clock));
     CHECK(rule.workers == 12);
-    CHECK(rule.staleness == 3);
-    CHECK(rule.staleness_max == 9);
+    CHECK(rule.bound.staleness == (c.gate == Gate::staleness ? 3 : 0));
+    CHECK(rule.bound.most == (c.dynamic ? 9 : 0));
   }
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("a schedule moves the bound of ssp from the given clocks on", "[protoc
       make_rule({.model = "ssp", .staleness = 2, .staleness_schedule = {{3, 5}, {7, 0}}}, 4);
   const std::vector<std::int64_t> expected{2, 2, 2, 5, 5, 5, 5, 0, 0};
   for (std::size_t clock = 0; clock < expected.size(); ++clock)
-    CHECK(rule.staleness_at(static_cast<std::int64_t>(clock)) == expected[clock]);
+    CHECK(rule.bound.at(static_cast<std::int64_t>(clock)) == expected[clock]);
   // A bound that starts at zero but moves is not bsp.
   const ConsistencyRule moving =
       make_rule({.model = "ssp", .staleness = 0, .staleness_schedule = {{3, 5}}}, 4);

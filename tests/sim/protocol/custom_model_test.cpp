@@ -48,36 +48,45 @@ TEST_CASE("custom models have the rules of those that they stand for", "[custom]
     CHECK(custom.first_shard_decides == built_in.first_shard_decides);
     CHECK(custom.shards_advance_independently == built_in.shards_advance_independently);
     CHECK(custom.waits_for_all() == built_in.waits_for_all());
-    CHECK(custom.stale.divisor(0) == 1);
   }
 }
 
 TEST_CASE("custom models: weights and ages", "[custom]") {
-  const ConsistencyRule late = rule({.weight = "1 / (1 + age)", .too_late = "age > 4"});
-  CHECK(late.stale.divisor(0) == 1);
-  CHECK(late.stale.divisor(3) == 4);
-  CHECK(late.stale.drops(5));
-  CHECK_FALSE(late.stale.drops(4));
-  CHECK_FALSE(late.drops_stale);
-  // Half of a fresh push, where others do not count.
-  const ConsistencyRule fresh = rule({.weight = "0.5", .too_late = "age >= 1"});
-  CHECK(fresh.drops_stale);
-  CHECK(fresh.stale.divisor(7) == 2);  // a shard that was set back
+  const CustomModel late({.weight = "1 / (1 + age)", .too_late = "age > 4"}, {.workers = 4});
+  CHECK_FALSE(late.shape().drops_stale);
+  CHECK(CustomModel({.weight = "0.5", .too_late = "age >= 1"}, {.workers = 4}).shape().drops_stale);
+  const WorkerClocks clocks(4);
+  const std::vector<Push> pending{{.worker = 2, .version = 6}, {.worker = 3, .version = 4}, {.worker = 4}};
+  ShardView view{.clocks = clocks, .pending = pending, .version = 7, .first_worker = 2};
+  const auto weights_of = [&](const CustomModel& model) {
+    std::vector<double> weights;
+    for (const Decision::Share& share : model.on_timer(view, {}).shares) weights.push_back(share.weight);
+    return weights;
+  };
+  // The third has aged beyond the limit since it came.
+  CHECK(weights_of(late) == std::vector<double>{0.5, 0.25, 0});
+  // Half of a fresh push, where others do not count: the shard was set back.
+  CHECK(weights_of(CustomModel({.weight = "0.5", .too_late = "age >= 1"}, {.workers = 4})) ==
+        std::vector<double>{0.5, 0.5, 0.5});
+  view.came = 2;
+  CHECK(late.on_push(view, {}).what == Decision::What::drop);
+  view.came = 1;
+  CHECK(late.on_push(view, {}).what == Decision::What::apply);
 }
 
 TEST_CASE("custom models: how many pushes make an update may change", "[custom]") {
   const CustomModel model({.update = "pushes >= (min_clock < 3 ? 1 : k)"}, {.workers = 4, .k = 2});
-  CHECK(model.varies());
-  CHECK(model.group() == 1);
+  CHECK(model.shape().varies);
+  CHECK(model.shape().group == 1);
   CHECK(model.makes_update({.pushes = 1, .members = 4, .version = 0, .min_clock = 2}));
   CHECK_FALSE(model.makes_update({.pushes = 1, .members = 4, .version = 0, .min_clock = 3}));
-  CHECK_FALSE(CustomModel({.update = "pushes >= k"}, {.workers = 4, .k = 2}).varies());
+  CHECK_FALSE(CustomModel({.update = "pushes >= k"}, {.workers = 4, .k = 2}).shape().varies);
 }
 
 TEST_CASE("custom models: members are the workers that take part", "[custom]") {
   const CustomModel model({.update = "pushes >= members - 1"}, {.workers = 4, .k = 2});
-  CHECK(model.varies());
-  CHECK(model.group() == 3);
+  CHECK(model.shape().varies);
+  CHECK(model.shape().group == 3);
   CHECK(model.makes_update({.pushes = 2, .members = 3}));
   CHECK_FALSE(model.makes_update({.pushes = 2, .members = 4}));
   CHECK_FALSE(CustomModel({.update = "pushes >= workers - 1"}, {.workers = 4, .k = 2})

@@ -80,7 +80,7 @@ void step(ShardState& state, std::int64_t number, const Range& range) {
     group.push_back(part_of_push(push_of(w, number, state.version), range));
     state.count_arrived(group.back());
   }
-  ShardState::Update update = state.prepare(std::move(group));
+  ShardState::Update update = state.prepare({std::move(group)});
   state.apply(update, 3);
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("stages are cut where the work done is nearest to its even share") {
 
 TEST_CASE("a phantom model is cut evenly, a third of it forward") {
   ModelSpec model;
-  model.kind = ModelKind::phantom;
+  model.kind = ModelKind("phantom");
   model.parameters = 10;
   model.activations = 7;
   const std::vector<Stage> stages = cut_in_stages(model, 4);

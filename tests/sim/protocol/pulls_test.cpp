@@ -114,8 +114,11 @@ TEST_CASE("a pull for a clock that dssp could grant is overdue only after the gr
   state.workers[0].applied = 3;
   state.workers[1].applied = 1;
   state.workers.find_slowest();
-  for (const double date : {2.0, 3.5}) state.gate.pushed(0, date);
-  state.gate.pushed(1, 2.5);
+  const auto note = [&](std::uint32_t w, double date) {
+    state.policy().note_push(state.view(date), {.worker = state.node_of(w)}, state.estimates());
+  };
+  for (const double date : {2.0, 3.5}) note(0, date);
+  note(1, 2.5);
   const Pull pull{.clock = 3, .pushes_sent = 3};
   CHECK_FALSE(Pulls::is_overdue(0, pull, state));
   CHECK(Pulls::is_due(0, pull, state, 3.5));
@@ -172,13 +175,13 @@ TEST_CASE("a worker is through when it asks for no more, and all it sent is here
 TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
   ShardState state = shard({.model = "k-sync", .k = 1}, 4);
   Pulls pulls;
-  CHECK_FALSE(pulls.restart_steps(state));  // nobody waits
+  CHECK_FALSE(pulls.restart_steps(state, 0));  // nobody waits
   pulls.put(1, {.clock = 5, .above = 4}, state);
   CHECK(pulls.waits_for_others(1, state));
   CHECK_FALSE(pulls.waits_for_others(0, state));
-  CHECK_FALSE(pulls.restart_steps(state));  // worker 0 may push
+  CHECK_FALSE(pulls.restart_steps(state, 0));  // worker 0 may push
   state.workers.set_members({false, true});
-  CHECK(pulls.restart_steps(state));
+  CHECK(pulls.restart_steps(state, 0));
   CHECK(pulls.find(1)->above == -1);
 }
 
@@ -187,9 +190,9 @@ TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
   Pulls pulls;
   pulls.put(0, {.clock = 5, .above = 4}, state);
   pulls.put(1, {.clock = 5, .above = 4, .computes = true}, state);
-  CHECK_FALSE(pulls.restart_steps(state));
+  CHECK_FALSE(pulls.restart_steps(state, 0));
   pulls.find(1)->computes = false;
-  CHECK(pulls.restart_steps(state));
+  CHECK(pulls.restart_steps(state, 0));
 }
 
 // Worker 0 computes on the answer to its second pull. Worker 1 was cancelled, and waits.
@@ -201,7 +204,7 @@ TEST_CASE("a late copy of a pull does not make its worker one that waits", "[pul
   pulls.put(1, {.clock = 5, .above = 4, .number = 1}, state);
   CHECK_FALSE(pulls.put(0, {.clock = 5, .above = 4, .number = 1}, state));
   CHECK_FALSE(pulls.waits_for_others(0, state));
-  CHECK_FALSE(pulls.restart_steps(state));
+  CHECK_FALSE(pulls.restart_steps(state, 0));
   CHECK(pulls.put(0, {.clock = 5, .number = 2}, state));  // its answer may be lost
   pulls.clear();                                          // the next owner knows of no pull
   CHECK(pulls.put(0, {.clock = 5, .above = 4, .number = 1}, state));

@@ -88,9 +88,25 @@ class ScriptCluster::Out final : public Outbox {
   std::uint32_t shard_;
 };
 
+// Where a worker's messages go.
+class ScriptCluster::WorkerOut final : public ClientOutbox {
+ public:
+  explicit WorkerOut(ScriptCluster& cluster) : cluster_(cluster) {}
+  double now() const override { return cluster_.now_; }
+  void send(Message request) override { cluster_.send(std::move(request)); }
+  void send_again(Message request, const Cause&) override { cluster_.send(std::move(request), true); }
+  void lend(Message copy) override { cluster_.send(std::move(copy)); }
+
+ private:
+  ScriptCluster& cluster_;
+};
+
+ScriptCluster::~ScriptCluster() = default;
+
 ScriptCluster::ScriptCluster(const Options& options)
     : options_(options),
       names_{.servers = options.servers, .shards = options.shards},
+      keys_(keys_of(options.shards, options.servers)),
       rule_(make_rule(options.consistency, options.workers)),
       manager_(manager_of(options, names_)) {
   names_.fresh = rule_.drops_stale;
@@ -104,7 +120,7 @@ ScriptCluster::ScriptCluster(const Options& options)
     if (manager_.is_absent(node)) continue;
     manager_.heard(node, 0, now_);
     if (names_.is_server(node)) on_view(node, servers_[node], view);
-    else workers_.emplace(node, new_worker(false));
+    else workers_.emplace(node, new_worker(node, false));
   }
   manager_.start(now_);
   say(names_.describe(*view));
@@ -131,10 +147,13 @@ ShardServer ScriptCluster::first_state(std::uint32_t shard) const {
   return {options_of(shard), std::move(*values_of({0.0})), 1};
 }
 
-ScriptCluster::Worker ScriptCluster::new_worker(bool is_back) const {
-  Worker worker{.shards = {}, .retries = RetryQueue({.timeout = options_.timeout})};
-  for (const Owner& owner : manager_.view().owners)
-    worker.shards.push_back({.owner = owner.primary, .epoch = owner.epoch, .is_new = is_back});
+ScriptCluster::Worker ScriptCluster::new_worker(NodeId node, bool is_back) {
+  Worker worker{.out = std::make_unique<WorkerOut>(*this), .client = {}, .resumes = is_back};
+  KvClient::Options client{
+      .node = node, .keys = &keys_, .rule = rule_, .retry = RetrySpec{.timeout = options_.timeout}};
+  for (const Owner& owner : manager_.view().owners) client.owners.push_back(owner.primary);
+  worker.client = std::make_unique<KvClient>(std::move(client), *worker.out);
+  worker.client->on_view(std::make_shared<const View>(manager_.view()));
   return worker;
 }
 
@@ -228,7 +247,7 @@ void ScriptCluster::start(NodeId node) {
   const std::uint32_t life = is_first ? 0 : ++lives_[node];
   if (names_.is_server(node)) servers_[node];
   manager_.heard(node, life, now_);
-  if (!names_.is_server(node)) workers_.insert_or_assign(node, new_worker(true));
+  if (!names_.is_server(node)) workers_.insert_or_assign(node, new_worker(node, true));
   announce(before);
 }
 
@@ -255,9 +274,7 @@ void ScriptCluster::wait(double seconds) {
     for (auto& [shard, part] : server.shards)
       run(node, shard, [&part = part, this](Outbox& out) { part.resend(now_, out); });
   }
-  for (auto& [node, worker] : workers_) {
-    for (Message& due : worker.retries.due(now_)) send(with_oldest(worker, std::move(due)), true);
-  }
+  for (auto& [node, worker] : workers_) worker.client->repeat(now_);
 }
 
 void ScriptCluster::announce(std::int64_t before) {

@@ -1,6 +1,6 @@
 // A whole cluster without a network: the scheduler's Manager, servers with their ShardServers, and workers
-// with their RetryQueues. A message stays on its way until a script delivers, drops or doubles it. This class
-// does what ServerActor and KvClient do around those classes, as far as scripts need it.
+// with their KvClients. A message stays on its way until a script delivers, drops or doubles it. This class
+// does what ServerActor and ClientActor do around those classes, as far as scripts need it.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/client/kv_client.hpp"
 #include "sim/protocol/membership.hpp"
-#include "sim/protocol/retry.hpp"
 #include "sim/protocol/shard_server.hpp"
 #include "tests/sim/protocol/script_words.hpp"
 
@@ -33,6 +33,9 @@ class ScriptCluster {
     std::vector<std::string> absent = {};  // nodes that are to come
   };
   explicit ScriptCluster(const Options& options);
+  ~ScriptCluster();
+  ScriptCluster(const ScriptCluster&) = delete;
+  ScriptCluster& operator=(const ScriptCluster&) = delete;
 
   // Each appends to the transcript what came of it.
   void pull(NodeId worker);
@@ -65,16 +68,13 @@ class ScriptCluster {
     std::map<std::uint32_t, std::set<NodeId>> wanted = {};  // shards to own, and who has told what it has
     std::deque<Message> early = {};                         // of epochs to come
   };
-  struct Shard {  // what a worker knows of it
-    NodeId owner = 0;
-    std::uint32_t epoch = 0;
-    std::int64_t version = -1, pushed_on = -1, pulls = 0, pushes = 0;
-    bool is_new = false, waits = false;
-  };
+  class WorkerOut;
   struct Worker {
-    std::vector<Shard> shards;
-    RetryQueue retries;
-    std::int64_t skipped = 0;
+    std::unique_ptr<WorkerOut> out;
+    std::unique_ptr<KvClient> client;
+    bool resumes = false;  // it has come back, and does not know yet with which clock it goes on
+    std::int64_t clock = 0;
+    std::int64_t pushed_on = -1;  // the first shard's version on which it computed its last push
   };
 
   void say(const std::string& line) { transcript_ += line + "\n"; }
@@ -83,7 +83,7 @@ class ScriptCluster {
   void arrive(const Message& message);
   // Lets a shard act, and its decisions go where they belong.
   void run(NodeId node, std::uint32_t shard, const std::function<void(Outbox&)>& act);
-  Worker new_worker(bool is_back) const;
+  Worker new_worker(NodeId node, bool is_back);
   ShardServer::Options options_of(std::uint32_t shard) const;
   ShardServer first_state(std::uint32_t shard) const;
 
@@ -104,11 +104,10 @@ class ScriptCluster {
 
   // Workers.
   void at_worker(Worker& worker, const Message& message);
-  void request(Worker& worker, Message message);
-  Message with_oldest(const Worker& worker, Message message) const;
 
   Options options_;
   Names names_;
+  KeySpace keys_;
   ConsistencyRule rule_;
   Manager manager_;
   std::map<NodeId, Server> servers_;

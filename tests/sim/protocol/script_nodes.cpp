@@ -160,83 +160,44 @@ void ScriptCluster::on_state(Server& server, const Message& message, const State
         .body = Replicated{entries}});
 }
 
-// ---- Workers: as KvClient does
+// ---- Workers
 
-Message ScriptCluster::with_oldest(const Worker& worker, Message message) const {
-  const std::optional<std::int64_t> kept = worker.retries.oldest(message.shard);
-  if (Pull* pull = message.as<Pull>())
-    pull->oldest_resendable = kept.value_or(pull->pushes_sent.value_or(-1));
-  if (Push* push = message.as<Push>()) push->oldest_resendable = kept.value_or(push->number);
-  return message;
-}
-
-void ScriptCluster::request(Worker& worker, Message message) {
-  worker.retries.sent(message, now_);
-  send(with_oldest(worker, std::move(message)));
-}
-
+// A worker that has pushed since its last answer wants a newer version, and one that has not says that it
+// computes.
 void ScriptCluster::pull(NodeId node) {
   Worker& worker = workers_.at(node);
-  for (std::uint32_t s = 0; s < worker.shards.size(); ++s) {
-    Shard& shard = worker.shards[s];
-    const bool newer_only = rule_.gate == Gate::version && !shard.is_new;
-    Pull pull{.clock = rule_.drops_stale ? shard.version + 1 : shard.pushes + worker.skipped,
-              .above = newer_only ? shard.version : -1,
-              .number = ++shard.pulls,
-              .pushes_sent = shard.pushes,
-              .skipped_clocks = worker.skipped,
-              .computes = newer_only && shard.pushed_on < shard.version};
-    if (shard.is_new) pull.pushes_sent.reset();
-    shard.waits = true;
-    request(worker, {.from = node, .to = shard.owner, .shard = s, .epoch = shard.epoch, .body = pull});
+  KvClient& client = *worker.client;
+  if (worker.resumes) {
+    client.ask_where_to_resume();
+    return;
   }
+  if (rule_.drops_stale) worker.clock = client.version(0) + 1;
+  const bool newer_only = rule_.gate == Gate::version;
+  const bool computes = newer_only && worker.pushed_on < client.version(0);
+  client.pull(client.all_shards(), worker.clock + client.take_clocks_to_skip(),
+              !newer_only ? KvClient::Wanted::any
+              : computes  ? KvClient::Wanted::next
+                          : KvClient::Wanted::newer);
 }
 
 void ScriptCluster::push(NodeId node, double gradient) {
   Worker& worker = workers_.at(node);
-  for (std::uint32_t s = 0; s < worker.shards.size(); ++s) {
-    Shard& shard = worker.shards[s];
-    const std::int64_t number = shard.pushes++;
-    shard.pushed_on = shard.version;
-    const Push push{.worker = node,
-                    .number = number,
-                    .clock = rule_.drops_stale ? shard.version : number + worker.skipped,
-                    .version = shard.version,
-                    .first_version = worker.shards.front().version,
-                    .gradient = {.values = {values_of({gradient}), 0, 1}, .bytes = 8}};
-    request(worker, {.from = node, .to = shard.owner, .shard = s, .epoch = shard.epoch, .body = push});
-  }
+  const std::int64_t version = worker.pushed_on = worker.client->version(0);
+  worker.client->use_all();
+  worker.client->push(
+      worker.client->all_shards(), rule_.drops_stale ? version : worker.clock++, 1, [&](std::uint32_t) {
+        return KvClient::GradientPart{.payload = {.values = {values_of({gradient}), 0, 1}, .bytes = 8}};
+      });
 }
 
 void ScriptCluster::at_worker(Worker& worker, const Message& message) {
-  const NodeId node = message.to;
-  if (const NewView* news = message.as<NewView>()) {
-    for (std::uint32_t s = 0; s < worker.shards.size(); ++s) {
-      Shard& shard = worker.shards[s];
-      const Owner& owner = news->view->owners[s];
-      if (owner.epoch <= shard.epoch) continue;
-      shard.owner = owner.primary;
-      shard.epoch = owner.epoch;
-      for (Message& again : worker.retries.again(s, owner.primary, owner.epoch, now_))
-        send(with_oldest(worker, std::move(again)));
-    }
-    return;
-  }
-  Shard& shard = worker.shards[message.shard];
-  if (message.epoch != shard.epoch) return say("  " + names_.of(node) + " ignores it: of another epoch");
-  if (const Ack* ack = message.as<Ack>()) {
-    worker.retries.accepted(message.shard, ack->number);
-    worker.retries.committed(message.shard, ack->safe_pushes);
-  } else if (const Answer* answer = message.as<Answer>()) {
-    if (!shard.waits || answer->number != shard.pulls)
-      return say("  " + names_.of(node) + " ignores it: it asked again since");
-    worker.retries.answered(message.shard);
-    worker.retries.committed(message.shard, answer->safe_pushes);
-    if (std::exchange(shard.is_new, false)) shard.pushes = answer->pushes_here;
-    worker.skipped = std::max(worker.skipped, answer->skip_clocks);
-    shard.waits = false;
-    shard.version = answer->version;
-  }
+  KvClient& client = *worker.client;
+  if (message.is<Answer>() && !client.is_expected(message))
+    say("  " + names_.of(message.to) + " ignores it: it asked again since");
+  client.on(message);
+  if (!worker.resumes || !message.is<Answer>() || !client.answered(client.all_shards())) return;
+  worker.resumes = false;
+  worker.clock = client.resume();
 }
 
 }  // namespace psim::test

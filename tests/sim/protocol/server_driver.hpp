@@ -175,7 +175,7 @@ class Driver {
   Lines close() {
     log.lines.clear();
     const std::size_t already = log.sent.size();
-    if (const std::optional<double> date = server.closes_at()) server.close(now = *date, log);
+    if (const std::optional<double> date = server.closes_at(now)) server.close(now = *date, log);
     remember(already);
     return log.lines;
   }

@@ -186,6 +186,7 @@ class Play {
 TEST_CASE("whatever the order of arrival, everybody finishes and every push is used or dropped",
           "[protocol]") {
   for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
+    if (row.group == Group::own) continue;  // of other tests
     for (const std::int64_t workers : {1, 2, 5}) {
       for (std::int64_t k = 1; k <= workers; ++k) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {

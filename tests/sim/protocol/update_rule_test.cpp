@@ -34,9 +34,10 @@ struct Shard {
     return names;
   }
   UpdateRule::Next next(std::int64_t version = 0, std::uint32_t waiting = 99) {
-    return updates.next(
-        workers, version, [waiting](std::uint32_t w) { return w == waiting; }, now);
+    return updates.next(view(version), {}, [waiting](std::uint32_t w) { return w == waiting; });
   }
+  ShardView view(std::int64_t version = 0) const { return updates.view(workers, version, now); }
+  std::optional<double> closes_at() const { return updates.closes_at(view(), {}); }
 
   double now = 0;
   ConsistencyRule rule;
@@ -71,10 +72,10 @@ TEST_CASE("the first shard decides for all only where the order of arrival matte
 TEST_CASE("an update waits for its k-th push and has them in worker order", "[updates]") {
   Shard shard(k_sync, 0, 2);
   shard.push(2);
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   shard.push(0);
   const UpdateRule::Next next = shard.next(7);
-  CHECK(Shard::names(next.pushes) == Names{0, 2});
+  CHECK(Shard::names(next.update.pushes) == Names{0, 2});
   REQUIRE(next.decision);
   CHECK(next.decision->version == 7);
   CHECK(next.decision->pushes == std::vector<PushId>{{first_worker, 0}, {first_worker + 2, 0}});
@@ -84,14 +85,14 @@ TEST_CASE("an update waits for its k-th push and has them in worker order", "[up
 TEST_CASE("another shard takes the same workers' pushes, and the rest comes too late", "[updates]") {
   Shard shard(k_sync, 1, 2);
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   CHECK(shard.updates.lacks_decision() == 0);
   shard.updates.hear(decision(0, {1, 2}), 0);
   CHECK(!shard.updates.lacks_decision());
-  CHECK(shard.next().pushes.empty());  // worker 2's is on its way
+  CHECK(shard.next().update.pushes.empty());  // worker 2's is on its way
   shard.push(2);
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(Shard::names(next.update.pushes) == Names{1, 2});
   CHECK(Shard::names(next.late) == Names{0});
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("in the place of a worker that is gone another's push is taken", "[upd
   shard.updates.hear(decision(0, {1, 2}), 0);
   shard.workers.set_members({true, true, false});
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{0, 1});
+  CHECK(Shard::names(next.update.pushes) == Names{0, 1});
   CHECK(next.late.empty());
 }
 
@@ -109,8 +110,8 @@ TEST_CASE("the push of a worker that has gone on is not waited for", "[updates]"
   Shard shard(k_sync, 1, 2);
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
   shard.updates.hear(decision(0, {1, 2}), 0);
-  CHECK(shard.next(0, 1).pushes.empty());
-  CHECK(Shard::names(shard.next(0, 2).pushes) == Names{0, 1});
+  CHECK(shard.next(0, 1).update.pushes.empty());
+  CHECK(Shard::names(shard.next(0, 2).update.pushes) == Names{0, 1});
 }
 
 TEST_CASE("a shard that is behind makes the first one's updates one after another", "[updates]") {
@@ -121,13 +122,13 @@ TEST_CASE("a shard that is behind makes the first one's updates one after anothe
   shard.push(1, 1, 1);
   shard.push(2, 0);
   shard.push(2, 1, 1);
-  CHECK(shard.next().pushes.empty());  // worker 0's is still to come
+  CHECK(shard.next().update.pushes.empty());  // worker 0's is still to come
   shard.push(0, 0);
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{0, 1});
-  CHECK(next.pushes[1].number == 0);
+  CHECK(Shard::names(next.update.pushes) == Names{0, 1});
+  CHECK(next.update.pushes[1].number == 0);
   CHECK(Shard::names(next.late) == Names{2});
-  CHECK(Shard::names(shard.next(1).pushes) == Names{1, 2});
+  CHECK(Shard::names(shard.next(1).update.pushes) == Names{1, 2});
   CHECK(shard.updates.pending().empty());
 }
 
@@ -137,10 +138,10 @@ TEST_CASE("no worker has two pushes in an update, though the one for the next is
   shard.push(1, 0);
   shard.push(1, 1, 1);
   shard.workers.set_members({false, true, true});
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   shard.push(2, 2);
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(Shard::names(next.update.pushes) == Names{1, 2});
   CHECK(next.late.empty());
   CHECK(shard.updates.pending().size() == 1);
 }
@@ -162,10 +163,10 @@ TEST_CASE("where pushes of any version count, another shard takes just those tha
   Shard shard(k_async, 1, 2);
   for (const std::uint32_t w : {0U, 1U}) shard.push(w);
   shard.updates.hear(decision(0, {1, 2}), 0);
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   shard.push(2);
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{1, 2});
+  CHECK(Shard::names(next.update.pushes) == Names{1, 2});
   CHECK(next.late.empty());
   CHECK(Shard::names(shard.updates.pending()) == Names{0});
 }
@@ -173,11 +174,11 @@ TEST_CASE("where pushes of any version count, another shard takes just those tha
 TEST_CASE("the last groups are as large as there are workers that will push", "[updates]") {
   Shard shard(k_async, 0, 1);
   shard.push(0);
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   shard.workers.finish(1);
-  CHECK(shard.next().pushes.empty());  // worker 2 may push
+  CHECK(shard.next().update.pushes.empty());  // worker 2 may push
   shard.workers.finish(2);
-  CHECK(Shard::names(shard.next().pushes) == Names{0});
+  CHECK(Shard::names(shard.next().update.pushes) == Names{0});
 }
 
 TEST_CASE("under bsp an update has a push of every worker that takes part, and of no other in its place",
@@ -185,11 +186,11 @@ TEST_CASE("under bsp an update has a push of every worker that takes part, and o
   Shard shard({.model = "bsp"}, 0, 1);
   shard.push(0);
   shard.push(2);
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   shard.workers.set_members({false, true, true});
-  CHECK(shard.next().pushes.empty());  // worker 0's push does not stand for worker 1's
+  CHECK(shard.next().update.pushes.empty());  // worker 0's push does not stand for worker 1's
   shard.push(1);
-  CHECK(Shard::names(shard.next().pushes) == Names{0, 1, 2});
+  CHECK(Shard::names(shard.next().update.pushes) == Names{0, 1, 2});
 }
 
 TEST_CASE("a push is late when its version is over, at the first shard or here", "[updates]") {
@@ -207,27 +208,27 @@ TEST_CASE("an update closes when its window or its deadline is over, and not bef
   ConsistencySpec spec{.model = "bsp", .window = Seconds{2}, .deadline = Seconds{5}};
   Shard shard(spec, 0, 1);
   shard.updates.begin(10);
-  CHECK_FALSE(shard.updates.closes_at());
+  CHECK_FALSE(shard.closes_at());
   shard.now = 11;
   shard.push(0);
-  CHECK(shard.updates.closes_at() == 13.0);  // the window is over first
+  CHECK(shard.closes_at() == 13.0);  // the window is over first
   shard.now = 12.5;
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   shard.push(2);
   shard.now = 13;
-  CHECK(Shard::names(shard.next().pushes) == Names{0, 2});
+  CHECK(Shard::names(shard.next().update.pushes) == Names{0, 2});
   shard.updates.begin(13);
   shard.now = 17;
   shard.push(1);
-  CHECK(shard.updates.closes_at() == 18.0);  // the deadline is over first
+  CHECK(shard.closes_at() == 18.0);  // the deadline is over first
   shard.now = 17.5;
   shard.push(0);
   shard.push(2);
-  CHECK(shard.next().pushes.size() == 3);  // all are there
+  CHECK(shard.next().update.pushes.size() == 3);  // all are there
   shard.updates.begin(17.5);
   shard.now = 30;
   shard.push(1);
-  CHECK(Shard::names(shard.next().pushes) == Names{1});  // the deadline is over already
+  CHECK(Shard::names(shard.next().update.pushes) == Names{1});  // the deadline is over already
 }
 
 TEST_CASE("another shard takes the pushes of an update that closed early, however few", "[updates]") {
@@ -235,10 +236,10 @@ TEST_CASE("another shard takes the pushes of an update that closed early, howeve
   REQUIRE(UpdateRule::decided(shard.rule, 1, 2) == UpdateRule::Decided::elsewhere);
   shard.push(0);
   shard.push(1);
-  CHECK_FALSE(shard.updates.closes_at());
+  CHECK_FALSE(shard.closes_at());
   shard.updates.hear(decision(0, {1}), 0);
   const UpdateRule::Next next = shard.next();
-  CHECK(Shard::names(next.pushes) == Names{1});
+  CHECK(Shard::names(next.update.pushes) == Names{1});
   CHECK(Shard::names(next.late) == Names{0});
 }
 
@@ -250,38 +251,38 @@ TEST_CASE("another shard drops the pushes that were too stale at the first one, 
   stale.dropped.push_back({first_worker + 2, 0});
   shard.updates.hear(stale, 0);
   shard.updates.hear(decision(0, {0, 1}), 0);
-  CHECK(shard.next().pushes.empty());  // the one that is to be dropped has not come
+  CHECK(shard.next().update.pushes.empty());  // the one that is to be dropped has not come
   shard.push(2);
   const UpdateRule::Next next = shard.next();
   CHECK(Shard::names(next.late) == Names{2});
-  CHECK(Shard::names(next.pushes) == Names{0, 1});
+  CHECK(Shard::names(next.update.pushes) == Names{0, 1});
 }
 
 TEST_CASE("where late pushes count, a group does not wait for who is gone, nor for ever", "[updates]") {
   Shard shard(k_async, 1, 2);
   shard.push(1);
   shard.updates.hear(decision(0, {0, 1}), 1);
-  CHECK(shard.next().pushes.empty());
+  CHECK(shard.next().update.pushes.empty());
   SECTION("the other one is gone") {
     shard.workers.set_members({false, true, true});
-    CHECK(Shard::names(shard.next().pushes) == Names{1});
+    CHECK(Shard::names(shard.next().update.pushes) == Names{1});
   }
   SECTION("its push does not come, and then it does") {
     CHECK(!shard.updates.stop_waiting(0.5));  // not so soon
     CHECK(shard.updates.stop_waiting(1));
-    CHECK(Shard::names(shard.next().pushes) == Names{1});
+    CHECK(Shard::names(shard.next().update.pushes) == Names{1});
     shard.push(0);
-    CHECK(Shard::names(shard.next().pushes) == Names{0});
+    CHECK(Shard::names(shard.next().update.pushes) == Names{0});
   }
   SECTION("a later decision tells of those before it") {
     shard.push(0);
     shard.push(0, 0, 1);
     UpdateGroup all{.version = 3, .pushes = {{first_worker, 1}, {first_worker + 1, 0}}};
     shard.updates.forget_others();
-    CHECK(shard.next().pushes.empty());
+    CHECK(shard.next().update.pushes.empty());
     CHECK(shard.updates.lacks_decision() == 0);
     shard.updates.hear(all, 2);
-    CHECK(Shard::names(shard.next().pushes) == Names{0, 0, 1});
+    CHECK(Shard::names(shard.next().update.pushes) == Names{0, 0, 1});
     CHECK(!shard.updates.lacks_decision());
   }
 }
@@ -294,27 +295,27 @@ TEST_CASE("a model of one's own makes an update as its expression says, whoever 
   three.workers.set_members({true, true, false, false});
   three.push(0);
   three.push(1);
-  CHECK(three.next().pushes.empty());  // as many as take part, and not three
+  CHECK(three.next().update.pushes.empty());  // as many as take part, and not three
   three.push(0, 0, 1);
-  CHECK(Shard::names(three.next().pushes) == Names{0, 0, 1});
+  CHECK(Shard::names(three.next().update.pushes) == Names{0, 0, 1});
 
   Shard members(model("pushes >= members"), 0, 1, 4);
   members.workers.set_members({true, true, false, true});
   members.push(0);
   members.push(1);
-  CHECK(members.next().pushes.empty());
+  CHECK(members.next().update.pushes.empty());
   members.push(3);
-  CHECK(Shard::names(members.next().pushes) == Names{0, 1, 3});
+  CHECK(Shard::names(members.next().update.pushes) == Names{0, 1, 3});
 
   // Who waits for its own push pushes no more: those that are gone may come back.
   Shard own(model("pushes >= 3", "applied >= pushed"), 0, 1, 4);
   own.push(0);
   own.push(1);
   own.workers.set_members({true, true, false, false});
-  CHECK(own.next().pushes.empty());
+  CHECK(own.next().update.pushes.empty());
   own.workers.set_members({true, true, true, false});
   own.push(2);
-  CHECK(Shard::names(own.next().pushes) == Names{0, 1, 2});
+  CHECK(Shard::names(own.next().update.pushes) == Names{0, 1, 2});
 }
 
 TEST_CASE("the last pushes of a model of one's own make an update when no worker is left", "[updates]") {
@@ -323,7 +324,7 @@ TEST_CASE("the last pushes of a model of one's own make an update when no worker
   shard.push(0);
   shard.workers.finish(0);
   shard.workers.finish(1);
-  CHECK(shard.next().pushes.empty());  // worker 3 goes on
+  CHECK(shard.next().update.pushes.empty());  // worker 3 goes on
   shard.workers.finish(3);
-  CHECK(Shard::names(shard.next().pushes) == Names{0});
+  CHECK(Shard::names(shard.next().update.pushes) == Names{0});
 }

@@ -131,11 +131,11 @@ TEST_CASE("what is off is not cited, whatever the model", "[citations]") {
 
 TEST_CASE("data are cited, unless psim makes them", "[citations]") {
   Scenario s;
-  s.data.source = DataSource::digits;
+  s.data.source = DataSource("digits");
   CHECK(cited(s, "data.source = digits") == std::set<std::string>{"alpaydin1998digits"});
-  s.data.source = DataSource::idx;
+  s.data.source = DataSource("idx");
   CHECK(cited(s, "data.source = idx") == std::set<std::string>{"lecun1998mnist", "xiao2017fashion"});
-  s.data.source = DataSource::blobs;
+  s.data.source = DataSource("blobs");
   const std::vector<Citation> all = citations_of(s);
   const auto blobs = std::ranges::find(all, "data.source = blobs", &Citation::what);
   REQUIRE(blobs != all.end());  // is there, and says so

@@ -19,7 +19,7 @@ constexpr double model = 4e6;  // bytes
 
 Scenario with_devices(std::int64_t count, DeviceAggregation aggregate) {
   Scenario scenario;
-  scenario.model = {.kind = ModelKind::phantom, .parameters = 1'000'000};
+  scenario.model = {.kind = ModelKind("phantom"), .parameters = 1'000'000};
   scenario.cluster.worker_devices.count = count;
   scenario.cluster.worker_devices.aggregate = aggregate;
   return scenario;
@@ -126,7 +126,7 @@ TEST_CASE("every local step goes over the bus, those of a warm-up too", "[device
 TEST_CASE("the gradient of a batch in parts is that of the batch, to rounding", "[devices]") {
   const auto [precision, tolerance] =
       GENERATE(std::pair{Precision::float64, 1e-12}, std::pair{Precision::float32, 1e-5});
-  const DataSplit data = load_data({.source = DataSource::digits}, 1, {});
+  const DataSplit data = load_data({.source = DataSource("digits")}, 1, {});
   const auto learner = make_learner({.mlp = {.layers = {64, 16, 10}}, .precision = precision}, data);
   Batch batch(33);
   std::iota(batch.begin(), batch.end(), 5U);

@@ -189,14 +189,14 @@ TEST_CASE("recomputation takes one more forward pass", "[memory]") {
   s.training.recompute = true;
   // 24 + 12 products forward, and as many for the weights' gradients, and 12 to pass the error on.
   CHECK(mean_step_seconds(s, 0) == Approx(without * (1 + 36.0 / 84)).epsilon(1e-14));
-  s.model.kind = ModelKind::phantom;
+  s.model.kind = ModelKind("phantom");
   CHECK(recompute_factor(s) == Approx(4.0 / 3).epsilon(1e-14));
 }
 
 TEST_CASE("a phantom model has the activations that it is given, a sparse one those of its features",
           "[memory]") {
   Scenario s = small();
-  s.model.kind = ModelKind::phantom;
+  s.model.kind = ModelKind("phantom");
   s.activations_per_sample = {16000};
   CHECK(kept_activations(s) == 16000);
   s.model.phantom_arrays = std::vector<std::int64_t>(16, 10);
@@ -204,7 +204,7 @@ TEST_CASE("a phantom model has the activations that it is given, a sparse one th
   s.training.recompute = true;  // of each of 16 layers an equal part, and nothing behind the last
   CHECK(kept_activations(s) == 7 * 1000);
   s = small();
-  s.model.kind = ModelKind::logistic;
+  s.model.kind = ModelKind("logistic");
   s.model.features = 1000;
   s.model.nonzeros = 5;
   CHECK(kept_activations(s) == 6 * 8 + 4);  // with the bias

@@ -1,0 +1,235 @@
+#include "analysis/render/plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/render/colours.hpp"
+#include "analysis/render/labels.hpp"
+#include "analysis/render/svg.hpp"
+#include "analysis/render/ticks.hpp"
+
+namespace psim::analysis {
+namespace {
+
+struct Range {
+  double low = 0, high = 1;
+};
+
+struct Ranges {
+  Range x, y;
+};
+
+// Of all that is drawn.
+Ranges ranges_of(const Plot& plot) {
+  constexpr Range nothing{HUGE_VAL, -HUGE_VAL};
+  Ranges ranges{nothing, nothing};
+  const auto add = [&](double x, double y) {
+    ranges.x = {std::min(ranges.x.low, x), std::max(ranges.x.high, x)};
+    ranges.y = {std::min(ranges.y.low, y), std::max(ranges.y.high, y)};
+  };
+  for (const Line& line : plot.lines) {
+    for (const auto& [x, y] : line.points) add(x, y);
+    for (const BandPart& part : line.band) add(part.x, part.low), add(part.x, part.high);
+  }
+  for (const Spot& spot : plot.spots) add(0, 0), add(1.1 * spot.x, 1.1 * spot.y);
+  for (Range* range : {&ranges.x, &ranges.y}) {
+    if (!(range->low <= range->high)) *range = {};
+    if (range->low == range->high) *range = {range->low - 0.5, range->high + 0.5};
+  }
+  return ranges;
+}
+
+class Chart {
+ public:
+  Chart(const Plot& plot, double width) : plot_(plot), width_(width), right_(width - 3) {
+    const double y_label = text_width(plot.y_label) + text_width("  ");
+    is_title_beside_ = y_label + text_width(plot.title) <= right_ - left;
+    if (!is_title_beside_) title_ = wrapped(plot.title, right_ - left);
+    const double title = line_mm * static_cast<double>(title_.size());
+    top_ = 6 + title;
+    bottom_ = top_ + std::max(0.55 * width, 40.0) - 15;
+    ranges_ = ranges_of(plot);
+    if (!plot.logarithmic) {
+      Range& y = ranges_.y;
+      y.low = std::min(y.low, 0.0);
+      y.high += 0.05 * (y.high - y.low);
+    }
+    for (std::size_t i = 0; i < plot.lines.size(); ++i) {
+      if (!plot.lines[i].name.empty()) legend_.push_back({plot.lines[i].name, i});
+    }
+    place_names();
+  }
+
+  std::string document() const {
+    std::string body = axes();
+    for (const Line& line : plot_.lines) body += band(line);
+    for (std::size_t i = 0; i < plot_.lines.size(); ++i) body += curve(plot_.lines[i], i);
+    const auto rows = static_cast<double>((legend_.size() + in_a_row() - 1) / in_a_row());
+    const double height = bottom_ + 9 + (rows > 0 ? 2 + rows * line_mm : 0);
+    return svg_document(width_, height, body + spots() + legend());
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    std::size_t number;  // of its line or mark
+  };
+
+  // Of a name in the legend, with its line.
+  double entry_width() const {
+    double widest = 28;
+    for (const Entry& entry : legend_) widest = std::max(widest, 8 + text_width(entry.name));
+    return std::min(widest, width_ - 2);
+  }
+  double legend_left() const { return std::min(left, width_ - entry_width()); }
+  std::size_t in_a_row() const {
+    return static_cast<std::size_t>(std::max(1.0, (width_ - legend_left()) / entry_width()));
+  }
+
+  // Of marks: beside them, or where there is no room, in the legend.
+  void place_names() {
+    std::vector<MarkedName> names;
+    for (const Spot& spot : plot_.spots) names.push_back({spot.name, x(spot.x), y(spot.y)});
+    labels_ = labels_of(names, spot_mm, {left, top_ - 1, width_ - 1, bottom_});
+    if (labels_) return;
+    for (std::size_t i = 0; i < plot_.spots.size(); ++i) legend_.push_back({plot_.spots[i].name, i});
+  }
+
+  double x(double value) const {
+    return left + (right_ - left) * (value - ranges_.x.low) / (ranges_.x.high - ranges_.x.low);
+  }
+  double y(double value) const {
+    const auto place = [this](double v) { return plot_.logarithmic ? std::log10(v) : v; };
+    const Range& all = ranges_.y;
+    return bottom_ - (bottom_ - top_) * (place(value) - place(all.low)) / (place(all.high) - place(all.low));
+  }
+
+  std::vector<double> y_ticks() const {
+    const auto& [low, high] = ranges_.y;
+    if (!plot_.logarithmic) return ticks(low, high, 5);
+    std::vector<double> all;
+    for (int e = static_cast<int>(std::ceil(std::log10(low))); std::pow(10.0, e) <= high; ++e)
+      all.push_back(std::pow(10.0, e));
+    if (all.size() > 1) return all;
+    all.clear();  // within a decade
+    for (const double value : ticks(low, high, 5)) {
+      if (all.empty() || y(all.back()) - y(value) > line_mm) all.push_back(value);
+    }
+    return all;
+  }
+
+  std::string axes() const {
+    std::string out = fmt::format(
+        "<path d=\"M{:.2f} {:.2f}V{:.2f}H{:.2f}\" fill=\"none\" stroke=\"#000\" stroke-width=\"0.2\"/>\n",
+        left, top_, bottom_, right_);
+    for (const double value :
+         ticks(ranges_.x.low, ranges_.x.high, std::clamp(static_cast<int>((right_ - left) / 10), 2, 6))) {
+      out += fmt::format("<path d=\"M{0:.2f} {1:.2f}v1\" stroke=\"#000\" stroke-width=\"0.2\"/>\n", x(value),
+                         bottom_);
+      out += svg_text(x(value), bottom_ + 1.2 + text_mm, fmt::format("{:.6g}", value), "middle");
+    }
+    for (const double value : y_ticks()) {
+      out += fmt::format("<path d=\"M{:.2f} {:.2f}H{:.2f}\" stroke=\"#ccc\" stroke-width=\"0.1\"/>\n", left,
+                         y(value), right_);
+      out += svg_text(left - 1, y(value) + text_mm / 3, fmt::format("{:.6g}", value), "end");
+    }
+    out += svg_text((left + right_) / 2, bottom_ + 2.6 + 2 * text_mm, plot_.x_label, "middle");
+    out += svg_text(left, top_ - 1.5, fitted(plot_.y_label, right_ - left));
+    if (is_title_beside_) return out + svg_text(right_, top_ - 1.5, plot_.title, "end");
+    double line = 1 + text_mm;
+    for (const std::string& part : title_) {
+      out += svg_text(left, line, part);
+      line += line_mm;
+    }
+    return out;
+  }
+
+  // The upper edge forwards, then the lower one backwards.
+  std::string band(const Line& line) const {
+    if (line.band.empty()) return "";
+    std::string path;
+    for (const BandPart& part : line.band)
+      path += fmt::format("{}{:.2f} {:.2f}", path.empty() ? "M" : "L", x(part.x), y(part.high));
+    for (auto part = line.band.rbegin(); part != line.band.rend(); ++part)
+      path += fmt::format("L{:.2f} {:.2f}", x(part->x), y(part->low));
+    return fmt::format("<path d=\"{}Z\" fill=\"{}\" fill-opacity=\"0.16\"/>\n", path,
+                       arm_colours[line.arm.value_or(0) % std::size(arm_colours)]);
+  }
+
+  std::string curve(const Line& line, std::size_t number) const {
+    if (line.points.empty()) return "";
+    std::string path;
+    for (const auto& [px, py] : line.points) {
+      if (path.empty()) path = fmt::format("M{:.2f} {:.2f}", x(px), y(py));
+      else if (line.is_step) path += fmt::format("H{:.2f}V{:.2f}", x(px), y(py));
+      else path += fmt::format("L{:.2f} {:.2f}", x(px), y(py));
+    }
+    return fmt::format("<path d=\"{}\" fill=\"none\" {} stroke-width=\"0.35\"/>\n", path,
+                       stroke(line, number));
+  }
+  static std::string stroke(const Line& line, std::size_t number) {
+    if (line.arm) return arm_stroke(*line.arm);
+    return fmt::format("stroke=\"{}\"{}", palette[number % std::size(palette)],
+                       number >= std::size(palette) ? " stroke-dasharray=\"1.5 0.7\"" : "");
+  }
+
+  std::string legend() const {
+    std::string out;
+    for (std::size_t i = 0; i < legend_.size(); ++i) {
+      const auto& [name, number] = legend_[i];
+      const double px = legend_left() + entry_width() * static_cast<double>(i % in_a_row());
+      const double py = bottom_ + 11.5 + static_cast<double>(i / in_a_row()) * line_mm;
+      if (plot_.spots.empty())
+        out += fmt::format("<path d=\"M{:.2f} {:.2f}h4\" {} stroke-width=\"0.5\"/>\n", px, py - text_mm / 3,
+                           stroke(plot_.lines[number], number));
+      else out += mark(plot_.spots[number], px + 2, py - text_mm / 3);
+      out += svg_text(px + 5, py, fitted(name, entry_width() - 5));
+    }
+    return out;
+  }
+
+  // With its letter where names are in the legend.
+  std::string mark(const Spot& spot, double px, double py) const {
+    const char* colour = arm_colours[spot.arm % std::size(arm_colours)];
+    const std::string circle = fmt::format(
+        "<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"0.35\"/>\n",
+        px, py, labels_ ? spot_mm : 1.6 * spot_mm, spot.is_filled ? colour : "#fff", colour);
+    if (labels_) return circle;
+    return fmt::format("{}<g fill=\"{}\">{}</g>\n", circle, spot.is_filled ? "#fff" : colour,
+                       svg_text(px, py + text_mm / 3, spot.letter, "middle"));
+  }
+
+  std::string spots() const {
+    std::string marks, names;
+    for (std::size_t i = 0; i < plot_.spots.size(); ++i) {
+      const Spot& spot = plot_.spots[i];
+      const double px = x(spot.x), py = y(spot.y);
+      marks += mark(spot, px, py);
+      if (!labels_) continue;
+      const Label& label = (*labels_)[i];
+      if (label.is_far)
+        names +=
+            fmt::format("<path d=\"M{:.2f} {:.2f}L{:.2f} {:.2f}\" stroke=\"#999\" stroke-width=\"0.15\"/>\n",
+                        px, py, label.x, label.y);
+      names += svg_text(label.x, label.y + text_mm / 3, spot.name, label.anchor);
+    }
+    return names + marks;
+  }
+
+  static constexpr double left = 14, spot_mm = 1;
+  const Plot& plot_;
+  double width_, right_, top_ = 0, bottom_ = 0;
+  bool is_title_beside_ = false;    // of the y axis' label
+  std::vector<std::string> title_;  // above it, else
+  Ranges ranges_;
+  std::optional<std::vector<Label>> labels_;  // of the spots
+  std::vector<Entry> legend_;
+};
+
+}  // namespace
+
+std::string svg(const Plot& plot, double width_mm) { return Chart(plot, width_mm).document(); }
+
+}  // namespace psim::analysis

@@ -1,0 +1,273 @@
+#include "analysis/render/text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "model/unicode.hpp"
+
+namespace psim::analysis {
+namespace {
+
+using Columns = std::span<const TextColumn* const>;
+
+constexpr std::size_t gap = 2;            // between columns
+constexpr std::size_t longest_word = 14;  // a longer one may be broken
+
+// What `text` begins with; a byte that is none stands for itself.
+CodePoint first_of(std::string_view text) {
+  const CodePoint code = first_code_point(text);
+  return code.bytes > 0 ? code : CodePoint{.value = 0, .bytes = 1, .columns = 1};
+}
+
+// Bytes of as many code points as fit into `width`, at least one.
+std::size_t bytes_of(std::string_view text, std::size_t width) {
+  std::size_t at = 0, used = 0;
+  while (at < text.size()) {
+    const CodePoint code = first_of(text.substr(at));
+    if (at > 0 && used + code.columns > width) break;
+    used += code.columns;
+    at += code.bytes;
+  }
+  return at;
+}
+
+std::size_t longest_word_of(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, width_of(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
+std::size_t natural(const TextColumn& column) {
+  std::size_t width = longest_word_of(column.heading);
+  for (const std::string& cell : column.cells) width = std::max(width, width_of(cell));
+  return width;
+}
+
+std::size_t least(const TextColumn& column) {
+  std::size_t width = longest_word_of(column.heading);
+  for (const std::string& cell : column.cells) width = std::max(width, longest_word_of(cell));
+  return column.is_text ? std::min(width, longest_word) : width;
+}
+
+std::size_t sum_of(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
+}
+
+// Headings are broken only where the table is too wide otherwise; then the widest columns become narrower
+// until all fit.
+std::vector<std::size_t> fitted(Columns columns, std::size_t width) {
+  std::vector<std::size_t> widths;
+  for (const TextColumn* column : columns)
+    widths.push_back(std::max(natural(*column), width_of(column->heading)));
+  if (sum_of(widths) <= width) return widths;
+  widths.clear();
+  for (const TextColumn* column : columns) widths.push_back(natural(*column));
+  while (sum_of(widths) > width) {
+    std::size_t widest = columns.size();
+    for (const bool texts_only : {true, false}) {
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (widths[i] <= least(*columns[i]) || (texts_only && !columns[i]->is_text)) continue;
+        if (widest == columns.size() || widths[i] > widths[widest]) widest = i;
+      }
+      if (widest < columns.size()) break;
+    }
+    if (widest == columns.size()) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
+// One row, of as many lines as its longest cell needs.
+std::string text_row(Columns columns, const std::vector<std::size_t>& widths, const auto& cell,
+                     bool at_bottom) {
+  std::vector<std::vector<std::string>> parts;
+  std::size_t height = 1;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    parts.push_back(wrapped(cell(*columns[i]), widths[i]));
+    height = std::max(height, parts.back().size());
+  }
+  std::string out;
+  for (std::size_t line = 0; line < height; ++line) {
+    std::string whole;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::size_t skip = at_bottom ? height - parts[i].size() : 0;
+      const std::string text =
+          line >= skip && line - skip < parts[i].size() ? parts[i][line - skip] : std::string();
+      const std::string pad(widths[i] - width_of(text), ' ');
+      whole += (i > 0 ? std::string(gap, ' ') : "") + (columns[i]->is_text ? text + pad : pad + text);
+    }
+    whole.erase(whole.find_last_not_of(' ') + 1);
+    out += whole + "\n";
+  }
+  return out;
+}
+
+std::string render_text(Columns columns, std::span<const std::size_t> breaks, std::size_t width) {
+  const std::vector<std::size_t> widths = fitted(columns, width);
+  std::string out = text_row(
+      columns, widths, [](const TextColumn& c) { return c.heading; }, true);
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    out += (i > 0 ? std::string(gap, ' ') : "") + std::string(widths[i], '-');
+  out += "\n";
+  for (std::size_t row = 0; row < columns.front()->cells.size(); ++row) {
+    if (std::ranges::find(breaks, row) != breaks.end()) out += "\n";
+    out += text_row(
+        columns, widths, [row](const TextColumn& c) { return c.cells[row]; }, false);
+  }
+  return out;
+}
+
+std::string markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') out += "&lt;";
+    else if (c == '&') out += "&amp;";
+    else if (std::string_view("\\|*_`[]~$").find(c) != std::string_view::npos) out += {'\\', c};
+    else out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string render_markdown(Columns columns) {
+  const auto row = [&](const auto& cell) {
+    std::string line = "|";
+    for (const TextColumn* column : columns) line += fmt::format(" {} |", markdown(cell(*column)));
+    return line + "\n";
+  };
+  std::string out = row([](const TextColumn& c) { return c.heading; }) + "|";
+  for (const TextColumn* column : columns) out += column->is_text ? ":---|" : "---:|";
+  out += "\n";
+  for (std::size_t i = 0; i < columns.front()->cells.size(); ++i)
+    out += row([i](const TextColumn& c) { return c.cells[i]; });
+  return out;
+}
+
+std::string render_latex(Columns columns, std::span<const std::size_t> breaks) {
+  const auto row = [&](const auto& cell) {
+    std::string line;
+    for (const TextColumn* column : columns) line += (line.empty() ? "  " : " & ") + latex(cell(*column));
+    return line + " \\\\\n";
+  };
+  std::string out = "% needs \\usepackage{booktabs}\n\\begin{tabular}{";
+  for (const TextColumn* column : columns) out += column->is_text ? 'l' : 'r';
+  out += "}\n  \\toprule\n" + row([](const TextColumn& c) { return c.heading; }) + "  \\midrule\n";
+  for (std::size_t i = 0; i < columns.front()->cells.size(); ++i) {
+    if (std::ranges::find(breaks, i) != breaks.end()) out += "  \\midrule\n";
+    out += row([i](const TextColumn& c) { return c.cells[i]; });
+  }
+  return out + "  \\bottomrule\n\\end{tabular}\n";
+}
+
+}  // namespace
+
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const CodePoint code = first_of(text);
+    width += code.columns;
+    text.remove_prefix(code.bytes);
+  }
+  return width;
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const bool is_first = lines.back().empty();
+    if (width_of(lines.back()) + (is_first ? 0 : 1) + width_of(word) <= width) {
+      lines.back() += (is_first ? "" : " ") + std::string(word);
+      continue;
+    }
+    if (!is_first) lines.emplace_back();
+    while (width_of(word) > width) {
+      const std::size_t bytes = bytes_of(word, width);
+      lines.back() = word.substr(0, bytes);
+      lines.emplace_back();
+      word.remove_prefix(bytes);
+    }
+    lines.back() = word;
+  }
+  return lines;
+}
+
+std::size_t natural_width(Columns columns) {
+  std::vector<std::size_t> widths;
+  for (const TextColumn* column : columns) widths.push_back(natural(*column));
+  return sum_of(widths);
+}
+
+std::size_t least_width(Columns columns) {
+  std::vector<std::size_t> widths;
+  for (const TextColumn* column : columns) widths.push_back(least(*column));
+  return sum_of(widths);
+}
+
+std::string render(Columns columns, std::span<const std::size_t> breaks, TableFormat format,
+                   std::size_t width) {
+  switch (format) {
+    case TableFormat::markdown: return render_markdown(columns);
+    case TableFormat::latex: return render_latex(columns, breaks);
+    case TableFormat::text: break;
+  }
+  return render_text(columns, breaks, width);
+}
+
+std::string render(std::span<const TextColumn> columns, std::size_t width) {
+  std::vector<const TextColumn*> all;
+  for (const TextColumn& column : columns) all.push_back(&column);
+  return render(all, {}, TableFormat::text, width);
+}
+
+std::string render_line(std::string_view text, TableFormat format, std::size_t width) {
+  if (format == TableFormat::markdown) return fmt::format("\n{}\n", markdown(text));
+  if (format == TableFormat::latex) return fmt::format("% {}\n", text);
+  std::string out;
+  for (const std::string& line : wrapped(text, width)) out += line + "\n";
+  return out;
+}
+
+std::string latex(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> escapes{{
+      {"\\", "\\textbackslash{}"},
+      {"{", "\\{"},
+      {"}", "\\}"},
+      {"&", "\\&"},
+      {"%", "\\%"},
+      {"$", "\\$"},
+      {"#", "\\#"},
+      {"_", "\\_"},
+      {"~", "\\textasciitilde{}"},
+      {"^", "\\textasciicircum{}"},
+      {"<", "\\textless{}"},
+      {">=", "$\\ge$"},
+      {">", "\\textgreater{}"},
+      {"|", "\\textbar{}"},
+      {"\"", "''"},
+      {"±", "$\\pm$"},
+  }};
+  std::string out;
+  while (!text.empty()) {
+    const auto found =
+        std::ranges::find_if(escapes, [&](const auto& escape) { return text.starts_with(escape.first); });
+    if (found == escapes.end()) {
+      out += text.front() == '\n' ? ' ' : text.front();
+      text.remove_prefix(1);
+    } else {
+      out += found->second;
+      text.remove_prefix(found->first.size());
+    }
+  }
+  return out;
+}
+
+}  // namespace psim::analysis

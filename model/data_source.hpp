@@ -1,0 +1,44 @@
+// Where samples come from: a table. The row is chosen by data.source.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/settings.hpp"
+#include "model/table.hpp"
+
+namespace psim {
+
+struct DataShape;
+struct DataSpec;
+struct DataSplit;
+
+// What a source is asked for.
+struct DataRequest {
+  const DataSpec& spec;
+  std::uint64_t seed = 0, split_seed = 0;            // of what is generated; of which samples are the test's
+  const std::vector<std::filesystem::path>& search;  // folders for relative paths, in order
+};
+
+struct DataSourceRow {
+  std::string_view name, doc;
+  std::string_view aliases = {};  // separated by spaces
+  SettingList settings = {};
+  bool is_sparse = false;        // its samples come as a SparseMatrix
+  bool reads_files = false;      // at data.path
+  std::string_view fields = {};  // of [data], beside its settings: those that it has, separated by spaces
+  // The sizes of its training set, where they can be told without the data. `shape`: as data.samples,
+  // data.features and data.classes say.
+  void (*shape)(const DataSpec& spec, DataShape& shape) = nullptr;
+  double (*numbers)(const DataSpec& spec) = nullptr;  // that it generates
+  DataSplit (*load)(const DataRequest& request) = nullptr;
+};
+template <>
+std::deque<DataSourceRow> built_in_rows();
+using DataSource = Chosen<DataSourceRow>;
+
+}  // namespace psim

@@ -1,0 +1,42 @@
+// The kinds of models: a table. The row is chosen by model.kind.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "model/settings.hpp"
+#include "model/table.hpp"
+
+namespace psim {
+
+class Learner;
+struct DataSplit;
+struct ModelSpec;
+struct ParameterArray;
+
+struct ModelRow {
+  std::string_view name, doc;
+  std::string_view aliases = {};  // separated by spaces
+  SettingList settings = {};
+  bool has_numbers = true;       // weights, data and a loss; else sizes only
+  bool is_sparse = false;        // it learns from sparse samples, and a batch touches few weights
+  bool has_layers = false;       // those of model.layers
+  std::string_view fields = {};  // of [model], beside its settings: those that it has, separated by spaces
+  std::string_view size_field = {};  // the field that its size comes from
+  // In the order of the weight vector; none: one array, "w", of all parameters.
+  std::vector<ParameterArray> (*arrays)(const ModelSpec&) = nullptr;
+  // Multiplications of each layer's product with its inputs, in proportion; none: an array's size.
+  std::vector<double> (*products)(const ModelSpec&) = nullptr;
+  std::int64_t (*parameters)(const ModelSpec&) = nullptr;
+  double (*flops_per_sample)(const ModelSpec&) = nullptr;  // of a gradient
+  // What computes its gradients, on data that outlive it.
+  std::unique_ptr<Learner> (*learner)(const ModelSpec&, const DataSplit&) = nullptr;
+};
+template <>
+std::deque<ModelRow> built_in_rows();
+using ModelKind = Chosen<ModelRow>;
+
+}  // namespace psim

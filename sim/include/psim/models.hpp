@@ -1,0 +1,9 @@
+// What a model or a data source of a program's own is made of (docs/extending.md): needs Eigen.
+#pragma once
+
+#include "model/data/split.hpp"  // split_test: which samples are the test's
+#include "model/data_shape.hpp"  // DataShape: the sizes of a training set
+#include "model/dataset.hpp"     // Dataset, DataSplit: samples, and what they are for
+#include "model/learner.hpp"     // Learner: first weights, gradients, evaluation
+#include "model/random.hpp"      // Stream: numbers drawn by a seed, a name and indices
+#include "psim/policies.hpp"     // ModelRow, DataSourceRow

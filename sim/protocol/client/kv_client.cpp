@@ -1,0 +1,396 @@
+#include "sim/protocol/client/kv_client.hpp"
+
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace psim {
+namespace {
+
+const SharedKeys no_keys = std::make_shared<const std::vector<std::uint32_t>>();
+
+}  // namespace
+
+KvClient::KvClient(Options options, ClientOutbox& out)
+    : options_(std::move(options)),
+      out_(out),
+      all_(options_.owners.size()),
+      weights_(options_.owners.size()),
+      cache_(options_.cache) {
+  for (const NodeId owner : options_.owners) shards_.push_back({.owner = owner});
+  std::iota(all_.begin(), all_.end(), 0U);
+  if (options_.copies) copies_.emplace(*options_.copies, shards_.size());
+  const auto pushes_to = [this](std::uint32_t of_run) {
+    return shards_[of_run - options_.first_shard].pushes;
+  };
+  if (options_.retry) reliable_.emplace(*options_.retry, out_, pushes_to);
+}
+
+void KvClient::on(Message message) {
+  if (Answer* answer = message.as<Answer>()) on_answer(message, std::move(*answer));
+  else if (const Ack* ack = message.as<Ack>()) on_ack(message, *ack);
+  else if (const NewView* news = message.as<NewView>()) on_view(news->view);
+  else if (const Restore* request = message.as<Restore>()) lend(message, *request);
+}
+
+// ---- Pulls
+
+Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted wanted) {
+  const Timestamp task = tasks_.begin();
+  const bool newer_only = wanted != Wanted::any;
+  for (const std::uint32_t s : shards) {
+    const bool begins = wanted == Wanted::next;  // a step with what is here
+    // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
+    if (shards_[s].finished && (!keys() || begins)) continue;
+    if (begins && is_ahead_of_first(s)) continue;
+    std::int64_t newer_than = shards_[s].version;
+    if (reliable_ && options_.rule.first_shard_decides && !begins)
+      newer_than = std::min(newer_than, begun_on_);
+    request(s, clock, newer_only ? newer_than : -1, task, !begins);
+  }
+  return task;
+}
+
+// A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
+// may have come while the worker waited for acknowledgements. Of a sparse model that pull asked for no
+// weights, or those of the last step's keys are here: then any version will do of the shards that have given
+// one already.
+void KvClient::pull_for_step(std::int64_t clock) {
+  ShardIds wanted = all_;
+  if (options_.rule.gate != Gate::version) {
+    const auto is_asked = [this](std::uint32_t s) { return std::exchange(shards_[s].pulled_ahead, false); };
+    std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || cache_.does(s, clock); });
+    pull(wanted, clock, Wanted::any);
+    return;
+  }
+  if (keys()) {
+    ShardIds announced;
+    const auto is_announced = [this](std::uint32_t s) { return unused(s); };
+    std::ranges::copy_if(wanted, std::back_inserter(announced), is_announced);
+    pull(announced, clock, Wanted::any);
+    std::erase_if(wanted, is_announced);
+  } else {
+    const auto is_asked = [this](std::uint32_t s) { return outstanding(s) && !shards_[s].of_last_step; };
+    std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || unused(s); });
+  }
+  pull(wanted, clock, Wanted::newer);
+}
+
+void KvClient::pull_ahead(const ShardIds& shards, std::int64_t clock) {
+  if (options_.rule.gate == Gate::version) {
+    pull(shards, clock, Wanted::newer);
+    return;
+  }
+  for (const std::uint32_t s : shards) shards_[s].pulled_ahead = true;
+  pull(shards, clock, Wanted::any);
+}
+
+void KvClient::watch_for_newer(std::int64_t clock) { pull(all_, clock, Wanted::next); }
+
+// The next batch of a sparse model needs other weights, which are not known yet: a pull that only watches
+// asks for none.
+void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, Timestamp task,
+                       bool has_pushed) {
+  OfShard& shard = shards_[s];
+  if (shard.outstanding) tasks_.answered(shard.pull_task);  // a newer pull takes its place
+  shard.outstanding = true;
+  shard.of_last_step = false;
+  shard.clock = clock;
+  shard.above = above;
+  shard.pull_task = task;
+  tasks_.expect(task);
+  SharedKeys keys = has_pushed || !this->keys() ? weights_.keys_of(s) : no_keys;
+  Pull pull{.clock = clock,
+            .above = above,
+            .number = ++shard.pulls,
+            .skipped_clocks = ahead_,
+            .answered = shard.has,
+            .computes = !has_pushed,
+            .keys = std::move(keys),
+            .bytes_per_key = options_.bytes_per_key};
+  pull.pushes_sent = shard.is_new ? std::nullopt : std::optional(shard.pushes);
+  if (reliable_ && copies_) pull.copy = copies_->version(s);
+  if (options_.caches_keys) pull.list = shard.keys.list(pull.keys);
+  send(message_for(s, std::move(pull)));
+}
+
+// Where the first shard decides for all and was set back, another may have the version already that its next
+// decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
+// step useless.
+bool KvClient::is_ahead_of_first(std::uint32_t s) const {
+  return reliable_ && options_.rule.first_shard_decides && shards_[s].version > shards_.front().version;
+}
+
+KvClient::Versions KvClient::versions() const {
+  Versions versions;
+  for (const OfShard& shard : shards_) versions.push_back(shard.version);
+  return versions;
+}
+
+Message KvClient::message_for(std::uint32_t s, Body&& body) const {
+  return {.from = options_.node,
+          .to = shards_[s].owner,
+          .shard = options_.first_shard + s,
+          .epoch = shards_[s].epoch,
+          .body = std::move(body)};
+}
+
+void KvClient::pull_unfinished(std::int64_t clock) {
+  ShardIds wanted = all_;
+  std::erase_if(wanted, [this](std::uint32_t s) { return finished(s) || outstanding(s); });
+  pull(wanted, clock, Wanted::newer);
+}
+
+// ---- Answers
+
+void KvClient::on_answer(const Message& message, Answer answer) {
+  const std::uint32_t s = index_of(message);
+  OfShard& shard = shards_[s];
+  // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
+  if (!is_expected(message) || message.epoch != shard.epoch) return;
+  // With keys that are not known it counts as lost.
+  if (reliable_ && answer.weights.values.count > 0 && !shard.keys.reads(answer.weights.list)) return;
+  const bool set_back = answer.version < shard.version || answer.version <= shard.above;
+  if (reliable_) {
+    reliable_->queue().answered(message.shard);
+    commit(message, answer.safe_pushes);
+    ahead_ = std::max(ahead_, answer.skip_clocks);
+    if (std::exchange(shard.is_new, false)) shard.pushes = answer.pushes_here;
+    shard.has_push = answer.has_push;
+  }
+  shard.outstanding = false;
+  const bool is_known = std::exchange(shard.of_last_step, false) && answer.version == shard.version;
+  shard.unused = !is_known;
+  shard.version = answer.version;
+  shard.left_at = answer.sent_at;
+  shard.finished = answer.finished;
+  const Slice& values = answer.weights.values;
+  if (values.count > 0) {
+    shard.has = answer.number;
+    cache_.received(s, answer.slowest);
+  }
+  shard.keys.answered();
+  Slice& here = weights_.of(s);
+  if (copies_) copies_->take(s, std::move(answer), shard.epoch, key_space().shards[s].count, here);
+  else here = std::move(answer.weights.values);
+  out_.received(s, here);
+  tasks_.answered(shard.pull_task);
+  if (reliable_) settle(set_back);
+}
+
+void KvClient::on_ack(const Message& message, const Ack& ack) {
+  if (message.epoch != shards_[index_of(message)].epoch) return;
+  if (reliable_) {
+    reliable_->queue().accepted(message.shard, ack.number);
+    commit(message, ack.safe_pushes);
+  }
+  tasks_.pushes_answered(index_of(message), ack.number, ack.number + 1);
+}
+
+void KvClient::lend(const Message& message, const Restore& request) {
+  const std::uint32_t s = index_of(message);
+  out_.lend({.from = options_.node,
+             .to = message.from,
+             .shard = message.shard,
+             .epoch = message.epoch,
+             .body = copies_->lend(s, request, key_space().shards[s].count)});
+}
+
+// ---- Pushes
+
+Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, std::int64_t samples,
+                         const std::function<GradientPart(std::uint32_t)>& part_of,
+                         const Versions* computed_on) {
+  const Timestamp task = tasks_.begin();
+  for (const std::uint32_t s : shards) {
+    OfShard& shard = shards_[s];
+    if (shard.finished) continue;
+    GradientPart part = part_of(s);
+    if (cache_.is_on() && !weights_.empty())
+      weights_.of(s) = cache_.with_own_push(weights_.of(s), part.values, clock, samples);
+    if (options_.acknowledges) tasks_.expect_push(task, s, shard.pushes);
+    send(message_for(s, Push{.worker = options_.node,
+                             .number = shard.pushes++,
+                             .clock = clock,
+                             .version = computed_on ? (*computed_on)[s] : shard.version,
+                             .first_version = computed_on ? computed_on->front() : shards_.front().version,
+                             .samples = samples,
+                             .gradient = std::move(part.payload)}));
+  }
+  return task;
+}
+
+void KvClient::begin_with(std::vector<Slice> weights) {
+  for (const std::uint32_t s : all_) {
+    shards_[s].version = 0;
+    weights_.of(s) = std::move(weights[s]);
+    out_.received(s, weights_.of(s));
+  }
+}
+
+void KvClient::forget() {
+  weights_.clear();
+  for (OfShard& shard : shards_) shard.version = -1;
+}
+
+// ---- Steps
+
+void KvClient::use_all() {
+  begun_on_ = shards_.front().version;
+  for (OfShard& shard : shards_) {
+    shard.unused = false;
+    shard.of_last_step = options_.rule.gate == Gate::version && shard.outstanding && shard.above < 0;
+  }
+}
+
+// Where all servers apply the same pushes, one that is through needs no more, and then no other does: each
+// has, or will have, those that the last update takes. Where each server forms groups of its own, another
+// may still need pushes.
+bool KvClient::is_over() const {
+  return options_.rule.shards_advance_independently ? all_finished()
+                                                    : std::ranges::any_of(shards_, &OfShard::finished);
+}
+
+bool KvClient::all_finished() const {
+  return std::ranges::all_of(all_, [this](std::uint32_t s) { return finished(s); });
+}
+
+std::int64_t KvClient::least_version_here() const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const OfShard& shard : shards_) {
+    if (!shard.outstanding) least = std::min(least, shard.version);
+  }
+  return least;
+}
+
+std::vector<Slice> KvClient::take_weights() {
+  const bool all_stay = copies_ || cache_.is_on();
+  return weights_.take([&](std::uint32_t s) { return all_stay || shards_[s].finished; });
+}
+
+// ---- Lost messages, and servers that change
+
+void KvClient::send(Message&& request) {
+  reliable_ ? reliable_->send(std::move(request)) : out_.send(std::move(request));
+}
+
+void KvClient::repeat(double now) {
+  const std::optional<double> next = next_repetition();
+  if (!next || *next > now) return;
+  settle(true);
+  reliable_->repeat(now);
+}
+
+void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
+  const std::uint32_t s = index_of(message);
+  std::int64_t& safe = shards_[s].safe;
+  if (safe_pushes <= safe) return;
+  safe = safe_pushes;
+  reliable_->queue().committed(message.shard, safe);
+  tasks_.pushes_answered(s, 0, safe);  // their acknowledgements may be lost
+  out_.is_safe(message, safe);
+}
+
+// Shards may be set back, each to another version, and updates may be made without a worker that was taken
+// for lost. Workers could then wait for each other in a circle: each has the answer of a shard that needs its
+// push, and waits for a newer version of another shard, which needs the next worker's push. So a worker that
+// has waited for long, or is to compute an old version again, waits for a newer version only of shards that
+// are behind all those that need its push: along a chain of workers that wait, the versions fall, and the
+// chain cannot close. Of the other shards any version will do; the next push takes the place of one that
+// waits there.
+void KvClient::settle(bool has_waited) {
+  if (options_.rule.gate != Gate::version) return;
+  const auto is_here = [](const OfShard& shard) {
+    return shard.unused && !shard.outstanding && !shard.finished;
+  };
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // of those that need its push
+  for (const OfShard& shard : shards_) {
+    if (is_here(shard) && !shard.has_push) least = std::min(least, shard.version);
+  }
+  for (const std::uint32_t s : all_) {
+    const OfShard& shard = shards_[s];
+    if (has_waited && shard.outstanding && shard.above >= least) request(s, shard.clock, -1, shard.pull_task);
+    if (is_here(shard) && shard.has_push && shard.version < least)
+      request(s, shard.clock, shard.version, shard.pull_task);
+  }
+}
+
+// Returns the parts whose weights are here, but which of them belong to which part is not known.
+ShardIds KvClient::cut(const View& view) {
+  ShardIds of_other_keys;
+  if (view.cuts.empty() || all_.size() == view.owners.size()) return of_other_keys;
+  const std::size_t planned = view.owners.size() - view.cuts.size();
+  for (std::size_t i = all_.size() - planned; i < view.cuts.size(); ++i) {
+    if (cut(view.cuts[i])) continue;
+    for (const std::uint32_t s : {view.cuts[i].shard, all_.back()}) of_other_keys.push_back(s);
+  }
+  weights_.use_layout(view.layout->keys);
+  return of_other_keys;
+}
+
+bool KvClient::cut(const Cut& cut) {
+  const auto upper = static_cast<std::uint32_t>(all_.size());
+  all_.push_back(upper);
+  shards_[cut.shard].keys = {};  // nobody has listed those of the parts
+  shards_.push_back(OfShard(shards_[cut.shard]));
+  if (shards_[upper].outstanding) tasks_.expect(shards_[upper].pull_task);
+  tasks_.cut(cut.shard, upper);
+  reliable_->queue().cut(options_.first_shard + cut.shard, options_.first_shard + upper, cut.at);
+  out_.was_cut(cut, key_space());
+  cache_.cut(cut.shard);
+  if (copies_) copies_->cut(cut.shard);
+  return weights_.cut(cut);
+}
+
+// A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
+// have been alone with. It may have less than the last one had; a shard that had all its updates may need
+// pushes again, and others may wait for this worker's. A worker that has its answer, and waits for another
+// shard's, asks again as well: the new owner may have less than that answer, and need its push again; under
+// ssp others may wait until the new owner knows its clock, and where the first shard decides for all, for a
+// decision that was lost.
+void KvClient::on_view(const std::shared_ptr<const View>& view) {
+  if (view_ && view->number <= view_->number) return;
+  view_ = view;
+  const auto first = view->workers.begin() + options_.first_index;
+  members_.assign(first, first + options_.rule.workers);
+  const ShardIds of_other_keys = cut(*view);
+  for (const std::uint32_t s : ShardIds(all_)) {
+    const Owner& owner = view->owners[options_.first_shard + s];
+    if (owner.epoch != shards_[s].epoch) on_owner(s, owner);
+  }
+  for (const std::uint32_t s : of_other_keys) {
+    if (!outstanding(s)) request(s, shards_[s].clock, -1, tasks_.begin());
+  }
+}
+
+void KvClient::on_owner(std::uint32_t s, const Owner& owner) {
+  OfShard& shard = shards_[s];
+  shard.owner = owner.primary;
+  shard.epoch = owner.epoch;
+  shard.keys.forget();
+  cache_.forget(s);
+  out_.has_new_owner(s);
+  reliable_->send_to(options_.first_shard + s, owner);
+  if (options_.only_reads) return;
+  const bool has_answer = shard.unused && !shard.outstanding;
+  const bool matters = options_.rule.gate == Gate::staleness || options_.rule.waits_for_all() ||
+                       (options_.rule.first_shard_decides && s == 0);
+  if (finished(s)) request(s, shard.clock, shard.version, tasks_.begin());
+  else if (matters && has_answer) request(s, shard.clock, -1, tasks_.begin());
+}
+
+Timestamp KvClient::ask_where_to_resume() {
+  for (OfShard& shard : shards_) shard.is_new = true;
+  return pull(all_, 0, Wanted::any);
+}
+
+std::int64_t KvClient::resume() {
+  const auto least = std::ranges::min_element(shards_, {}, &OfShard::pushes)->pushes;
+  skipped_ = ahead_;
+  cache_.forget_all();
+  if (options_.rule.drops_stale) return least_version();
+  for (OfShard& shard : shards_) shard.pushes = least;
+  return least + ahead_;
+}
+
+}  // namespace psim

@@ -1,0 +1,221 @@
+// A worker's or an inference node's side of the key-value store: asynchronous pushes and pulls of shards. A
+// pull depends on all pushes that were sent before it: read-my-writes. Pure: no SimGrid, no clock of its own;
+// ClientActor (sim/nodes) is the process that waits.
+//
+// Where servers fail, a shard may be set back:
+// - "Finished" is true in one ownership epoch only. When a worker hears of a new owner it asks again, also
+//   while it waits for another shard. If the shard was set back, the worker computes its versions again.
+// - Each answer says whether a push of the worker waits for the next update. A worker that has waited for a
+//   retry, or computes an old version again, then waits only for shards with a lower version than every
+//   shard that needs its push (settle). Along a chain of workers that wait for each other the versions
+//   fall, so the chain cannot close.
+// - Under ssp a new owner without a copy knows no clocks. A worker that has its answer already, and waits
+//   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
+// - A shard may be cut. Both parts go on with the numbers of the whole one's pulls and pushes, which their
+//   owner knows as well. A request that is not answered becomes two, and its task waits for two answers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/protocol/client/asked_keys.hpp"
+#include "sim/protocol/client/copy_cache.hpp"
+#include "sim/protocol/client/open_tasks.hpp"
+#include "sim/protocol/client/optimizer_copies.hpp"
+#include "sim/protocol/client/pulled_weights.hpp"
+#include "sim/protocol/client/reliable_requests.hpp"
+
+namespace psim {
+
+using ShardIds = std::vector<std::uint32_t>;  // rising
+
+class KvClient {
+ public:
+  struct Options {
+    NodeId node = 2;
+    std::uint32_t first_shard = 0;   // of its job, in messages and views
+    std::vector<NodeId> owners;      // of the shards, at first
+    const KeySpace* keys = nullptr;  // likewise
+    std::uint32_t first_index = 0;   // in views: of its job's workers
+    ConsistencyRule rule = {};
+    bool only_reads = false;    // an inference node: it pushes nothing, so no shard waits for it
+    bool acknowledges = false;  // servers acknowledge pushes
+    bool caches_keys = false;   // of pulls
+    std::size_t bytes_per_key = 4;
+    std::optional<RetrySpec> retry = {};  // where messages may get lost
+    CopyCache::Options cache = {};
+    std::optional<OptimizerCopies::Options> copies = {};  // where workers run the optimizer on servers' sums
+  };
+  KvClient(Options options, ClientOutbox& out);
+  KvClient(const KvClient&) = delete;
+  KvClient& operator=(const KvClient&) = delete;
+
+  // An answer, an acknowledgement, a view, or a request for this worker's copy; ignores all others.
+  void on(Message message);
+
+  // By worker, whether it takes part, as far as this one knows; empty where all do for good.
+  const std::vector<bool>& members() const { return members_; }
+
+  // Sparse models: from now on only these keys are pulled and pushed, those of the worker's step `step`.
+  void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
+    weights_.use_keys(std::move(keys), step);
+  }
+  const std::shared_ptr<const BatchKeys>& keys() const { return weights_.keys(); }
+  // Whether what is here, or asked for, are the weights of that step.
+  bool has_keys_of(std::int64_t step) const { return weights_.has_keys_of(step); }
+
+  // Asks for weights with which `clock` may start, newer than version `above` of each shard, -1: any.
+  // Any version; one newer than what is here; or such a one for which this worker's push is still to come.
+  enum class Wanted : std::uint8_t { any, newer, next };
+  Timestamp pull(const ShardIds& shards, std::int64_t clock, Wanted wanted);
+  // What the model wants for the next step: any version of all shards, or a newer one.
+  void pull_for_step(std::int64_t clock);
+  // The same, of these shards only, while the step before goes on: their pushes are on their way. The pull
+  // for that step leaves them out.
+  void pull_ahead(const ShardIds& shards, std::int64_t clock);
+  // A pull for the next version, whose answer stops the step in hand.
+  void watch_for_newer(std::int64_t clock);
+  // Of the shards that are not finished, while pulls of the others are on their way.
+  void pull_unfinished(std::int64_t clock);
+  // Sends each shard its part of a gradient of `samples` samples. Done when it is sent, or when the servers
+  // have acknowledged it.
+  // `computed_on`: the versions, by shard, if others have come since; null: those that are here.
+  struct GradientPart {
+    Payload payload;  // as it goes over the network
+    Slice values;     // for the copies of a cache: as it was computed
+  };
+  using Versions = std::vector<std::int64_t>;
+  Timestamp push(const ShardIds& shards, std::int64_t clock, std::int64_t samples,
+                 const std::function<GradientPart(std::uint32_t)>& part_of,
+                 const Versions* computed_on = nullptr);
+
+  // Clocks that servers tell a worker to skip that was away, and that it has not taken yet; it numbers its
+  // pushes without them.
+  std::int64_t clocks_to_skip() const { return ahead_ - skipped_; }
+  std::int64_t take_clocks_to_skip() {
+    const std::int64_t clocks = clocks_to_skip();
+    skipped_ = ahead_;
+    cache_.forget_all();  // servers wait for a pull that says so
+    return clocks;
+  }
+
+  // A worker that knows the first weights, by shard, has them as if it had pulled them; or forgets them,
+  // where the others have gone on.
+  void begin_with(std::vector<Slice> weights);
+  void forget();
+
+  bool done(Timestamp task) const { return tasks_.is_done(task); }
+  // When the next request is to be repeated, and the repetitions.
+  std::optional<double> next_repetition() const {
+    return reliable_ ? reliable_->queue().next() : std::nullopt;
+  }
+  void repeat(double now);
+
+  // A worker comes back after a crash: asks how many of its pushes every shard has. When that task is done,
+  // resume() returns the clock with which it goes on; from there on it numbers its pushes.
+  Timestamp ask_where_to_resume();
+  std::int64_t resume();
+
+  void on_view(const std::shared_ptr<const View>& view);
+  const std::shared_ptr<const View>& last_view() const { return view_; }  // null: none yet
+  std::int64_t view() const { return view_ ? view_->number : -1; }        // its number
+  // The shards that there are, as far as this node knows; null: those of the plan.
+  const Layout* layout() const { return view_ ? view_->layout.get() : nullptr; }
+  const KeySpace& key_space() const { return layout() != nullptr ? layout()->keys : *options_.keys; }
+
+  bool answered(const ShardIds& shards) const {
+    return std::ranges::none_of(shards, [this](std::uint32_t s) { return shards_[s].outstanding; });
+  }
+  // A step begins with all that is here.
+  void use_all();
+  // Whether the training needs no further step of this worker.
+  bool is_over() const;
+  bool all_finished() const;
+  std::int64_t version(std::uint32_t shard) const { return shards_[shard].version; }
+  Versions versions() const;
+  std::int64_t least_version() const {
+    return std::ranges::min_element(shards_, {}, &OfShard::version)->version;
+  }
+  // When the first of the weights that are here left its server.
+  double oldest() const { return std::ranges::min_element(shards_, {}, &OfShard::left_at)->left_at; }
+  std::int64_t least_version_here() const;  // of the shards that are not on their way
+  const ShardIds& all_shards() const { return all_; }
+
+  // Whether it keeps weights between pulls.
+  bool caches_weights() const { return cache_.is_on(); }
+  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards,
+  // those of a cache, and where workers update.
+  std::vector<Slice> take_weights();
+
+  // Whether `message` answers the last pull of its shard.
+  bool is_expected(const Message& message) const {
+    const Answer* answer = message.as<Answer>();
+    if (answer == nullptr) return false;
+    const OfShard& shard = shards_[index_of(message)];
+    return shard.outstanding && answer->number == shard.pulls;
+  }
+
+ private:
+  struct OfShard {
+    NodeId owner = 0;
+    std::uint32_t epoch = 0;
+    std::int64_t version = -1;  // of the weights that are here
+    double left_at = 0;         // likewise: when they left their server
+    std::int64_t pulls = 0;     // sent
+    std::int64_t has = 0;       // the pull that the last values answered
+    std::int64_t pushes = 0;    // sent
+    bool outstanding = false;   // the last pull is not answered yet
+    bool unused = false;        // the weights that are here have not been used for a step
+    // A step has begun while a pull of any version was outstanding: it is not for the next.
+    bool of_last_step = false;
+    bool pulled_ahead = false;  // for the next step
+    bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
+    std::int64_t clock = 0;     // of the last pull
+    std::int64_t above = -1;    // the last pull is for a newer version
+    Timestamp pull_task = 0;
+    AskedKeys keys = {};  // key caching
+    // Where nodes may fail.
+    bool has_push = false;  // a push of this worker waits for the next update
+    std::int64_t safe = 0;  // pushes that no single crash undoes
+    bool is_new = false;    // how many of the worker's pushes it has is not known yet
+  };
+
+  std::uint32_t index_of(const Message& message) const { return message.shard - options_.first_shard; }
+  bool outstanding(std::uint32_t shard) const { return shards_[shard].outstanding; }
+  // Whether weights are here that no step has begun with.
+  bool unused(std::uint32_t shard) const { return shards_[shard].unused; }
+  bool finished(std::uint32_t shard) const { return shards_[shard].finished && !shards_[shard].outstanding; }
+  void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
+               bool has_pushed = true);
+  bool is_ahead_of_first(std::uint32_t shard) const;
+  Message message_for(std::uint32_t shard, Body&& body) const;
+  void send(Message&& request);
+  void on_answer(const Message& message, Answer answer);
+  void on_ack(const Message& message, const Ack& ack);
+  void lend(const Message& message, const Restore& request);
+  void commit(const Message& message, std::int64_t safe_pushes);
+  void settle(bool has_waited);
+  ShardIds cut(const View& view);
+  bool cut(const Cut& cut);
+  void on_owner(std::uint32_t shard, const Owner& owner);
+
+  Options options_;
+  ClientOutbox& out_;
+  std::vector<OfShard> shards_;
+  ShardIds all_;
+  OpenTasks tasks_;
+  PulledWeights weights_;
+  CopyCache cache_;
+  std::optional<OptimizerCopies> copies_;
+  std::optional<ReliableRequests> reliable_;  // where messages may get lost
+  std::shared_ptr<const View> view_;
+  std::vector<bool> members_;   // in it
+  std::int64_t begun_on_ = -1;  // the first shard's version with which the last step began
+  std::int64_t ahead_ = 0, skipped_ = 0;
+};
+
+}  // namespace psim

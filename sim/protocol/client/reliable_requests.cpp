@@ -1,0 +1,49 @@
+#include "sim/protocol/client/reliable_requests.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace psim {
+
+void ReliableRequests::send(Message request) {
+  request.because = out_.cause();  // for the time in which no answer comes, too
+  queue_.sent(request, out_.now());
+  out_.send(with_oldest(std::move(request)));
+}
+
+void ReliableRequests::repeat(double now) {
+  for (Message& due : queue_.due(now)) {
+    if (out_.is_under_way(due)) continue;
+    const Cause asked{due.because.event, Spent::timeout};
+    out_.send_again(again(std::move(due)), asked);
+  }
+  if (queue_.gave_up()) out_.give_up();
+}
+
+void ReliableRequests::send_to(std::uint32_t shard, const Owner& owner) {
+  for (Message& request : queue_.again(shard, owner.primary, owner.epoch, out_.now()))
+    out_.send(again(std::move(request)));
+}
+
+Message ReliableRequests::with_oldest(Message request) const {
+  const std::optional<std::int64_t> kept = queue_.oldest(request.shard);
+  if (Pull* pull = request.as<Pull>())
+    pull->oldest_resendable = kept.value_or(pull->pushes_sent.value_or(-1));
+  if (Push* push = request.as<Push>()) push->oldest_resendable = kept.value_or(push->number);
+  return request;
+}
+
+// Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
+// Which lists of keys the receiver has of pushes before is not known.
+Message ReliableRequests::again(Message request) const {
+  request.because = out_.cause();
+  if (Push* push = request.as<Push>()) push->gradient.list_keys();
+  if (Pull* pull = request.as<Pull>()) {
+    pull->computes = false;
+    pull->list_keys();
+    if (pull->pushes_sent) pull->pushes_sent = pushes_to_(request.shard);
+  }
+  return with_oldest(std::move(request));
+}
+
+}  // namespace psim

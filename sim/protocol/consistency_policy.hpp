@@ -1,0 +1,161 @@
+// The logic of a consistency model: when a worker may start a clock, and which pushes make an update. psim's
+// own models and the formulas of a scenario are such classes; a program adds others as rows of the table
+// (ConsistencyRow::policy). One object serves every shard of a job and keeps nothing itself: its memory is a
+// list of numbers that belongs to the shard. The memory changes with each update; it goes to replicas and to
+// the next owner with that update, and it is part of the hash of the shard's state.
+//
+// Decisions:
+// - A question must not change anything: the simulator may ask it again.
+// - Which shards decide. If a worker waits for more than its own arrivals (gate), some pushes may be late,
+// and
+//   not every push makes an update by itself (is_in_turn), all shards must take the same pushes. Then the
+//   first shard decides and tells the others its pushes and their weights (UpdateGroup); the others ask
+//   on_push only whether they could make an update, too. Elsewhere each shard decides for itself, with a
+//   memory of its own. note_update is called at every shard.
+// - A server that takes over another shard learns which pushes earlier decisions took, and not their weights:
+//   it asks on_timer what it would make of them.
+// - An update takes the pushes of one worker in their order: no later push without those before it.
+// - Estimates are numbers about time. They change whenever a push comes or a worker waits, and they go to the
+//   next owner only with the whole state of a shard; an owner that takes over by a log begins with zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/protocol/ids.hpp"
+#include "sim/protocol/worker_clocks.hpp"
+#include "sim/protocol/worker_messages.hpp"
+
+namespace psim {
+
+// For which event a worker waits before it starts its next clock t. Read-my-writes holds under every gate:
+// the worker's own earlier pushes have arrived.
+enum class Gate : std::uint8_t {
+  none,       // for none
+  own,        // its own last push has been applied
+  staleness,  // every worker's push of clock t-1-s has been applied
+  version,    // a newer version exists than the one it computed on
+};
+
+// The properties of a policy on which other parts of the protocol rely. Workers that wait for a newer version
+// (Gate::version) push once for each version, so stale pushes must not count; and where stale pushes do not
+// count, a clock is a version, so the gate is `version` or `none`.
+struct PolicyShape {
+  Gate gate = Gate::none;
+  std::int64_t group = 1;    // the least pushes that make an update
+  bool varies = false;       // some updates have more
+  bool shrinks = false;      // no update needs more pushes than there are workers that take part
+  bool is_in_turn = false;   // each push makes an update when it comes, so several servers agree anyway
+  bool drops_stale = false;  // only pushes computed at the current version count, and a clock is a version
+  std::size_t memory = 0, estimates = 0;  // numbers of each
+};
+
+// What a shard knows when it asks which pushes make an update.
+struct ShardView {
+  enum class Counted : std::uint8_t { all, of_members, one_of_each_worker };
+
+  const WorkerClocks& clocks;            // of each worker, by its number
+  const std::vector<Push>& pending;      // pushes that wait for an update, in the order of their arrival
+  std::int64_t version = 0;              // updates so far
+  double now = 0;                        // seconds
+  NodeId first_worker = 0;               // the node of worker 0
+  std::optional<std::size_t> came = {};  // which of `pending` has just come
+  Counted counted = Counted::all;        // which of `pending` count for one update
+
+  std::size_t worker_of(const Push& push) const { return push.worker - first_worker; }
+  // In updates: how old the weights are that the push was computed on.
+  std::int64_t age_of(const Push& push) const { return version > push.version ? version - push.version : 0; }
+  // Whether so many of the pending pushes count for one update.
+  bool has(std::int64_t pushes) const;
+};
+
+// A worker that wants to start `clock`.
+struct StartView {
+  const WorkerClocks& clocks;
+  std::size_t worker = 0;
+  std::int64_t clock = 0;
+  std::int64_t version = 0;       // of the shard
+  std::int64_t computed_on = -1;  // Gate::version: the version of the worker's last step; -1 before the first
+  std::int64_t pushed = 0;  // its pushes; clocks[worker].applied of them are in updates, or were dropped
+  double now = 0;           // seconds; for note_wait
+
+  std::int64_t applied() const { return clocks[worker].applied; }
+};
+
+// What becomes of the pushes that wait.
+struct Decision {
+  enum class What : std::uint8_t { hold, apply, drop };
+  struct Share {
+    std::size_t push = 0;  // its place in ShardView::pending
+    // From 0 on. Each push of an update counts as 1 over their number, times its weight, so 0.5 for all of
+    // them halves the update. Staleness and samples count besides.
+    double weight = 1;
+  };
+  What what = What::hold;
+  bool all = false;  // apply: every pending push, each with weight 1
+  std::vector<Share> shares = {};
+
+  static Decision hold() { return {}; }
+  static Decision apply_all() { return {.what = What::apply, .all = true}; }
+  static Decision apply(std::vector<Share> shares) {
+    return {.what = What::apply, .shares = std::move(shares)};
+  }
+  // The push that has just come (ShardView::came), for good: it counts as arrived, and in no update. Not
+  // under Gate::version, where its worker waits for an update, and not while an earlier push of its worker
+  // waits.
+  static Decision drop() { return {.what = What::drop}; }
+};
+
+class ConsistencyPolicy {
+ public:
+  // The numbers of PolicyShape::memory, and after them the estimates; zeros at first.
+  using Memory = std::span<const double>;
+  using OwnMemory = std::span<double>;     // without the estimates
+  using OwnEstimates = std::span<double>;  // these alone
+
+  virtual ~ConsistencyPolicy() = default;
+  virtual PolicyShape shape() const = 0;
+
+  // Asked when the worker's request comes, when one of its pushes comes, after each update, and when workers
+  // finish, leave, or move the slowest clock; of a model outside psim's own also when anybody's push comes.
+  // Not as time passes. Under Gate::version asked only of workers that have computed a step before, and it
+  // must be false as long as there is no newer version.
+  virtual bool may_start(const StartView& view, Memory memory) const = 0;
+  // For the text about a run that is stuck.
+  virtual std::string why_not(const StartView&, Memory) const { return {}; }
+  // The clock that all workers must have finished for this one to start `clock`, for the record of causes;
+  // none: it waits for no clock, or for other reasons. The view has clocks, worker and clock.
+  virtual std::optional<std::int64_t> needed_clock(const StartView&, Memory) const { return std::nullopt; }
+  // No worker may start a later clock now, whatever it has done: workers beyond it are not asked about.
+  virtual std::int64_t last_clock(const WorkerClocks&) const {
+    return std::numeric_limits<std::int64_t>::max() - 1;
+  }
+
+  // Asked when a push has come that is not too stale; without `came` also after an update, when a request
+  // comes, and when workers have finished, left or returned. Perhaps nothing waits then.
+  virtual Decision on_push(const ShardView& view, Memory memory) const = 0;
+  // For the text about a run that is stuck.
+  virtual std::string why_no_update(const ShardView&, Memory) const { return {}; }
+  // When on_timer is to be asked, in seconds, while pushes wait: a date that follows from the memory and the
+  // pushes, and not from `now`. If on_timer holds, it is asked again only for a later date.
+  virtual std::optional<double> closes_at(const ShardView&, Memory) const { return std::nullopt; }
+  // That date has come, or that of the scenario's `window` or `deadline`; or no worker is left that could
+  // push more, which is asked only where stale pushes count.
+  virtual Decision on_timer(const ShardView&, Memory) const { return Decision::apply_all(); }
+
+  // These pushes are about to make an update.
+  virtual void note_update(const ShardView&, const std::vector<Push>&, OwnMemory) const {}
+  // A push has come, even if it is too late to count.
+  virtual void note_push(const ShardView&, const Push&, OwnEstimates) const {}
+  // This worker's request still waits, because may_start is false. Asked again at once. Not under
+  // Gate::version.
+  virtual void note_wait(const StartView&, OwnEstimates) const {}
+};
+
+}  // namespace psim
