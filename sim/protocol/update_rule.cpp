@@ -225,9 +225,10 @@ std::vector<Push> UpdateRule::take_chosen() {
 // What this shard's policy would give each pending push, for those of decisions that were not heard.
 std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory memory) const {
   std::map<PushId, double> weights;
-  if (options_.rule.counts) return weights;
-  for (const Decision::Share& share : options_.rule.policy->on_timer(view, memory).shares)
-    weights[pending()[share.push].id()] = share.weight;
+  if (options_.rule.counts || pending_.empty()) return weights;
+  for (const Decision::Share& share : options_.rule.policy->on_timer(view, memory).shares) {
+    if (share.push < pending().size()) weights[pending()[share.push].id()] = share.weight;
+  }
   return weights;
 }
 

@@ -19,7 +19,9 @@ const Setting margin{.key = "margin",
 class LinearSvm final : public Learner {
  public:
   LinearSvm(const ModelSpec& spec, const DataSplit& data)
-      : precision_(spec.precision), margin_(spec.settings.of(margin)), data_(data) {}
+      : precision_(spec.precision), margin_(spec.settings.of(margin)), data_(data) {
+    if (data.train.classes == 0) throw DataError("svm learns classes, and these data have targets");
+  }
 
   Values initial_weights(std::uint64_t) const override {
     const Dataset& train = data_.train;
