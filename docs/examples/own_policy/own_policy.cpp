@@ -18,8 +18,8 @@ const Setting patience{.key = "patience",
                        .max = 1e6,
                        .draws = {"1.5", "4.0"}};
 
-// An update is made of the pushes of more than half of the workers, or of those that are there when it takes
-// too long. A push weighs the less, the staler it is.
+// An update needs the pushes of more than half of the workers. If that takes too long, it takes the pushes
+// that have come. A stale push weighs less.
 class Majority final : public ConsistencyPolicy {
  public:
   explicit Majority(double factor) : patience_(factor) {}
