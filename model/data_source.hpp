@@ -31,11 +31,15 @@ struct DataSourceRow {
   bool is_sparse = false;        // its samples come as a SparseMatrix
   bool reads_files = false;      // at data.path
   std::string_view fields = {};  // of [data], beside its settings: those that it has, separated by spaces
-  // The sizes of its training set, where they can be told without the data. `shape`: as data.samples,
-  // data.features and data.classes say.
+  // The sizes of its training set, if they are known before the data: it changes `shape`, which has those
+  // that data.samples, data.features and data.classes give. The samples that `load` returns must have these
+  // sizes.
   void (*shape)(const DataSpec& spec, DataShape& shape) = nullptr;
   double (*numbers)(const DataSpec& spec) = nullptr;  // that it generates
   DataSplit (*load)(const DataRequest& request) = nullptr;
+
+  // A function that is missing.
+  std::string_view lacks() const { return load == nullptr ? "load" : ""; }
 };
 template <>
 std::deque<DataSourceRow> built_in_rows();

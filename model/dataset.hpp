@@ -39,11 +39,11 @@ struct SparseMatrix {
 };
 
 struct Dataset {
-  SampleMatrix inputs;               // samples x features; empty for sparse data
-  std::vector<std::int32_t> labels;  // samples, each in [0, classes); empty for regression
-  SampleMatrix targets;              // samples x outputs; empty for classification
-  int classes = 0;                   // 0 for regression
-  SparseMatrix sparse_inputs = {};   // instead of `inputs`; no columns for dense data
+  SampleMatrix inputs = {};               // samples x features; empty for sparse data
+  std::vector<std::int32_t> labels = {};  // samples, each in [0, classes); empty for regression
+  SampleMatrix targets = {};              // samples x outputs; empty for classification
+  int classes = 0;                        // 0 for regression
+  SparseMatrix sparse_inputs = {};        // instead of `inputs`; no columns for dense data
 
   bool is_sparse() const { return sparse_inputs.cols > 0; }
   std::int64_t size() const { return is_sparse() ? sparse_inputs.rows() : inputs.rows(); }

@@ -46,7 +46,6 @@ class MlpLearner final : public Learner {
             static_cast<Scalar>(is_bias ? given_bias(layer, i) : weight(array, layer, i, seed));
       }
     }
-    round_to(spec_.precision, values);
     return values;
   }
 
@@ -182,6 +181,7 @@ std::deque<ModelRow> built_in_rows() {
       {.name = "logistic",
        .doc = "binary logistic regression on sparse data (libsvm, clicks): log(1 + exp(-y w.x)), from w = 0",
        .is_sparse = true,
+       .learns = Learns::two_classes,
        .fields = "bias",
        .size_field = "data.features",
        .parameters = [](const ModelSpec& spec) { return spec.features + bias_of(spec); },
@@ -197,6 +197,12 @@ std::deque<ModelRow> built_in_rows() {
        .products = phantom_products,
        .parameters = phantom_parameters,
        .flops_per_sample = [](const ModelSpec& spec) { return spec.flops_per_sample; }}};
+}
+
+Values Learner::first_weights(Precision precision, std::uint64_t seed) const {
+  Values weights = initial_weights(seed);
+  round_to(precision, weights);
+  return weights;
 }
 
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec, const DataSplit& data) {

@@ -17,20 +17,25 @@ struct DataSplit;
 // of consecutive weights that take turns.
 KeyRange feature_block(std::int64_t parameters, std::int64_t blocks, std::int64_t clock);
 
-// Gradients and evaluations of one model on one data set. Stateless after construction: every member may
-// be called from any thread.
+// Gradients and evaluations of one model on one data set. Every member may be called from any thread, so the
+// object does not change after construction.
 class Learner {
  public:
   virtual ~Learner() = default;
+  // The weights that a run begins with: initial_weights, rounded to the precision.
+  Values first_weights(Precision precision, std::uint64_t seed) const;
+  // Random draws depend on `seed` alone.
   virtual Values initial_weights(std::uint64_t seed) const = 0;
   // Mean gradient over `samples` of the training set.
   virtual Values gradient(const Values& weights, std::span<const std::uint32_t> samples) const = 0;
   // The same, to the last bit, in the weights' place.
   virtual void to_gradient(Values& weights, std::span<const std::uint32_t> samples) const = 0;
   virtual Evaluation evaluate(const Values& weights, const Dataset& set) const = 0;
-  // How many of `samples` of `set` the model classifies correctly.
-  virtual std::int64_t hits(const Values& weights, const Dataset& set,
-                            std::span<const std::uint32_t> samples) const = 0;
+  // How many of `samples` of `set` the model classifies correctly. A model that learns no classes has none.
+  virtual std::int64_t hits(const Values& /*weights*/, const Dataset& /*set*/,
+                            std::span<const std::uint32_t> /*samples*/) const {
+    return 0;
+  }
 
   // Whether a batch's gradient is zero except for few weights, so that the next two functions can be called.
   virtual bool sparse() const { return false; }

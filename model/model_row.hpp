@@ -17,12 +17,16 @@ struct DataSplit;
 struct ModelSpec;
 struct ParameterArray;
 
+// The data that a kind of model can learn from.
+enum class Learns : std::uint8_t { anything, classes, two_classes, targets };
+
 struct ModelRow {
   std::string_view name, doc;
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
-  bool has_numbers = true;       // weights, data and a loss; else sizes only
-  bool is_sparse = false;        // it learns from sparse samples, and a batch touches few weights
+  bool has_numbers = true;  // weights, data and a loss; else sizes only
+  bool is_sparse = false;   // it learns from sparse samples, and a batch touches few weights
+  Learns learns = Learns::anything;
   bool has_layers = false;       // those of model.layers
   std::string_view fields = {};  // of [model], beside its settings: those that it has, separated by spaces
   std::string_view size_field = {};  // the field that its size comes from
@@ -34,6 +38,24 @@ struct ModelRow {
   double (*flops_per_sample)(const ModelSpec&) = nullptr;  // of a gradient
   // What computes its gradients, on data that outlive it.
   std::unique_ptr<Learner> (*learner)(const ModelSpec&, const DataSplit&) = nullptr;
+
+  // Whether it learns from samples with so many classes; 0: with targets.
+  bool can_learn(std::int64_t classes) const {
+    switch (learns) {
+      case Learns::anything: return true;
+      case Learns::classes: return classes > 0;
+      case Learns::two_classes: return classes == 2;
+      case Learns::targets: return classes == 0;
+    }
+    return false;
+  }
+  // A function that is missing.
+  std::string_view lacks() const {
+    return parameters == nullptr               ? "parameters"
+           : flops_per_sample == nullptr       ? "flops_per_sample"
+           : has_numbers && learner == nullptr ? "learner"
+                                               : "";
+  }
 };
 template <>
 std::deque<ModelRow> built_in_rows();

@@ -15,6 +15,8 @@ namespace psim {
 
 enum class Init { glorot, he, zeros };
 
+// The fields of [model], and sizes of the data. Every kind has kind, settings, precision, features, outputs
+// and nonzeros; the others belong to the kinds whose ModelRow::fields name them.
 struct ModelSpec {
   ModelKind kind = {};     // mlp
   Settings settings = {};  // of the kind

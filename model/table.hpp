@@ -24,6 +24,7 @@ class Table {
  public:
   static const std::deque<Row>& rows() { return all(); }
   static void add(Row row) { all().push_back(std::move(row)); }
+  static void remove_last() { all().pop_back(); }
 
  private:
   static std::deque<Row>& all() {
@@ -37,10 +38,14 @@ const std::deque<Row>& all_rows() {
   return Table<Row>::rows();
 }
 
-// A row from outside of psim's sources. As a global variable it is there before main() begins.
+// A row from outside of psim's sources, as long as this object lives. As a global variable it is there before
+// main() begins. Additions of one table end in the reverse of their order.
 template <class Row>
 struct Addition {
   explicit Addition(Row row) { Table<Row>::add(std::move(row)); }
+  ~Addition() { Table<Row>::remove_last(); }
+  Addition(const Addition&) = delete;
+  Addition& operator=(const Addition&) = delete;
 };
 
 // Whether `word` is in a list whose words are separated by spaces.

@@ -53,7 +53,7 @@ void Job::start(const std::vector<JobContext*>& jobs) {
   std::shared_ptr<Values> weights;
   if (plan_.learner)
     weights = std::make_shared<Values>(
-        plan_.learner->initial_weights(static_cast<std::uint64_t>(plan_.scenario.seed)));
+        plan_.learner->first_weights(plan_.precision(), static_cast<std::uint64_t>(plan_.scenario.seed)));
   actors_.start(weights, jobs);
 }
 

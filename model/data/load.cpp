@@ -1,5 +1,8 @@
 // From a DataSpec to training, validation and test samples: which source serves it. split.cpp says which
 // samples are kept for what.
+#include <fmt/format.h>
+
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -106,6 +109,25 @@ std::optional<DataShape> known_shape(const DataSpec& spec) {
   return shape;
 }
 
+namespace {
+
+// Checks and estimates rely on the sizes that a source tells before it loads.
+void check_told(const DataShape& told, const DataShape& loaded, const DataSpec& spec) {
+  const auto check = [&spec](std::string_view what, std::int64_t before, std::int64_t after) {
+    if (before != after)
+      throw std::logic_error(fmt::format("data source {}: its `shape` says {} {}, and it loads {}",
+                                         spec.source->name, before, what, after));
+  };
+  check("training samples", told.samples, loaded.samples);
+  check("features", told.features, loaded.features);
+  check("outputs", told.outputs, loaded.outputs);
+  if (told.classification != loaded.classification)
+    throw std::logic_error(
+        fmt::format("data source {}: `classification` of its `shape` is wrong", spec.source->name));
+}
+
+}  // namespace
+
 const Dataset& DataSplit::part(DataPart which) const {
   switch (which) {
     case DataPart::training: return train;
@@ -127,7 +149,10 @@ DataPart DataSplit::reported_on() const {
 
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& search) {
   const std::uint64_t split_seed = spec.split_seed ? static_cast<std::uint64_t>(*spec.split_seed) : seed;
-  return hold_out(spec.source->load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);
+  DataSplit data =
+      hold_out(spec.source->load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);
+  if (const std::optional<DataShape> told = known_shape(spec)) check_told(*told, shape_of(data.train), spec);
+  return data;
 }
 
 }  // namespace psim

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/data_shape.hpp"
 #include "sim/fuzz/generator.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
@@ -20,6 +21,13 @@ const RowOfTable* drawn_addition(Dice& dice) {
       dice.between(static_cast<std::int64_t>(own), static_cast<std::int64_t>(all.size()) - 1))];
 }
 
+// Whether the kind can learn from what the source generates without further fields.
+bool fits(const ModelRow& kind, const DataSourceRow& source) {
+  DataShape shape;
+  if (source.shape != nullptr) source.shape(DataSpec{}, shape);
+  return kind.can_learn(shape.classification ? shape.outputs : 0);
+}
+
 // In the place of a multi-layer perceptron and its samples, whose sizes have to agree.
 void draw_added_model(Table& model, Table& data, Dice& dice) {
   const ModelRow* kind = drawn_addition<ModelRow>(dice);
@@ -27,8 +35,10 @@ void draw_added_model(Table& model, Table& data, Dice& dice) {
   std::erase_if(model.rows, [](const Row& row) { return row.key == "layers"; });
   model.rows.front().value = in_quotes(kind->name);
   draw_settings(kind->settings, model, dice);
+  if (kind->learns == Learns::targets) data.rows.front().value = in_quotes("teacher");
+  if (kind->learns == Learns::two_classes) std::ranges::find(data.rows, "classes", &Row::key)->value = "2";
   const DataSourceRow* source = drawn_addition<DataSourceRow>(dice);
-  if (source == nullptr || source->is_sparse || source->reads_files) return;
+  if (source == nullptr || source->is_sparse || source->reads_files || !fits(*kind, *source)) return;
   std::erase_if(data.rows, [source](const Row& row) {
     return row.key != "source" && row.key != "validation_fraction" && !lists(source->fields, row.key);
   });

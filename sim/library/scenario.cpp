@@ -7,6 +7,7 @@
 
 #include "sim/library/load.hpp"
 #include "sim/runs/shipped.hpp"
+#include "sim/scenario/additions.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
@@ -49,6 +50,7 @@ struct Loaded {
 };
 
 Loaded loaded(const Scenario& scenario) {
+  check_additions();
   Diagnostics diagnostics;
   Loaded result;
   result.scenario = load_scenario(load_request(request_of(scenario), diagnostics), diagnostics);

@@ -138,8 +138,8 @@ DetectorSpec JobPlan::detector() const {
 
 std::optional<Values> JobPlan::initial(const Shard& shard) const {
   if (learner == nullptr) return std::nullopt;
-  const auto whole =
-      std::make_shared<Values>(learner->initial_weights(static_cast<std::uint64_t>(scenario.seed)));
+  const auto whole = std::make_shared<Values>(
+      learner->first_weights(precision(), static_cast<std::uint64_t>(scenario.seed)));
   const Slice part = part_of(shard, whole);
   return Values::copy_of(*part.values, part.begin, part.count);
 }

@@ -63,16 +63,20 @@ struct ConsistencyRow {
   Group group;
   bool drops_stale = false;  // only pushes computed at the current version count; others are late and dropped
   bool dynamic = false;      // the bound of Gate::staleness is chosen in [staleness, staleness_max]
-  std::string_view may_start, applies, late;  // the same in words, for help and the reference page
+  // For help and the reference page: when a worker may start a clock, when pushes are applied, and what
+  // happens to a late push.
+  std::string_view may_start, applies, late;
   std::string_view source;
   SettingList settings = {};
-  // Its logic; none: that of its gate and group. With it goes `group = Group::own`; `gate` and `drops_stale`
-  // are then as in its shape, or make_rule throws.
+  // Its logic; none: that of its gate and group. A row from outside psim that has one has `group =
+  // Group::own`, and the `gate` and `drops_stale` of the policy's shape; make_rule throws if they differ.
   PolicyFactory policy = nullptr;
   // What holds in every run, for `psim verify` to check, as consistency.promises.
   std::vector<std::string> promises = {};
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
 
+  // A function that is missing.
+  std::string_view lacks() const { return group == Group::own && policy == nullptr ? "policy" : ""; }
   // Which fields have a meaning beside it.
   bool is_custom() const { return group == Group::custom; }
   bool has_own_logic() const { return is_custom() || group == Group::own; }  // not one of psim's
@@ -85,7 +89,7 @@ struct ConsistencyRow {
     return group == Group::k && gate == Gate::version;
   }  // k may be said as those left out
   bool has_tasks() const { return group == Group::told; }
-  bool has_late() const { return drops_stale || is_custom(); }
+  bool has_late() const { return (drops_stale && group != Group::own) || is_custom(); }
   bool has_limit() const { return !drops_stale && !is_custom(); }  // of staleness
   bool has_closing() const { return has_k() || group == Group::all; }
 };

@@ -6,14 +6,15 @@
 //
 // Decisions:
 // - A question must not change anything: the simulator may ask it again.
-// - Which shards decide. If a worker waits for more than its own arrivals (gate), some pushes may be late,
-// and
-//   not every push makes an update by itself (is_in_turn), all shards must take the same pushes. Then the
-//   first shard decides and tells the others its pushes and their weights (UpdateGroup); the others ask
-//   on_push only whether they could make an update, too. Elsewhere each shard decides for itself, with a
+// - All shards take the same pushes if a worker waits for more than the arrival of its own pushes (gate),
+// some
+//   pushes may be late, and not every push makes an update by itself (is_in_turn). Then the first shard
+//   decides, and tells the other shards its pushes and their weights (UpdateGroup). The others ask on_push
+//   only whether they could make an update, too. In all other cases each shard decides for itself, with a
 //   memory of its own. note_update is called at every shard.
-// - A server that takes over another shard learns which pushes earlier decisions took, and not their weights:
-//   it asks on_timer what it would make of them.
+// - A server that takes over one of the other shards learns which pushes earlier decisions took, but not
+// their
+//   weights. It asks on_timer for the weights.
 // - An update takes the pushes of one worker in their order: no later push without those before it.
 // - Estimates are numbers about time. They change whenever a push comes or a worker waits, and they go to the
 //   next owner only with the whole state of a shard; an owner that takes over by a log begins with zeros.
@@ -44,7 +45,7 @@ enum class Gate : std::uint8_t {
 };
 
 // The properties of a policy on which other parts of the protocol rely. Workers that wait for a newer version
-// (Gate::version) push once for each version, so stale pushes must not count; and where stale pushes do not
+// (Gate::version) push once for each version, so stale pushes must not count. Where stale pushes do not
 // count, a clock is a version, so the gate is `version` or `none`.
 struct PolicyShape {
   Gate gate = Gate::none;
@@ -60,10 +61,12 @@ struct PolicyShape {
 struct ShardView {
   enum class Counted : std::uint8_t { all, of_members, one_of_each_worker };
 
-  const WorkerClocks& clocks;            // of each worker, by its number
-  const std::vector<Push>& pending;      // pushes that wait for an update, in the order of their arrival
-  std::int64_t version = 0;              // updates so far
-  double now = 0;                        // seconds
+  const WorkerClocks& clocks;        // of each worker, by its number
+  const std::vector<Push>& pending;  // pushes that wait for an update, in the order of their arrival
+  std::int64_t version = 0;          // updates so far
+  double now = 0;                    // seconds
+  // Seconds: when the first of `pending` came, or the last update if that is later.
+  double waits_since = 0;
   NodeId first_worker = 0;               // the node of worker 0
   std::optional<std::size_t> came = {};  // which of `pending` has just come
   Counted counted = Counted::all;        // which of `pending` count for one update
@@ -123,9 +126,9 @@ class ConsistencyPolicy {
   virtual PolicyShape shape() const = 0;
 
   // Asked when the worker's request comes, when one of its pushes comes, after each update, and when workers
-  // finish, leave, or move the slowest clock; of a model outside psim's own also when anybody's push comes.
-  // Not as time passes. Under Gate::version asked only of workers that have computed a step before, and it
-  // must be false as long as there is no newer version.
+  // finish, leave, or move the slowest clock. A model with `group = Group::own` is also asked when another
+  // worker's push comes. Nobody asks as time passes. Under Gate::version only workers that have computed a
+  // step before are asked about, and the answer must be false as long as there is no newer version.
   virtual bool may_start(const StartView& view, Memory memory) const = 0;
   // For the text about a run that is stuck.
   virtual std::string why_not(const StartView&, Memory) const { return {}; }
@@ -142,11 +145,13 @@ class ConsistencyPolicy {
   virtual Decision on_push(const ShardView& view, Memory memory) const = 0;
   // For the text about a run that is stuck.
   virtual std::string why_no_update(const ShardView&, Memory) const { return {}; }
-  // When on_timer is to be asked, in seconds, while pushes wait: a date that follows from the memory and the
-  // pushes, and not from `now`. If on_timer holds, it is asked again only for a later date.
+  // When on_timer is to be asked, in seconds, while pushes wait: a date that follows from the memory, the
+  // pushes and `waits_since`, and not from `now`. If on_timer holds, it is asked again only for a later date.
+  // The record gives the first push that waits as the cause of an update at this date.
   virtual std::optional<double> closes_at(const ShardView&, Memory) const { return std::nullopt; }
-  // That date has come, or that of the scenario's `window` or `deadline`; or no worker is left that could
-  // push more, which is asked only where stale pushes count.
+  // That date has come. Or no worker is left that could push more; that happens only where stale pushes
+  // count. The fields `window` and `deadline` give such dates to psim's own models; scenarios of other models
+  // do not have these fields.
   virtual Decision on_timer(const ShardView&, Memory) const { return Decision::apply_all(); }
 
   // These pushes are about to make an update.

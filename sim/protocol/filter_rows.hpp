@@ -116,6 +116,17 @@ struct FilterRow {
   std::string_view doc, wire;  // what it sends, and what that takes, for help and the reference page
   std::string_view source;
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
+
+  // A function that is missing.
+  std::string_view lacks() const {
+    switch (stage) {
+      case FilterStage::keys: return "";
+      case FilterStage::select: return select ? "" : "select";
+      case FilterStage::quantize: return !quantize ? "quantize" : coded_bytes == nullptr ? "coded_bytes" : "";
+      case FilterStage::bytes: return compress == nullptr ? "compress" : "";
+    }
+    return "";
+  }
 };
 
 template <>

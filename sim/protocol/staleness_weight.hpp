@@ -17,8 +17,11 @@ struct StalenessWeightRow {
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
   // How many times less than a fresh push one counts that is `staleness` updates old.
-  double (*divisor)(const Settings& settings, double staleness);
+  double (*divisor)(const Settings& settings, double staleness) = nullptr;
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
+
+  // A function that is missing.
+  std::string_view lacks() const { return divisor == nullptr ? "divisor" : ""; }
 };
 template <>
 std::deque<StalenessWeightRow> built_in_rows();

@@ -112,6 +112,7 @@ ShardView UpdateRule::view(const WorkerClocks& workers, std::int64_t version, do
           .pending = pending(),
           .version = version,
           .now = now,
+          .waits_since = first_came_,
           .first_worker = options_.first_worker,
           .counted = options_.rule.waits_for_all() ? Counted::of_members
                      : elsewhere                   ? Counted::one_of_each_worker

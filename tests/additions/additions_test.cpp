@@ -121,6 +121,17 @@ TEST_CASE("a setting of an addition has its range, and a meaning beside its row 
   check("distribution = \"gamma\"\nshape = 2.0", "`shape` goes with distribution = weibull");
 }
 
+TEST_CASE("an added model is refused for data that it cannot learn from", "[additions]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "a.toml")
+      << "[data]\nsource = \"teacher\"\n[model]\nkind = \"svm\"\n[training]\nsteps = 2\n";
+  const Outcome said = with_additions({"check", "a.toml"}, folder.path());
+  INFO(said.err);
+  CHECK(said.code == 2);
+  CHECK(has(said.err, "svm learns classes"));
+  CHECK(has(said.err, "teacher has targets"));
+}
+
 TEST_CASE("the fuzzer draws additions, with their settings", "[additions][slow]") {
   std::set<std::string> drawn;
   std::string texts;

@@ -19,9 +19,7 @@ const Setting margin{.key = "margin",
 class LinearSvm final : public Learner {
  public:
   LinearSvm(const ModelSpec& spec, const DataSplit& data)
-      : precision_(spec.precision), margin_(spec.settings.of(margin)), data_(data) {
-    if (data.train.classes == 0) throw DataError("svm learns classes, and these data have targets");
-  }
+      : precision_(spec.precision), margin_(spec.settings.of(margin)), data_(data) {}
 
   Values initial_weights(std::uint64_t) const override {
     const Dataset& train = data_.train;
@@ -108,6 +106,7 @@ const Addition<ModelRow> svm{
     {.name = "svm",
      .doc = "linear support vector machines, one class against the others, squared hinge (Tang 2013)",
      .settings = {&margin},
+     .learns = Learns::classes,
      .size_field = "data.features",
      .parameters = [](const ModelSpec& spec) { return spec.features * spec.outputs; },
      .flops_per_sample =

@@ -1,7 +1,9 @@
 // Goal: the model that a scenario describes is the model that is trained. Method: small models whose
 // weights, losses and accuracies are known.
 #include "model/learner.hpp"
+
 #include "model/dataset.hpp"
+#include "model/rounding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +70,43 @@ TEST_CASE("drawn weights keep within their limits, fill them, and biases are zer
     CHECK(std::abs(sum / n) <= 4 * limit / std::sqrt(3 * n));
     CHECK(std::abs(squares / n - limit * limit / 3) <= 4 * 0.3 * limit * limit / std::sqrt(n));
   }
+}
+
+TEST_CASE("a kind of model says which data it can learn from", "[learner]") {
+  const auto learns = [](Learns what, std::int64_t classes) {
+    return ModelRow{.name = "a", .doc = "", .learns = what}.can_learn(classes);
+  };
+  for (const std::int64_t classes : {0, 2, 3}) {
+    CAPTURE(classes);
+    CHECK(learns(Learns::anything, classes));
+    CHECK(learns(Learns::classes, classes) == (classes > 0));
+    CHECK(learns(Learns::two_classes, classes) == (classes == 2));
+    CHECK(learns(Learns::targets, classes) == (classes == 0));
+  }
+}
+
+TEST_CASE("a model that learns no classes has no hits", "[learner]") {
+  class Regression final : public Learner {
+   public:
+    Values initial_weights(std::uint64_t) const override { return {Precision::float32, 1}; }
+    Values gradient(const Values&, std::span<const std::uint32_t>) const override { return {}; }
+    void to_gradient(Values&, std::span<const std::uint32_t>) const override {}
+    Evaluation evaluate(const Values&, const Dataset&) const override { return {}; }
+  };
+  const Regression model;
+  const std::vector<std::uint32_t> samples{0, 1};
+  CHECK(model.hits(model.initial_weights(1), {}, samples) == 0);
+}
+
+TEST_CASE("first weights are rounded to the model's precision", "[learner]") {
+  const DataSplit split = two_classes();
+  const ModelSpec spec{.mlp = {.layers = {2, 4, 2}}, .precision = Precision::bfloat16};
+  const std::unique_ptr<Learner> learner = make_learner(spec, split);
+  Values drawn = learner->initial_weights(1);
+  const Values first = learner->first_weights(Precision::bfloat16, 1);
+  CHECK_FALSE(list(first) == list(drawn));
+  round_to(Precision::bfloat16, drawn);
+  CHECK(list(first) == list(drawn));
 }
 
 TEST_CASE("drawn weights depend on the seed, not on the precision", "[learner]") {

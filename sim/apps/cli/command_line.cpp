@@ -20,6 +20,7 @@
 #include "sim/record/summary.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/shipped.hpp"
+#include "sim/scenario/additions.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim::cli {
@@ -362,6 +363,7 @@ int psim::command_line(int argc, char** argv) {
   std::ranges::for_each(lab_subcommands(), add);
   std::ranges::for_each(all.last(2), add);
   return guarded([&] {
+    check_additions();
     if (argc == 1) return print(first_words);
     parse(app, {argv + 1, argv + argc});
     return chosen == nullptr ? done : chosen->answer(asked);

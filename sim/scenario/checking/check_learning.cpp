@@ -55,6 +55,22 @@ void check_shape(const Check& check, const DataShape& train) {
   }
 }
 
+void check_learns(const Check& check, const DataShape& train) {
+  const ModelRow& kind = *check.s.model.kind;
+  if (kind.can_learn(train.classification ? train.outputs : 0)) return;
+  const bool needs_targets = kind.learns == Learns::targets;
+  const std::string_view needed = needs_targets                        ? "targets"
+                                  : kind.learns == Learns::two_classes ? "two classes"
+                                                                       : "classes";
+  const std::string there =
+      train.classification ? fmt::format("{} classes", train.outputs) : std::string("targets");
+  const bool given = check.reading.given("model.kind");
+  check.add({given ? "model.kind" : "data.source", "model.kind", "data.source"},
+            fmt::format("{} learns {}", kind.name, needed),
+            fmt::format("{} has {}", check.s.data.source->name, there),
+            fmt::format("choose data with {}, or another kind", needed));
+}
+
 void check_regression(const Check& check, const DataShape& train) {
   if (!train.classification) {
     const std::string_view source = check.s.data.source->name;
@@ -304,6 +320,7 @@ void check_consistency(const Check& check) {
 }
 
 void check_data(const Check& check, const DataShape& train) {
+  check_learns(check, train);
   check_regression(check, train);
   if (check.s.model.kind->has_layers) {
     check_shape(check, train);

@@ -43,11 +43,14 @@ struct DistributionRow {
   std::string_view name, doc;
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
-  double (*draw)(StepDraw&);  // the step's time divided by its mean
-  bool reads_trace = false;   // needs compute.trace
+  double (*draw)(StepDraw&) = nullptr;  // the step's time divided by its mean
+  bool reads_trace = false;             // needs compute.trace
   // `shortest`: the shortest mean time of a worker's step in seconds, once that is known.
   std::optional<Misfit> (*misfit)(const Settings& settings, std::optional<double> shortest) = nullptr;
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
+
+  // A function that is missing.
+  std::string_view lacks() const { return draw == nullptr ? "draw" : ""; }
 };
 
 template <>

@@ -59,6 +59,11 @@ struct FaultKindRow {
   double fuzz = 1;                                                 // how often the fuzzer draws it, beside 1
 
   bool takes_factor() const { return slows || degrades; }
+  // A function that is missing.
+  std::string_view lacks() const {
+    const bool acts = begin != nullptr || meet != nullptr || takes_factor() || cuts;
+    return acts ? "" : on == FaultOn::messages ? "meet" : "begin";
+  }
 };
 template <>
 std::deque<FaultKindRow> built_in_rows();
