@@ -14,7 +14,6 @@
 
 #include <memory>
 
-#include "model/dataset.hpp"
 #include "model/learner.hpp"
 
 namespace psim {

@@ -5,9 +5,11 @@
 #include <map>
 #include <vector>
 
-#include "model/dataset.hpp"
+#include "model/data_spec.hpp"
 
 namespace psim {
+
+struct Dataset;
 
 // `iid`: every epoch the whole training set is shuffled anew and dealt out: in step t, worker w takes
 // samples [(t*W + w)*b, (t*W + w + 1)*b) of the endless sequence of shuffled epochs. So W workers with

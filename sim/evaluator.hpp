@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "sim/cluster/pool.hpp"
 #include "sim/record/result.hpp"

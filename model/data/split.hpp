@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
-#include "model/dataset.hpp"
-
 namespace psim {
+
+struct Dataset;
+struct DataSplit;
 
 // How many of `samples` a share of `fraction` is, rounded to the nearest.
 std::int64_t share_of(std::int64_t samples, double fraction);

@@ -1,10 +1,13 @@
 #include "sim/cluster/fluid_carrier.hpp"
 
+#include <simgrid/s4u/Comm.hpp>
+
 #include <simgrid/kernel/resource/Action.hpp>
 #include <xbt/config.hpp>
 
 #include <utility>
 
+#include "sim/cluster/route_table.hpp"
 #include "sim/cluster/shares.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 

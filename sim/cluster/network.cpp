@@ -1,5 +1,7 @@
 #include "sim/cluster/network.hpp"
 
+#include <simgrid/s4u/Semaphore.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>

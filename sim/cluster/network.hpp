@@ -20,7 +20,7 @@
 //   sent for the first time: requests that wait at their server would else hold up what they wait for.
 #pragma once
 
-#include <simgrid/s4u/Semaphore.hpp>
+#include <simgrid/forward.h>
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/route_table.hpp"
 #include "sim/cluster/slowness.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
+
+class RouteTable;
 
 struct Platform {
   std::vector<simgrid::s4u::Host*> hosts;  // by NodeId

@@ -1,6 +1,7 @@
 #include "sim/nodes/actors.hpp"
 
 #include <simgrid/Exception.hpp>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <utility>
 
@@ -14,6 +15,8 @@ Course* running_course() {
   const sg4::Actor* self = sg4::Actor::self();
   return self == nullptr ? nullptr : self->get_data<Course>();
 }
+
+void follow(Course& course) { sg4::Actor::self()->set_data(&course); }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
 // SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must

@@ -1,7 +1,7 @@
 // Starts actors on nodes, and keeps what one of them throws.
 #pragma once
 
-#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/forward.h>
 
 #include <exception>
 #include <functional>
@@ -15,12 +15,14 @@ namespace psim {
 
 // The course of the actor that runs; null: none runs, or it has none.
 Course* running_course();
+// The actor that runs follows this course from now on.
+void follow(Course& course);
 // What an actor does, on a course of its own that begins with what made it.
 template <class Body>
 auto on_own_course(Recorder& recorder, Body body) {
   return [course = recorder.course(), body = std::move(body)]() mutable {
     course.needs_nothing();
-    simgrid::s4u::Actor::self()->set_data(&course);
+    follow(course);
     body();
   };
 }

@@ -33,13 +33,14 @@
 #include <optional>
 #include <vector>
 
-#include "model/dataset.hpp"
 #include "sim/nodes/actors.hpp"
 #include "sim/nodes/client_actor.hpp"
 #include "sim/nodes/job_context.hpp"
 #include "sim/record/result.hpp"
 
 namespace psim {
+
+struct Dataset;
 
 class InferenceNode {
  public:

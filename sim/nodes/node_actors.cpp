@@ -1,5 +1,7 @@
 #include "sim/nodes/node_actors.hpp"
 
+#include <simgrid/s4u/Actor.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

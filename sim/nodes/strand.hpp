@@ -2,7 +2,7 @@
 // part in all-reduces.
 #pragma once
 
-#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/forward.h>
 
 #include <functional>
 #include <vector>

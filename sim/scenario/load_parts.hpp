@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "model/dataset.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/text/document.hpp"
