@@ -3,7 +3,7 @@
 // Method: a policy that counts, driven by hand.
 #include "sim/protocol/consistency_policy.hpp"
 
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/retry.hpp"
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 #include "tests/sim/protocol/filter_driver.hpp"
 #include "tests/sim/protocol/placed.hpp"
 #include "tests/sim/protocol/server_driver.hpp"

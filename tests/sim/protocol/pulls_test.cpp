@@ -1,6 +1,6 @@
 // Goal: a pull is answered when its worker may start, and what is known of a worker from its pull is right.
 // Method: one shard's state by hand, two workers, pulls by hand.
-#include "sim/protocol/pulls.hpp"
+#include "sim/protocol/server/pulls.hpp"
 
 #include <cstdint>
 #include <vector>

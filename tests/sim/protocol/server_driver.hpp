@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim::test {
 

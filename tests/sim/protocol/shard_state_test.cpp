@@ -1,6 +1,6 @@
 // Goal: a shard's state is a value that continues alike wherever it is: at its owner, which makes updates of
 // pushes, and at a copy, which follows a log. Method: pushes by hand, weights by hand.
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

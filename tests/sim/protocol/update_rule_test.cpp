@@ -1,6 +1,6 @@
 // Goal: an update has the pushes that the rule of consistency asks for, or those that the first shard took.
 // Method: pushes by hand, and the names of those that come out.
-#include "sim/protocol/update_rule.hpp"
+#include "sim/protocol/server/update_rule.hpp"
 
 #include <algorithm>
 

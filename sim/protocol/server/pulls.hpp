@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 namespace psim {
 

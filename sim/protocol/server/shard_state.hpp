@@ -10,9 +10,9 @@
 
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/range_clock.hpp"
-#include "sim/protocol/shard_weights.hpp"
-#include "sim/protocol/update_rule.hpp"
+#include "sim/protocol/server/range_clock.hpp"
+#include "sim/protocol/server/shard_weights.hpp"
+#include "sim/protocol/server/update_rule.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {

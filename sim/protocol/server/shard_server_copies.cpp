@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim {
 

@@ -1,7 +1,7 @@
 // What a shard's server does with its weights: updates, and the functions that tasks call.
 #include <utility>
 
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim {
 

@@ -1,4 +1,4 @@
-#include "sim/protocol/pulls.hpp"
+#include "sim/protocol/server/pulls.hpp"
 
 #include <algorithm>
 

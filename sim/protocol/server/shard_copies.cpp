@@ -1,7 +1,7 @@
 // A shard's server (shard_server.hpp) where workers run the optimizer: who needs another worker's copy, and
 // where it comes from.
 #include "model/parameters.hpp"
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim {
 

@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/copy_search.hpp"
-#include "sim/protocol/early_pushes.hpp"
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/pulls.hpp"
-#include "sim/protocol/replicated_log.hpp"
 #include "sim/protocol/retry.hpp"
-#include "sim/protocol/shard_invariants.hpp"
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/copy_search.hpp"
+#include "sim/protocol/server/early_pushes.hpp"
+#include "sim/protocol/server/pulls.hpp"
+#include "sim/protocol/server/replicated_log.hpp"
+#include "sim/protocol/server/shard_invariants.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 namespace psim {
 

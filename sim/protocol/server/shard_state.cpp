@@ -1,4 +1,4 @@
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 #include <xxhash.h>
 

@@ -1,4 +1,4 @@
-#include "sim/protocol/shard_invariants.hpp"
+#include "sim/protocol/server/shard_invariants.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/protocol/replicated_log.hpp"
+#include "sim/protocol/server/replicated_log.hpp"
 
 #include <algorithm>
 #include <memory>

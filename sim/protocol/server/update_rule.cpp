@@ -1,4 +1,4 @@
-#include "sim/protocol/update_rule.hpp"
+#include "sim/protocol/server/update_rule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@
 
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/pending_pushes.hpp"
+#include "sim/protocol/server/pending_pushes.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {

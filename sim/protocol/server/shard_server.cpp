@@ -1,4 +1,4 @@
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 #include <algorithm>
 #include <memory>
