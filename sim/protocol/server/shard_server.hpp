@@ -1,53 +1,25 @@
-// One server's part for one shard, as its owner or as a copy. It takes pushes and pulls, makes updates, and
-// keeps the copies up to date. Pure: no SimGrid, no clock of its own; a test drives it with a list of
-// messages.
+// One server's part for one shard, as its owner or as a copy. It has the shard's state and the parts that act
+// on it, and says in which order they do so for each message. Pure: no SimGrid, no clock of its own; a test
+// drives it with a list of messages.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/retry.hpp"
-#include "sim/protocol/server/copy_search.hpp"
-#include "sim/protocol/server/early_pushes.hpp"
-#include "sim/protocol/server/pulls.hpp"
-#include "sim/protocol/server/replicated_log.hpp"
+#include "sim/protocol/server/outbox.hpp"
+#include "sim/protocol/server/pull_desk.hpp"
+#include "sim/protocol/server/push_intake.hpp"
+#include "sim/protocol/server/replication.hpp"
+#include "sim/protocol/server/shard_context.hpp"
 #include "sim/protocol/server/shard_invariants.hpp"
 #include "sim/protocol/server/shard_state.hpp"
+#include "sim/protocol/server/update_maker.hpp"
 
 namespace psim {
-
-// Receives a server's decisions.
-class Outbox {
- public:
-  virtual ~Outbox() = default;
-  virtual void send(Message message) = 0;
-  // Repeats a message that is not confirmed.
-  virtual void send_again(Message message) { send(std::move(message)); }
-  // Sends to every other shard, on whatever server.
-  virtual void announce(UpdateGroup group) = 0;
-  // `staleness`: version when applied less version computed on, in updates.
-  virtual void applied(const Push& push, std::int64_t staleness) = 0;
-  virtual void dropped(const Push& push) = 0;
-  // The push has arrived before, and does not count again.
-  virtual void duplicate(const Push& push) = 0;
-  // The push is not taken: it is for another owner, of a worker that takes no part, a second copy of one that
-  // waits for its predecessor, or of a number that was skipped.
-  virtual void refused(const Push& /*push*/) {}
-  virtual void updated(std::int64_t version) = 0;
-  // A replica has come to have everything that is safe.
-  virtual void copied(NodeId) {}
-  // A worker's clock or membership changes by something other than a push.
-  virtual void membership_changed(NodeId, const WorkerClocks::Worker&) {}
-  // The server owns the shard from now on.
-  virtual void promoted() {}
-  // Where workers run the optimizer: what each of them begins with.
-  virtual std::shared_ptr<const Parameters> first_copy() { return {}; }
-};
 
 class ShardServer {
  public:
@@ -62,29 +34,30 @@ class ShardServer {
   using Extent = ReplicatedLog::Extent;
 
   // The first owner. `weights` is the range's initial content; empty for a phantom model of `count` values.
-  ShardServer(Options options, std::optional<Values> weights, std::size_t count);
-  // A copy, made of what another server or the storage has sent, until this server is told to lead.
-  ShardServer(Options options, const State& sent);
+  ShardServer(const Options& options, std::optional<Values> weights, std::size_t count);
+  // A copy, made of what another server or the storage has sent, until this server is told to lead. The state
+  // that was sent has its own options.
+  ShardServer(const Options& options, const State& sent);
 
   void on(const Message& message, double now, Outbox& out);
   // The values of a worker's last answer after filters; its next push is computed on them.
   void was_sent_filtered(NodeId worker, const Slice& values);
 
   const ShardState& state() const { return state_; }
-  const ReplicatedLog& log() const { return log_; }
+  const ReplicatedLog& log() const { return replication_.log(); }
   std::int64_t version() const { return state_.version; }
-  NodeId id() const { return options_.id; }
-  std::uint32_t shard() const { return options_.state.shard; }
-  std::uint32_t epoch() const { return epoch_; }
-  bool leads() const { return leads_; }
+  NodeId id() const { return replication_.role().server; }
+  std::uint32_t shard() const { return replication_.role().shard; }
+  std::uint32_t epoch() const { return replication_.role().epoch; }
+  bool leads() const { return replication_.leads(); }
   // Pushes that wait for their group to be complete, and those that came before earlier ones of their
   // workers.
   const std::vector<Push>& pending() const { return state_.updates.pending(); }
-  std::vector<Push> early() const { return early_.all(); }
+  std::vector<Push> early() const { return intake_.early(); }
   // Pulls that wait because of the consistency model.
-  Pulls::All waiting() const { return pulls_.all(); }
+  Pulls::All waiting() const { return desk_.pulls().all(); }
   // Whether the answer waits for another worker's copy, for which this server looks.
-  bool looks_for_copy(const Pull& pull) const { return needs_copy(pull) && copies_.next_turn().has_value(); }
+  bool looks_for_copy(const Pull& pull) const { return desk_.looks_for_copy(pull, state_); }
 
   // Makes this server the owner of the shard, in this ownership epoch and with these replicas. It ignores
   // messages of other epochs. New replicas and the next owner receive its state.
@@ -93,13 +66,13 @@ class ShardServer {
   // state of another epoch, but takes no entries until the primary's state arrives.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
   // This copy is only a part of the shard that the log was about, so it takes no more entries of that log.
-  void leave_log() { log_.leave(); }
+  void leave_log() { replication_.leave_log(); }
   // The extent of this server's state.
-  Extent extent() const { return log_.extent(); }
+  Extent extent() const { return log().extent(); }
   // The number of entries that this replica has of the log in epoch `epoch`; -1: it lacks even the state
   // before them.
   std::int64_t entries_in(std::uint32_t epoch) const {
-    return log_.in_step() && epoch == epoch_ ? log_.extent().entries : -1;
+    return log().in_step() && epoch == this->epoch() ? extent().entries : -1;
   }
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
@@ -111,76 +84,35 @@ class ShardServer {
   void resend(double now, Outbox& out);
   // The whole shard as a message. If only updates are replicated it has no pending pushes; their workers send
   // them again.
-  State whole_state() const;
+  State whole_state() const { return replication_.whole_state(state_); }
   // What a next owner with this extent still lacks: entries of the log, if they are kept.
-  State log_suffix_after(Extent theirs) const;
+  State log_suffix_after(Extent theirs) const { return replication_.log_suffix_after(theirs, state_); }
   void take_log_suffix(const std::vector<SharedEntry>& entries);
   // Goes on where this worker's copy is: nobody else has anything of the shard.
-  void adopt(const State& copy);
+  void adopt(const State& copy) { desk_.copies().adopt(copy, state_); }
 
  private:
+  ShardServer(const Options& options, ShardState state, Replication replication);
+  ShardContext context(double now, Outbox& out) { return {state_, replication_, now, out}; }
+  UpdateMaker updates(const ShardContext& shard) const { return {shard, desk_.pulls()}; }
+
+  void on_push(const Push& push, const ShardContext& shard);
+  void on_pull(NodeId from, const Pull& pull, const ShardContext& shard);
+  void read(const Push& push, const ShardContext& shard);
+  void take(const Push& push, const ShardContext& shard);
+  void take_early(std::uint32_t worker, const ShardContext& shard);
+  void begin_to_lead(const ShardContext& shard);
   void check() {
-    if (options_.checked) invariants_.check(*this);
-  }
-  void on_push(const Push& push, double now, Outbox& out);
-  void on_pull(NodeId from, const Pull& pull, double now, Outbox& out);
-  void on_read(NodeId from, const Pull& pull, double now, Outbox& out) const;
-  void on_group(const UpdateGroup& group, double now, Outbox& out);
-  void on_decide(NodeId from, const Decide& question, Outbox& out) const;
-  void on_call(NodeId from, const Call& call, double now, Outbox& out);
-  void on_entry(const SharedEntry& entry, Outbox& out);
-  void on_replicated(NodeId from, std::optional<std::int64_t> entries, double now, Outbox& out);
-
-  void read(const Push& push, double now, Outbox& out);
-  void take(const Push& push, double now, Outbox& out);
-  void take_early(std::uint32_t worker, double now, Outbox& out);
-  bool comes_too_late(const Push& push) const;
-  void drop(const Push& push, Outbox& out);
-  using Known = std::optional<Decision>;  // of the policy, about the push that has just come
-  Known wait_for_update(const Push& push, double now, Outbox& out);
-  bool update_if_complete(double now, Outbox& out, const Known& known = {});
-  bool update_once(double now, Outbox& out, const Known& known);
-  void update_with(WeighedPushes pushes, double now, Outbox& out);
-
-  void answer_all(double now, Outbox& out);
-  void answer(std::uint32_t worker, double now, Outbox& out);
-  bool runs_on_sums() const { return options_.confirms && options_.state.weights.sum_only; }
-  bool needs_copy(const Pull& pull) const;
-  bool may_have_copy(std::uint32_t worker) const;
-  bool find_copy(double now, Outbox& out);
-  void on_copy(NodeId from, const State& state, double now, Outbox& out);
-  void fill(Answer& answer, const Pull& pull) const;
-  std::int64_t safe_pushes_of(std::uint32_t worker) const;
-
-  void reconcile_worker(std::uint32_t worker, const Pull& pull, Outbox& out);
-  void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, Outbox& out);
-  void is_back(std::uint32_t worker, Outbox& out);
-  void tell_membership(std::uint32_t worker, Outbox& out) const {
-    out.membership_changed(state_.node_of(worker), state_.workers[worker]);
-  }
-  void begin_to_lead(Outbox& out);
-  std::optional<std::int64_t> lacks_decision() const {
-    return leads_ ? state_.updates.lacks_decision() : std::nullopt;
+    if (checked_) invariants_.check(*this);
   }
 
-  bool logs_pushes() const { return log_.has_copies() && log_.has_pushes(); }
-  void deliver(const ReplicatedLog::Deliveries& deliveries, Outbox& out) const;
-  Message to(NodeId node, Body body) const {
-    return {.from = options_.id, .to = node, .shard = shard(), .epoch = epoch_, .body = std::move(body)};
-  }
-  void send(NodeId node, Body body, Outbox& out) const { out.send(to(node, std::move(body))); }
-
-  Options options_;
   ShardState state_;
-  Pulls pulls_;
-  EarlyPushes early_;
-  std::vector<KeyMemory> known_keys_;  // by worker: of its pushes in this epoch
-  std::vector<KeyMemory> asked_keys_;  // likewise, of its pulls
-  CopySearch copies_;
-  ReplicatedLog log_;
+  Replication replication_;
+  PushIntake intake_;
+  PullDesk desk_;
   ShardInvariants invariants_;
-  bool leads_ = true;
-  std::uint32_t epoch_ = 0;
+  double resend_after_;  // seconds
+  bool checked_;
 };
 
 }  // namespace psim

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,16 +30,17 @@ class UpdateRule {
   };
   static Decided decided(const ConsistencyRule& rule, std::uint32_t shard, std::uint32_t shards);
   struct Options {
-    ConsistencyRule rule;
+    std::shared_ptr<const ConsistencyRule> rule;
     Decided decided = Decided::here;
     NodeId first_worker = 2;
   };
   explicit UpdateRule(Options options)
       : options_(std::move(options)),
-        shape_(options_.rule.policy->shape()),
-        pending_(options_.first_worker, static_cast<std::size_t>(options_.rule.workers)),
+        shape_(options_.rule->policy->shape()),
+        pending_(options_.first_worker, static_cast<std::size_t>(options_.rule->workers)),
         last_computed_on_(
-            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule.workers) : 0, -1),
+            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule->workers) : 0,
+            -1),
         chosen_(last_computed_on_.size()) {}
 
   const std::vector<Push>& pending() const { return pending_.all(); }

@@ -63,7 +63,7 @@ ShardState::Options options_of(std::string_view model, std::uint32_t shard = 0, 
   return {.shard = shard,
           .shards = shards,
           .first_worker = first_worker,
-          .rule = make_rule({.model = model}, 4),
+          .rule = test::shared_rule({.model = model}, 4),
           .steps = 100,
           .learning_rate = {.base = 1}};
 }

@@ -155,7 +155,7 @@ TEST_CASE("a shard without a part of the block still tells a push from its dupli
   Log log;
   ShardServer server({.state = {.shards = 2,
                                 .first_worker = first_worker,
-                                .rule = make_rule(spec, 1),
+                                .rule = test::shared_rule(spec, 1),
                                 .steps = 100,
                                 .weights = {.ranges = {{0, 4}}, .feature_blocks = 2, .parameters = 8}}},
                      std::nullopt, 4);

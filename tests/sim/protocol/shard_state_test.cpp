@@ -18,13 +18,14 @@ const ConsistencySpec asp{.model = "asp"};
 
 ShardState shard(const ConsistencySpec& spec, const Numbers& weights = {10, 20}, bool staleness_aware = false,
                  std::uint32_t shards = 1) {
+  ConsistencyRule rule = make_rule(spec, 2);
+  if (staleness_aware) rule.stale.function = "inverse";
   ShardState::Options options{.shards = shards,
                               .first_worker = first_worker,
-                              .rule = make_rule(spec, 2),
+                              .rule = test::shared_rule(rule),
                               .steps = 10,
                               .learning_rate = {.base = 1},
                               .epochs = {.per_clock = 1}};
-  if (staleness_aware) options.rule.stale.function = "inverse";
   options.weights.ranges = {{0, weights.size()}};
   options.weights.parameters = static_cast<std::int64_t>(weights.size());
   return {std::move(options), std::move(*values_of(weights)), weights.size()};
