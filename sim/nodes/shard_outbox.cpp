@@ -97,9 +97,7 @@ void ShardOutbox::updated(std::int64_t version) {
 
 void ShardOutbox::promoted() {
   const ShardServer& server = *here();
-  for (auto& [ends, chain] : all_.filters_) {
-    if (ends.first == shard_) chain->forget_keys();  // another owner may have sent lists meanwhile
-  }
+  all_.filters_.forget_keys(shard_);
   const auto [weights, state] = hashes_of(server);
   job_.record(all_.node_, Promotion{.shard = of_run(),
                                     .epoch = server.epoch(),
