@@ -90,7 +90,7 @@ void ShardServer::take(const Push& push, const ShardContext& shard) {
     if (LogEntry* entry = replication_.next_entry_of_push()) entry->push = push;
   }
   intake_.confirm(push, shard);
-  const bool updated = maker.make_complete(taken.known);
+  const bool updated = maker.make_complete(taken.decision);
   replication_.log_push(state_, shard.out);
   updated || state_.options.rule->asks_all ? desk_.answer_all(shard) : desk_.answer(w, shard);
 }

@@ -14,8 +14,9 @@ bool is_drop(const std::optional<Decision>& decision) {
 }  // namespace
 
 UpdateMaker::Taken UpdateMaker::take(const Push& push) {
-  Known known;
-  if (!comes_too_late(push) && !is_drop(known = wait_for_update(push))) return {.known = std::move(known)};
+  std::optional<Decision> decision;
+  if (!comes_too_late(push) && !is_drop(decision = wait_for_update(push)))
+    return {.decision = std::move(decision)};
   drop(push);
   const bool others_have_it =
       !state_.options.rule->drops_stale && state_.decided() == UpdateRule::Decided::here_for_all;
@@ -31,19 +32,19 @@ bool UpdateMaker::comes_too_late(const Push& push) const {
 }
 
 // The push joins those that wait, unless the policy drops it.
-UpdateMaker::Known UpdateMaker::wait_for_update(const Push& push) {
+std::optional<Decision> UpdateMaker::wait_for_update(const Push& push) {
   if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before);
   state_.updates.add(push, shard_.now);
   if (state_.decided() == UpdateRule::Decided::elsewhere) return {};
   ShardView view = state_.view(shard_.now);
   view.came = state_.updates.pending().size() - 1;
-  Known known = state_.policy().on_push(view, state_.memory);
-  if (!is_drop(known)) return known;
+  std::optional<Decision> decision = state_.policy().on_push(view, state_.memory);
+  if (!is_drop(decision)) return decision;
   if (state_.options.rule->gate == Gate::version || state_.updates.count_of(push.worker) > 1)
     throw std::logic_error(
         "a consistency policy drops a push whose worker waits for an update, or has an earlier one there");
   state_.updates.remove_last();
-  return known;
+  return decision;
 }
 
 void UpdateMaker::drop(const Push& push) {
@@ -56,16 +57,16 @@ void UpdateMaker::drop(const Push& push) {
   shard_.out.dropped(push);
 }
 
-bool UpdateMaker::make_complete(const Known& known) {
-  if (!make_next(known)) return false;
+bool UpdateMaker::make_complete(const std::optional<Decision>& on_push) {
+  if (!make_next(on_push)) return false;
   while (make_next({})) continue;  // several groups may have waited for one push
   return true;
 }
 
-bool UpdateMaker::make_next(const Known& known) {
+bool UpdateMaker::make_next(const std::optional<Decision>& on_push) {
   UpdateRule::Next next = state_.updates.next(
       state_.view(shard_.now), state_.memory,
-      [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); }, known);
+      [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); }, on_push);
   for (const Push& push : next.late) drop(push);
   if (next.update.pushes.empty()) return !next.late.empty();
   if (next.decision) shard_.out.announce(std::move(*next.decision));

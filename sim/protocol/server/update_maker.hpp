@@ -16,15 +16,15 @@ class UpdateMaker {
   UpdateMaker(const ShardContext& shard, const Pulls& pulls)
       : shard_(shard), state_(shard.state), pulls_(pulls) {}
 
-  using Known = std::optional<Decision>;  // of the policy, about the push that has just come
   struct Taken {
     bool is_dropped = false;
-    Known known = {};
+    std::optional<Decision> decision = {};  // of the policy; none: the first shard decides
   };
   // A worker's next push waits for an update from now on, or is dropped.
   Taken take(const Push& push);
-  // Makes all updates that are complete. Returns whether that concerns workers whose pull waits.
-  bool make_complete(const Known& known = {});
+  // Makes all updates that are complete. Returns whether that concerns workers whose pull waits. `on_push`:
+  // the policy's decision about the push that has just come.
+  bool make_complete(const std::optional<Decision>& on_push = {});
 
   // A decision of the first shard, which decides for all. Returns whether it makes an update here.
   bool follow(const UpdateGroup& decision);
@@ -41,9 +41,9 @@ class UpdateMaker {
 
  private:
   bool comes_too_late(const Push& push) const;
-  Known wait_for_update(const Push& push);
+  std::optional<Decision> wait_for_update(const Push& push);
   void drop(const Push& push);
-  bool make_next(const Known& known);
+  bool make_next(const std::optional<Decision>& on_push);
   void update_with(WeighedPushes pushes);
 
   const ShardContext& shard_;

@@ -142,7 +142,7 @@ bool UpdateRule::expects_more(const WorkerClocks& workers) const {
 }
 
 UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Waits& waits,
-                                  const std::optional<Decision>& known) {
+                                  const std::optional<Decision>& on_push) {
   if (options_.decided == Decided::elsewhere)
     return options_.rule->drops_stale ? like_the_first(view, memory, waits) : announced(view, memory);
   const ConsistencyPolicy& policy = *options_.rule->policy;
@@ -150,7 +150,7 @@ UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Wa
   const bool closes = date && view.now >= *date;
   Decision decision = Decision::hold();
   if (closes) decision = policy.on_timer(view, memory);
-  if (!makes_update(decision)) decision = known ? *known : policy.on_push(view, memory);
+  if (!makes_update(decision)) decision = on_push ? *on_push : policy.on_push(view, memory);
   if (!closes && !makes_update(decision) && !pending_.empty() && !expects_more(view.clocks))
     decision = policy.on_timer(view, memory);
   if (closes && !makes_update(decision)) held_at_ = *date;

@@ -72,9 +72,9 @@ class UpdateRule {
     std::vector<Push> late = {};
     std::optional<UpdateGroup> decision = {};  // for all other shards
   };
-  // `known`: the policy's decision about the push that has just come.
+  // `on_push`: the policy's decision about the push that has just come.
   Next next(const ShardView& view, Memory memory, const Waits& waits,
-            const std::optional<Decision>& known = {});
+            const std::optional<Decision>& on_push = {});
   // Whether enough pushes have arrived, whichever shard decides.
   bool is_complete(const ShardView& view, Memory memory) const;
   // What the policy sees of a shard with these workers and this version.
