@@ -7,7 +7,7 @@
 
 #include "model/dataset.hpp"
 #include "sim/nodes/gradient_probe.hpp"
-#include "sim/protocol/shard_invariants.hpp"
+#include "sim/protocol/server/shard_invariants.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {

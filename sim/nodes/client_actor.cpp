@@ -15,7 +15,7 @@ CopyCache::Options cache_of(const JobPlan& plan) {
                              .learning_rate = plan.learning_rate(),
                              .epochs = plan.epochs()};
   if (!plan.scenario.consistency.cache || !plan.rule.has_bound()) return options;
-  for (const Shard& shard : plan.keys.shards) options.bounds.push_back(plan.rule_of(shard).bound);
+  for (const Shard& shard : plan.keys.shards) options.bounds.push_back(plan.rule_of(shard)->bound);
   return options;
 }
 
@@ -24,7 +24,7 @@ KvClient::Options options_of(const JobPlan& plan, NodeId node) {
                             .first_shard = plan.first_shard,
                             .keys = &plan.keys,
                             .first_index = plan.first_index,
-                            .rule = plan.rule,
+                            .rule = plan.shared_rule,
                             .only_reads = !plan.is_worker(node),
                             .acknowledges = plan.scenario.messages.acknowledge,
                             .caches_keys = plan.caches_keys(false),

@@ -48,7 +48,7 @@ void JobNodes::make_again(NodeId node) {
 const ShardServer* JobNodes::holder_in(const ServerShards& server, std::uint32_t shard, const Part& part) {
   const ShardServer* here = server.find(shard);
   if (here != nullptr) return here->state().options.part.covers(part) ? here : nullptr;
-  for (const auto& [number, other] : server.here()) {
+  for (const auto& [number, other] : server.all()) {
     if (other.state().options.part.covers(part)) return &other;
   }
   return nullptr;

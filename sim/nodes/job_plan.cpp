@@ -72,7 +72,7 @@ std::shared_ptr<Sampler> sampler_of(const Scenario& scenario, const Dataset& tra
 
 JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t first_shard) {
   JobPlan plan{.scenario = scenario,
-               .rule = rule_of(scenario),
+               .shared_rule = std::make_shared<const ConsistencyRule>(rule_of(scenario)),
                .steps = steps_of(scenario, data != nullptr ? data->train.size() : 0).value_or(no_limit),
                .keys = key_space_of(scenario),
                .first_shard = first_shard,
@@ -114,12 +114,12 @@ const ArrayBound* JobPlan::own_bound_of(const Shard& shard) const {
   return found == arrays.end() ? nullptr : &*found;
 }
 
-ConsistencyRule JobPlan::rule_of(const Shard& shard) const {
-  ConsistencyRule own = rule;
+std::shared_ptr<const ConsistencyRule> JobPlan::rule_of(const Shard& shard) const {
   const ArrayBound* bound = own_bound_of(shard);
-  if (bound == nullptr) return own;
-  own.bound = {.staleness = bound->staleness};
-  own.policy = bounded_policy(own.policy->shape(), own.bound);
+  if (bound == nullptr) return shared_rule;
+  const auto own = std::make_shared<ConsistencyRule>(rule);
+  own->bound = {.staleness = bound->staleness};
+  own->policy = bounded_policy(own->policy->shape(), own->bound);
   return own;
 }
 

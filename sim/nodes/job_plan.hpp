@@ -32,8 +32,8 @@ std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& 
 // A job: parameters, and the workers that train them. Jobs of one run share the servers, the network and the
 // clock; in most runs there is only one.
 struct JobPlan {
-  const Scenario& scenario;  // as if its workers were alone
-  ConsistencyRule rule;
+  const Scenario& scenario;                            // as if its workers were alone
+  std::shared_ptr<const ConsistencyRule> shared_rule;  // the one of the job; clients and shards refer to it
   std::int64_t steps;  // clocks of each worker; very large when something else ends the run
   KeySpace keys;
   // Of the run's workers and shards, the first that belong here.
@@ -53,6 +53,7 @@ struct JobPlan {
   const DataSplit* split = nullptr;       // all samples
   const Dataset* data = nullptr;          // the training set
 
+  const ConsistencyRule& rule = *shared_rule;
   Assembly::Places places = keys.places();
 
   NodeId first_server() const { return 1; }
@@ -92,7 +93,7 @@ struct JobPlan {
 
   // The bound of its own of a shard's layer, and the rule of one shard.
   const ArrayBound* own_bound_of(const Shard& shard) const;
-  ConsistencyRule rule_of(const Shard& shard) const;
+  std::shared_ptr<const ConsistencyRule> rule_of(const Shard& shard) const;
   RetrySpec retry() const;
   DetectorSpec detector() const;
   LearningRate learning_rate() const;

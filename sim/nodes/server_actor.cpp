@@ -176,7 +176,7 @@ void ServerActor::take_early(Release cause) {
 void ServerActor::take_snapshots() {
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
   if (!every) return;
-  for (const auto& [shard, server] : shards_.here()) {
+  for (const auto& [shard, server] : shards_.all()) {
     if (!server.leads()) continue;
     const std::int64_t updates = server.version();
     const std::int64_t turn = every->by_updates()

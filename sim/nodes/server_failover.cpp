@@ -10,7 +10,7 @@ std::optional<double> ServerFailover::next_turn() const {
   if (shards_.owners().empty()) return std::nullopt;  // nothing fails, or nothing has begun
   std::optional<double> first;
   if (!wanted_.empty()) first = asked_ + asks_again_after_;
-  for (const auto& [shard, server] : shards_.here()) {
+  for (const auto& [shard, server] : shards_.all()) {
     if (const auto turn = server.next_resend()) first = std::min(first.value_or(*turn), *turn);
   }
   return first;
@@ -18,7 +18,7 @@ std::optional<double> ServerFailover::next_turn() const {
 
 void ServerFailover::repeat(double now) {
   const Release cause{.reason = Reason::date};
-  for (auto& [shard, server] : shards_.here())
+  for (auto& [shard, server] : shards_.all())
     shards_.act(server, cause, [&server = server, now](Outbox& out) { server.resend(now, out); });
   if (!wanted_.empty() && asked_ + asks_again_after_ <= now) ask_again(cause);
   shards_.send_all();

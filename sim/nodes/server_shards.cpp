@@ -53,7 +53,8 @@ ServerShards::ServerShards(JobContext& job, std::uint32_t server)
     : job_(job),
       node_(job.plan.first_server() + server),
       ended_(job.state.over),
-      filtered_(!filters_on(job.plan.scenario.filters, false).empty()) {}
+      filters_(job),
+      loads_(job.plan.scenario.recovery.rebalance == Rebalance::load) {}
 
 ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
   const JobContext& job = job_;
@@ -103,6 +104,34 @@ ShardServer& ServerShards::first_state(std::uint32_t shard) {
   const Shard& part = keys().shards[shard];
   return shards_.insert_or_assign(shard, ShardServer(options_of(shard), job_.plan.initial(part), part.count))
       .first->second;
+}
+
+ShardServer ServerShards::part_of(const ShardServer& whole, std::uint32_t shard) const {
+  ShardServer::Options options = options_of(shard);
+  State state = whole.whole_state();
+  state.shard = std::make_shared<const ShardState>(state.shard->piece(options.state));
+  ShardServer part(std::move(options), state);
+  part.leave_log();
+  return part;
+}
+
+std::set<std::uint32_t> ServerShards::cut() {
+  std::set<std::uint32_t> led;
+  const std::vector<Shard>& all = keys().shards;
+  std::map<std::uint32_t, ShardServer> parts;
+  for (const auto& [number, whole] : shards_) {
+    const Part& here = whole.state().options.part;
+    if (here == all[number].part) continue;
+    discard_pending(whole);
+    for (std::uint32_t s = 0; s < all.size(); ++s) {
+      if (!here.covers(all[s].part)) continue;
+      parts.emplace(s, part_of(whole, s));
+      if (whole.leads()) led.insert(s);
+    }
+    filters_.erase(number);
+  }
+  for (auto& [shard, part] : parts) shards_.insert_or_assign(shard, std::move(part));
+  return led;
 }
 
 bool ServerShards::on(const Message& message, const std::optional<Release>& because) {
@@ -186,25 +215,11 @@ void ServerShards::send_all() {
   outgoing_.clear();
 }
 
-// Puts the answer through the filters between this shard and its worker; returns what that costs.
+// Encodes the answer, and returns the flops of that. The shard needs the values that its worker decodes.
 double ServerShards::encode(std::uint32_t shard, NodeId to, Answer& answer) {
-  Encoded encoded;
-  Payload& weights = answer.weights;
-  const std::int64_t version = weights.values.version;
-  if (filtered_) {
-    const auto [it, is_new] = filters_.try_emplace({shard, to});
-    if (is_new) it->second = job_.make_chain(shard, keys().shards[shard], to, false);
-    it->second->answer_to(answer.number, answer.answered);
-    encoded = it->second->encode(weights.values, weights.keys);
-  } else {
-    encoded = FilterChain::plain(weights.values, weights.keys, job_.plan.precision(),
-                                 job_.plan.scenario.messages.key_bytes());
-  }
-  const double flops = encoded.flops;
-  encoded.values.version = version;
-  weights = payload_of(std::move(encoded));
-  const auto server = shards_.find(shard);
-  if (filtered_ && server != shards_.end()) server->second.was_sent_filtered(to, weights.values);
+  const double flops = filters_.encode(shard, keys().shards[shard], to, answer);
+  ShardServer* const server = find(shard);
+  if (filters_.are_on() && server != nullptr) server->was_sent_filtered(to, answer.weights.values);
   return flops;
 }
 

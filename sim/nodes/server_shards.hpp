@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/nodes/answer_filters.hpp"
 #include "sim/nodes/job_context.hpp"
 #include "sim/nodes/shard_causes.hpp"
+#include "sim/nodes/shard_loads.hpp"
 #include "sim/protocol/membership.hpp"
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 #include "sim/record/result.hpp"
 
 namespace psim {
@@ -35,8 +37,8 @@ class ServerShards {
   ShardServer& first_state(std::uint32_t shard);
   void erase(std::uint32_t shard) { shards_.erase(shard); }
 
-  std::map<std::uint32_t, ShardServer>& here() { return shards_; }
-  const std::map<std::uint32_t, ShardServer>& here() const { return shards_; }
+  std::map<std::uint32_t, ShardServer>& all() { return shards_; }
+  const std::map<std::uint32_t, ShardServer>& all() const { return shards_; }
   // Null when it is not here.
   const ShardServer* find(std::uint32_t shard) const {
     const auto found = shards_.find(shard);
@@ -71,7 +73,7 @@ class ServerShards {
   // those of shards that were led from here.
   std::set<std::uint32_t> cut();
   // What went through the shards that are led from here.
-  std::vector<ShardLoad> loads() const;
+  std::vector<ShardLoad> loads() const { return loads_.of(shards_); }
   std::map<std::uint32_t, Owner>& owners() { return owners_; }
   const std::map<std::uint32_t, Owner>& owners() const { return owners_; }
 
@@ -95,7 +97,9 @@ class ServerShards {
                    std::optional<std::int64_t> staleness = {});
   ShardServer::Options options_of(std::uint32_t shard) const;
   ShardServer part_of(const ShardServer& whole, std::uint32_t shard) const;
-  void count(std::uint32_t shard, std::size_t values);
+  void count(std::uint32_t shard, std::size_t values) {
+    if (const ShardServer* server = find(shard)) loads_.add(*server, values);
+  }
   void take(ShardServer& server, const Message& message, const Release& cause);
   void on_decision(const Message& group, const Release& cause);
   double encode(std::uint32_t shard, NodeId to, Answer& answer);
@@ -103,7 +107,6 @@ class ServerShards {
   JobContext& job_;
   NodeId node_;
   bool ended_;
-  bool filtered_;  // answers go through filters
   std::map<std::uint32_t, ShardServer> shards_;
   ShardCauses causes_;
   struct Outgoing {
@@ -111,14 +114,14 @@ class ServerShards {
     double flops;        // of the server, before it is sent
     bool is_new = true;  // else it may still be on its way
   };
-  std::vector<Outgoing> outgoing_;                                                    // what shards have said
-  std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> filters_;  // of answers
+  std::vector<Outgoing> outgoing_;  // what shards have said
+  AnswerFilters filters_;
   struct Announced {
     Message message;
     Release cause;
   };
   std::deque<Announced> announced_;
-  std::map<std::uint32_t, ShardLoad> loads_;  // by shard
+  ShardLoads loads_;
   SharedView view_;
   std::map<std::uint32_t, Owner> owners_;
 };

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim {
 

@@ -18,7 +18,7 @@ void ShardOutbox::send(Message message) {
   if (message.is<Answer>()) {
     const std::int64_t released = release(message);
     if (released >= 0) message.because = {released};
-    else message.needs = all_.causes_.of_answer(message, here());
+    else message.needs = all_.causes_.of_answer(message, server());
   }
   if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
     flops = all_.encode(message.shard, message.to, *answer);
@@ -37,7 +37,7 @@ std::int64_t ShardOutbox::release(const Message& message) {
   record.pull = answer.number;
   record.clock = answer.clock;
   record.version = answer.version;
-  return job_.record(all_.node_, record, {}, all_.causes_.of_answer(message, here()));
+  return job_.record(all_.node_, record, {}, all_.causes_.of_answer(message, server()));
 }
 
 void ShardOutbox::send_again(Message message) {
@@ -47,7 +47,7 @@ void ShardOutbox::send_again(Message message) {
 }
 
 void ShardOutbox::announce(UpdateGroup group) {
-  Message message{.from = all_.node_, .shard = shard_, .epoch = here()->epoch(), .body = std::move(group)};
+  Message message{.from = all_.node_, .shard = shard_, .epoch = server()->epoch(), .body = std::move(group)};
   const std::vector<std::size_t> load = job_.plan.keys.load(job_.plan.servers());
   for (std::uint32_t s = 0; s < job_.plan.servers(); ++s) {
     message.to = job_.plan.first_server() + s;
@@ -63,7 +63,7 @@ void ShardOutbox::announce(UpdateGroup group) {
 // push is applied would then wait for ever.
 bool ShardOutbox::acknowledges_arrival() const {
   if (job_.plan.rule.gate == Gate::none) return true;
-  const ShardServer* shard = here();
+  const ShardServer* shard = server();
   return job_.plan.rule.drops_stale && shard != nullptr && shard->version() >= job_.plan.steps;
 }
 
@@ -84,7 +84,7 @@ void ShardOutbox::dropped(const Push& push) {
 }
 
 void ShardOutbox::updated(std::int64_t version) {
-  const ShardServer* server = here();
+  const ShardServer* server = server();
   const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
   all_.causes_.makes(shard_, version,
                      job_.record(all_.node_, ModelUpdate{of_run(), version, hashes.weights, hashes.state}));
@@ -96,10 +96,8 @@ void ShardOutbox::updated(std::int64_t version) {
 }
 
 void ShardOutbox::promoted() {
-  const ShardServer& server = *here();
-  for (auto& [ends, chain] : all_.filters_) {
-    if (ends.first == shard_) chain->forget_keys();  // another owner may have sent lists meanwhile
-  }
+  const ShardServer& server = *server();
+  all_.filters_.forget_keys(shard_);
   const auto [weights, state] = hashes_of(server);
   job_.record(all_.node_, Promotion{.shard = of_run(),
                                     .epoch = server.epoch(),
@@ -128,7 +126,7 @@ ShardOutbox::Hashes ShardOutbox::hashes_of(const ShardServer& server) const {
 }
 
 void ShardOutbox::copied(NodeId replica) {
-  job_.record(all_.node_, Copy{of_run(), replica, here()->version()});
+  job_.record(all_.node_, Copy{of_run(), replica, server()->version()});
 }
 
 void ShardOutbox::membership_changed(NodeId node, const WorkerClocks::Worker& worker) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 namespace psim {
 namespace {

@@ -44,7 +44,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     if (shards_[s].finished && (!keys() || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     std::int64_t newer_than = shards_[s].version;
-    if (reliable_ && options_.rule.first_shard_decides && !begins)
+    if (reliable_ && options_.rule->first_shard_decides && !begins)
       newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
   }
@@ -57,7 +57,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
 // one already.
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
-  if (options_.rule.gate != Gate::version) {
+  if (options_.rule->gate != Gate::version) {
     const auto is_asked = [this](std::uint32_t s) { return std::exchange(shards_[s].pulled_ahead, false); };
     std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || cache_.does(s, clock); });
     pull(wanted, clock, Wanted::any);
@@ -77,7 +77,7 @@ void KvClient::pull_for_step(std::int64_t clock) {
 }
 
 void KvClient::pull_ahead(const ShardIds& shards, std::int64_t clock) {
-  if (options_.rule.gate == Gate::version) {
+  if (options_.rule->gate == Gate::version) {
     pull(shards, clock, Wanted::newer);
     return;
   }
@@ -118,7 +118,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
 // decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
 // step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
-  return reliable_ && options_.rule.first_shard_decides && shards_[s].version > shards_.front().version;
+  return reliable_ && options_.rule->first_shard_decides && shards_[s].version > shards_.front().version;
 }
 
 KvClient::Versions KvClient::versions() const {
@@ -239,7 +239,7 @@ void KvClient::use_all() {
   begun_on_ = shards_.front().version;
   for (OfShard& shard : shards_) {
     shard.unused = false;
-    shard.of_last_step = options_.rule.gate == Gate::version && shard.outstanding && shard.above < 0;
+    shard.of_last_step = options_.rule->gate == Gate::version && shard.outstanding && shard.above < 0;
   }
 }
 
@@ -247,8 +247,8 @@ void KvClient::use_all() {
 // has, or will have, those that the last update takes. Where each server forms groups of its own, another
 // may still need pushes.
 bool KvClient::is_over() const {
-  return options_.rule.shards_advance_independently ? all_finished()
-                                                    : std::ranges::any_of(shards_, &OfShard::finished);
+  return options_.rule->shards_advance_independently ? all_finished()
+                                                     : std::ranges::any_of(shards_, &OfShard::finished);
 }
 
 bool KvClient::all_finished() const {
@@ -299,7 +299,7 @@ void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
 // chain cannot close. Of the other shards any version will do; the next push takes the place of one that
 // waits there.
 void KvClient::settle(bool has_waited) {
-  if (options_.rule.gate != Gate::version) return;
+  if (options_.rule->gate != Gate::version) return;
   const auto is_here = [](const OfShard& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
@@ -352,7 +352,7 @@ void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view_ && view->number <= view_->number) return;
   view_ = view;
   const auto first = view->workers.begin() + options_.first_index;
-  members_.assign(first, first + options_.rule.workers);
+  members_.assign(first, first + options_.rule->workers);
   const ShardIds of_other_keys = cut(*view);
   for (const std::uint32_t s : ShardIds(all_)) {
     const Owner& owner = view->owners[options_.first_shard + s];
@@ -373,8 +373,8 @@ void KvClient::on_owner(std::uint32_t s, const Owner& owner) {
   reliable_->send_to(options_.first_shard + s, owner);
   if (options_.only_reads) return;
   const bool has_answer = shard.unused && !shard.outstanding;
-  const bool matters = options_.rule.gate == Gate::staleness || options_.rule.waits_for_all() ||
-                       (options_.rule.first_shard_decides && s == 0);
+  const bool matters = options_.rule->gate == Gate::staleness || options_.rule->waits_for_all() ||
+                       (options_.rule->first_shard_decides && s == 0);
   if (finished(s)) request(s, shard.clock, shard.version, tasks_.begin());
   else if (matters && has_answer) request(s, shard.clock, -1, tasks_.begin());
 }
@@ -388,7 +388,7 @@ std::int64_t KvClient::resume() {
   const auto least = std::ranges::min_element(shards_, {}, &OfShard::pushes)->pushes;
   skipped_ = ahead_;
   cache_.forget_all();
-  if (options_.rule.drops_stale) return least_version();
+  if (options_.rule->drops_stale) return least_version();
   for (OfShard& shard : shards_) shard.pushes = least;
   return least + ahead_;
 }

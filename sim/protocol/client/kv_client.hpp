@@ -41,7 +41,7 @@ class KvClient {
     std::vector<NodeId> owners;      // of the shards, at first
     const KeySpace* keys = nullptr;  // likewise
     std::uint32_t first_index = 0;   // in views: of its job's workers
-    ConsistencyRule rule = {};
+    std::shared_ptr<const ConsistencyRule> rule = {};
     bool only_reads = false;    // an inference node: it pushes nothing, so no shard waits for it
     bool acknowledges = false;  // servers acknowledge pushes
     bool caches_keys = false;   // of pulls

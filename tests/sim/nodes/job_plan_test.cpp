@@ -156,10 +156,10 @@ TEST_CASE("plan: a layer's own bound is its shards', and the others have that of
                                 "array = [{layer = 1, staleness = 9}]\n[messages]\nunit = \"array\"\n"));
   const JobPlan& plan = planned.plan();
   for (const Shard& shard : plan.keys.shards) {
-    const ConsistencyRule rule = plan.rule_of(shard);
+    const auto rule = plan.rule_of(shard);
     CHECK((plan.own_bound_of(shard) != nullptr) == (shard.layer == 1));
-    CHECK(rule.bound.at(0) == (shard.layer == 1 ? 9 : 4));
-    CHECK(rule.bound.at(10) == (shard.layer == 1 ? 9 : 6));
+    CHECK(rule->bound.at(0) == (shard.layer == 1 ? 9 : 4));
+    CHECK(rule->bound.at(10) == (shard.layer == 1 ? 9 : 6));
   }
 }
 

@@ -3,7 +3,7 @@
 // Method: a policy that counts, driven by hand.
 #include "sim/protocol/consistency_policy.hpp"
 
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
@@ -63,7 +63,7 @@ ShardState::Options options_of(std::string_view model, std::uint32_t shard = 0, 
   return {.shard = shard,
           .shards = shards,
           .first_worker = first_worker,
-          .rule = make_rule({.model = model}, 4),
+          .rule = test::shared_rule({.model = model}, 4),
           .steps = 100,
           .learning_rate = {.base = 1}};
 }

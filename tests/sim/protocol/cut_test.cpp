@@ -4,7 +4,7 @@
 
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/retry.hpp"
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 #include "tests/sim/protocol/filter_driver.hpp"
 #include "tests/sim/protocol/placed.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
@@ -37,7 +37,7 @@ ShardState::Options options_of(const Kind& kind, const Part& part) {
   ConsistencySpec consistency{.model = kind.model};
   if (std::string(kind.model) == "k-sync") consistency.k = 2;
   ShardState::Options options{.first_worker = first_worker,
-                              .rule = make_rule(consistency, 3),
+                              .rule = test::shared_rule(consistency, 3),
                               .steps = 100,
                               .learning_rate = {.base = 0.1},
                               .epochs = {.per_clock = 1}};

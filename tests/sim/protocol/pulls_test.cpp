@@ -1,10 +1,11 @@
 // Goal: a pull is answered when its worker may start, and what is known of a worker from its pull is right.
 // Method: one shard's state by hand, two workers, pulls by hand.
-#include "sim/protocol/pulls.hpp"
+#include "sim/protocol/server/pulls.hpp"
 
 #include <cstdint>
 #include <vector>
 
+#include "tests/sim/protocol/shared_rule.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -17,7 +18,8 @@ const ConsistencySpec asp{.model = "asp"};
 const ConsistencySpec ssp{.model = "ssp", .staleness = 1};
 
 ShardState shard(const ConsistencySpec& spec, std::int64_t version = 0) {
-  ShardState state({.first_worker = first_worker, .rule = make_rule(spec, 2), .steps = 10}, std::nullopt, 4);
+  ShardState state({.first_worker = first_worker, .rule = test::shared_rule(spec, 2), .steps = 10},
+                   std::nullopt, 4);
   state.version = version;
   return state;
 }
@@ -65,7 +67,9 @@ TEST_CASE("an update concerns the pulls whose workers' own pushes have all arriv
   CHECK(waiting() == std::vector{0U});
   pulls.for_each_waiting(state, [&](std::uint32_t w) { pulls.erase(w); });
   CHECK(waiting().empty());
-  state.options.rule.drops_stale = true;  // then a push that is to come is too late in any case
+  ConsistencyRule fresh_only = *state.options.rule;
+  fresh_only.drops_stale = true;
+  state.options.rule = test::shared_rule(fresh_only);  // then a push that is to come is too late in any case
   CHECK(waiting() == std::vector{1U});
 }
 
@@ -163,12 +167,12 @@ TEST_CASE("a shard with all its updates answers at once", "[pulls]") {
 TEST_CASE("a worker is through when it asks for no more, and all it sent is here", "[pulls]") {
   ShardState state = shard(ssp);
   Pulls pulls;
-  CHECK_FALSE(pulls.is_through(0, state));
+  CHECK_FALSE(pulls.has_finished(0, state));
   pulls.put(0, {.clock = 10, .pushes_sent = 10}, state);
-  CHECK_FALSE(pulls.is_through(0, state));
+  CHECK_FALSE(pulls.has_finished(0, state));
   state.workers[0].arrived = 10;
-  CHECK(pulls.is_through(0, state));
-  CHECK_FALSE(pulls.is_through(1, state));
+  CHECK(pulls.has_finished(0, state));
+  CHECK_FALSE(pulls.has_finished(1, state));
 }
 
 // k-sync with one push of two: worker 1 was cancelled and waits for worker 0, whose push is lost.

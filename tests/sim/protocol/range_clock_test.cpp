@@ -1,6 +1,6 @@
 // Goal: a vector clock for each range says of every key what a vector clock of its own would say, with no
 // more clocks than the ranges that were set ask for; and a server takes each push once.
-#include "sim/protocol/range_clock.hpp"
+#include "sim/protocol/server/range_clock.hpp"
 
 #include <rapidcheck.h>
 
@@ -155,7 +155,7 @@ TEST_CASE("a shard without a part of the block still tells a push from its dupli
   Log log;
   ShardServer server({.state = {.shards = 2,
                                 .first_worker = first_worker,
-                                .rule = make_rule(spec, 1),
+                                .rule = test::shared_rule(spec, 1),
                                 .steps = 100,
                                 .weights = {.ranges = {{0, 4}}, .feature_blocks = 2, .parameters = 8}}},
                      std::nullopt, 4);

@@ -133,7 +133,7 @@ ShardServer::Options ScriptCluster::options_of(std::uint32_t shard) const {
   return {.state = {.shard = shard,
                     .shards = options_.shards,
                     .first_worker = names_.first_worker(),
-                    .rule = rule_,
+                    .rule = shared_rule(rule_),
                     .steps = options_.steps,
                     .learning_rate = {.base = options_.rate},
                     .weights = {.ranges = {{0, 1}}, .parameters = 1, .compensation = options_.compensation}},
@@ -149,8 +149,10 @@ ShardServer ScriptCluster::first_state(std::uint32_t shard) const {
 
 ScriptCluster::Worker ScriptCluster::new_worker(NodeId node, bool is_back) {
   Worker worker{.out = std::make_unique<WorkerOut>(*this), .client = {}, .resumes = is_back};
-  KvClient::Options client{
-      .node = node, .keys = &keys_, .rule = rule_, .retry = RetrySpec{.timeout = options_.timeout}};
+  KvClient::Options client{.node = node,
+                           .keys = &keys_,
+                           .rule = shared_rule(rule_),
+                           .retry = RetrySpec{.timeout = options_.timeout}};
   for (const Owner& owner : manager_.view().owners) client.owners.push_back(owner.primary);
   worker.client = std::make_unique<KvClient>(std::move(client), *worker.out);
   worker.client->on_view(std::make_shared<const View>(manager_.view()));

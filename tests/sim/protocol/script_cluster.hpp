@@ -15,7 +15,7 @@
 
 #include "sim/protocol/client/kv_client.hpp"
 #include "sim/protocol/membership.hpp"
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 #include "tests/sim/protocol/script_words.hpp"
 
 namespace psim::test {

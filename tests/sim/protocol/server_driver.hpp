@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
+#include "tests/sim/protocol/shared_rule.hpp"
 
 namespace psim::test {
 
@@ -118,7 +119,7 @@ class Driver {
       : rule(rule_of(spec, workers, setup)),
         server({.id = server_node,
                 .state = {.first_worker = first_worker,
-                          .rule = rule,
+                          .rule = shared_rule(rule),
                           .steps = setup.steps,
                           .learning_rate = setup.learning_rate,
                           .epochs = setup.epochs,

@@ -22,7 +22,7 @@ struct Cluster {
       : rule(make_rule(spec, workers)), pushes(workers), versions(workers), pulls(workers) {
     options = {.id = owner,
                .state = {.first_worker = 2,
-                         .rule = rule,
+                         .rule = test::shared_rule(rule),
                          .steps = 1000,
                          .learning_rate = {.base = 0.1},
                          .weights = {.ranges = {{0, 2}}, .parameters = 2}},

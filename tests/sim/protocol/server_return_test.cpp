@@ -15,7 +15,7 @@ struct Pair {
   Pair()
       : server({.id = server_node,
                 .state = {.first_worker = first_worker,
-                          .rule = make_rule({.model = "ssp", .staleness = 1}, 2),
+                          .rule = test::shared_rule({.model = "ssp", .staleness = 1}, 2),
                           .steps = 100},
                 .confirms = true},
                std::nullopt, 4) {}
@@ -105,7 +105,7 @@ TEST_CASE("a worker that is not behind when it comes back skips nothing", "[serv
 TEST_CASE("an answer says whether a push of the worker waits for the next update", "[server]") {
   ShardServer server(
       {.id = server_node,
-       .state = {.first_worker = first_worker, .rule = make_rule({.model = "bsp"}, 2), .steps = 100},
+       .state = {.first_worker = first_worker, .rule = test::shared_rule({.model = "bsp"}, 2), .steps = 100},
        .confirms = true},
       std::nullopt, 4);
   Log log;
@@ -132,7 +132,7 @@ TEST_CASE("a push for a decision of the first shard that was made before comes t
                         .state = {.shard = 1,
                                   .shards = 2,
                                   .first_worker = first_worker,
-                                  .rule = make_rule({.model = "k-sync", .k = 1}, 2),
+                                  .rule = test::shared_rule({.model = "k-sync", .k = 1}, 2),
                                   .steps = 100},
                         .confirms = true},
                        std::nullopt, 4);
@@ -179,7 +179,7 @@ TEST_CASE("when no worker has a copy any more all that wait for one go on with f
   ShardServer server({.id = server_node,
                       .state = {.shards = 2,
                                 .first_worker = first_worker,
-                                .rule = make_rule({.model = "bsp"}, 2),
+                                .rule = test::shared_rule({.model = "bsp"}, 2),
                                 .steps = 100,
                                 .weights = {.sum_only = true}},
                       .confirms = true,

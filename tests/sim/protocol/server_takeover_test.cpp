@@ -27,7 +27,7 @@ struct Pair {
   static ShardServer::Options options_of(ConsistencyModel model, ReplicateWhen when) {
     return {.id = owner_node,
             .state = {.first_worker = first_worker,
-                      .rule = make_rule({.model = model}, 2),
+                      .rule = test::shared_rule({.model = model}, 2),
                       .steps = 1000,
                       .learning_rate = {.base = 0.1},
                       .weights = {.ranges = {{0, 3}}, .parameters = 3}},
@@ -180,7 +180,7 @@ struct Follower : Pair {
   Follower() : Pair(options_of_shard_1()) {}
   static ShardServer::Options options_of_shard_1() {
     ShardServer::Options options = options_of("k-sync", ReplicateWhen::every_push);
-    options.state.rule = make_rule({.model = "k-sync", .k = 1}, 2);
+    options.state.rule = test::shared_rule({.model = "k-sync", .k = 1}, 2);
     options.state.shard = 1;
     options.state.shards = 2;
     return options;

@@ -1,7 +1,7 @@
 // Goal: a shard that breaks an invariant is found with the next step. Method: a state with one mistake in it,
 // and one more step of its server. All tests of servers, the scripts and the fuzzer check that no real step
 // breaks an invariant.
-#include "sim/protocol/shard_invariants.hpp"
+#include "sim/protocol/server/shard_invariants.hpp"
 
 #include <functional>
 #include <memory>

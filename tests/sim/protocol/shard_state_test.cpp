@@ -1,6 +1,6 @@
 // Goal: a shard's state is a value that continues alike wherever it is: at its owner, which makes updates of
 // pushes, and at a copy, which follows a log. Method: pushes by hand, weights by hand.
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
@@ -18,13 +18,14 @@ const ConsistencySpec asp{.model = "asp"};
 
 ShardState shard(const ConsistencySpec& spec, const Numbers& weights = {10, 20}, bool staleness_aware = false,
                  std::uint32_t shards = 1) {
+  ConsistencyRule rule = make_rule(spec, 2);
+  if (staleness_aware) rule.stale.function = "inverse";
   ShardState::Options options{.shards = shards,
                               .first_worker = first_worker,
-                              .rule = make_rule(spec, 2),
+                              .rule = test::shared_rule(rule),
                               .steps = 10,
                               .learning_rate = {.base = 1},
                               .epochs = {.per_clock = 1}};
-  if (staleness_aware) options.rule.stale.function = "inverse";
   options.weights.ranges = {{0, weights.size()}};
   options.weights.parameters = static_cast<std::int64_t>(weights.size());
   return {std::move(options), std::move(*values_of(weights)), weights.size()};

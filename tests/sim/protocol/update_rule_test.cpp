@@ -1,9 +1,10 @@
 // Goal: an update has the pushes that the rule of consistency asks for, or those that the first shard took.
 // Method: pushes by hand, and the names of those that come out.
-#include "sim/protocol/update_rule.hpp"
+#include "sim/protocol/server/update_rule.hpp"
 
 #include <algorithm>
 
+#include "tests/sim/protocol/shared_rule.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -15,7 +16,7 @@ constexpr NodeId first_worker = 10;
 struct Shard {
   Shard(const ConsistencySpec& spec, std::uint32_t shard, std::uint32_t shards, std::int64_t count = 3)
       : rule(make_rule(spec, count)),
-        updates({.rule = rule,
+        updates({.rule = test::shared_rule(rule),
                  .decided = UpdateRule::decided(rule, shard, shards),
                  .first_worker = first_worker}),
         workers(static_cast<std::size_t>(count)) {}

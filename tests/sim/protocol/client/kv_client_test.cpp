@@ -41,7 +41,7 @@ struct Client {
       : client({.node = worker,
                 .owners = {1, 2},
                 .keys = &keys,
-                .rule = make_rule(spec, 2),
+                .rule = test::shared_rule(spec, 2),
                 .acknowledges = acknowledges,
                 .retry = retry},
                box) {}
@@ -335,7 +335,7 @@ TEST_CASE("client: a worker that runs the optimizer lends its copy", "[client]")
   KvClient client({.node = worker,
                    .owners = {1},
                    .keys = &keys,
-                   .rule = make_rule({.model = "bsp"}, 2),
+                   .rule = test::shared_rule({.model = "bsp"}, 2),
                    .retry = RetrySpec{},
                    .copies = OptimizerCopies::Options{.storage = {Precision::float64, false},
                                                       .learning_rate = {.base = 0.5},

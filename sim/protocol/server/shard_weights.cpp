@@ -1,4 +1,4 @@
-#include "sim/protocol/shard_weights.hpp"
+#include "sim/protocol/server/shard_weights.hpp"
 
 #include <xxhash.h>
 

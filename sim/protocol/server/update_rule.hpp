@@ -7,13 +7,14 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/pending_pushes.hpp"
+#include "sim/protocol/server/pending_pushes.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {
@@ -29,16 +30,17 @@ class UpdateRule {
   };
   static Decided decided(const ConsistencyRule& rule, std::uint32_t shard, std::uint32_t shards);
   struct Options {
-    ConsistencyRule rule;
+    std::shared_ptr<const ConsistencyRule> rule;
     Decided decided = Decided::here;
     NodeId first_worker = 2;
   };
   explicit UpdateRule(Options options)
       : options_(std::move(options)),
-        shape_(options_.rule.policy->shape()),
-        pending_(options_.first_worker, static_cast<std::size_t>(options_.rule.workers)),
+        shape_(options_.rule->policy->shape()),
+        pending_(options_.first_worker, static_cast<std::size_t>(options_.rule->workers)),
         last_computed_on_(
-            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule.workers) : 0, -1),
+            options_.decided == Decided::elsewhere ? static_cast<std::size_t>(options_.rule->workers) : 0,
+            -1),
         chosen_(last_computed_on_.size()) {}
 
   const std::vector<Push>& pending() const { return pending_.all(); }
@@ -70,9 +72,9 @@ class UpdateRule {
     std::vector<Push> late = {};
     std::optional<UpdateGroup> decision = {};  // for all other shards
   };
-  // `known`: the policy's decision about the push that has just come.
+  // `on_push`: the policy's decision about the push that has just come.
   Next next(const ShardView& view, Memory memory, const Waits& waits,
-            const std::optional<Decision>& known = {});
+            const std::optional<Decision>& on_push = {});
   // Whether enough pushes have arrived, whichever shard decides.
   bool is_complete(const ShardView& view, Memory memory) const;
   // What the policy sees of a shard with these workers and this version.

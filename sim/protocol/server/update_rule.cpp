@@ -1,4 +1,4 @@
-#include "sim/protocol/update_rule.hpp"
+#include "sim/protocol/server/update_rule.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ void UpdateRule::note_version(const Push& push) {
 // pushes of later versions wait. If the first shard was set back, it repeats updates that this shard already
 // has. If this shard was set back, pushes computed on undone updates do not count.
 bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
-  if (!options_.rule.drops_stale) return false;
+  if (!options_.rule->drops_stale) return false;
   if (options_.decided == Decided::elsewhere) return push.first_version < version || push.version > version;
   return push.version != version;
 }
@@ -51,7 +51,7 @@ void UpdateRule::add(const Push& push, double now) {
 void UpdateRule::begin(double now) { begun_ = first_came_ = now; }
 
 std::optional<double> UpdateRule::closes_at(const ShardView& view, Memory memory) const {
-  const ConsistencyRule& rule = options_.rule;
+  const ConsistencyRule& rule = *options_.rule;
   if (pending_.empty() || options_.decided == Decided::elsewhere) return std::nullopt;
   std::optional<double> first;
   const auto consider = [&](double date) {
@@ -64,13 +64,13 @@ std::optional<double> UpdateRule::closes_at(const ShardView& view, Memory memory
 }
 
 bool UpdateRule::closes_by_window(const ShardView& view, Memory memory) const {
-  const std::optional<double>&window = options_.rule.window, date = closes_at(view, memory);
-  return date && (!options_.rule.deadline || (window && !(*date < first_came_ + *window)));
+  const std::optional<double>&window = options_.rule->window, date = closes_at(view, memory);
+  return date && (!options_.rule->deadline || (window && !(*date < first_came_ + *window)));
 }
 
 // Another shard that is behind may have pushes of one worker for several versions of the first shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
-  const bool one_of_each = options_.rule.gate == Gate::version;
+  const bool one_of_each = options_.rule->gate == Gate::version;
   if (!one_of_each || !has(next.worker)) return std::nullopt;
   const auto push = std::ranges::find_if(pending(), [&](const Push& before) {
     const bool is_for_another =
@@ -114,13 +114,13 @@ ShardView UpdateRule::view(const WorkerClocks& workers, std::int64_t version, do
           .now = now,
           .waits_since = first_came_,
           .first_worker = options_.first_worker,
-          .counted = options_.rule.waits_for_all() ? Counted::of_members
-                     : elsewhere                   ? Counted::one_of_each_worker
-                                                   : Counted::all};
+          .counted = options_.rule->waits_for_all() ? Counted::of_members
+                     : elsewhere                    ? Counted::one_of_each_worker
+                                                    : Counted::all};
 }
 
 bool UpdateRule::is_complete(const ShardView& view, Memory memory) const {
-  if (makes_update(options_.rule.policy->on_push(view, memory))) return true;
+  if (makes_update(options_.rule->policy->on_push(view, memory))) return true;
   return !pending_.empty() && !expects_more(view.clocks);
 }
 
@@ -129,7 +129,7 @@ bool UpdateRule::is_complete(const ShardView& view, Memory memory) const {
 // policy that does not shrink with the workers waits for it; after the last step of those that are left
 // nobody waits.
 bool UpdateRule::expects_more(const WorkerClocks& workers) const {
-  const ConsistencyRule& rule = options_.rule;
+  const ConsistencyRule& rule = *options_.rule;
   if (rule.drops_stale) return true;
   std::int64_t may_push = workers.will_push();
   if (!shape_.shrinks && may_push > 0)
@@ -143,15 +143,15 @@ bool UpdateRule::expects_more(const WorkerClocks& workers) const {
 }
 
 UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Waits& waits,
-                                  const std::optional<Decision>& known) {
+                                  const std::optional<Decision>& on_push) {
   if (options_.decided == Decided::elsewhere)
-    return options_.rule.drops_stale ? like_the_first(view, memory, waits) : announced(view, memory);
-  const ConsistencyPolicy& policy = *options_.rule.policy;
+    return options_.rule->drops_stale ? like_the_first(view, memory, waits) : announced(view, memory);
+  const ConsistencyPolicy& policy = *options_.rule->policy;
   const std::optional<double> date = closes_at(view, memory);
   const bool closes = date && view.now >= *date;
   Decision decision = Decision::hold();
   if (closes) decision = policy.on_timer(view, memory);
-  if (!makes_update(decision)) decision = known ? *known : policy.on_push(view, memory);
+  if (!makes_update(decision)) decision = on_push ? *on_push : policy.on_push(view, memory);
   if (!closes && !makes_update(decision) && !pending_.empty() && !expects_more(view.clocks))
     decision = policy.on_timer(view, memory);
   if (closes && !makes_update(decision)) held_at_ = *date;
@@ -206,7 +206,7 @@ void UpdateRule::choose(const UpdateGroup& decision, std::vector<Push>& late) {
     const PushId& id = decision.pushes[i];
     std::int64_t& chosen = chosen_[index_of(id.worker)];
     chosen = std::max(chosen, id.number + 1);
-    if (!options_.rule.counts && !decision.is_summary)
+    if (!options_.rule->counts && !decision.is_summary)
       chosen_weights_[id] = decision.weights.empty() ? 1 : decision.weights[i];
   }
   are_behind_ = true;
@@ -226,8 +226,8 @@ std::vector<Push> UpdateRule::take_chosen() {
 // What this shard's policy would give each pending push, for those of decisions that were not heard.
 std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory memory) const {
   std::map<PushId, double> weights;
-  if (options_.rule.counts || pending_.empty()) return weights;
-  for (const Decision::Share& share : options_.rule.policy->on_timer(view, memory).shares) {
+  if (options_.rule->counts || pending_.empty()) return weights;
+  for (const Decision::Share& share : options_.rule->policy->on_timer(view, memory).shares) {
     if (share.push < pending().size()) weights[pending()[share.push].id()] = share.weight;
   }
   return weights;
@@ -236,7 +236,7 @@ std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory m
 // A worker's earlier weights will not be needed.
 std::vector<double> UpdateRule::weights_of(const std::vector<Push>& pushes,
                                            const std::map<PushId, double>& own) {
-  if (options_.rule.counts) return {};
+  if (options_.rule->counts) return {};
   std::vector<double> weights;
   for (const Push& push : pushes) {
     const auto told = chosen_weights_.find(push.id());
@@ -276,7 +276,7 @@ std::optional<std::int64_t> UpdateRule::least_first_version() const {
 UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory, const Waits& waits) {
   const WorkerClocks& workers = view.clocks;
   const FirstDecision* known = decision();
-  const bool by_date = options_.rule.closes_by_date() || !options_.rule.counts;
+  const bool by_date = options_.rule->closes_by_date() || !options_.rule->counts;
   if (known == nullptr || (!by_date && !is_complete(view, memory))) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
@@ -296,7 +296,7 @@ UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory
     (is_chosen && !is_in(push) ? pushes : others).push_back(std::move(push));
   }
   const std::int64_t size =
-      by_date && !known->workers.empty() ? std::ssize(known->workers) : options_.rule.group;
+      by_date && !known->workers.empty() ? std::ssize(known->workers) : options_.rule->group;
   const std::int64_t wanted = std::max(std::ssize(pushes), std::min(size, workers.members()));
   for (Push& push : others) {
     const bool is_over = push.first_version <= known->version;
@@ -306,7 +306,7 @@ UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory
   }
   std::ranges::sort(pushes, {}, &Push::worker);
   for (const Push& push : pushes) {
-    if (options_.rule.counts) break;
+    if (options_.rule->counts) break;
     const auto place = std::ranges::find(known->workers, push.worker) - known->workers.begin();
     const bool is_told = place < std::ssize(known->workers);
     const auto guess = own.find(push.id());
@@ -336,19 +336,19 @@ void UpdateRule::was_made_of(std::vector<PushId> pushes, const std::vector<doubl
 }
 
 void UpdateRule::hear(const UpdateGroup& decision, double now) {
-  if (!options_.rule.drops_stale) return announced_.push_back({decision, now});
+  if (!options_.rule->drops_stale) return announced_.push_back({decision, now});
   std::erase_if(decisions_, [&](const FirstDecision& other) { return other.version == decision.version; });
   FirstDecision heard{.version = decision.version, .workers = {}, .weights = decision.weights};
   for (const PushId& id : decision.pushes) heard.workers.push_back(id.worker);
   decisions_.push_back(std::move(heard));
   // Each worker waits for every shard before it continues, so the first shard is no further ahead.
-  const auto kept = static_cast<std::size_t>(options_.rule.workers) + 2;
+  const auto kept = static_cast<std::size_t>(options_.rule->workers) + 2;
   if (decisions_.size() > kept) decisions_.pop_front();
 }
 
 std::optional<std::int64_t> UpdateRule::lacks_decision() const {
   if (options_.decided != Decided::elsewhere) return std::nullopt;
-  if (!options_.rule.drops_stale)
+  if (!options_.rule->drops_stale)
     return pending_.empty() && announced_.empty() ? std::nullopt : std::optional<std::int64_t>(0);
   return decision() == nullptr ? least_first_version() : std::nullopt;
 }

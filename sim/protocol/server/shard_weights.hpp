@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/parameters.hpp"
-#include "sim/protocol/delay_compensation.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/server/delay_compensation.hpp"
 
 namespace psim {
 

@@ -1,4 +1,4 @@
-#include "sim/protocol/replicated_log.hpp"
+#include "sim/protocol/server/replicated_log.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -71,7 +71,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append() {
   Deliveries out;
   for (const Copy& copy : copies_) {
     const bool is_passed_on = chained && copy.is_replica && copy.node != copies_.front().node;
-    if (copy.here && !is_passed_on) out.push_back({.to = copy.node, .what = Replicate{entry}});
+    if (copy.has_state && !is_passed_on) out.push_back({.to = copy.node, .what = Replicate{entry}});
   }
   log_.emplace(entry->number, entry);
   if (!has_replicas()) commit();
@@ -107,21 +107,21 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   const auto copy = std::ranges::find(copies_, from, &Copy::node);
   if (copy == copies_.end()) return {};
   // It had lost its place meanwhile, and has not received yet what it missed.
-  if (!copy->here && entries && *entries < copy->entries) return {};
+  if (!copy->has_state && entries && *entries < copy->entries) return {};
   copy->asked = now;
   // Only what was sent once tells that a short wait will do. What confirms a repeated entry may come of its
   // first sending: the way takes longer than the wait then, and repetitions would fill it up for good.
   const std::int64_t once = copy->resent;
-  if (entries.value_or(-1) > std::max(copy->entries, once) || !copy->here)
+  if (entries.value_or(-1) > std::max(copy->entries, once) || !copy->has_state)
     copy->wait = options_.resend.timeout;
   if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
     copy->is_full = false;
-    if (std::exchange(copy->here, false)) copy->entries = entries_;
+    if (std::exchange(copy->has_state, false)) copy->entries = entries_;
     return {.is_known = true, .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
   }
   Confirmed result{.is_known = true};
   copy->entries = std::max(copy->entries, *entries);
-  if (!std::exchange(copy->here, true)) {
+  if (!std::exchange(copy->has_state, true)) {
     copy->backlog = entries_;
     for (auto entry = log_.lower_bound(copy->entries); entry != log_.end(); ++entry)
       result.deliveries.push_back({.to = from, .what = Replicate{entry->second}});
@@ -136,7 +136,7 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
 std::vector<std::pair<NodeId, std::int64_t>> ReplicatedLog::confirmed() const {
   std::vector<std::pair<NodeId, std::int64_t>> result;
   for (const Copy& copy : copies_) {
-    if (copy.here && copy.is_replica) result.emplace_back(copy.node, copy.entries);
+    if (copy.has_state && copy.is_replica) result.emplace_back(copy.node, copy.entries);
   }
   return result;
 }
@@ -144,7 +144,7 @@ std::vector<std::pair<NodeId, std::int64_t>> ReplicatedLog::confirmed() const {
 std::int64_t ReplicatedLog::replicated_index() const {
   std::int64_t least = entries_;
   for (const Copy& copy : copies_) {
-    if (copy.here && copy.is_replica) least = std::min(least, copy.entries);
+    if (copy.has_state && copy.is_replica) least = std::min(least, copy.entries);
   }
   return least;
 }
@@ -153,8 +153,8 @@ std::int64_t ReplicatedLog::replicated_index() const {
 // still waits for its first state. It must be all of them, because as many owners may fail one after the
 // other.
 void ReplicatedLog::commit() {
-  const auto has_state = [](const Copy& copy) { return copy.here || !copy.is_replica; };
-  if (std::ranges::all_of(copies_, has_state)) commit_through(replicated_index());
+  const auto is_no_newcomer = [](const Copy& copy) { return copy.has_state || !copy.is_replica; };
+  if (std::ranges::all_of(copies_, is_no_newcomer)) commit_through(replicated_index());
 }
 
 // All replicas have the entries below `entry`. If one has become a replica since, more may be safe already.
@@ -175,7 +175,7 @@ void ReplicatedLog::commit_through(std::int64_t entry) {
 // A push computed on a version that a crash undoes would come too late.
 bool ReplicatedLog::is_safe(std::size_t worker) const {
   if (!has_replicas()) return true;
-  const std::int64_t own = seen(worker).entry;
+  const std::int64_t own = of_index(worker).entry;
   const std::int64_t shown = options_.shows_updates ? std::max(own, update_) : own;
   return replicated_index() + options_.replication.window >= shown;
 }
@@ -198,7 +198,7 @@ ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
     copy.asked = now;
     // A connection that is slow because of too much data must not get more of it.
     copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
-    if (!copy.here) {
+    if (!copy.has_state) {
       out.push_back({.to = copy.node, .what = WholeState{}, .again = true});
       continue;
     }

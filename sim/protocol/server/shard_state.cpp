@@ -1,4 +1,4 @@
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 #include <xxhash.h>
 
@@ -19,9 +19,9 @@ std::vector<std::uint32_t> workers_of(const std::vector<Push>& pushes, NodeId fi
 
 ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t count)
     : options(std::move(given)),
-      weights(options.weights, static_cast<std::size_t>(options.rule.workers), std::move(initial), count),
-      aggregation(options.rule.aggregation, static_cast<std::size_t>(options.rule.workers), count),
-      workers(static_cast<std::size_t>(options.rule.workers)),
+      weights(options.weights, static_cast<std::size_t>(options.rule->workers), std::move(initial), count),
+      aggregation(options.rule->aggregation, static_cast<std::size_t>(options.rule->workers), count),
+      workers(static_cast<std::size_t>(options.rule->workers)),
       updates({.rule = options.rule, .decided = decided(), .first_worker = options.first_worker}),
       memory(policy().shape().memory + policy().shape().estimates),
       range_clock(count, workers.size()) {}
@@ -47,25 +47,25 @@ ShardState ShardState::piece(Options given) const {
 ShardState::Update ShardState::prepare(WeighedPushes pushes) {
   Update update{.pushes = std::move(pushes.pushes), .weights = std::move(pushes.weights)};
   const double mean = mean_samples(update.pushes);
-  const double share = options.rule.push_weight(update.pushes.size());
+  const double share = options.rule->push_weight(update.pushes.size());
   std::vector<PushId> ids;
   for (std::size_t i = 0; i < update.pushes.size(); ++i) {
     const Push& push = update.pushes[i];
     const std::int64_t staleness = staleness_of(push);
     const double own = update.weights.empty() ? 1 : update.weights[i];
     const double weight =
-        share * (static_cast<double>(push.samples) / mean) / (options.rule.stale.divisor(staleness) / own);
+        share * (static_cast<double>(push.samples) / mean) / (options.rule->stale.divisor(staleness) / own);
     update.staleness.push_back(staleness);
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
     ids.push_back(push.id());
     count_applied(push.id());
   }
-  if (options.rule.aggregation.row->combine)
+  if (options.rule->aggregation.row->combine)
     aggregation.combine(update.gradients, workers_of(update.pushes, options.first_worker),
                         weights.precision(), [this](std::size_t w) { return !workers[w].gone; });
   updates.was_made_of(std::move(ids), update.weights);
-  update.rate = rate() * options.rule.rate_factor(update.pushes.size());
+  update.rate = rate() * options.rule->rate_factor(update.pushes.size());
   return update;
 }
 
@@ -74,7 +74,7 @@ std::int64_t ShardState::staleness_of(const Push& push) const {
 }
 
 LogEntry::Sum ShardState::sum_of(Update& update) const {
-  const bool keeps = options.rule.aggregation.row->keeps;
+  const bool keeps = options.rule->aggregation.row->keeps;
   LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients, keeps);
   sum.version = version + 1;
   if (!keeps) return sum;
@@ -125,7 +125,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
 
 void ShardState::apply_sum(const LogEntry& entry) {
   mark_applied(entry.pushes);
-  const double rate = this->rate() * options.rule.rate_factor(entry.pushes.size());
+  const double rate = this->rate() * options.rule->rate_factor(entry.pushes.size());
   weights.apply(*entry.sum, rate);
   aggregation.keep(entry.sum->kept);
   applied += static_cast<std::int64_t>(entry.pushes.size());
@@ -175,14 +175,14 @@ void ShardState::forget_pending() {
 // over its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
 // workers.
 double ShardState::mean_samples(const std::vector<Push>& group) const {
-  if (!options.rule.drops_stale) return static_cast<double>(options.batch_size);
+  if (!options.rule->drops_stale) return static_cast<double>(options.batch_size);
   return static_cast<double>(samples_of(group)) / static_cast<double>(group.size());
 }
 
 double ShardState::rate() const {
-  const double clocks = options.rule.drops_stale ? static_cast<double>(version)
-                                                 : static_cast<double>(applied) /
-                                                       static_cast<double>(options.rule.pushes_per_clock());
+  const double clocks = options.rule->drops_stale ? static_cast<double>(version)
+                                                  : static_cast<double>(applied) /
+                                                        static_cast<double>(options.rule->pushes_per_clock());
   return options.learning_rate.at(options.epochs.after(clocks));
 }
 

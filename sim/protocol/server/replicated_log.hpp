@@ -112,7 +112,7 @@ class ReplicatedLog {
   // Whether an answer to this worker shows nothing that a crash may undo.
   bool is_safe(std::size_t worker) const;
   // The number of the worker's first pushes that all replicas have.
-  std::int64_t committed(std::size_t worker) const { return seen(worker).committed; }
+  std::int64_t committed(std::size_t worker) const { return of_index(worker).committed; }
   // The number of first entries that all replicas have, or had before others became replicas.
   std::int64_t safe_entries() const { return committed_; }
   // How many entries each replica has confirmed.
@@ -144,7 +144,7 @@ class ReplicatedLog {
   struct Copy {
     NodeId node;
     std::int64_t entries = 0;  // entries that it has
-    bool here = false;         // it has received its first state
+    bool has_state = false;    // it has received its first state
     double asked = 0;          // when it was last sent something that it has not confirmed
     double wait = 0;           // seconds from then until the repetition
     std::int64_t resent = 0;   // entries before this one may have been sent to it more than once
@@ -153,8 +153,8 @@ class ReplicatedLog {
     bool is_next = false;      // the next owner: it is ready when it has ...
     std::int64_t backlog = 0;  // ... all entries that the log had when the state arrived
     double told = 0;           // when the scheduler was last told that it is ready
-    bool is_ready() const { return is_next && here && entries >= backlog; }
-    bool has(std::int64_t all) const { return here && entries == all; }
+    bool is_ready() const { return is_next && has_state && entries >= backlog; }
+    bool has(std::int64_t all) const { return has_state && entries == all; }
   };
   struct OfWorker {
     std::int64_t entry = 0;      // one more than the entry with its last push
@@ -165,7 +165,7 @@ class ReplicatedLog {
     if (workers_.empty()) workers_.resize(options_.workers);
     return workers_[worker - options_.first_worker];
   }
-  OfWorker seen(std::size_t worker) const { return workers_.empty() ? OfWorker{} : workers_[worker]; }
+  OfWorker of_index(std::size_t worker) const { return workers_.empty() ? OfWorker{} : workers_[worker]; }
   void tell_if_ready(Copy& copy, double now, Deliveries& out) const;
   void commit_through(std::int64_t entry);
   std::int64_t replicated_index() const;

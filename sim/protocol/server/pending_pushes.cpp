@@ -1,4 +1,4 @@
-#include "sim/protocol/pending_pushes.hpp"
+#include "sim/protocol/server/pending_pushes.hpp"
 
 #include <algorithm>
 #include <cmath>

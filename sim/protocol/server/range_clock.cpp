@@ -1,4 +1,4 @@
-#include "sim/protocol/range_clock.hpp"
+#include "sim/protocol/server/range_clock.hpp"
 
 #include <algorithm>
 

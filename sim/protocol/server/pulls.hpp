@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/shard_state.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 namespace psim {
 
@@ -59,7 +59,7 @@ class Pulls {
   // What the consistency policy is told of the pull's worker.
   static StartView start_of(std::uint32_t worker, const Pull& pull, const ShardState& state, double now);
   // Whether the worker will not push again: it has finished, and all its pushes have arrived.
-  bool is_through(std::uint32_t worker, const ShardState& state) const;
+  bool has_finished(std::uint32_t worker, const ShardState& state) const;
   // Whether a worker has sent everything that it will send before this shard has another version.
   bool waits_for_others(std::uint32_t worker, const ShardState& state) const;
   // If an update does not wait for all, workers whose steps were cancelled may wait for pushes of others that

@@ -1,4 +1,4 @@
-#include "sim/protocol/delay_compensation.hpp"
+#include "sim/protocol/server/delay_compensation.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,15 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/range_clock.hpp"
-#include "sim/protocol/shard_weights.hpp"
-#include "sim/protocol/update_rule.hpp"
+#include "sim/protocol/server/range_clock.hpp"
+#include "sim/protocol/server/shard_weights.hpp"
+#include "sim/protocol/server/update_rule.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {
@@ -21,7 +22,7 @@ struct ShardState {
   struct Options {
     std::uint32_t shard = 0, shards = 1;
     NodeId first_worker = 2;
-    ConsistencyRule rule;
+    std::shared_ptr<const ConsistencyRule> rule;
     std::int64_t steps = 0;       // clocks of each worker (versions, if only fresh pushes count)
     std::int64_t batch_size = 1;  // mean samples of a push over all workers
     LearningRate learning_rate;
@@ -68,7 +69,7 @@ struct ShardState {
   // Forgets the pending pushes; their workers have to send them again, even if a later push was dropped.
   void forget_pending();
 
-  const ConsistencyPolicy& policy() const { return *options.rule.policy; }
+  const ConsistencyPolicy& policy() const { return *options.rule->policy; }
   ShardView view(double now) const { return updates.view(workers, version, now); }
   // The policy's memory, and its estimates.
   std::span<double> own_memory() { return std::span(memory).first(policy().shape().memory); }
@@ -78,7 +79,7 @@ struct ShardState {
   double rate() const;
   Slice snapshot() const { return weights.snapshot(version); }
   UpdateRule::Decided decided() const {
-    return UpdateRule::decided(options.rule, options.shard, options.shards);
+    return UpdateRule::decided(*options.rule, options.shard, options.shards);
   }
   // Bytes on the network: the weights and the optimizer's state; a count for each worker and range of keys;
   // the pending pushes as they came, and decisions.

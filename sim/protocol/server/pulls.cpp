@@ -1,4 +1,4 @@
-#include "sim/protocol/pulls.hpp"
+#include "sim/protocol/server/pulls.hpp"
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ void Pulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
 // those for clocks that the gate holds back are left out, but not those that no clock is left for.
 std::vector<std::uint32_t> Pulls::perhaps_due(const ShardState& state) const {
   std::vector<std::uint32_t> workers;
-  if (state.options.rule.drops_stale) {
+  if (state.options.rule->drops_stale) {
     for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
       if (pulls_[w]) workers.push_back(w);
     }
@@ -71,11 +71,11 @@ namespace {
 bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   if (pull.above < 0) return false;
   if (pull.above > state.version) return true;
-  return state.options.rule.waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
+  return state.options.rule->waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
 }
 
 bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state) {
-  const bool asks_policy = state.options.rule.gate == Gate::version && pull.above >= 0;
+  const bool asks_policy = state.options.rule->gate == Gate::version && pull.above >= 0;
   const bool is_there = asks_policy
                             ? state.policy().may_start(Pulls::start_of(worker, pull, state, 0), state.memory)
                             : state.version > pull.above;
@@ -86,7 +86,7 @@ bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state
 bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
-  const bool drops_stale = state.options.rule.drops_stale, over = Pulls::is_over(pull, state);
+  const bool drops_stale = state.options.rule->drops_stale, over = Pulls::is_over(pull, state);
   // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
   const bool reads_all = over && drops_stale;
   if (worker.arrived < sent && !reads_all) return false;  // read-my-writes
@@ -97,7 +97,7 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
 
 // Whether its worker has a version on which it can compute was asked before.
 bool is_open(const StartView& view, const ShardState& state) {
-  const ConsistencyRule& rule = state.options.rule;
+  const ConsistencyRule& rule = *state.options.rule;
   if (rule.keeps_late && rule.gate == Gate::own) return view.applied() >= view.pushed;
   return rule.gate == Gate::version || state.policy().may_start(view, state.memory);
 }
@@ -115,7 +115,7 @@ StartView Pulls::start_of(std::uint32_t worker, const Pull& pull, const ShardSta
 }
 
 bool Pulls::is_over(const Pull& pull, const ShardState& state) {
-  return (state.options.rule.drops_stale ? state.version : pull.clock) >= state.options.steps;
+  return (state.options.rule->drops_stale ? state.version : pull.clock) >= state.options.steps;
 }
 
 bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
@@ -131,9 +131,9 @@ bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& stat
          (is_over(pull, state) || is_open(start_of(w, pull, state, 0), state));
 }
 
-bool Pulls::is_through(std::uint32_t worker, const ShardState& state) const {
+bool Pulls::has_finished(std::uint32_t worker, const ShardState& state) const {
   const Pull* pull = find(worker);
-  return !state.options.rule.drops_stale && pull != nullptr && is_over(*pull, state) &&
+  return !state.options.rule->drops_stale && pull != nullptr && is_over(*pull, state) &&
          state.workers[worker].arrived >= pull->pushes_sent.value_or(0);
 }
 
@@ -153,7 +153,7 @@ bool Pulls::none_will_push(const ShardState& state) const {
 }
 
 bool Pulls::restart_steps(const ShardState& state, double now) {
-  const ConsistencyRule& rule = state.options.rule;
+  const ConsistencyRule& rule = *state.options.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
   const auto is_here = [](const auto& pull) { return pull != nullptr; };
   if (!some_wait || state.updates.is_complete(state.view(now), state.memory) || !none_will_push(state) ||

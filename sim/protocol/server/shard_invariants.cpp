@@ -1,4 +1,4 @@
-#include "sim/protocol/shard_invariants.hpp"
+#include "sim/protocol/server/shard_invariants.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/protocol/shard_server.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 namespace psim {
 namespace {
@@ -40,7 +40,7 @@ void check_pushes(const ShardServer& server) {
 void check_waiting(const ShardServer& server) {
   const ShardState& state = server.state();
   const bool one_of_each =
-      state.options.rule.gate == Gate::version && state.decided() != UpdateRule::Decided::elsewhere;
+      state.options.rule->gate == Gate::version && state.decided() != UpdateRule::Decided::elsewhere;
   const std::vector<Push>& pending = state.updates.pending();
   for (const Push& push : pending) {
     const std::uint32_t w = state.index_of(push.worker);

@@ -1,0 +1,42 @@
+// The values that went through the shards of one server, in and out, by which is decided where to cut.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/protocol/scheduler_messages.hpp"
+#include "sim/protocol/server/shard_server.hpp"
+
+namespace psim {
+
+class ShardLoads {
+ public:
+  // `are_counted`: somebody asks for them.
+  explicit ShardLoads(bool are_counted) : are_counted_(are_counted) {}
+
+  // Values have gone through this shard. Each epoch of ownership counts anew.
+  void add(const ShardServer& server, std::size_t values) {
+    if (!are_counted_) return;
+    ShardLoad& load = loads_.try_emplace(server.shard(), ShardLoad{.shard = server.shard()}).first->second;
+    if (load.epoch != server.epoch()) load = {.shard = server.shard(), .epoch = server.epoch()};
+    load.values += values;
+  }
+  // Of those of these shards that are led here.
+  std::vector<ShardLoad> of(const std::map<std::uint32_t, ShardServer>& shards) const {
+    std::vector<ShardLoad> led;
+    for (const auto& [shard, load] : loads_) {
+      const auto server = shards.find(shard);
+      if (server == shards.end() || !server->second.leads()) continue;
+      if (server->second.epoch() == load.epoch) led.push_back(load);
+    }
+    return led;
+  }
+
+ private:
+  bool are_counted_;
+  std::map<std::uint32_t, ShardLoad> loads_;  // by shard
+};
+
+}  // namespace psim

@@ -1,0 +1,81 @@
+#include "sim/protocol/server/pull_desk.hpp"
+
+#include <utility>
+
+namespace psim {
+
+bool PullDesk::put(std::uint32_t w, const Pull& pull, const ShardState& state) {
+  if (pull.list.signature != 0) {
+    known_keys_.resize(state.workers.size());
+    if (!known_keys_[w].reads(pull.list)) return false;  // it will come again, with its keys
+  }
+  return pulls_.put(w, pull, state);
+}
+
+void PullDesk::reconcile(std::uint32_t w, const Pull& pull, const ShardContext& shard) {
+  ShardState& state = shard.state;
+  if (!pull.pushes_sent) {
+    // It knows of no push that waits for its group, which may wait for this worker's next one.
+    const bool waits_for_own = state.options.rule->gate == Gate::own;
+    pulls_.find(w)->pushes_sent = waits_for_own ? state.workers[w].applied : state.workers[w].arrived;
+    return;
+  }
+  skip_lost(w, pull.oldest_resendable, shard);
+  if (state.workers.has_skipped(w, pull.skipped_clocks)) shard.end_rejoining(w);
+}
+
+void PullDesk::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, const ShardContext& shard) {
+  if (shard.skip_lost(w, oldest_resendable)) note_arrivals(w, shard.state);
+}
+
+void PullDesk::answer_all(const ShardContext& shard) {
+  pulls_.for_each_waiting(shard.state, [&](std::uint32_t w) { answer(w, shard); });
+}
+
+void PullDesk::answer(std::uint32_t w, const ShardContext& shard) {
+  ShardState& state = shard.state;
+  const Pull* waiting = pulls_.find(w);
+  const bool may_show = shard.replication.may_answer(w);  // else a crash may undo the last update
+  if (!may_show || waiting == nullptr || !Pulls::is_due(w, *waiting, state, shard.now)) return;
+  const Pull& pull = *waiting;
+  const WorkerClocks::Worker& worker = state.workers[w];
+  const bool over = Pulls::is_over(pull, state);
+  const bool needed = !over || (state.options.rule->shards_advance_independently && state.options.shards > 1);
+  if (needed && copies_.needs(pull, state)) {
+    const WorkerCopies::Found found = copies_.find(pulls_, shard);
+    if (found == WorkerCopies::Found::first_weights) answer_all(shard);  // this pull, too
+    if (found != WorkerCopies::Found::here) return;
+  }
+  const NodeId node = state.node_of(w);
+  const std::int64_t skip = state.workers.to_skip(w);
+  if (worker.rejoining && skip == worker.skipped_clocks) shard.end_rejoining(w);
+  Answer answer{.finished = over,
+                .clock = pull.clock,
+                .number = pull.number,
+                .answered = pull.answered,
+                .version = state.version,
+                .sent_at = shard.now,
+                .safe_pushes = shard.replication.safe_pushes_of(w, state),
+                .pushes_here = worker.arrived,
+                .skip_clocks = skip,
+                .has_push = state.updates.has(node),
+                .slowest = state.workers.slowest()};
+  if (needed) copies_.fill(answer, pull, state);
+  answer.weights.keys = pull.keys;
+  if (state.weights.compensates() && needed) {
+    state.weights.was_sent(w, answer.weights.values);
+    if (LogEntry* entry = shard.replication.next_entry()) entry->shown.push_back({.worker = node});
+  }
+  pulls_.erase(w);
+  shard.send(node, std::move(answer));
+}
+
+void PullDesk::answer_reader(NodeId reader, const Pull& pull, const ShardContext& shard) {
+  const ShardState& state = shard.state;
+  Answer answer{
+      .number = pull.number, .answered = pull.answered, .version = state.version, .sent_at = shard.now};
+  answer.weights.values = state.snapshot();
+  shard.send(reader, std::move(answer));
+}
+
+}  // namespace psim

@@ -1,0 +1,43 @@
+// Brings the pushes of one shard into their workers' order, each once and with its keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/protocol/server/early_pushes.hpp"
+#include "sim/protocol/server/shard_context.hpp"
+
+namespace psim {
+
+class PushIntake {
+ public:
+  // `confirms`: tells workers at once that a push has arrived, so that they need not send it again.
+  explicit PushIntake(bool confirms) : confirms_(confirms) {}
+
+  // Whether the push is its worker's next one. A later one waits here for those before it; an earlier one has
+  // arrived before.
+  bool is_next(const Push& push, const ShardContext& shard);
+  // The push with its keys. None if they are not known here: then it counts as lost, and its worker will
+  // repeat it with the keys.
+  std::optional<Push> read(const Push& push, const ShardContext& shard);
+  // The worker's next push, if it waits here. Refuses those before it, which were skipped.
+  std::optional<Push> take_early(std::uint32_t worker, const ShardContext& shard);
+  // Tells the worker that its push has arrived, and how many of its pushes are safe.
+  void confirm(const Push& push, const ShardContext& shard) const;
+  bool confirms() const { return confirms_; }
+
+  std::vector<Push> early() const { return early_.all(); }
+  // The worker takes no part any more.
+  void refuse_early(std::uint32_t worker, Outbox& out);
+  void clear_early() { early_.clear(); }
+  // Another epoch of ownership begins.
+  void forget_keys() { known_keys_.clear(); }
+
+ private:
+  bool confirms_;
+  EarlyPushes early_;
+  std::vector<KeyMemory> known_keys_;  // by worker: of its pushes in this epoch
+};
+
+}  // namespace psim

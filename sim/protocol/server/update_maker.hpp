@@ -1,0 +1,54 @@
+// Makes the updates of one shard. It takes pushes in, drops those that come too late, applies those that the
+// update rule chooses (update_rule.hpp), and logs its decisions. Made for one call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/protocol/server/pulls.hpp"
+#include "sim/protocol/server/shard_context.hpp"
+
+namespace psim {
+
+class UpdateMaker {
+ public:
+  // `pulls`: of the same shard. They tell which workers wait for others.
+  UpdateMaker(const ShardContext& shard, const Pulls& pulls)
+      : shard_(shard), state_(shard.state), pulls_(pulls) {}
+
+  struct Taken {
+    bool is_dropped = false;
+    std::optional<Decision> decision = {};  // of the policy; none: the first shard decides
+  };
+  // A worker's next push waits for an update from now on, or is dropped.
+  Taken take(const Push& push);
+  // Makes all updates that are complete. Returns whether that concerns workers whose pull waits. `on_push`:
+  // the policy's decision about the push that has just come.
+  bool make_complete(const std::optional<Decision>& on_push = {});
+
+  // A decision of the first shard, which decides for all. Returns whether it makes an update here.
+  bool follow(const UpdateGroup& decision);
+  // First shard: answers with its last decision, but with no older one. Decisions to come go to all shards
+  // anyway. Where late pushes count, all decisions so far are each worker's last push in one of them.
+  void tell_decision(NodeId from, const Decide& question) const;
+  // The version for which another shard lacks the first shard's decision.
+  std::optional<std::int64_t> lacks_decision() const;
+  // Asks for it if nothing has come for `timeout` seconds. Returns whether updates were made instead.
+  bool ask_for_decision(double timeout);
+
+  // A function that a task calls. Pushes that it applies have arrived: their tasks ended before.
+  Returned call(const Call& call);
+
+ private:
+  bool comes_too_late(const Push& push) const;
+  std::optional<Decision> wait_for_update(const Push& push);
+  void drop(const Push& push);
+  bool make_next(const std::optional<Decision>& on_push);
+  void update_with(WeighedPushes pushes);
+
+  const ShardContext& shard_;
+  ShardState& state_;
+  const Pulls& pulls_;
+};
+
+}  // namespace psim

@@ -1,0 +1,44 @@
+// Where workers run the optimizer: which pulls need another worker's copy, and the search for one
+// (copy_search.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/protocol/server/copy_search.hpp"
+#include "sim/protocol/server/pulls.hpp"
+#include "sim/protocol/server/shard_context.hpp"
+
+namespace psim {
+
+class WorkerCopies {
+ public:
+  // `is_on`: workers run the optimizer, and may get lost. `timeout`: seconds until the next worker is asked.
+  WorkerCopies(bool is_on, double timeout) : is_on_(is_on), search_(timeout) {}
+
+  // Whether this pull's worker needs a copy: it lacks this version, and the last update's sum is not enough.
+  bool needs(const Pull& pull, const ShardState& state) const;
+  // Puts into the answer what brings the worker to this version: a copy, a sum, or nothing.
+  void fill(Answer& answer, const Pull& pull, const ShardState& state) const;
+
+  // Looks for a copy of this version, and asks a worker for one if it is the worker's turn. When no worker is
+  // left that may have one, everybody goes on with first weights.
+  enum class Found : std::uint8_t { here, not_yet, first_weights };
+  Found find(const Pulls& pulls, const ShardContext& shard);
+  // A worker's answer. Returns whether this server looks for copies at all.
+  bool take(NodeId from, const State& state, const ShardContext& shard);
+  // The shard goes on where this worker's copy is: nobody else has anything of it.
+  void adopt(const State& copy, ShardState& state);
+  void forget() { search_.put(-1, nullptr); }
+
+  // When the next worker is asked; none: no copy is looked for.
+  std::optional<double> next_turn() const { return search_.next_turn(); }
+
+ private:
+  bool may_have_copy(std::uint32_t worker, const Pulls& pulls, const ShardState& state) const;
+
+  bool is_on_;
+  CopySearch search_;
+};
+
+}  // namespace psim
