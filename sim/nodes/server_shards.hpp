@@ -13,7 +13,6 @@
 
 #include "sim/nodes/job_context.hpp"
 #include "sim/nodes/shard_causes.hpp"
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/shard_server.hpp"
 #include "sim/record/result.hpp"
 

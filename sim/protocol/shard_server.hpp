@@ -11,7 +11,6 @@
 
 #include "sim/protocol/copy_search.hpp"
 #include "sim/protocol/early_pushes.hpp"
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/pulls.hpp"
 #include "sim/protocol/replicated_log.hpp"

@@ -1,0 +1,17 @@
+// The scheduler's process: receives messages, waits for dates, and lets one of the schedulers of
+// sim/protocol/scheduler decide. It starts everybody when everybody is up, and ends the run when all workers
+// have left.
+#pragma once
+
+#include <vector>
+
+#include "sim/nodes/job_context.hpp"
+
+namespace psim {
+
+// The actor's body. `jobs`: all of the run.
+void run_scheduler(const std::vector<JobContext*>& jobs);
+// The part of a scenario with tasks: until all of them are done, and all workers know.
+void run_tasks(JobContext& job);
+
+}  // namespace psim
