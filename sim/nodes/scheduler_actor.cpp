@@ -1,13 +1,12 @@
 #include "sim/nodes/scheduler_actor.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "sim/nodes/scheduler_options.hpp"
+#include "sim/nodes/task_scheduler_actor.hpp"
 #include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
 #include "sim/protocol/scheduler/steady_scheduler.hpp"
-#include "sim/protocol/scheduler/task_scheduler.hpp"
 
 namespace psim {
 namespace {
@@ -59,38 +58,6 @@ class SchedulerPost final : public SchedulerOutbox {
   JobContext& first_;
 };
 
-class TaskPost final : public TaskOutbox {
- public:
-  explicit TaskPost(JobContext& job) : job_(job), dag_(*job.plan.tasks) {}
-
-  void send(Message message) override { job_.network.send(std::move(message)); }
-  void is_given(TaskId task, std::optional<std::uint32_t> worker) override {
-    record(TaskPhase::given, task, worker);
-  }
-  void is_done(TaskId task, const Outcome& outcome) override {
-    TaskUse& use = job_.state.tasks[dag_[task].of];
-    ++use.times;
-    use.seconds += outcome.seconds;
-    if (outcome.worker) ++use.by_worker[*outcome.worker];
-    if (dag_.task_of(task).kind == TaskKind::norm) use.value = std::sqrt(outcome.value);
-    record(TaskPhase::done, task, outcome.worker);
-  }
-
- private:
-  void record(TaskPhase phase, TaskId task, std::optional<std::uint32_t> worker) {
-    TaskChange change{.phase = phase,
-                      .task = static_cast<std::int64_t>(dag_[task].of),
-                      .clock = dag_[task].clock,
-                      .unit = dag_[task].unit,
-                      .does = dag_.task_of(task).kind};
-    if (worker) change.worker = job_.plan.first_worker() + *worker;
-    job_.record(scheduler_node, change);
-  }
-
-  JobContext& job_;
-  const TaskDag& dag_;
-};
-
 void run_steadily(const std::vector<JobContext*>& jobs) {
   JobContext& first = *jobs.front();
   SchedulerPost post(jobs);
@@ -120,17 +87,6 @@ void run_with_failures(const std::vector<JobContext*>& jobs) {
 }
 
 }  // namespace
-
-void run_tasks(JobContext& job) {
-  TaskPost post(job);
-  TaskScheduler scheduler(task_options(job.plan), *job.plan.tasks, post);
-  scheduler.begin(Agenda::now());
-  while (!scheduler.is_over()) {
-    const Message message = job.network.receive(scheduler_node);
-    job.recorder.course().needs_nothing();  // of what it did before
-    scheduler.on(message, Agenda::now());
-  }
-}
 
 void run_scheduler(const std::vector<JobContext*>& jobs) {
   jobs.front()->plan.scenario.may_fail() ? run_with_failures(jobs) : run_steadily(jobs);

@@ -11,7 +11,5 @@ namespace psim {
 
 // The actor's body. `jobs`: all of the run.
 void run_scheduler(const std::vector<JobContext*>& jobs);
-// The part of a scenario with tasks: until all of them are done, and all workers know.
-void run_tasks(JobContext& job);
 
 }  // namespace psim

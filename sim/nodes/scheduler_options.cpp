@@ -90,12 +90,4 @@ FailureAwareScheduler::Options failure_aware(const std::vector<JobContext*>& job
   return options;
 }
 
-TaskScheduler::Options task_options(const JobPlan& plan) {
-  return {.first_worker = plan.first_worker(),
-          .workers = plan.workers(),
-          .first_shard = plan.first_shard,
-          .shards = plan.keys.shards,
-          .first_server = plan.first_server()};
-}
-
 }  // namespace psim

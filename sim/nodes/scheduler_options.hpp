@@ -5,12 +5,10 @@
 
 #include "sim/nodes/job_context.hpp"
 #include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
-#include "sim/protocol/scheduler/task_scheduler.hpp"
 
 namespace psim {
 
 std::vector<ScheduledJob> scheduled(const std::vector<JobContext*>& jobs);
 FailureAwareScheduler::Options failure_aware(const std::vector<JobContext*>& jobs);
-TaskScheduler::Options task_options(const JobPlan& plan);
 
 }  // namespace psim
