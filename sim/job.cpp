@@ -60,7 +60,7 @@ void Job::start(const std::vector<JobContext*>& jobs) {
 void Job::on_end() {
   ended_early_ = !context_.is_through();
   // What a worker sent before it left may be applied after that.
-  finished_ = std::max(state_.last_finish, context_.recorder.stats().last_work);
+  finished_ = std::max(state_.progress.last_finish(), context_.recorder.stats().last_work);
   end_soon();
 }
 
@@ -114,7 +114,7 @@ void Job::plan_end() {
 
 void Job::on_version() {
   const std::int64_t updates = context_.recorder.stats().updates(number_);
-  state_.most_updates = std::max(state_.most_updates, updates);
+  state_.totals.reach(updates);
   if (decides_faults()) run_.on_update(updates);
   if (!is_over() && is_evaluation_due() && take_point(Agenda::now())) end_soon();
 }
@@ -165,7 +165,7 @@ bool Job::take_point(double date) {
                                      static_cast<double>(stats.first_clocks(space)) / workers);
   std::vector<Slice> parts = weights();
   point.updates = least_version(parts);
-  auto whole = std::make_shared<Assembly>(std::move(parts), plan_.places_in(state_.layout.get()));
+  auto whole = std::make_shared<Assembly>(std::move(parts), plan_.places_in(state_.layouts.newest()));
   const bool reached = evaluator_->evaluate(point, std::move(whole));
   if (decides_faults() && run_.waits_for_evaluations()) {
     evaluator_->finish();
@@ -177,7 +177,7 @@ bool Job::take_point(double date) {
 void Job::end() {
   if (finished_ == 0) finished_ = Agenda::now();
   last_weights_ = nodes().weights();
-  state_.over = true;
+  state_.progress.end();
 }
 
 void Job::finish_curve() {
@@ -189,7 +189,7 @@ void Job::finish_curve() {
   evaluator_->finish();
   const DataPart reported_on = plan_.split->reported_on();
   if (reported_on == judged_on()) return;
-  Assembly whole(weights(), plan_.places_in(state_.layout.get()));
+  Assembly whole(weights(), plan_.places_in(state_.layouts.newest()));
   tested_ = plan_.learner->evaluate(whole.get(), plan_.split->part(reported_on));
 }
 
@@ -211,7 +211,7 @@ std::optional<double> Job::last_miss() const { return evaluator_ ? evaluator_->l
 
 std::uint64_t Job::hash_of_weights() const {
   if (!plan_.learner) return 0;
-  Assembly whole(weights(), plan_.places_in(state_.layout.get()));
+  Assembly whole(weights(), plan_.places_in(state_.layouts.newest()));
   return hash_of(whole.get());
 }
 
@@ -220,7 +220,7 @@ bool Job::final_differs() const {
   const CurvePoint& last = evaluator_->curve().back();
   if (last.weights != hash_of_weights()) return true;
   if (!checks_invariants()) return false;
-  Assembly whole(weights(), plan_.places_in(state_.layout.get()));
+  Assembly whole(weights(), plan_.places_in(state_.layouts.newest()));
   const double loss = plan_.learner->evaluate(whole.get(), plan_.split->part(judged_on())).loss;
   return std::memcmp(&loss, &last.result.loss, sizeof loss) != 0;
 }

@@ -70,7 +70,7 @@ class Job final : private JobObserver {
   JobContext& context() { return context_; }
   NodeActors& actors() { return actors_; }
   const JobNodes& nodes() const { return actors_.nodes(); }
-  bool is_over() const { return state_.over; }
+  bool is_over() const { return state_.progress.is_over(); }
   double finished() const { return finished_; }
   std::vector<CurvePoint> curve() const;
   std::optional<CurvePoint> target() const;

@@ -22,9 +22,8 @@ bool ProgressWatch::is_quiet() const {
 }
 
 bool ProgressWatch::starts_nodes() const {
-  return std::ranges::any_of(parts_.jobs, [](const Job& job) {
-    return !job.is_over() && std::ranges::find(job.state().starting, true) != job.state().starting.end();
-  });
+  return std::ranges::any_of(
+      parts_.jobs, [](const Job& job) { return !job.is_over() && job.state().progress.some_start(); });
 }
 
 bool ProgressWatch::computes() const {

@@ -16,7 +16,7 @@ void add_workers(const Job& job, RunResult& result) {
     WorkerStats& worker = result.stats.workers[plan.first_index + w];
     worker.batch_size = job.nodes().last_batch_size(w);
     result.samples_told[plan.first_index + w] = job.nodes().samples_computed(w);
-    result.keys_used[plan.first_index + w] = job.state().keys_used[w];
+    result.keys_used[plan.first_index + w] = job.state().totals.keys_used(w);
   }
 }
 
@@ -29,7 +29,7 @@ void add_servers(const Job& job, RunResult& result) {
     result.server_ranges[s].now += ranges[s].now;
     result.server_ranges[s].split_off += ranges[s].split_off;
   }
-  const std::vector<Shard>& shards = plan.keys_in(job.state().layout.get()).shards;
+  const std::vector<Shard>& shards = plan.keys_in(job.state().layouts.newest()).shards;
   for (std::size_t s = 0; s < shards.size(); ++s) {
     if (const auto owner = result.stats.shard_owner[plan.first_shard + s])
       result.server_parameters[*owner].at_end += shards[s].count;
@@ -44,8 +44,9 @@ void add_servers(const Job& job, RunResult& result) {
 
 std::vector<TaskResult> tasks_of(const Job& job) {
   std::vector<TaskResult> results;
-  for (std::size_t i = 0; i < job.state().tasks.size(); ++i) {
-    const JobState::TaskUse& use = job.state().tasks[i];
+  const std::vector<TaskUse>& uses = job.state().tasks.all();
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const TaskUse& use = uses[i];
     const TaskKind kind = job.plan().tasks->program()[i].kind;
     TaskResult& one = results.emplace_back();
     one = {.times = use.times, .seconds = use.seconds};
@@ -122,7 +123,7 @@ RunResult result_of(const EndedRun& run) {
     add_servers(job, result);
     if (!run.scenario.groups.empty()) result.spaces.push_back(training_of(job));
     result.filters_used.merge(job.state().filter_buffers->used);
-    result.scale_overflows = result.scale_overflows || job.state().scale_overflows;
+    result.scale_overflows = result.scale_overflows || job.state().totals.scale_overflows();
     result.final_differs = result.final_differs || job.final_differs();
     result.ended_early = result.ended_early || job.ended_early();
     if (job.plan().served) result.inference = job.actors().finish_inference(run.end);

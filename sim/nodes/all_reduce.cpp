@@ -39,7 +39,7 @@ void AllReduceWorker::run() {
   for (;;) {
     try {
       const bool is_over =
-          regroups(view) && job_.state.some_completed();  // who has met the others at the end
+          regroups(view) && job_.state.progress.some_completed();  // who has met the others at the end
       if (!is_over) form_group(view, goes_on);
       const bool completes = is_over || train(view);
       return leave(job_, node_, clock_, mailbox_, completes);
@@ -227,7 +227,8 @@ void AllReduce::on_arrival(const Message& message) {
 const Replica& AllReduce::common() const {
   std::vector<const Replica*> copies;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    const bool is_there = job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.left_early[w];
+    const bool is_there =
+        job_.network.is_up(job_.plan.first_worker() + w) && !job_.state.progress.has_left(w);
     if (workers_[w]->has_copy() && is_there) copies.push_back(&workers_[w]->replica());
   }
   if (copies.empty()) return workers_.front()->replica();
@@ -241,7 +242,8 @@ bool AllReduce::agree() const {
   std::map<std::int64_t, const Values*> first;  // by the group's view
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const AllReduceWorker& one = *workers_[w];
-    if (!job_.state.completed[w] || !one.has_copy() || one.replica().version() < job_.plan.steps) continue;
+    if (!job_.state.progress.has_completed(w) || !one.has_copy() || one.replica().version() < job_.plan.steps)
+      continue;
     const Values* weights = one.replica().weights().values.get();
     const Values* others = first.try_emplace(one.made_in(), weights).first->second;
     if (weights != nullptr && std::memcmp(others->raw(), weights->raw(), others->bytes()) != 0) return false;

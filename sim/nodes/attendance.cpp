@@ -48,11 +48,11 @@ Start join(JobContext& job, NodeId node, const std::function<void(Message)>& oth
     }
     return *start;
   }
-  job.state.joins[node] = true;
+  job.state.progress.joins(node);
   tell_until(job, node, here, is_start, [&] {
     if (meanwhile) meanwhile();
   });
-  job.state.joins[node] = false;
+  job.state.progress.has_joined(node);
   return *start;
 }
 

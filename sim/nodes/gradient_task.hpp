@@ -29,8 +29,7 @@ class GradientTask {
     task_ =
         job_.pool.submit([this, weights = std::move(weights), result = gradient_, work = std::move(work)] {
           *result = local_gradient(*job_.plan.learner, weights.get(), work, local_);
-          if (round_to(job_.plan.precision(), *result, job_.plan.loss_scale()))
-            job_.state.scale_overflows = true;
+          if (round_to(job_.plan.precision(), *result, job_.plan.loss_scale())) job_.state.totals.overflow();
         });
   }
   void wait() {

@@ -23,7 +23,7 @@ void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int i
     if (!job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;
     const bool is_peer = nodes_.peers() != nullptr && job_.plan.is_worker(node);
     const auto has_gone = [this](std::uint32_t index) {
-      return job_.state.completed[index] || job_.state.left_early[index];
+      return job_.state.progress.has_completed(index) || job_.state.progress.has_left(index);
     };
     if (is_peer && has_gone(nodes_.worker_index(node))) return;
     const Worker* worker = job_.plan.is_worker(node) && !is_peer ? &nodes_.worker(node) : nullptr;
@@ -46,8 +46,9 @@ bool Heartbeats::send(NodeId node) {
   const std::int64_t life = job_.network.incarnation(node);
   if (job_.plan.is_worker(node) && nodes_.peers() != nullptr) {
     const std::uint32_t index = nodes_.worker_index(node);
-    body = Heartbeat{
-        .life = life, .view = nodes_.peers()->view(index), .is_through = job_.state.completed[index]};
+    body = Heartbeat{.life = life,
+                     .view = nodes_.peers()->view(index),
+                     .is_through = job_.state.progress.has_completed(index)};
   } else if (job_.plan.is_worker(node)) {
     const Worker& worker = nodes_.worker(node);
     body = Heartbeat{.life = life, .view = worker.view(), .is_through = worker.is_through()};

@@ -106,7 +106,7 @@ void InferenceNode::run_answers() {
 
 void InferenceNode::answer(const Snapshot& used) {
   const double now = Agenda::now();
-  const std::int64_t staleness = job_.state.most_updates - used.version;
+  const std::int64_t staleness = job_.state.totals.most_updates() - used.version;
   job_.record(id(), Prediction{request_, used.version, staleness});
   stats_.answers.push_back(
       {.arrival = arrival_, .latency = now - arrival_, .age = now - used.from, .staleness = staleness});

@@ -1,35 +1,30 @@
 #include "sim/nodes/job_context.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace psim {
 
 bool JobContext::awaits(NodeId worker) const {
-  const std::size_t index = worker - plan.first_worker();
-  if (state.completed[index]) return false;
-  const bool is_there = network.is_up(worker) && !state.left_early[index];
-  if (!is_there && !state.starting[worker] && !run.comes_back(worker)) return false;
+  const JobProgress& progress = state.progress;
+  const std::uint32_t index = worker - plan.first_worker();
+  if (progress.has_completed(index)) return false;
+  const bool is_there = network.is_up(worker) && !progress.has_left(index);
+  if (!is_there && !progress.is_starting(worker) && !run.comes_back(worker)) return false;
   const bool is_removed =
-      plan.scenario.recovery.workers == LostWorkers::remove && (!is_there || state.taken_out[index]);
-  const bool takes_no_part = state.left_early[index] || is_removed;
-  return !state.some_completed() || !(plan.rule.drops_stale || takes_no_part);
+      plan.scenario.recovery.workers == LostWorkers::remove && (!is_there || progress.is_taken_out(index));
+  const bool takes_no_part = progress.has_left(index) || is_removed;
+  return !progress.some_completed() || !(plan.rule.drops_stale || takes_no_part);
 }
 
 bool JobContext::is_through() const {
   for (NodeId node = plan.first_worker(); node < plan.past_workers(); ++node) {
     if (awaits(node)) return false;
   }
-  return state.some_completed() || std::ranges::find(state.left_early, false) == state.left_early.end();
+  return state.progress.some_completed() || state.progress.all_left();
 }
 
 std::shared_ptr<Assembly> JobContext::assemble(std::vector<Slice> parts, const Layout* layout) {
-  std::shared_ptr<Assembly> last = state.last_assembly.lock();
-  if (!last || !last->same_parts(parts) || !last->join()) {
-    last = std::make_shared<Assembly>(std::move(parts), plan.places_in(layout));
-    state.last_assembly = last;
-  }
-  return last;
+  return state.assemblies.of(std::move(parts), plan.places_in(layout));
 }
 
 FilterChain::Options JobContext::chain_of(std::uint32_t shard, const Shard& part, NodeId worker,

@@ -28,7 +28,9 @@ void JobNodes::make(const std::shared_ptr<Values>& weights) {
   }
   for (NodeId node = plan.first_worker(); node < plan.past_workers(); ++node) {
     if (plan.tasks) task_workers_.push_back(std::make_unique<TaskWorker>(job_, node));
-    else workers_.push_back(std::make_unique<Worker>(job_, node));
+    else
+      workers_.push_back(
+          std::make_unique<Worker>(job_, node, plan.warms_up_before_servers() ? weights : nullptr));
   }
 }
 
@@ -40,7 +42,7 @@ void JobNodes::make_again(NodeId node) {
     peers_->lose(worker_index(node));
   } else if (job_.plan.is_worker(node)) {
     samples_before_[worker_index(node)] += worker(node).source().samples_computed();
-    workers_[worker_index(node)] = std::make_unique<Worker>(job_, node, true);
+    workers_[worker_index(node)] = std::make_unique<Worker>(job_, node, nullptr, true);
   }
 }
 
@@ -82,7 +84,7 @@ std::vector<Slice> JobNodes::weights() const {
   for (std::uint32_t s = 0; s < keys().shards.size(); ++s) {
     const ShardServer* best = best_of(s);
     if (best == nullptr) {
-      parts.push_back(job_.state.last_weights[s].weights);
+      parts.push_back(job_.state.last_weights.of(s));
       continue;
     }
     const ShardState& state = best->state();
@@ -94,8 +96,8 @@ std::vector<Slice> JobNodes::weights() const {
 // Empty: everybody has been told to start.
 std::string JobNodes::who_joins() const {
   std::int64_t servers = 0, workers = 0;
-  for (NodeId node = 0; node < job_.state.joins.size(); ++node) {
-    if (!job_.state.joins[node] || !job_.network.is_up(node)) continue;
+  for (NodeId node = 0; node < job_.state.usage.nodes(); ++node) {
+    if (!job_.state.progress.is_joining(node) || !job_.network.is_up(node)) continue;
     ++(job_.plan.is_server(node) ? servers : workers);
   }
   std::vector<std::string> who;

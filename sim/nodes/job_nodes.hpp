@@ -53,7 +53,7 @@ class JobNodes {
  private:
   std::string who_joins() const;
   std::string who_is_down() const;
-  const KeySpace& keys() const { return job_.plan.keys_in(job_.state.layout.get()); }
+  const KeySpace& keys() const { return job_.plan.keys_in(job_.state.layouts.newest()); }
   static const ShardServer* holder_in(const ServerShards& server, std::uint32_t shard, const Part& part);
   const ShardServer* owner_of(std::uint32_t shard) const;
   const ShardServer* best_of(std::uint32_t shard) const;

@@ -1,33 +1,33 @@
 #include "sim/nodes/job_state.hpp"
 
-#include <utility>
+#include "sim/protocol/task_dag.hpp"
 
 namespace psim {
+namespace {
 
-void JobState::hear(const View& view) {
-  if (view.layout == layout) return;
-  const std::size_t planned = view.owners.size() - view.cuts.size();
-  while (last_weights.size() < view.owners.size()) {
-    const auto upper = static_cast<std::uint32_t>(last_weights.size());
-    const auto [lower, at] = view.cuts[upper - planned];
-    Last above = last_weights[lower];
-    if (Slice& below = last_weights[lower].weights; below.count > 0) {
-      above.weights = part_of(below, {at, below.count - at});
-      below = part_of(below, {0, at});
-    }
-    last_weights.push_back(std::move(above));
-    if (const auto snapshot = snapshots.find(lower); snapshot != snapshots.end())
-      snapshots.insert_or_assign(upper, Snapshot(snapshot->second));
-  }
-  if (layout) layouts_before.push_back(layout);
-  layout = view.layout;
+// The parts of the model of which workers store copies, where there are no servers.
+std::size_t stored_parts(const JobPlan& plan) {
+  return plan.scenario.architecture.kind == Architecture::model_parallel ? plan.workers() : 1;
 }
 
-void JobState::was_last(const KeySpace& keys, const Part& part, std::uint32_t epoch, const Slice& weights) {
-  for (std::uint32_t s = 0; s < keys.shards.size(); ++s) {
-    const Part& one = keys.shards[s].part;
-    Last& last = last_weights[s];
-    if (part.covers(one) && epoch >= last.epoch) last = {epoch, part_of(weights, part.place_of(one))};
+}  // namespace
+
+JobState::JobState(const JobPlan& plan, std::size_t nodes)
+    : progress(plan.workers(), nodes),
+      totals(plan.workers()),
+      usage(nodes),
+      last_weights(plan.keys.shards.size()),
+      disk{.copies = CopySnapshots(stored_parts(plan))},
+      tasks(plan.tasks ? plan.tasks->program().size() : 0, plan.workers()) {}
+
+void JobState::hear(const View& view) {
+  if (!layouts.take(view)) return;
+  const std::size_t planned = view.owners.size() - view.cuts.size();
+  while (last_weights.shards() < view.owners.size()) {
+    const auto upper = static_cast<std::uint32_t>(last_weights.shards());
+    const Cut& cut = view.cuts[upper - planned];
+    last_weights.cut(cut);
+    disk.shards.cut(cut.shard, upper);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/nodes/database.hpp"
-#include "sim/nodes/scheduler.hpp"
+#include "sim/nodes/scheduler_actor.hpp"
 #include "sim/nodes/storage.hpp"
 
 namespace psim {
@@ -23,14 +23,13 @@ NodeActors::NodeActors(JobContext& job, const Platform& platform)
 void NodeActors::start(const std::shared_ptr<Values>& weights, const std::vector<JobContext*>& jobs) {
   const JobPlan& plan = job_.plan;
   nodes_.make(weights);
-  if (plan.warms_up_before_servers()) job_.state.first_weights = weights;
   for (const NodeId node : plan.absent) {
     const bool is_of_all = jobs.front() == &job_ && node < plan.first_worker();
     if (!is_of_all && !plan.is_worker(node)) continue;
     job_.network.take_down(node, [](const Message&) {});
     if (is_of_all) continue;
     job_.recorder.absent_at_first(node);
-    job_.state.left_early[nodes_.worker_index(node)] = true;
+    job_.state.progress.is_absent(nodes_.worker_index(node));
   }
   const auto start_all = [this](NodeId from, NodeId to) {
     for (NodeId node = from; node < to; ++node) {
@@ -62,10 +61,9 @@ void NodeActors::start_first(NodeId node) {
   const bool may_fail = job_.plan.scenario.may_fail();
   if (may_fail) job_.network.take_down(node, [](const Message&) {});
   if (job_.plan.is_worker(node)) job_.recorder.absent_at_first(node);
-  job_.state.starting[node] = true;
+  job_.state.progress.starts(node);
   job_.agenda.at(delay, [this, node, may_fail] {
-    if (!job_.state.starting[node]) return;
-    job_.state.starting[node] = false;
+    if (!job_.state.progress.take_start(node)) return;
     if (may_fail) job_.network.bring_up(node);
     start_node(node);
   });
@@ -73,10 +71,9 @@ void NodeActors::start_first(NodeId node) {
 
 void NodeActors::start_spare(NodeId node) {
   job_.state.usage.turn_on(node, Agenda::now());
-  job_.state.starting[node] = true;
+  job_.state.progress.starts(node);
   job_.agenda.at(Agenda::now() + startup_of(node), [this, node] {
-    if (!job_.state.starting[node]) return;
-    job_.state.starting[node] = false;
+    if (!job_.state.progress.take_start(node)) return;
     restart(node);
   });
 }
@@ -125,7 +122,7 @@ std::optional<InferenceStats> NodeActors::finish_inference(double end) {
 
 void NodeActors::end(double date) {
   for (NodeId node = job_.plan.first_worker(); node < job_.plan.past_workers(); ++node) {
-    job_.state.starting[node] = false;
+    job_.state.progress.take_start(node);
     kill(node);
     job_.network.take_down(node, [](const Message&) {});
     job_.recorder.stop(node, date);
@@ -164,8 +161,7 @@ void NodeActors::lose(NodeId node) {
 
 bool NodeActors::lose_disk(NodeId node) {
   if (node != storage_node(job_.plan.cluster())) return false;
-  const bool had_copies = !std::exchange(job_.state.copies, {}).empty();
-  return !std::exchange(job_.state.snapshots, {}).empty() || had_copies;
+  return job_.state.disk.lose();
 }
 
 bool NodeActors::leave(NodeId node) {
@@ -185,7 +181,7 @@ bool NodeActors::leave(NodeId node) {
 
 bool NodeActors::has_left(NodeId node) const {
   if (nodes_.peers() != nullptr && job_.plan.is_worker(node))
-    return job_.state.left_early[nodes_.worker_index(node)];
+    return job_.state.progress.has_left(nodes_.worker_index(node));
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_through();
   if (!job_.plan.is_server(node) || !nodes_.server(node).is_leaving()) return false;
   // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
@@ -202,15 +198,16 @@ bool NodeActors::has_left(NodeId node) const {
 bool NodeActors::is_leaving(NodeId node) const {
   if (nodes_.peers() != nullptr && job_.plan.is_worker(node)) {
     const std::uint32_t index = nodes_.worker_index(node);
-    return nodes_.peers()->is_leaving(index) && !job_.state.completed[index] && !has_left(node);
+    return nodes_.peers()->is_leaving(index) && !job_.state.progress.has_completed(index) && !has_left(node);
   }
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_leaving();
   return job_.plan.is_server(node) && nodes_.server(node).is_leaving() && !has_left(node);
 }
 
 bool NodeActors::restart(NodeId node) {
-  if (job_.state.starting[node]) return false;                     // it is on its way
-  if (job_.plan.is_worker(node) && job_.state.over) return false;  // it has nothing to do any more
+  if (job_.state.progress.is_starting(node)) return false;  // it is on its way
+  if (job_.plan.is_worker(node) && job_.state.progress.is_over())
+    return false;  // it has nothing to do any more
   if (job_.network.is_up(node)) {
     if (is_leaving(node)) {  // it goes first
       const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;
@@ -222,7 +219,7 @@ bool NodeActors::restart(NodeId node) {
   }
   job_.network.bring_up(node);
   job_.state.usage.turn_on(node, Agenda::now());
-  if (job_.plan.is_worker(node)) job_.state.left_early[nodes_.worker_index(node)] = false;
+  if (job_.plan.is_worker(node)) job_.state.progress.comes(nodes_.worker_index(node));
   start_node(node);
   return true;
 }

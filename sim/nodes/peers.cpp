@@ -53,8 +53,7 @@ Start enter(JobContext& job, NodeId node, Mailbox& mailbox) {
 void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, bool completes) {
   mailbox.flush();
   job.record(node, Finish{.clock = clock, .leaves = !completes});
-  job.state.last_finish = Agenda::now();
-  (completes ? job.state.completed : job.state.left_early)[node - job.plan.first_worker()] = true;
+  job.state.progress.finish(node - job.plan.first_worker(), completes, Agenda::now());
   leave(job, node);
 }
 
@@ -77,8 +76,8 @@ bool meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version,
 }
 
 bool is_whole(const JobContext& job, const SharedView& view) {
-  const auto through = std::ranges::count(job.state.completed, true);
-  return !view || std::ranges::count(view->workers, true) + through >= std::ssize(job.state.completed);
+  return !view || std::ranges::count(view->workers, true) + job.state.progress.completed() >=
+                      std::ptrdiff_t{job.plan.workers()};
 }
 
 std::string waits_for(const JobContext& job, const Mailbox& mailbox) {

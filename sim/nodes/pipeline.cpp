@@ -67,7 +67,7 @@ void StageWorker::form_group(const SharedView& view, bool goes_on) {
 
 // What every stage has of one version, even if none has lost anything: some may have done the step in hand.
 void StageWorker::go_back() {
-  if (job_.state.some_completed()) {  // all have done all steps, or it would not be through
+  if (job_.state.progress.some_completed()) {  // all have done all steps, or it would not be through
     clock_ = job_.plan.steps;
     return;
   }
@@ -94,7 +94,7 @@ void StageWorker::adopt(const State& state) {
 void StageWorker::await_others() {
   const bool restarts =
       job_.plan.scenario.may_fail() && job_.plan.scenario.recovery.workers == LostWorkers::restart;
-  if (!restarts || job_.state.some_completed()) return;
+  if (!restarts || job_.state.progress.some_completed()) return;
   meet(clock_, Round::at_end);
 }
 
@@ -218,9 +218,9 @@ void Pipeline::start_gradient(std::int64_t clock) {
   gradient_ = std::make_shared<Values>();
   task_ = job_.pool.submit([weights = job_.assemble(weights()), learner = job_.plan.learner.get(),
                             result = gradient_, batch = std::move(batch), precision = job_.plan.precision(),
-                            scale = job_.plan.loss_scale(), state = &job_.state] {
+                            scale = job_.plan.loss_scale(), totals = &job_.state.totals] {
     *result = learner->gradient(weights->get(), batch);
-    if (round_to(precision, *result, scale)) state->scale_overflows = true;
+    if (round_to(precision, *result, scale)) totals->overflow();
   });
 }
 

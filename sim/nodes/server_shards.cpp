@@ -52,7 +52,7 @@ Release cause_of(const Message& message) {
 ServerShards::ServerShards(JobContext& job, std::uint32_t server)
     : job_(job),
       node_(job.plan.first_server() + server),
-      ended_(job.state.over),
+      ended_(job.state.progress.is_over()),
       filters_(job),
       loads_(job.plan.scenario.recovery.rebalance == Rebalance::load) {}
 
@@ -256,8 +256,9 @@ void ServerShards::discard_pending(const ShardServer& server) {
     for (const Push& push : server.pending()) discard(server.shard(), push);
     for (const Push& push : server.early()) discard(server.shard(), push);
   }
-  const KeySpace& newest = job_.plan.keys_in(job_.state.layout.get());
-  job_.state.was_last(newest, server.state().options.part, server.epoch(), server.state().snapshot());
+  const KeySpace& newest = job_.plan.keys_in(job_.state.layouts.newest());
+  job_.state.last_weights.keep(newest, server.state().options.part, server.epoch(),
+                               server.state().snapshot());
 }
 
 // The push in hand is paid for, and found to be late when that is over.

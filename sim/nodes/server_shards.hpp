@@ -15,7 +15,6 @@
 #include "sim/nodes/job_context.hpp"
 #include "sim/nodes/shard_causes.hpp"
 #include "sim/nodes/shard_loads.hpp"
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/server/shard_server.hpp"
 #include "sim/record/result.hpp"
 

@@ -130,13 +130,13 @@ void ShardOutbox::copied(NodeId replica) {
 }
 
 void ShardOutbox::membership_changed(NodeId node, const WorkerClocks::Worker& worker) {
-  job_.record(all_.node_, Membership{.shard = of_run(),
-                                     .worker = node,
-                                     .takes_part = !worker.gone,
-                                     .is_awaited = !worker.gone && !worker.rejoining,
-                                     .applied = worker.applied,
-                                     .arrived = worker.arrived,
-                                     .skipped_clocks = worker.skipped_clocks});
+  job_.record(all_.node_, Recount{.shard = of_run(),
+                                  .worker = node,
+                                  .takes_part = !worker.gone,
+                                  .is_awaited = !worker.gone && !worker.rejoining,
+                                  .applied = worker.applied,
+                                  .arrived = worker.arrived,
+                                  .skipped_clocks = worker.skipped_clocks});
 }
 
 }  // namespace psim

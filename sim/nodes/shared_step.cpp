@@ -290,7 +290,7 @@ std::shared_ptr<Values> SharedStep::gradient_of(Batch samples, const std::shared
                          .keys = keys,
                          .devices = job.plan.scenario.cluster.worker_devices.count};
     *gradient = local_gradient(*job.plan.learner, weights.get(), work, none);
-    if (round_to(job.plan.precision(), *gradient, job.plan.loss_scale())) job.state.scale_overflows = true;
+    if (round_to(job.plan.precision(), *gradient, job.plan.loss_scale())) job.state.totals.overflow();
   });
   job.pool.wait(task);
   return gradient;

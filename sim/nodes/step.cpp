@@ -44,7 +44,7 @@ LocalWork StepContext::begin(bool keep) {
                  .devices = job.plan.scenario.cluster.worker_devices.count,
                  .keep = keep};
   if (job.plan.learner == nullptr) return work;
-  if (work.keys) job.state.keys_used[index] += work.keys->keys.size();
+  if (work.keys) job.state.totals.use_keys(index, work.keys->keys.size());
   work.rate = job.plan.learning_rate().at(job.plan.epochs().after(static_cast<double>(clock)));
   if (GradientProbe* probe = job.gradients) probe->on_work(node, work);
   return work;

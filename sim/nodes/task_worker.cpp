@@ -28,9 +28,8 @@ void TaskWorker::run(Actors& actors) {
     kv_.wait_for_message();
     settle();
   }
-  job_.state.completed[index_] = true;
+  job_.state.progress.finish(index_, true, Agenda::now());
   job_.record(node_, Finish{.clock = job_.plan.steps});
-  job_.state.last_finish = Agenda::now();
   leave(job_, node_);
 }
 

@@ -1,15 +1,17 @@
 #include "sim/nodes/worker.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/nodes/attendance.hpp"
 
 namespace psim {
 
-Worker::Worker(JobContext& job, NodeId node, bool back)
+Worker::Worker(JobContext& job, NodeId node, std::shared_ptr<Values> first_weights, bool back)
     : job_(job),
       context_{.job = job, .node = node, .index = node - job.plan.first_worker()},
       step_(make_step(context_)),
+      first_weights_(std::move(first_weights)),
       returns_(back) {
   context_.kv.on_other([this](const Message& message) {
     if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
@@ -46,7 +48,7 @@ void Worker::run() {
 // is the sum of their gradients, as if the weights had been pulled. So they take none of the time after the
 // start that servers took to come up.
 std::optional<Start> Worker::warm_up() {
-  context_.kv.begin_with(job_.state.first_weights);
+  context_.kv.begin_with(first_weights_);
   context_.is_ahead = true;
   context_.clock = 0;
   step_->compute();
@@ -96,9 +98,8 @@ bool Worker::pull() {
 void Worker::finish(bool completes) {
   const NodeId node = context_.node;
   step_->leave(completes);
-  (completes ? job_.state.completed : job_.state.left_early)[context_.index] = true;
+  job_.state.progress.finish(context_.index, completes, Agenda::now());
   job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
-  job_.state.last_finish = Agenda::now();
   through_ = true;
   // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
   stays_ = context_.kv.all_finished() && job_.plan.rule.drops_stale && job_.plan.scenario.may_fail();

@@ -13,8 +13,8 @@ namespace psim {
 
 class Worker {
  public:
-  // `back`: it was there before, and crashed.
-  Worker(JobContext& job, NodeId node, bool back = false);
+  // `first_weights`: if it begins before servers are there. `back`: it was there before, and crashed.
+  Worker(JobContext& job, NodeId node, std::shared_ptr<Values> first_weights, bool back = false);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -57,6 +57,7 @@ class Worker {
   std::unique_ptr<Step> step_;
   std::int64_t first_ =
       0;  // step of this life, or since it skipped some: it has no copy of weights from before
+  std::shared_ptr<Values> first_weights_;
   bool returns_;
   bool leaves_ = false;
   std::optional<Start> start_;  // that came while it warmed up

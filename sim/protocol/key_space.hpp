@@ -6,9 +6,9 @@
 // its point. The first of them that is there owns it. So who owns what is what a ring of the servers that
 // are there would say: a leaver's ranges go to their neighbours on the ring, and nothing else moves.
 //
-// While a run goes on shards may be cut further (membership.hpp). The lower part keeps the number, the upper
-// one gets the next free number. Both say where they lie in the shard that the plan made, so whoever holds a
-// shard can tell which part of it another one is.
+// While a run goes on shards may be cut further (scheduler/membership.hpp). The lower part keeps the number,
+// the upper one gets the next free number. Both say where they lie in the shard that the plan made, so
+// whoever holds a shard can tell which part of it another one is.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "sim/protocol/message.hpp"
 
-#include "sim/protocol/membership.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim {
 

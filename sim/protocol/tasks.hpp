@@ -4,7 +4,7 @@
 //
 // Two things are made of a program. `psim explain tasks` draws the programs that the consistency models stand
 // for, and a scenario's own. With consistency = "tasks" the scheduler follows the scenario's program
-// (sim/nodes/task_scheduler). Servers decide by counting under all other models;
+// (scheduler/task_scheduler). Servers decide by counting under all other models;
 // tests/sim/protocol/tasks_test.cpp drives a server with messages in random order and finds that both say the
 // same. Models in which the order of arrival decides (k-sync and its like, dssp) have no fixed graph.
 #pragma once

@@ -19,10 +19,10 @@
 
 namespace psim {
 
-using Subject = std::variant<Sent, Received, Lost, Repetition, Computation, Finish, Wait, Acknowledgement,
-                             Prediction, Release, PushOutcome, ModelUpdate, Membership, Copy, Promotion,
-                             Snapshot, Suspicion, ViewChange, ShardPlace, Participant, FaultChange,
-                             TaskChange, SlowWorker, ShardCut, ShardMove>;
+using Subject =
+    std::variant<Sent, Received, Lost, Repetition, Computation, Finish, Wait, Acknowledgement, Prediction,
+                 Release, PushOutcome, ModelUpdate, Recount, Copy, Promotion, Snapshot, Suspicion, ViewChange,
+                 ShardPlace, Participant, FaultChange, TaskChange, SlowWorker, ShardCut, ShardMove>;
 
 struct Event {
   double at = 0;    // simulated seconds

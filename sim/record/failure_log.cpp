@@ -15,7 +15,7 @@ FailureLog::FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId la
 }
 
 void FailureLog::on(const Event& e) {
-  using Others = Ignore<Lost, Wait, Acknowledgement, Prediction, Release, PushOutcome, Membership, Copy,
+  using Others = Ignore<Lost, Wait, Acknowledgement, Prediction, Release, PushOutcome, Recount, Copy,
                         ShardPlace, TaskChange>;
   std::visit(
       Overloaded{[&](const Sent& message) {

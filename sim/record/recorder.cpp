@@ -117,12 +117,12 @@ std::uint64_t Recorder::record(Event event, const std::optional<Cause>& cause, c
   if (!group_of_.empty()) count_group(event);
   using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
                         ViewChange, ShardPlace, TaskChange, SlowWorker, ShardMove>;
-  std::visit(
-      Overloaded{
-          [&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate, Membership,
-                          Promotion, FaultChange, ShardCut, Participant> auto& what) { on(event, what); },
-          Others{}},
-      event.what);
+  std::visit(Overloaded{[&](const OneOf<Sent, Received, Lost, Computation, Finish, PushOutcome, ModelUpdate,
+                                        Recount, Promotion, FaultChange, ShardCut, Participant> auto& what) {
+                          on(event, what);
+                        },
+                        Others{}},
+             event.what);
   return number;
 }
 
@@ -207,7 +207,7 @@ void Recorder::on(const Event& event, const ModelUpdate& update) {
   stats_.shard_updates[*update.shard] = update.version;
 }
 
-void Recorder::on(const Event&, const Membership& worker) {
+void Recorder::on(const Event&, const Recount& worker) {
   books_[worker_index(worker.worker)].on_member(worker.takes_part && worker.is_awaited);
 }
 

@@ -153,7 +153,7 @@ class Recorder {
   void on(const Event& event, const Finish& what);
   void on(const Event& event, const PushOutcome& push);
   void on(const Event& event, const ModelUpdate& update);
-  void on(const Event& event, const Membership& worker);
+  void on(const Event& event, const Recount& worker);
   void on(const Event& event, const Promotion& owner);
   void on(const Event& event, const FaultChange& fault);
   void on(const Event& event, const ShardCut& cut);

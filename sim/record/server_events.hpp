@@ -93,7 +93,7 @@ struct ModelUpdate {
   }
 };
 
-struct Membership {
+struct Recount {
   std::uint32_t shard = 0;
   NodeId worker = 0;
   bool takes_part = true, is_awaited = true;
@@ -102,13 +102,13 @@ struct Membership {
   static constexpr const char* table = "membership";
   static constexpr const char* about = "Server `node` counts a worker's pushes anew";
   static constexpr void fields(auto&& column) {
-    column("shard", shard_meaning, &Membership::shard);
-    column("worker", "a node", &Membership::worker);
-    column("takes_part", "0: nobody waits for it", &Membership::takes_part);
-    column("is_awaited", "0: it is back, and has not caught up yet", &Membership::is_awaited);
-    column("applied_pushes", "that count as applied or dropped", &Membership::applied);
-    column("arrived_pushes", "that count as arrived", &Membership::arrived);
-    column("skipped_clocks", "that went by while it was away", &Membership::skipped_clocks);
+    column("shard", shard_meaning, &Recount::shard);
+    column("worker", "a node", &Recount::worker);
+    column("takes_part", "0: nobody waits for it", &Recount::takes_part);
+    column("is_awaited", "0: it is back, and has not caught up yet", &Recount::is_awaited);
+    column("applied_pushes", "that count as applied or dropped", &Recount::applied);
+    column("arrived_pushes", "that count as arrived", &Recount::arrived);
+    column("skipped_clocks", "that went by while it was away", &Recount::skipped_clocks);
   }
 };
 

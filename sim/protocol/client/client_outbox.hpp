@@ -5,8 +5,8 @@
 
 #include "sim/protocol/cause.hpp"
 #include "sim/protocol/key_space.hpp"
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim {
 

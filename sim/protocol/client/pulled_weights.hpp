@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/protocol/key_space.hpp"
-#include "sim/protocol/membership.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim {
 

@@ -36,9 +36,10 @@
 #include <variant>
 #include <vector>
 
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/replication.hpp"
 #include "sim/protocol/retry.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim {
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/retry.hpp"
 #include "sim/protocol/server/outbox.hpp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/settings.hpp"
+#include "sim/protocol/scheduler/slow_worker_policy.hpp"
 #include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/units.hpp"
 
@@ -53,9 +54,6 @@ bool concerns(const ProfileSpec& profile, std::int64_t worker);
 double value_at(const ProfileSpec& profile, double now);
 // The date of the next row after `now`.
 std::optional<double> next_row(const ProfileSpec& profile, double now);
-
-// What becomes of a worker that is slow for long.
-enum class SlowAction : std::uint8_t { flag, remove, replace };
 
 struct SlowSpec {
   bool given = false;  // without the table nobody looks

@@ -78,8 +78,8 @@ TEST_CASE("joining: where messages may get lost it is said again, and the job kn
   const Lines lines = on_stage(lossy(), [](Stage& stage) {
     stage.say_sent({MessageKind::join});
     const auto say_who_joins = [&stage] {
-      stage.say(std::string(stage.job().state.joins[2] ? "joins" : "does not join") +
-                (stage.job().state.joins[3] ? ", another too" : ""));
+      stage.say(std::string(stage.job().state.progress.is_joining(2) ? "joins" : "does not join") +
+                (stage.job().state.progress.is_joining(3) ? ", another too" : ""));
     };
     stage.act(2, [&] { join_and_say(stage); });
     stage.at(5, say_who_joins);

@@ -151,8 +151,8 @@ TEST_CASE("heartbeats: without servers a worker has none once it has done its st
   const double one = first_of(1), two = first_of(2), three = first_of(3);
   Lines lines = play(quiet, 10, [&](Play& play) {
     for (const NodeId node : {1U, 2U, 3U}) play.heartbeats.begin(node);
-    play.stage.at(one + 2, [&] { play.stage.job().state.completed[0] = true; });
-    play.stage.at(three + 2, [&] { play.stage.job().state.left_early[2] = true; });
+    play.stage.at(one + 2, [&] { play.stage.job().state.progress.finish(0, true, 0); });
+    play.stage.at(three + 2, [&] { play.stage.job().state.progress.finish(2, false, 0); });
   });
   std::ranges::sort(lines);
   Lines expected{sent(one, 1), sent(two, 2), sent(two + 4, 2), sent(three, 3)};
@@ -163,7 +163,7 @@ TEST_CASE("heartbeats: without servers a worker has none once it has done its st
 
 TEST_CASE("heartbeats: a worker says whether it has done its steps", "[roles][heartbeats]") {
   const Lines lines = play(quiet, 3, [](Play& play) {
-    play.stage.job().state.completed[1] = true;
+    play.stage.job().state.progress.finish(1, true, 0);
     play.stage.job().network.on_arrival([&](const Message& message) {
       const Heartbeat& beat = *message.as<Heartbeat>();
       play.stage.say(

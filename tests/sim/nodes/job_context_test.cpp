@@ -45,11 +45,12 @@ void down(Stage& stage, NodeId node) {
 
 TEST_CASE("awaited: each worker that is there and has steps to do", "[roles][context]") {
   const Lines lines = play(scenario("[consistency]\nmodel = \"asp\"\n"), [](Stage& stage) {
-    JobState& state = stage.job().state;
+    JobProgress& progress = stage.job().state.progress;
     say(stage);
-    state.completed[1] = true;
+    progress.finish(1, true, 0);
     say(stage);
-    state.completed[0] = state.completed[2] = true;
+    progress.finish(0, true, 0);
+    progress.finish(2, true, 0);
     say(stage);
   });
   CHECK(lines == Lines{"3 4 5 not through", "3 5 not through", "through"});
@@ -59,12 +60,12 @@ TEST_CASE("awaited: who is down is awaited if it starts, or if a fault starts it
   const Lines lines = play(fails("wait"), [](Stage& stage) {
     down(stage, 4);
     say(stage);
-    stage.job().state.starting[4] = true;
+    stage.job().state.progress.starts(4);
     say(stage);
-    stage.job().state.starting[4] = false;
+    stage.job().state.progress.take_start(4);
     stage.coming_back = {4};
     say(stage);
-    stage.job().state.completed[0] = true;  // it has its steps to do all the same
+    stage.job().state.progress.finish(0, true, 0);  // it has its steps to do all the same
     say(stage);
   });
   CHECK(lines == Lines{"3 5 not through", "3 4 5 not through", "3 4 5 not through", "4 5 not through"});
@@ -72,22 +73,22 @@ TEST_CASE("awaited: who is down is awaited if it starts, or if a fault starts it
 
 TEST_CASE("awaited: who takes no part finds nothing left when another has done all", "[roles][context]") {
   const Lines lines = play(fails("remove"), [](Stage& stage) {
-    JobState& state = stage.job().state;
+    JobProgress& progress = stage.job().state.progress;
     down(stage, 4);
     stage.coming_back = {4, 5};
-    state.taken_out[2] = true;
+    progress.take_out(2, true);
     say(stage);
-    state.completed[0] = true;
+    progress.finish(0, true, 0);
     say(stage);
   });
   CHECK(lines == Lines{"3 4 5 not through", "through"});
   const Lines waits = play(fails("wait"), [](Stage& stage) {
-    JobState& state = stage.job().state;
+    JobProgress& progress = stage.job().state.progress;
     stage.coming_back = {5};
-    state.left_early[2] = true;
+    progress.finish(2, false, 0);
     say(stage);
-    state.taken_out[1] = true;
-    state.completed[0] = true;
+    progress.take_out(1, true);
+    progress.finish(0, true, 0);
     say(stage);
   });
   CHECK(waits == Lines{"3 4 5 not through", "4 not through"});
@@ -98,7 +99,7 @@ TEST_CASE("awaited: where only fresh pushes count all steps are done when one ha
   for (const std::string model : {"model = \"k-sync\"\nk = 2\n", "model = \"bsp\"\n"}) {
     const Lines lines = play(scenario("[consistency]\n" + model), [](Stage& stage) {
       say(stage);
-      stage.job().state.completed[2] = true;
+      stage.job().state.progress.finish(2, true, 0);
       say(stage);
     });
     CHECK(lines == Lines{"3 4 5 not through", "through"});
@@ -108,12 +109,13 @@ TEST_CASE("awaited: where only fresh pushes count all steps are done when one ha
 TEST_CASE("through: nobody is awaited, and the steps are done or all have left of their own accord",
           "[roles][context]") {
   const Lines lines = play(fails("remove"), [](Stage& stage) {
-    JobState& state = stage.job().state;
+    JobProgress& progress = stage.job().state.progress;
     for (const NodeId worker : {3U, 4U, 5U}) down(stage, worker);
     say(stage);  // all have crashed
-    state.left_early = {true, true, false};
+    progress.finish(0, false, 0);
+    progress.finish(1, false, 0);
     say(stage);
-    state.left_early = {true, true, true};
+    progress.finish(2, false, 0);
     say(stage);
   });
   CHECK(lines == Lines{"not through", "not through", "through"});

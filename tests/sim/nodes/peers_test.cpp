@@ -142,7 +142,7 @@ TEST_CASE("a group is whole when all workers are there or through with their ste
     stage.say(is_whole(stage.job(), nullptr) ? "whole" : "not whole");
     say_whole({true, true, true});
     say_whole({true, false, true});
-    stage.job().state.completed[1] = true;
+    stage.job().state.progress.finish(1, true, 0);
     say_whole({true, false, true});
     say_whole({true, false, false});
   });
@@ -165,9 +165,9 @@ TEST_CASE("a worker's life: it is let in, and leaves when all that it sent is th
         stage.say(enter(stage.job(), 2, box).goes_on ? "comes late" : "begins");
         box.send(1, Chunk{});
         leave(stage.job(), 2, 17, box, completes);
-        const JobState& state = stage.job().state;
-        stage.say(fmt::format("{}{}, finished at {}", state.completed[1] ? "through" : "",
-                              state.left_early[1] ? "left" : "", date(state.last_finish)));
+        const JobProgress& progress = stage.job().state.progress;
+        stage.say(fmt::format("{}{}, finished at {}", progress.has_completed(1) ? "through" : "",
+                              progress.has_left(1) ? "left" : "", date(progress.last_finish())));
       });
       stage.run();
       for (const Finish& one : stage.recorded<Finish>())

@@ -98,8 +98,9 @@ TEST_CASE("storage: who asks for what is not there is told so at once", "[roles]
 TEST_CASE("storage: a snapshot that is lost while it is read is not there", "[roles][storage]") {
   for (const double lost : {1.5, 4.0}) {
     const Lines lines = play(served, [lost](Stage& stage) {
-      stage.job().state.snapshots[0] = {.epoch = 2, .state = {.version = 5, .bytes = 200}};  // read until 3 s
-      stage.at(lost, [&stage] { stage.job().state.snapshots.clear(); });
+      ShardSnapshots& kept = stage.job().state.disk.shards;
+      kept.keep(0, {.epoch = 2, .state = {.version = 5, .bytes = 200}});  // read until 3 s
+      stage.at(lost, [&kept] { kept.lose(); });
       read(stage, 1, 0);
     });
     CHECK(lines == Lines{lost < 3 ? "4 shard 0: version 0 of epoch 0" : "4 shard 0: version 5 of epoch 2"});

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/nodes/task_scheduler.hpp"
+#include "sim/nodes/task_scheduler_actor.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 
@@ -48,8 +48,7 @@ std::string words(const RunTask& order) {
 Lines play(const std::string& toml, const Parts& parts, const std::function<void(Stage&)>& at_end = {}) {
   return on_stage(toml, [&](Stage& stage) {
     Network& network = stage.job().network;
-    TaskScheduler scheduler(stage.job());
-    stage.act(scheduler_node, [&] { scheduler.run(); });
+    stage.act(scheduler_node, [&] { run_tasks(stage.job()); });
     for (const NodeId node : {3U, 4U, 5U}) {
       stage.act(node, [&, node] {
         std::int64_t pushes = 10 * node;
@@ -137,7 +136,7 @@ TEST_CASE("task scheduler: a norm is that of all shards, and each task's uses ar
   const std::string tasks = batches(4) + task("update", "\"push\"") + task("norm", "\"update\"");
   const Lines lines = play(
       scenario(2, tasks), {.seconds = {{3, 9}, {4, 2}, {5, 3}}, .norms = {{1, 9}, {2, 7}}}, [](Stage& stage) {
-        for (const JobState::TaskUse& use : stage.job().state.tasks)
+        for (const TaskUse& use : stage.job().state.tasks.all())
           stage.say(fmt::format("uses {} by {} {} {}, {} s, {}", use.times, use.by_worker[0],
                                 use.by_worker[1], use.by_worker[2], date(use.seconds), use.value));
       });

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/protocol/membership.hpp"
+#include "sim/protocol/view.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

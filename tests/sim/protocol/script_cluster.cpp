@@ -18,14 +18,14 @@ KeySpace keys_of(std::uint32_t shards, std::uint32_t servers) {
   return placed_on(homes, 1);
 }
 
-Manager manager_of(const ScriptCluster::Options& options, const Names& names) {
-  Manager::Options manager{.servers = options.servers,
-                           .workers = options.workers,
-                           .copies = options.replication.copies,
-                           .removes_workers = true,
-                           .two_phase = options.two_phase};
-  for (const std::string& name : options.absent) manager.absent.push_back(names.find(name));
-  return {std::move(manager), keys_of(options.shards, options.servers)};
+Membership membership_of(const ScriptCluster::Options& options, const Names& names) {
+  Membership::Rules rules{.servers = options.servers,
+                          .workers = options.workers,
+                          .copies = options.replication.copies,
+                          .removes_workers = true,
+                          .two_phase = options.two_phase};
+  for (const std::string& name : options.absent) rules.absent.push_back(names.find(name));
+  return {std::move(rules), keys_of(options.shards, options.servers)};
 }
 
 }  // namespace
@@ -108,21 +108,21 @@ ScriptCluster::ScriptCluster(const Options& options)
       names_{.servers = options.servers, .shards = options.shards},
       keys_(keys_of(options.shards, options.servers)),
       rule_(make_rule(options.consistency, options.workers)),
-      manager_(manager_of(options, names_)) {
+      membership_(membership_of(options, names_)) {
   names_.fresh = rule_.drops_stale;
   rule_.shards_advance_independently = rule_.drops_stale;
   for (std::uint32_t s = 0; s < options.shards; ++s) {
-    const NodeId home = manager_.view().owners[s].primary;
+    const NodeId home = membership_.view().owners[s].primary;
     servers_[home].shards.emplace(s, first_state(s));
   }
-  const auto view = std::make_shared<const View>(manager_.view());
+  const auto view = std::make_shared<const View>(membership_.view());
   for (NodeId node = 1; node <= options.servers + options.workers; ++node) {
-    if (manager_.is_absent(node)) continue;
-    manager_.heard(node, 0, now_);
+    if (membership_.is_absent(node)) continue;
+    membership_.heard(node, 0, now_);
     if (names_.is_server(node)) on_view(node, servers_[node], view);
     else workers_.emplace(node, new_worker(node, false));
   }
-  manager_.start(now_);
+  membership_.start(now_);
   say(names_.describe(*view));
   const std::string told = take_transcript();
   deliver_all();  // the copies' first states
@@ -153,9 +153,9 @@ ScriptCluster::Worker ScriptCluster::new_worker(NodeId node, bool is_back) {
                            .keys = &keys_,
                            .rule = shared_rule(rule_),
                            .retry = RetrySpec{.timeout = options_.timeout}};
-  for (const Owner& owner : manager_.view().owners) client.owners.push_back(owner.primary);
+  for (const Owner& owner : membership_.view().owners) client.owners.push_back(owner.primary);
   worker.client = std::make_unique<KvClient>(std::move(client), *worker.out);
-  worker.client->on_view(std::make_shared<const View>(manager_.view()));
+  worker.client->on_view(std::make_shared<const View>(membership_.view()));
   return worker;
 }
 
@@ -218,9 +218,9 @@ void ScriptCluster::show_flight() {
 
 void ScriptCluster::arrive(const Message& message) {
   say(names_.describe(message));
-  const std::int64_t before = manager_.view().number;
+  const std::int64_t before = membership_.view().number;
   if (message.to == scheduler_node) {
-    manager_.ready(message.shard, message.as<Ready>()->next_owner, message.epoch);
+    membership_.ready(message.shard, message.as<Ready>()->next_owner, message.epoch);
     announce(before);
   } else if (const auto server = servers_.find(message.to); server != servers_.end()) {
     at_server(server->second, message);
@@ -244,18 +244,18 @@ void ScriptCluster::crash(NodeId node) {
 }
 
 void ScriptCluster::start(NodeId node) {
-  const std::int64_t before = manager_.view().number;
-  const bool is_first = manager_.is_absent(node);
+  const std::int64_t before = membership_.view().number;
+  const bool is_first = membership_.is_absent(node);
   const std::uint32_t life = is_first ? 0 : ++lives_[node];
   if (names_.is_server(node)) servers_[node];
-  manager_.heard(node, life, now_);
+  membership_.heard(node, life, now_);
   if (!names_.is_server(node)) workers_.insert_or_assign(node, new_worker(node, true));
   announce(before);
 }
 
 void ScriptCluster::leave(NodeId node) {
-  const std::int64_t before = manager_.view().number;
-  manager_.leaves(node);
+  const std::int64_t before = membership_.view().number;
+  membership_.leaves(node);
   if (names_.is_worker(node)) crash(node);
   announce(before);
 }
@@ -267,10 +267,10 @@ void ScriptCluster::run(NodeId node, std::uint32_t shard, const std::function<vo
 
 void ScriptCluster::wait(double seconds) {
   now_ += seconds;
-  const std::int64_t before = manager_.view().number;
-  for (const auto& [node, server] : servers_) manager_.heard(node, lives_[node], now_);
-  for (const auto& [node, worker] : workers_) manager_.heard(node, lives_[node], now_);
-  for (const NodeId node : manager_.suspect(now_)) say("sched suspects " + names_.of(node));
+  const std::int64_t before = membership_.view().number;
+  for (const auto& [node, server] : servers_) membership_.heard(node, lives_[node], now_);
+  for (const auto& [node, worker] : workers_) membership_.heard(node, lives_[node], now_);
+  for (const NodeId node : membership_.suspect(now_)) say("sched suspects " + names_.of(node));
   announce(before);
   for (auto& [node, server] : servers_) {
     for (auto& [shard, part] : server.shards)
@@ -280,8 +280,8 @@ void ScriptCluster::wait(double seconds) {
 }
 
 void ScriptCluster::announce(std::int64_t before) {
-  if (manager_.view().number == before) return;
-  const auto view = std::make_shared<const View>(manager_.view());
+  if (membership_.view().number == before) return;
+  const auto view = std::make_shared<const View>(membership_.view());
   say("sched: " + names_.describe(*view));
   const auto tell = [&](NodeId node) {
     flight_.push_back({.from = scheduler_node, .to = node, .body = NewView{view}});

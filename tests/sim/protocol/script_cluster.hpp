@@ -1,4 +1,4 @@
-// A whole cluster without a network: the scheduler's Manager, servers with their ShardServers, and workers
+// A whole cluster without a network: the scheduler's Membership, servers with their ShardServers, and workers
 // with their KvClients. A message stays on its way until a script delivers, drops or doubles it. This class
 // does what ServerActor and ClientActor do around those classes, as far as scripts need it.
 #pragma once
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sim/protocol/client/kv_client.hpp"
-#include "sim/protocol/membership.hpp"
+#include "sim/protocol/scheduler/membership.hpp"
 #include "sim/protocol/server/shard_server.hpp"
 #include "tests/sim/protocol/script_words.hpp"
 
@@ -109,7 +109,7 @@ class ScriptCluster {
   Names names_;
   KeySpace keys_;
   ConsistencyRule rule_;
-  Manager manager_;
+  Membership membership_;
   std::map<NodeId, Server> servers_;
   std::map<NodeId, Worker> workers_;
   std::map<NodeId, std::uint32_t> lives_;

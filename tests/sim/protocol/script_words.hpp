@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "sim/protocol/membership.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim::test {
 

@@ -99,7 +99,7 @@ TEST_CASE("what an actor says next needs what it said first, which needs the res
   book.recorder.course().needs(a);
   const std::int64_t first = book.add(2, 2, Sent{});
   book.recorder.record({2, 2, Sent{}}, {}, {{.event = a}});  // of its own, and of no other event
-  book.add(2, 2, Membership{.worker = 2});                   // tells more of the same
+  book.add(2, 2, Recount{.worker = 2});                      // tells more of the same
   book.add(2, 2, Finish{});
   CHECK(book.collector.needs ==
         decltype(book.collector.needs){

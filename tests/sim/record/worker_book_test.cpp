@@ -183,8 +183,8 @@ TEST_CASE("clocks that a worker passes over count where it was there, and not wh
     r->record(of_worker(0, ComputePhase::begun, 2, 0));
     r->record(computed(1, 2, 0, 4));
   }
-  off.record({2, 1, Membership{.worker = 2, .takes_part = false, .is_awaited = false}});
-  off.record({2, 1, Membership{.worker = 2}});
+  off.record({2, 1, Recount{.worker = 2, .takes_part = false, .is_awaited = false}});
+  off.record({2, 1, Recount{.worker = 2}});
   for (Recorder* r : {&late, &off}) r->record(of_worker(3, ComputePhase::begun, 2, 4));
   CHECK(late.stats().workers[0].clocks == 4);
   CHECK(off.stats().workers[0].clocks == 1);

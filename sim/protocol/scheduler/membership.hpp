@@ -17,7 +17,7 @@
 // anew. Two histories have one past, and a view without the cut would have to join them again: so whoever
 // cuts needs a scheduler that does not crash.
 //
-// Shards that move. The manager decides where each shard is to be, and an owner that is there hands it over
+// Shards that move. The scheduler decides where each shard is to be, and an owner that is there hands it over
 // in two phases (Li et al., OSDI 2014, section 4.5):
 // 1. The view names the next owner, and nothing else changes. The owner sends it the shard's state and then
 //   its log, as to a replica, but no answer waits for it. When the next owner has all that was in the log
@@ -33,90 +33,22 @@
 // as a copy, because it may be the only one.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "sim/protocol/message.hpp"
-#include "sim/protocol/rebalance.hpp"
+#include "sim/protocol/key_space.hpp"
+#include "sim/protocol/scheduler/failure_detector.hpp"
+#include "sim/protocol/scheduler/rebalance.hpp"
+#include "sim/protocol/scheduler/shard_loads.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim {
 
-struct KeySpace;
-struct Layout;
-struct Shard;
-
-// The owner of one shard. A new primary starts a new epoch, and nodes ignore messages of other epochs. So a
-// former primary that does not know of its successor can do no harm.
-struct Owner {
-  NodeId primary = 0;  // the scheduler's number: nobody, because the shard's job has ended
-  std::uint32_t epoch = 0;
-  std::vector<NodeId> replicas = {};
-  // Former primaries that are still alive, the last one first. Each has handed over its shard or will do so.
-  // If shards move at once, the last one may not have received the shard from the one before it.
-  std::vector<NodeId> from = {};
-  NodeId next = 0;  // becomes the primary once it has the state of the primary, which serves until then
-  bool was_primary(NodeId node) const { return std::ranges::find(from, node) != from.end(); }
-};
-
-struct View {
-  std::int64_t number = 0;
-  std::vector<Owner> owners;                  // by shard
-  std::vector<bool> workers;                  // that take part
-  std::vector<Cut> cuts = {};                 // since the plan, one after the other
-  std::shared_ptr<const Layout> layout = {};  // what comes of them; null: nothing was cut
-  std::uint64_t bytes() const;                // on the network
-};
-
-// What a server gets that joins or returns.
-enum class Rebalance : std::uint8_t { none, placement, load };
-
-// What replicas receive: each update's sum of gradients, or each push as it arrives.
-enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
-// How it reaches them: the primary sends it to all, or each replica sends it to the next one.
-enum class ReplicationLayout : std::uint8_t { primary, chain };
-
-struct ReplicationSpec {
-  std::int64_t copies = 0;  // replicas of each shard
-  ReplicateWhen when = ReplicateWhen::after_aggregation;
-  ReplicationLayout layout = ReplicationLayout::primary;
-  std::int64_t window = 0;  // a worker is answered when at most so many entries of the log, of those up to
-                            // its last push, are not on all replicas yet; 0: synchronous
-};
-
-// When a node is suspected to be down, given the dates of its messages.
-enum class DetectorKind : std::uint8_t { timeout, phi_accrual };
-
-struct DetectorSpec {
-  DetectorKind kind = DetectorKind::timeout;
-  double timeout = 2;    // timeout: seconds of silence; phi-accrual: for the first gap
-  double threshold = 8;  // phi-accrual
-};
-
-class Detector {
+class Membership {
  public:
-  explicit Detector(DetectorSpec spec) : spec_(spec), suspect_at_(spec.timeout) {}
-  void heard(double now);
-  // The date of the suspicion, if no message comes before. phi-accrual: the date at which the probability
-  // that a live node is silent for so long, under a normal distribution of the last gaps, falls below
-  // 10^-threshold (Hayashibara et al., SRDS 2004, equations 3 to 5).
-  double suspect_at() const { return suspect_at_; }
-
- private:
-  double longest_silence() const;
-
-  DetectorSpec spec_;
-  double last_ = 0;
-  double suspect_at_;
-  std::deque<double> gaps_;
-};
-
-class Manager {
- public:
-  struct Options {
+  struct Rules {
     std::uint32_t servers = 1, workers = 1;
     std::int64_t copies = 0;
     DetectorSpec detector = {};
@@ -127,7 +59,7 @@ class Manager {
     std::vector<NodeId> absent = {};  // at first
   };
   // `keys`: the shards of the plan, and the server, from 0, that each is placed on.
-  Manager(Options options, const KeySpace& keys);
+  Membership(Rules rules, const KeySpace& keys);
 
   // A message from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
@@ -147,8 +79,7 @@ class Manager {
   void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
   // The owner `node` says what went through a shard since it leads it. Old news are ignored.
   void carries(NodeId node, const ShardLoad& load);
-  // Values per second that went through the shard, as far as is known, from the last rebalancing on.
-  double load_of(std::uint32_t shard) const { return loads_[shard].rate; }
+  const ShardLoads& loads() const { return loads_; }
   // As the last cuts have left it.
   const Shard& shard_at(std::size_t number) const;
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
@@ -172,9 +103,9 @@ class Manager {
     bool serving = false;  // it leaves, but still has shards
     bool retired = false;  // it has left for good
     std::uint32_t incarnation = 0;
-    Detector detector;
+    FailureDetector detector;
   };
-  bool is_server(NodeId node) const { return node > 0 && node <= options_.servers; }
+  bool is_server(NodeId node) const { return node > 0 && node <= rules_.servers; }
   bool is_there(NodeId node) const { return nodes_[node].up || nodes_[node].serving; }
   bool is_watched(NodeId node) const;
   void down(NodeId node);
@@ -188,21 +119,14 @@ class Manager {
   void count_from(std::uint32_t lives);
   void move(Owner& owner, NodeId to, bool with_help) const;
   void share_load_with(NodeId joiner);
-  void measure();
   void cut(const Cut& cut);
 
-  Options options_;
+  Rules rules_;
   std::vector<Node> nodes_;
   std::shared_ptr<const Layout> plan_;
-  // With rebalance = "load", by shard: the server that it was given to; what went through it since `since_`.
-  std::vector<NodeId> given_;
-  struct Load {
-    std::uint32_t epoch = 0;
-    std::uint64_t told = 0, values = 0;  // by the owner of that epoch; in all
-    double rate = 0;                     // values per second
-  };
-  std::vector<Load> loads_;
-  double now_ = 0, since_ = 0;     // dates
+  std::vector<NodeId> given_;  // with rebalance = "load", by shard: the server that it was given to
+  ShardLoads loads_;
+  double now_ = 0;                 // date
   std::uint32_t least_epoch_ = 0;  // of what moves
   bool started_ = false;
   View view_;

@@ -1,6 +1,6 @@
 // Goal: a server that joins gets about the mean load, from those that have most, and no more moves than
 // that. Method: loads by hand, and drawn ones.
-#include "sim/protocol/rebalance.hpp"
+#include "sim/protocol/scheduler/rebalance.hpp"
 
 #include <algorithm>
 #include <map>

@@ -14,6 +14,9 @@
 
 namespace psim {
 
+// What a server gets that joins or returns.
+enum class Rebalance : std::uint8_t { none, placement, load };
+
 struct LoadedShard {
   std::uint32_t server = 0;  // that has it, or will have it
   double load = 0;

@@ -1,61 +1,24 @@
-#include "sim/protocol/membership.hpp"
+#include "sim/protocol/scheduler/membership.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <utility>
-
-#include "sim/protocol/key_space.hpp"
 
 namespace psim {
 
-std::uint64_t View::bytes() const {
-  std::uint64_t bytes = 8 + (workers.size() + 7) / 8 + 12 * cuts.size();
-  for (const Owner& owner : owners)
-    bytes += 8 + 4 * (owner.replicas.size() + owner.from.size() + (owner.next != 0 ? 1 : 0));
-  return bytes;
-}
-
-void Detector::heard(double now) {
-  constexpr std::size_t window = 100;  // gaps
-  if (last_ > 0) gaps_.push_back(now - last_);
-  if (gaps_.size() > window) gaps_.pop_front();
-  last_ = now;
-  suspect_at_ = now + longest_silence();
-}
-
-double Detector::longest_silence() const {
-  if (spec_.kind == DetectorKind::timeout || gaps_.size() < 2) return spec_.timeout;
-  const auto n = static_cast<double>(gaps_.size());
-  const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
-  double variance = 0;
-  for (const double gap : gaps_) variance += (gap - mean) * (gap - mean) / n;
-  // Equal gaps would lead to a suspicion at once, so their standard deviation counts as a tenth of their mean
-  // at least.
-  const double deviation = std::max(std::sqrt(variance), mean / 10);
-  double low = 0, high = 40;  // standard deviations beyond the mean
-  for (int i = 0; i < 60; ++i) {
-    const double z = (low + high) / 2;
-    const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
-    (phi < spec_.threshold ? low : high) = z;
-  }
-  return mean + high * deviation;
-}
-
-Manager::Manager(Options options, const KeySpace& keys)
-    : options_(std::move(options)),
-      nodes_(1 + options_.servers + options_.workers, Node{.detector = Detector(options_.detector)}),
+Membership::Membership(Rules rules, const KeySpace& keys)
+    : rules_(std::move(rules)),
+      nodes_(1 + rules_.servers + rules_.workers, Node{.detector = FailureDetector(rules_.detector)}),
       plan_(std::make_shared<const Layout>(keys)),
       loads_(keys.shards.size()) {
-  view_.workers.assign(options_.workers, true);
+  view_.workers.assign(rules_.workers, true);
   for (const Shard& shard : keys.shards) {
     view_.owners.push_back({.primary = 1 + shard.server});
     given_.push_back(1 + shard.server);
   }
-  for (const NodeId node : options_.absent) {
+  for (const NodeId node : rules_.absent) {
     nodes_[node].up = false;
     nodes_[node].left = true;
-    if (!is_server(node)) view_.workers[node - 1 - options_.servers] = false;
+    if (!is_server(node)) view_.workers[node - 1 - rules_.servers] = false;
   }
   settle();
 }
@@ -63,7 +26,7 @@ Manager::Manager(Options options, const KeySpace& keys)
 // Starts a new epoch, `with_help` of the last primary if that is still alive. Earlier primaries are kept,
 // because the last one may not have received the shard from them. A primary that leads when its successor is
 // ready has received it.
-void Manager::move(Owner& owner, NodeId to, bool with_help) const {
+void Membership::move(Owner& owner, NodeId to, bool with_help) const {
   const bool leads = with_help && owner.next == to;
   if (leads) owner.from.clear();
   std::erase(owner.from, owner.primary);
@@ -74,38 +37,37 @@ void Manager::move(Owner& owner, NodeId to, bool with_help) const {
   owner.epoch = std::max(owner.epoch + 1, least_epoch_);
 }
 
-const Shard& Manager::shard_at(std::size_t number) const {
+const Shard& Membership::shard_at(std::size_t number) const {
   return (view_.layout ? view_.layout : plan_)->keys.shards[number];
 }
 
 // All servers but its owner in the order in which they would own it: that of the ring, or of their numbers.
-std::vector<NodeId> Manager::others(std::size_t shard) const {
+std::vector<NodeId> Membership::others(std::size_t shard) const {
   const NodeId owner = view_.owners[shard].primary;
   std::vector<NodeId> result;
   for (const std::uint32_t server : shard_at(shard).order) {
     if (1 + server != owner) result.push_back(1 + server);
   }
   if (!result.empty()) return result;
-  for (std::uint32_t i = 0; i + 1 < options_.servers; ++i)
-    result.push_back((owner + i) % options_.servers + 1);
+  for (std::uint32_t i = 0; i + 1 < rules_.servers; ++i) result.push_back((owner + i) % rules_.servers + 1);
   return result;
 }
 
 // As many as there are copies.
-void Manager::fill(std::size_t shard) {
+void Membership::fill(std::size_t shard) {
   Owner& owner = view_.owners[shard];
   std::erase(owner.replicas, owner.primary);
   for (const NodeId node : others(shard)) {
-    if (std::ssize(owner.replicas) >= options_.copies) return;
+    if (std::ssize(owner.replicas) >= rules_.copies) return;
     const bool is_one = std::ranges::find(owner.replicas, node) != owner.replicas.end();
     if (nodes_[node].up && !is_one) owner.replicas.push_back(node);
   }
 }
 
 // The server that is to have the shard as long as it is there.
-std::optional<NodeId> Manager::home_of(std::size_t shard) const {
-  if (options_.rebalance == Rebalance::none) return std::nullopt;
-  if (options_.rebalance == Rebalance::load)
+std::optional<NodeId> Membership::home_of(std::size_t shard) const {
+  if (rules_.rebalance == Rebalance::none) return std::nullopt;
+  if (rules_.rebalance == Rebalance::load)
     return nodes_[given_[shard]].up ? std::optional(given_[shard]) : std::nullopt;
   const Shard& placed = shard_at(shard);
   for (const std::uint32_t server : placed.order) {
@@ -115,7 +77,7 @@ std::optional<NodeId> Manager::home_of(std::size_t shard) const {
 }
 
 // The server that should own the shard. A server that is about to receive it already has most of it.
-NodeId Manager::successor(std::size_t shard) const {
+NodeId Membership::successor(std::size_t shard) const {
   const Owner& owner = view_.owners[shard];
   const std::optional<NodeId> home = home_of(shard);
   const bool next_is_up = owner.next != 0 && nodes_[owner.next].up;
@@ -124,15 +86,15 @@ NodeId Manager::successor(std::size_t shard) const {
   if (nodes_[owner.primary].serving && next_is_up) return owner.next;
   if (!owner.replicas.empty()) return owner.replicas.front();
   if (next_is_up) return owner.next;
-  const bool is_awaited = !options_.takes_over && !nodes_[owner.primary].left;
-  const bool is_placed_there = shard_at(shard).order.empty() || options_.rebalance == Rebalance::load;
+  const bool is_awaited = !rules_.takes_over && !nodes_[owner.primary].left;
+  const bool is_placed_there = shard_at(shard).order.empty() || rules_.rebalance == Rebalance::load;
   if (home && (is_placed_there || !is_awaited)) return *home;
   return is_awaited ? owner.primary : next_server(shard).value_or(owner.primary);
 }
 
 // After every change of the live nodes: sets each shard's replicas, and its next owner if it has to move. A
 // shard that no node serves moves at once.
-void Manager::settle() {
+void Membership::settle() {
   for (std::size_t s = 0; s < view_.owners.size(); ++s) {
     Owner& owner = view_.owners[s];
     if (owner.primary == scheduler_node) continue;
@@ -140,41 +102,27 @@ void Manager::settle() {
     std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up; });
     const NodeId to = successor(s);
     const bool stays = to == owner.primary, is_served = is_there(owner.primary);
-    if (!stays && is_served && options_.two_phase) owner.next = to;
+    if (!stays && is_served && rules_.two_phase) owner.next = to;
     else if (stays) owner.next = 0;
     else move(owner, to, is_served);
     fill(s);
   }
 }
 
-std::optional<NodeId> Manager::next_server(std::size_t shard) const {
+std::optional<NodeId> Membership::next_server(std::size_t shard) const {
   const std::vector<NodeId> all = others(shard);
   const auto next = std::ranges::find_if(all, [this](NodeId node) { return nodes_[node].up; });
   return next == all.end() ? std::nullopt : std::optional(*next);
 }
 
-void Manager::carries(NodeId node, const ShardLoad& load) {
-  if (load.shard >= loads_.size()) return;
-  Load& known = loads_[load.shard];
-  if (load.epoch < known.epoch || !is_server(node)) return;
-  if (load.epoch > known.epoch) known.told = 0;
-  known.epoch = load.epoch;
-  known.values += load.values - std::min(load.values, known.told);
-  known.told = std::max(known.told, load.values);
-}
-
-// The loads since the last time; if nothing is known of that time, those from before it.
-void Manager::measure() {
-  const auto has_values = [](const Load& load) { return load.values > 0; };
-  if (!(now_ > since_) || std::ranges::none_of(loads_, has_values)) return;
-  for (Load& load : loads_) load.rate = static_cast<double>(std::exchange(load.values, 0)) / (now_ - since_);
-  since_ = now_;
+void Membership::carries(NodeId node, const ShardLoad& load) {
+  if (is_server(node)) loads_.add(load);
 }
 
 // Where no load was measured, shards count by their values. What nobody serves, nobody gives.
-void Manager::share_load_with(NodeId joiner) {
-  measure();
-  const bool is_measured = std::ranges::any_of(loads_, [](const Load& load) { return load.rate > 0; });
+void Membership::share_load_with(NodeId joiner) {
+  loads_.measure(now_);
+  const bool is_measured = loads_.are_known();
   std::vector<LoadedShard> shards;
   std::vector<std::uint32_t> servers;
   for (std::size_t s = 0; s < view_.owners.size(); ++s) {
@@ -182,7 +130,7 @@ void Manager::share_load_with(NodeId joiner) {
     given_[s] = owner.next != 0 ? owner.next : owner.primary;
     const std::size_t values = shard_at(s).count;
     shards.push_back({.server = is_there(owner.primary) ? given_[s] : scheduler_node,
-                      .load = is_measured ? loads_[s].rate : static_cast<double>(values),
+                      .load = is_measured ? loads_.rate(s) : static_cast<double>(values),
                       .values = values});
   }
   for (NodeId node = 1; is_server(node); ++node) {
@@ -197,7 +145,7 @@ void Manager::share_load_with(NodeId joiner) {
 
 // Both parts begin an epoch with what there is. The upper one begins it with its next owner if it moves at
 // once.
-void Manager::cut(const Cut& cut) {
+void Membership::cut(const Cut& cut) {
   auto layout = std::make_shared<Layout>((view_.layout ? view_.layout : plan_)->keys);
   const double share =
       1 - static_cast<double>(cut.at) / static_cast<double>(layout->keys.shards[cut.shard].count);
@@ -208,16 +156,13 @@ void Manager::cut(const Cut& cut) {
   Owner upper = view_.owners[cut.shard];
   const auto begins_epoch = [this](Owner& owner) { owner.epoch = std::max(owner.epoch + 1, least_epoch_); };
   begins_epoch(view_.owners[cut.shard]);
-  if (options_.two_phase) begins_epoch(upper);
+  if (rules_.two_phase) begins_epoch(upper);
   view_.owners.push_back(std::move(upper));
-  Load above = loads_[cut.shard];
-  above.rate *= share;
-  loads_[cut.shard].rate -= above.rate;
-  loads_.push_back(above);
+  loads_.cut(cut.shard, share);
   given_.push_back(given_[cut.shard]);
 }
 
-void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
+void Membership::heard(NodeId node, std::uint32_t incarnation, double now) {
   if (node >= nodes_.size()) return;
   now_ = now;
   Node& known = nodes_[node];
@@ -234,37 +179,37 @@ void Manager::heard(NodeId node, std::uint32_t incarnation, double now) {
   known.known = true;
   known.incarnation = incarnation;
   known.left = false;
-  if (is_new) known.detector = Detector(options_.detector);
+  if (is_new) known.detector = FailureDetector(rules_.detector);
   known.detector.heard(now);
   if (!known.up) back(node, is_new || is_stranger);
 }
 
-void Manager::count_from(std::uint32_t lives) {
+void Membership::count_from(std::uint32_t lives) {
   constexpr std::uint32_t changes = 1U << 16U;  // more changes than a scheduler sees in its life
   least_epoch_ = lives * changes;
   view_.number = std::max<std::int64_t>(view_.number + 1, least_epoch_);
 }
 
-void Manager::begin_anew(std::uint32_t lives) {
+void Membership::begin_anew(std::uint32_t lives) {
   count_from(lives);
   for (Owner& owner : view_.owners) owner.epoch = std::max(owner.epoch, least_epoch_);
 }
 
-std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>& strangers,
-                                     std::uint32_t lives) {
+std::vector<NodeId> Membership::take_up(const View& view, const std::vector<NodeId>& strangers,
+                                        std::uint32_t lives) {
   started_ = true;
   view_ = view;
   count_from(lives);
-  loads_.assign(view_.owners.size(), {});
+  loads_ = ShardLoads(view_.owners.size());
   given_.clear();
   for (const Owner& owner : view_.owners) given_.push_back(owner.next != 0 ? owner.next : owner.primary);
   std::vector<NodeId> lost, there;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
     if (nodes_[node].retired) {
-      view_.workers[node - 1 - options_.servers] = false;
+      view_.workers[node - 1 - rules_.servers] = false;
       continue;
     }
-    const bool was_there = is_server(node) || view.workers[node - 1 - options_.servers];
+    const bool was_there = is_server(node) || view.workers[node - 1 - rules_.servers];
     nodes_[node].up = nodes_[node].known && !nodes_[node].left;
     if (nodes_[node].up) there.push_back(node);
     else if (was_there && !nodes_[node].serving) lost.push_back(node);
@@ -273,24 +218,25 @@ std::vector<NodeId> Manager::take_up(const View& view, const std::vector<NodeId>
   for (const NodeId node : lost) down(node);
   for (const NodeId node : strangers) back(node, true);
   for (const NodeId node : there) {
-    if (!is_server(node)) view_.workers[node - 1 - options_.servers] = true;
+    if (!is_server(node)) view_.workers[node - 1 - rules_.servers] = true;
   }
   settle();
   std::erase_if(lost, [this](NodeId node) { return nodes_[node].left; });
   return lost;
 }
 
-void Manager::start(double now) {
+void Membership::start(double now) {
   started_ = true;
-  now_ = since_ = now;
+  now_ = now;
+  loads_.begin(now);
   for (Node& node : nodes_) {
     if (!node.known) continue;
-    node.detector = Detector(options_.detector);
+    node.detector = FailureDetector(rules_.detector);
     node.detector.heard(now);
   }
 }
 
-void Manager::leaves(NodeId node) {
+void Membership::leaves(NodeId node) {
   Node& known = nodes_[node];
   known.left = true;
   if (!is_server(node)) return down(node);
@@ -300,19 +246,19 @@ void Manager::leaves(NodeId node) {
   settle();
 }
 
-void Manager::retire(std::vector<NodeId> workers, std::uint32_t first_shard, std::uint32_t shards) {
+void Membership::retire(std::vector<NodeId> workers, std::uint32_t first_shard, std::uint32_t shards) {
   for (const NodeId node : workers) {
     Node& known = nodes_[node];
     known.retired = known.left = true;
     known.up = false;
-    view_.workers[node - 1 - options_.servers] = false;
+    view_.workers[node - 1 - rules_.servers] = false;
   }
   for (std::uint32_t s = first_shard; s < first_shard + shards; ++s)
     view_.owners[s] = {.primary = scheduler_node, .epoch = view_.owners[s].epoch};
   ++view_.number;
 }
 
-void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
+void Membership::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
   Owner& owner = view_.owners[shard];
   if (owner.next != node || owner.epoch != epoch) return;  // it leads already, or another is next
   move(owner, node, true);
@@ -322,14 +268,14 @@ void Manager::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
 
 // The scheduler watches a leaving node as long as it has something to hand over. Nodes that wait for the
 // start send no heartbeats: until then it watches who has not joined.
-bool Manager::is_watched(NodeId node) const {
+bool Membership::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
   if (!started_) return !known.known && known.up;
   const auto needs = [node](const Owner& one) { return one.primary == node || one.was_primary(node); };
   return known.known && (known.up || (known.serving && std::ranges::any_of(view_.owners, needs)));
 }
 
-std::optional<double> Manager::next_suspicion() const {
+std::optional<double> Membership::next_suspicion() const {
   std::optional<double> first;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
     if (!is_watched(node)) continue;
@@ -339,7 +285,7 @@ std::optional<double> Manager::next_suspicion() const {
   return first;
 }
 
-std::vector<NodeId> Manager::suspect(double now) {
+std::vector<NodeId> Membership::suspect(double now) {
   std::vector<NodeId> suspects;
   for (NodeId node = 1; node < nodes_.size(); ++node) {
     if (!is_watched(node) || nodes_[node].detector.suspect_at() > now) continue;
@@ -349,29 +295,29 @@ std::vector<NodeId> Manager::suspect(double now) {
   return suspects;
 }
 
-void Manager::down(NodeId node) {
+void Membership::down(NodeId node) {
   nodes_[node].up = nodes_[node].serving = false;
   ++view_.number;
-  if (!is_server(node) && (options_.removes_workers || nodes_[node].left))
-    view_.workers[node - 1 - options_.servers] = false;
+  if (!is_server(node) && (rules_.removes_workers || nodes_[node].left))
+    view_.workers[node - 1 - rules_.servers] = false;
   settle();
 }
 
 // A node that was only silent still has its state; a node that was down has lost it. A server that leaves is
 // back only to serve what nobody else can have.
-void Manager::back(NodeId node, bool is_new) {
+void Membership::back(NodeId node, bool is_new) {
   Node& known = nodes_[node];
   (known.left ? known.serving : known.up) = true;
   ++view_.number;
   if (!is_server(node)) {
-    view_.workers[node - 1 - options_.servers] = true;
+    view_.workers[node - 1 - rules_.servers] = true;
     return;
   }
   for (Owner& owner : view_.owners) {
     std::erase(owner.from, node);
     if (owner.primary == node && is_new) move(owner, node, false);
   }
-  if (options_.rebalance == Rebalance::load && started_ && !known.left) share_load_with(node);
+  if (rules_.rebalance == Rebalance::load && started_ && !known.left) share_load_with(node);
   settle();
 }
 

@@ -1,4 +1,4 @@
-#include "sim/protocol/rebalance.hpp"
+#include "sim/protocol/scheduler/rebalance.hpp"
 
 #include <algorithm>
 #include <cmath>

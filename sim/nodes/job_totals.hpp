@@ -1,0 +1,34 @@
+// What is counted of a job beside its record.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace psim {
+
+class JobTotals {
+ public:
+  explicit JobTotals(std::uint32_t workers) : keys_used_(workers) {}
+
+  // Sparse models: of a step of the worker.
+  void use_keys(std::uint32_t worker, std::size_t keys) { keys_used_[worker] += keys; }
+  std::uint64_t keys_used(std::uint32_t worker) const { return keys_used_[worker]; }
+
+  // A gradient does not fit its precision; see RunResult. Threads say so.
+  void overflow() { scale_overflows_ = true; }
+  bool scale_overflows() const { return scale_overflows_; }
+
+  // All shards have this version.
+  void reach(std::int64_t version) { most_updates_ = std::max(most_updates_, version); }
+  // The newest one that they have had, before any was set back.
+  std::int64_t most_updates() const { return most_updates_; }
+
+ private:
+  std::vector<std::uint64_t> keys_used_;
+  std::atomic<bool> scale_overflows_ = false;
+  std::int64_t most_updates_ = 0;
+};
+
+}  // namespace psim

@@ -1,0 +1,70 @@
+// What is on the storage node's disk; it outlives a crash of the node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "sim/protocol/message.hpp"
+
+namespace psim {
+
+struct StoredState {
+  std::uint32_t epoch = 0;
+  State state = {};
+};
+
+// Of the shards of servers: the last snapshot that each owner has sent. A snapshot from before a cut has the
+// values of both parts, and its reader reads those that it asks for.
+class ShardSnapshots {
+ public:
+  // Null: there is none.
+  const StoredState* find(std::uint32_t shard) const;
+  // Unless an owner of a later epoch has sent another.
+  void keep(std::uint32_t shard, const StoredState& snapshot);
+  // The upper part of a shard that is cut has the snapshot of the whole.
+  void cut(std::uint32_t shard, std::uint32_t upper);
+  // Whether there was any.
+  bool lose() { return !std::exchange(snapshots_, {}).empty(); }
+
+ private:
+  std::map<std::uint32_t, StoredState> snapshots_;
+};
+
+// Without servers: copies of the parts of the model that workers hold. All of a group go back together, to
+// one version.
+class CopySnapshots {
+ public:
+  explicit CopySnapshots(std::size_t parts) : parts_(parts) {}
+
+  // The group asks, by the number of its view: from now on it reads the newest version that is whole.
+  void go_back(std::uint32_t group);
+  // That version of a part; null: there is none.
+  const StoredState* find(std::uint32_t part) const;
+  // Forgets versions older than one that is whole, but for the one that a group may be reading.
+  void keep(std::uint32_t part, const StoredState& copy);
+  bool lose() { return !std::exchange(copies_, {}).empty(); }
+
+ private:
+  // The newest version of which every part is there; -1: none.
+  std::int64_t newest() const;
+
+  std::size_t parts_;
+  std::map<std::uint32_t, std::map<std::int64_t, StoredState>> copies_;  // by part and version
+  std::uint32_t group_ = 0;
+  std::optional<std::int64_t> used_;  // the version that it reads; none: nobody has asked
+};
+
+struct StorageDisk {
+  ShardSnapshots shards = {};
+  CopySnapshots copies;
+
+  // Returns whether anything was on it.
+  bool lose() {
+    const bool had_copies = copies.lose();
+    return shards.lose() || had_copies;
+  }
+};
+
+}  // namespace psim

@@ -1,0 +1,12 @@
+// The part of the scheduler's process that gives out a scenario's tasks
+// (sim/protocol/scheduler/task_scheduler).
+#pragma once
+
+#include "sim/nodes/job_context.hpp"
+
+namespace psim {
+
+// Until all tasks are done, and all workers know.
+void run_tasks(JobContext& job);
+
+}  // namespace psim

@@ -1,0 +1,35 @@
+#include "sim/protocol/scheduler/failure_detector.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace psim {
+
+void FailureDetector::heard(double now) {
+  constexpr std::size_t window = 100;  // gaps
+  if (last_ > 0) gaps_.push_back(now - last_);
+  if (gaps_.size() > window) gaps_.pop_front();
+  last_ = now;
+  suspect_at_ = now + longest_silence();
+}
+
+double FailureDetector::longest_silence() const {
+  if (spec_.kind == DetectorKind::timeout || gaps_.size() < 2) return spec_.timeout;
+  const auto n = static_cast<double>(gaps_.size());
+  const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
+  double variance = 0;
+  for (const double gap : gaps_) variance += (gap - mean) * (gap - mean) / n;
+  // Equal gaps would lead to a suspicion at once, so their standard deviation counts as a tenth of their mean
+  // at least.
+  const double deviation = std::max(std::sqrt(variance), mean / 10);
+  double low = 0, high = 40;  // standard deviations beyond the mean
+  for (int i = 0; i < 60; ++i) {
+    const double z = (low + high) / 2;
+    const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
+    (phi < spec_.threshold ? low : high) = z;
+  }
+  return mean + high * deviation;
+}
+
+}  // namespace psim
