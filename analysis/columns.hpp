@@ -22,7 +22,7 @@ struct ColumnDoc {
 inline constexpr std::string_view column_text =
 #include "analysis/columns.txt.inc"
     ;
-inline constexpr auto column_docs = rows_of<ColumnDoc, 4, row_count(column_text)>(column_text);
+inline constexpr auto column_docs = text_rows<ColumnDoc, 4, row_count(column_text)>(column_text);
 
 // The place of `name` in column_docs, of those called so the one of that table; behind the end if there is
 // none.

@@ -20,7 +20,7 @@ consteval std::size_t row_count(std::string_view text) {
 
 // Each `Row` is made of its fields, in their order; they refer to the text.
 template <class Row, std::size_t Fields, std::size_t Rows>
-consteval std::array<Row, Rows> rows_of(std::string_view text) {
+consteval std::array<Row, Rows> text_rows(std::string_view text) {
   std::array<Row, Rows> rows;
   for (Row& row : rows) {
     text.remove_prefix(text.find(row_begins) + row_begins.size());

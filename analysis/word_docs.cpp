@@ -1,9 +1,15 @@
 #include "analysis/word_docs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "analysis/causes/graph.hpp"
 #include "analysis/causes/main_cause.hpp"
+#include "analysis/text_rows.hpp"
+#include "sim/record/summary_schema.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -25,12 +31,37 @@ static_assert(std::ranges::equal(kind_names, of_causes, {}, {}, &FieldDoc::name)
 constexpr std::string_view word_text =
 #include "analysis/word_docs.txt.inc"
     ;
-constexpr auto of_words = rows_of<FieldDoc, 3, row_count(word_text)>(word_text);
+constexpr auto of_words = text_rows<FieldDoc, 3, row_count(word_text)>(word_text);
+
+constexpr std::string_view study_field_text =
+#include "analysis/study/field_docs.txt.inc"
+    ;
+constexpr auto of_study = text_rows<FieldDoc, 3, row_count(study_field_text)>(study_field_text);
+
+std::string_view kept(std::string text) {
+  static std::set<std::string> texts;
+  return *texts.insert(std::move(text)).first;
+}
+
+void add(std::span<const SummaryKey> keys, std::string_view where, std::vector<FieldDoc>& docs) {
+  for (const SummaryKey& key : keys) {
+    const bool is_new = std::ranges::find(docs, key.doc, &FieldDoc::doc) == docs.end();
+    if (!key.doc.empty() && is_new) docs.push_back({key.name, where, key.doc});
+  }
+  for (const SummaryKey& key : keys) add(key.of, kept(fmt::format("summary.json, {}", key.name)), docs);
+}
 
 }  // namespace
 
+constinit const std::span<const FieldDoc> study_field_docs = of_study;
 std::span<const FieldDoc> cause_docs() { return of_causes; }
 std::span<const FieldDoc> word_docs() { return of_words; }
+
+std::vector<FieldDoc> summary_docs() {
+  std::vector<FieldDoc> docs;
+  add(summary_keys, "summary.json", docs);
+  return docs;
+}
 
 std::vector<FieldDoc> suspect_docs() {
   std::vector<FieldDoc> docs;
