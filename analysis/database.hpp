@@ -17,6 +17,13 @@ inline std::string_view text(sqlite3_stmt* row, int column) {
   return value == nullptr ? std::string_view{} : reinterpret_cast<const char*>(value);
 }
 
+inline bool is_null(sqlite3_stmt* row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL; }
+
+// The number of a node, a link or a shard.
+inline std::uint32_t id_in(sqlite3_stmt* row, int column) {
+  return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+}
+
 // The rows of a query, one after the other. Throws Unverifiable.
 class Query {
  public:

@@ -133,7 +133,7 @@ class Stream {
     row.is_detail = is_detail_;
     row.type = Name::of(table_);
     for (const std::pair<int, Place>& one : places_) {
-      if (sqlite3_column_type(query_.row(), one.first) == SQLITE_NULL) continue;
+      if (is_null(query_.row(), one.first)) continue;
       std::visit([&](auto member) { read_value(one.first, row.*member); }, one.second);
     }
   }

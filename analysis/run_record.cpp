@@ -197,14 +197,11 @@ void RunRecord::read_jobs() {
       "GROUP BY namespace ORDER BY namespace",
       [&](sqlite3_stmt* row) {
         Job job{.facts = facts_in(database_, text(row, 0)), .summary = {}};
-        const auto number = [row](int column) {
-          return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
-        };
-        job.facts.first_worker = number(2);
-        job.facts.shard_bounds = bounds_in(summary, number(3), number(4));
-        job.first_shard = number(3);
-        job.shards = number(4);
-        job.summary = summary["groups"].at(number(1));
+        job.facts.first_worker = id_in(row, 2);
+        job.facts.shard_bounds = bounds_in(summary, id_in(row, 3), id_in(row, 4));
+        job.first_shard = id_in(row, 3);
+        job.shards = id_in(row, 4);
+        job.summary = summary["groups"].at(id_in(row, 1));
         job.summary["stuck"] = summary.at("stuck");
         job.all_workers = facts.workers;
         job.facts.others = facts.others;

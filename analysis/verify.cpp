@@ -47,25 +47,17 @@ std::size_t shards_at_first(const Json& summary) {
 void add_promises(const Evidence& evidence, Checks& checks) {
   add_end_check(evidence, checks);
   if (!evidence.facts.has_servers) return;
-  add_update_checks(evidence, checks);
-  add_read_checks(evidence, checks);
-  add_staleness_checks(evidence, checks);
-  add_promise_check(evidence, checks);
-  add_replica_checks(evidence, checks);
+  for (AddChecks* add :
+       {add_update_checks, add_read_checks, add_staleness_checks, add_promise_check, add_replica_checks})
+    add(evidence, checks);
   if (evidence.facts.serves) add_serving_check(evidence, checks);
 }
 
 void add_checks_of_run(const Evidence& evidence, Checks& checks) {
-  add_conservation_check(evidence, checks);
-  add_time_checks(evidence, checks);
-  add_failure_checks(evidence, checks);
-  add_progress_checks(evidence, checks);
-  add_move_check(evidence, checks);
-  add_cause_check(evidence, checks);
-  add_memory_check(evidence, checks);
-  add_task_check(evidence, checks);
-  add_slow_check(evidence, checks);
-  add_key_check(evidence, checks);
+  for (AddChecks* add :
+       {add_conservation_check, add_time_checks, add_failure_checks, add_progress_checks, add_move_check,
+        add_cause_check, add_memory_check, add_task_check, add_slow_check, add_key_check})
+    add(evidence, checks);
 }
 
 std::deque<Inspection> inspections(const RunRecord& record) {

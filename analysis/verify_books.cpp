@@ -1,7 +1,5 @@
 // What is conserved, and how the run ended.
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>

@@ -84,26 +84,19 @@ void add_checks(const Evidence& evidence, Checks& checks) {
   (checks.push_back(std::make_unique<Kinds>(evidence)), ...);
 }
 
+// Adds the checks of one subject.
+using AddChecks = void(const Evidence& evidence, Checks& checks);
 // Of the whole run.
-void add_conservation_check(const Evidence& evidence, Checks& checks);
-void add_time_checks(const Evidence& evidence, Checks& checks);  // end-date, time, samples, waits
-void add_memory_check(const Evidence& evidence, Checks& checks);
-void add_cause_check(const Evidence& evidence, Checks& checks);
-void add_task_check(const Evidence& evidence, Checks& checks);
-void add_failure_checks(const Evidence& evidence, Checks& checks);  // recovery, snapshots, sizes
-void add_slow_check(const Evidence& evidence, Checks& checks);
-void add_key_check(const Evidence& evidence, Checks& checks);
-void add_move_check(const Evidence& evidence, Checks& checks);
-void add_progress_checks(const Evidence& evidence, Checks& checks);  // groups, joiners
+AddChecks add_conservation_check, add_memory_check, add_cause_check, add_task_check, add_slow_check,
+    add_key_check, add_move_check;
+AddChecks add_time_checks;      // end-date, time, samples, waits
+AddChecks add_failure_checks;   // recovery, regrouping, snapshots, sizes
+AddChecks add_progress_checks;  // groups, joiners
 // Of each job.
-void add_end_check(const Evidence& evidence, Checks& checks);
-void add_update_checks(const Evidence& evidence,
-                       Checks& checks);  // versions, updates, exactly-once, duplicates, shares
-void add_read_checks(const Evidence& evidence, Checks& checks);  // reads, clock-gap, read-my-writes
-void add_promise_check(const Evidence& evidence, Checks& checks);
-void add_staleness_checks(const Evidence& evidence,
-                          Checks& checks);  // staleness, closings, copies, local-time
-void add_serving_check(const Evidence& evidence, Checks& checks);
-void add_replica_checks(const Evidence& evidence, Checks& checks);  // acknowledged, one-owner, replicas
+AddChecks add_end_check, add_promise_check, add_serving_check;
+AddChecks add_update_checks;     // versions, updates, exactly-once, duplicates, shares
+AddChecks add_read_checks;       // reads, clock-gap, read-my-writes
+AddChecks add_staleness_checks;  // staleness, closings, copies, local-time
+AddChecks add_replica_checks;    // acknowledged, one-owner, replicas
 
 }  // namespace psim::analysis

@@ -26,10 +26,28 @@ struct Outage {
   bool is_unsure = false;               // a shard was asked for first whose owner no event had told
 };
 
-class Recoveries final : public Check {
+// Compares times of recoveries.
+class RecoveryTimes : public Check {
+ protected:
+  using Check::Check;
+  static std::optional<double> span(std::optional<double> from, std::optional<double> to) {
+    return from && to ? std::optional(*to - *from) : std::nullopt;
+  }
+  void compare(const std::string& whose, const char* key, std::optional<double> counted, const Json& told) {
+    const Json& value = told.at(key);
+    const bool agree =
+        counted ? value.is_number() && std::abs(value.get<double>() - *counted) <= 1e-9 : value.is_null();
+    if (agree) return;
+    violated("{}, crash at {:.9g} s: {} is {} in the events, {} in the summary", whose,
+             told.at("at_s").get<double>(), key, counted ? fmt::format("{:.9g}", *counted) : "not there",
+             value.dump());
+  }
+};
+
+class Recoveries final : public RecoveryTimes {
  public:
   explicit Recoveries(const Evidence& evidence)
-      : Check(evidence, "recovery", "the times of detection and takeover belong to this crash") {}
+      : RecoveryTimes(evidence, "recovery", "the times of detection and takeover belong to this crash") {}
 
   void on(const Row& row) override {
     // Tells of the first owner only: a replaced one may not have heard that it is.
@@ -66,19 +84,6 @@ class Recoveries final : public Check {
   }
 
  private:
-  static std::optional<double> span(double from, std::optional<double> to) {
-    return to ? std::optional(*to - from) : std::nullopt;
-  }
-  void compare(const std::string& whose, const char* key, std::optional<double> counted, const Json& told) {
-    const Json& value = told.at(key);
-    const bool agree =
-        counted ? value.is_number() && std::abs(value.get<double>() - *counted) <= 1e-9 : value.is_null();
-    if (agree) return;
-    violated("{}, crash at {:.9g} s: {} is {} in the events, {} in the summary", whose,
-             told.at("at_s").get<double>(), key, counted ? fmt::format("{:.9g}", *counted) : "not there",
-             value.dump());
-  }
-
   void on_restore(const Row& row) {
     for (Outage& outage : outages_) {
       if (outage.fetched || outage.others.contains(row.shard)) continue;
@@ -136,10 +141,11 @@ class Recoveries final : public Check {
 
 // Without servers: when a lost worker was noticed, when a group that knows of it began, and when the step was
 // done that was in hand.
-class Regroupings final : public Check {
+class Regroupings final : public RecoveryTimes {
  public:
   explicit Regroupings(const Evidence& evidence)
-      : Check(evidence, "regrouping", "the times of a lost worker's recovery are those of the next group") {
+      : RecoveryTimes(evidence, "regrouping",
+                      "the times of a lost worker's recovery are those of the next group") {
     if (facts_.has_servers) does_not_apply();
   }
 
@@ -170,9 +176,11 @@ class Regroupings final : public Check {
       return violated("{} workers were lost, and the summary has {}", losses_.size(), rows.size());
     for (std::size_t i = 0; i < losses_.size(); ++i) {
       const Loss& one = losses_[i];
-      compare(rows[i], "detection_s", span(one.at, one.announced));
-      compare(rows[i], "reforming_s", span(one.announced, one.begun));
-      compare(rows[i], "total_s", span(one.at, one.done));
+      examined(3);
+      const std::string whose = fmt::format("worker {}", rows[i].at("worker").get<int>());
+      compare(whose, "detection_s", span(one.at, one.announced), rows[i]);
+      compare(whose, "reforming_s", span(one.announced, one.begun), rows[i]);
+      compare(whose, "total_s", span(one.at, one.done), rows[i]);
     }
   }
 
@@ -187,19 +195,6 @@ class Regroupings final : public Check {
   template <class Action>
   void each(Action action) {
     for (Loss& one : losses_) action(one);
-  }
-  static std::optional<double> span(std::optional<double> from, std::optional<double> to) {
-    return from && to ? std::optional(*to - *from) : std::nullopt;
-  }
-  void compare(const Json& told, const char* key, std::optional<double> counted) {
-    examined();
-    const Json& value = told.at(key);
-    const bool agree =
-        counted ? value.is_number() && std::abs(value.get<double>() - *counted) <= 1e-9 : value.is_null();
-    if (!agree)
-      violated("worker {}, crash at {:.9g} s: {} is {} in the events, {} in the summary",
-               told.at("worker").get<int>(), told.at("at_s").get<double>(), key,
-               counted ? fmt::format("{:.9g}", *counted) : "not there", value.dump());
   }
   // Who was away for less time than it takes to notice tells of it itself.
   void on_receipt(const Row& row) {

@@ -1,5 +1,4 @@
 // What nodes hold in memory.
-#include <fmt/format.h>
 
 #include "analysis/verify_checks.hpp"
 

@@ -2,7 +2,6 @@
 // events alone.
 #include <cmath>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "analysis/verify_checks.hpp"

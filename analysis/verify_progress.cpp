@@ -1,9 +1,7 @@
 // Whoever takes part computes: the others do not go on for long without it.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
-#include <utility>
 
 #include "analysis/verify_checks.hpp"
 

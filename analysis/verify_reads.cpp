@@ -1,5 +1,4 @@
 // What workers may see, and how far apart they are.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
 #include "analysis/clock_progress.hpp"
 #include "analysis/decisions.hpp"

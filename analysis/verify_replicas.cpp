@@ -1,5 +1,4 @@
 // What survives a change of owner, and who may still speak for a shard after it.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -132,9 +131,7 @@ class OneOwner final : public Check {
       if (one->worker != w || one->number < told || one->number >= row.safe_pushes ||
           shard.owner().in_lineage(w, one->number))
         continue;
-      violated(row,
-               "{} hears from {} that its push {} to shard {} is safe, applied after {} had taken "
-               "over",
+      violated(row, "{} hears from {} that its push {} to shard {} is safe, applied after {} had taken over",
                name(row.node), name(row.peer), one->number, row.shard, name(next->second.node));
     }
   }

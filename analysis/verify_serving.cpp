@@ -1,5 +1,4 @@
 // What inference nodes answer with, and how stale that is.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,6 @@
 // Who was found slow, from the events of computations.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>

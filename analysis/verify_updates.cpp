@@ -1,5 +1,4 @@
 // What updates are made of.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,15 @@
 #include "analysis/word_docs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "analysis/causes/graph.hpp"
 #include "analysis/causes/main_cause.hpp"
+#include "analysis/text_rows.hpp"
+#include "sim/record/summary_schema.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -22,247 +28,40 @@ constexpr FieldDoc of_causes[] = {
 
 static_assert(std::ranges::equal(kind_names, of_causes, {}, {}, &FieldDoc::name));
 
-constexpr FieldDoc of_words[] = {
-    // Time lines, of `psim timeline`, reports and exports
-    {"computes", "a time line", "The worker computes a gradient."},
-    {"waits", "a time line", "The worker waits for others: no message from or to it is on its way."},
-    {"down", "a time line", "The node has crashed, has left or has not joined yet."},
-    {"straggler", "a time line", "A worker is slow for this time, as [[straggler]] says."},
-    {"suspected", "a time line", "The scheduler takes the node for crashed."},
-    {"joins", "a time line", "The node asks to take part, after the run's begin."},
-    {"is through", "a time line", "The worker has finished its clocks."},
-    {"owns shard", "a time line", "The server owns the shard from this date on."},
-    {"promotion", "a time line", "A server becomes the owner of a shard."},
-    {"done", "a time line", "The worker has finished its clocks."},
-    {"span", "psim export --csv", "A time in which a node does one thing."},
-    {"mark", "psim export --csv", "Something that happened at one date."},
-    {"other", "psim export --csv", "The other node: whom the span was for, or the message's receiver."},
-    {"false", "the line `failures`", "Suspicions of nodes that were up (false_suspicions)."},
-    {"requests sent again", "the line `failures`",
-     "Requests that were sent again because no answer came (repeated_requests)."},
-    // Parts of `memory` in summary.json
-    {"gradients", "summary.json, memory", "The gradient of the step in hand, in bytes."},
-    {"sum of gradients", "summary.json, memory", "Where a server adds up the pushes of an update, in bytes."},
-    {"a push", "summary.json, memory", "One push that has arrived and is not yet added, in bytes."},
-    // psim why --json
-    {"until", "psim why --json", "What is explained: the end, the target or a date."},
-    {"sentences", "psim why --json", "The answer in sentences."},
-    {"verdict", "psim why --json",
-     "What set the pace: a kind, the nodes that it is about, and the seconds of the critical path that it "
-     "took."},
-    {"spent", "run.db", "What the time between the event and its cause went into; NULL: into nothing."},
-    {"unpredictable", "psim what-if --json",
-     "Changes that only another run can tell, because other nodes would wait for each other."},
-    {"by_kind", "psim why --json", "The seconds of the critical path that each kind of cause took."},
-    {"nodes", "psim why --json, verdict",
-     "The nodes that it is about; none: it is about no node in particular."},
-    {"path", "psim why --json", "The pieces of the critical path, from the run's begin to its end."},
-    {"kind", "psim why --json",
-     "What a piece of the path is: compute, network, service, timeout, down or idle."},
-    {"cause", "psim why --json", "The event that the piece ends with."},
-    {"to", "psim why --json", "The receiver of the message that the piece is."},
-    {"shares", "psim why --json", "Seconds of the critical path by node and kind."},
-    {"share", "psim why --json", "The seconds divided by the length of the critical path, from 0 to 1."},
-    {"seconds", "psim why --json, psim what-if --json", "Simulated seconds."},
-    {"waits", "psim why --json", "Who waited for whom: how often and how long."},
-    {"for", "psim why --json", "The node that was waited for."},
-    {"mostly", "psim why --json", "What the awaited node did for most of that time."},
-    {"count", "psim why --json", "How many waits, or how many gradients."},
-    {"first_s", "psim why --json",
-     "When the first of the waits began. Of a difference: seconds of the first run."},
-    {"last_s", "psim why --json", "When the last of the waits ended."},
-    {"second_s", "psim why --json", "Of a difference: seconds of the second run."},
-    {"moments", "psim why --json, slack", "Computations of the worker, or updates of the server."},
-    {"on_path", "psim why --json, slack", "How many of them are on the critical path."},
-    {"without_effect", "psim why --json, slack", "How many of them nothing came of."},
-    {"least_s", "psim why --json, slack", "The smallest slack, in seconds."},
-    {"alone_s", "psim why --json, network",
-     "Seconds that the path's messages would take to transfer if each had its links for itself."},
-    {"sharing_s", "psim why --json, network",
-     "Seconds that they took longer because others crossed the same links."},
-    {"rest_s", "psim why --json, network", "Seconds of work at both ends of messages, and of faults."},
-    {"links", "psim why --json", "What each link carried."},
-    {"busy_s", "psim why --json, links", "Seconds in which a message was on the link."},
-    {"use", "psim why --json, links", "Bytes carried divided by those that the link could have carried."},
-    {"use_while_busy", "psim why --json, links",
-     "The same, of the seconds in which a message was on the link."},
-    {"full_s", "psim why --json, links", "Seconds in which the link carried all that it can."},
-    {"senders", "psim why --json, links", "The nodes that sent most of the link's bytes."},
-    {"updates_mean", "psim why --json, staleness", "Mean staleness of the gradients, in updates."},
-    {"age_mean_s", "psim why --json, staleness",
-     "Mean seconds from when the weights left the server until their gradient was applied."},
-    {"age_max_s", "psim why --json, staleness", "The longest such time."},
-    {"computations", "psim why --json, staleness", "Steps that were computed."},
-    {"torn", "psim why --json, staleness", "Steps computed on shards of unequal versions."},
-    {"widest", "psim why --json, staleness", "The most versions that the shards of one step were apart."},
-    {"cautions", "psim why A B --json", "What makes the two runs hard to compare."},
-    {"differences", "psim why A B --json", "By node and kind: seconds on either critical path."},
-    {"parting", "psim why A B --json", "The first event that differs between the two runs."},
-    {"first", "psim why A B --json", "The first run's event. In psim verify: the first violations."},
-    {"second", "psim why A B --json", "The second run's event."},
-    {"by_staleness", "psim why --gradients", "The comparison of gradients by their staleness."},
-    {"cosine_mean", "psim why --gradients", "Mean cosine of the angle between stale gradient and fresh one."},
-    {"cosine_min", "psim why --gradients", "The smallest such cosine."},
-    {"length_ratio_mean", "psim why --gradients",
-     "Mean length of the stale gradient divided by the fresh one's."},
-    // psim what-if --json
-    {"original", "psim what-if --json", "The run as it was."},
-    {"changes", "psim what-if --json", "Every change that was asked for, with what it brings."},
-    {"change", "psim what-if --json", "The change, as it was asked for."},
-    {"predicted_s", "psim what-if --json",
-     "When the run would end with the change, by the causes of its events."},
-    {"same_steps_s", "psim what-if --json", "When the re-run had computed as many steps as the run."},
-    {"same_steps_measured", "psim what-if --json",
-     "Whether the re-run got that far; else its pace is carried on."},
-    {"rerun_s", "psim what-if --json", "When the re-run ended, or reached its target."},
-    {"error", "psim what-if --json", "The prediction's error as a share of the time of the same steps."},
-    {"speedup", "psim what-if --json", "The original time divided by that of the same steps."},
-    {"slowdown", "psim what-if --json",
-     "The run's time divided by what it would be if every worker computed like the median one."},
-    {"ideal_s", "psim what-if --json", "That time, in seconds."},
-    {"attribution", "psim what-if --json", "Each worker's part in the slowdown by uneven computing."},
-    {"removed", "psim what-if --json, attribution",
-     "Share of the slowdown that is gone if only this worker computes like the median one."},
-    {"added", "psim what-if --json, attribution", "Share that is left if all other workers do."},
-    {"replay_error", "psim what-if --json",
-     "How far the run's own dates are off if they are worked out from the causes, as a share."},
-    {"as it was", "psim what-if", "The run without any change."},
-    {"exact", "psim what-if", "The prediction and the re-run differ by rounding alone."},
-    // psim verify
-    {"holds", "psim verify", "The promise was kept by every event that the check examined."},
-    {"violated", "psim verify", "An event broke the promise: the lines below name the first ones."},
-    {"checks", "psim verify --json", "Every check with what it found."},
-    {"promise", "psim verify --json", "What the check demands of a run."},
-    {"applies", "psim verify --json", "Whether the run has anything for the check to examine."},
-    {"violations", "psim verify --json", "How many events broke the promise."},
-    // psim runs, psim studies
-    {"studies", "psim studies --json", "All studies, with their sizes and states."},
-    {"folder", "psim studies --json, psim runs --json", "Where the files are."},
-    {"arms", "psim studies --json", "How many arms the study compares."},
-    {"conditions", "psim studies --json, study.db",
-     "Combinations of values of the axes that are not the arms'."},
-    {"done", "psim studies --json", "How many of the runs are made."},
-    {"state", "psim studies", "complete; begun: the same command goes on; damaged: it cannot be read."},
-    {"complete", "psim studies", "Every run of the study is made."},
-    {"begun", "psim studies", "Runs of the study are missing: the same psim compare goes on with it."},
-    {"damaged", "psim studies, psim runs", "The files are not what psim wrote."},
-    {"written", "psim studies --json", "When the folder was made, in universal time."},
-    {"time_to_target_s", "psim runs --json",
-     "Simulated seconds until the run reached its target; null: it did not."},
-    {"where", "psim runs --json", "The folder of the run or of its study."},
-    {"run", "psim runs --json, study.json, runs.csv",
-     "The run's number: a hash of its scenario, with seed and every default."},
-    // A report's data
-    {"facts", "psim report --json", "The run in a few numbers, each with its text."},
-    {"value", "psim report --json", "A fact's number, as it stands in summary.json."},
-    {"doc", "psim report --json", "What the number is."},
-    {"summary", "psim report --json", "summary.json of the run."},
-    {"drawn", "psim report --json", "What the page's charts are made of."},
-    {"curves", "psim report --json",
-     "Loss and accuracy over time. In study.db: every evaluation of each run."},
-    {"x", "psim report --json", "Simulated seconds of a curve's points."},
-    {"low", "psim report --json", "The lower end of a curve's band."},
-    {"high", "psim report --json", "The upper end of a curve's band."},
-    {"goal", "psim report --json", "The target, as a line in the chart."},
-    {"dates", "psim report --json", "Faults, their detection and takeovers, as marks in the chart."},
-    {"timeline", "psim report --json", "What every node did when."},
-    {"uses", "psim report --json", "The names of what nodes do."},
-    {"joined_below_s", "psim report --json", "Spans shorter than this are drawn as one."},
-    {"lanes", "psim report --json", "The rows of the time line, one for each node."},
-    {"pieces", "psim report --json", "The spans of a row: begin, end, use, node that it is for, clock."},
-    {"marks", "psim report --json", "What happened in a row at one date."},
-    {"shades", "psim report --json", "Times in which a node is slower or cut off."},
-    {"opens", "psim report --json", "The window that the time line shows first."},
-    {"bin_s", "psim report --json", "Width of a bar of the charts over time, in simulated seconds."},
-    {"bin_steps", "psim report --json", "The same, in steps."},
-    {"clock_spread", "psim report --json",
-     "How many clocks lie between the fastest worker and the slowest one."},
-    {"line", "psim report --json", "The points of a line: dates and values."},
-    {"out", "psim report --json", "What the node sends in a second, in bytes."},
-    {"in", "psim report --json", "What the node receives in a second, in bytes."},
-    {"kinds", "psim report --json", "The kinds of messages that are drawn."},
-    {"list", "psim report --json", "The messages that are drawn."},
-    {"names", "psim report --json", "The nodes of the critical path."},
-    // study.json, study.db and a study's tables
-    {"decides", "study.json, reached",
-     "Whether the arm is compared by who reached the target, not by times."},
-    {"tests", "study.json, holm", "How many tests the family has."},
-    {"seeds_needed", "study.json, holm", "How many seeds a comparison needs for a p value below 0.05."},
-    {"measures", "study.db", "Everything measured of each run, a row for each number."},
-    {"t0", "curves_mean.csv",
-     "Simulated seconds of the first arm's curve; t1 of the second one's, and so on."},
-    {"mean0", "curves_mean.csv",
-     "Mean loss of the first arm's seeds at that time; mean1 of the second one's."},
-    {"low0", "curves_mean.csv", "Lower end of its 95 % interval; low1 of the second arm's."},
-    {"high0", "curves_mean.csv", "Upper end of its 95 % interval; high1 of the second arm's."},
-    // run.db, the tables that are there at every trace level
-    {"meta", "run.db", "The scenario, its hash and the version of psim."},
-    {"host", "run.db", "What depends on the machine: its name, the date, the seconds that the run took."},
-    {"evaluation", "run.db", "Every evaluation of the weights: its date, updates, loss and accuracy."},
-    {"role", "run.db, node", "scheduler, server, worker, storage, database or inference."},
-    {"number", "run.db", "Counts the events of a run, from 0. Of a node: its number in its role."},
-    {"compute_s", "run.db, worker", "Simulated seconds in which the worker computed."},
-    {"network_s", "run.db, worker",
-     "Simulated seconds in which only messages from or to it were on their way."},
-    {"wait_s", "run.db, worker", "Simulated seconds in which it waited for others."},
-    {"absent_s", "run.db, worker", "Simulated seconds in which it was down, had left or had not joined."},
-    {"here_at_first", "run.db, worker", "1: the worker takes part from the begin."},
-    {"worker_group", "run.db", "Groups of workers, where there are several."},
-    {"first_shard", "run.db, worker_group", "The number of the first shard of the group's model."},
-    {"serving", "run.db", "What inference nodes answered, by windows of time."},
-    {"latency_mean_s", "run.db, serving", "Mean seconds from a request's arrival to its answer."},
-    {"latency_max_s", "run.db, serving", "The longest such time."},
-    {"staleness_mean", "run.db, serving", "Mean age of the weights that answered, in updates."},
-    {"age_mean_s", "run.db, serving", "Mean age of the weights that answered, in seconds."},
-    {"step", "run.db", "Every computation of a worker, with its begin and end."},
-    {"kept", "run.db, step", "1: the computation came to its end."},
-    {"hop", "run.db", "Which links the messages between two nodes cross."},
-    {"sender", "run.db", "The node that sent the message."},
-    {"receiver", "run.db", "The node that the message goes to."},
-    {"position", "run.db, hop", "Which one of the way's links it is, from 0."},
-    {"ends", "run.db", "What a message takes at its sender and receiver, beside its links."},
-    {"window_bytes", "run.db, ends",
-     "A message has at most this divided by the latency of its way, in bytes a second; NULL: no limit."},
-    {"send_overhead_s", "run.db, ends", "Seconds that each message takes at its sender."},
-    {"send_bandwidth", "run.db, ends", "Bytes a second that a sender handles; NULL: no limit."},
-    {"receive_overhead_s", "run.db, ends", "Seconds that each message takes at its receiver."},
-    {"receive_bandwidth", "run.db, ends", "Bytes a second that a receiver handles; NULL: no limit."},
-    {"wire", "run.db", "When a message was on the wire, where that is not from sent_s to received_s."},
-    {"event_hash", "run.db", "Hashes of all events, by which psim replay finds the first one that differs."},
-    {"block", "run.db, event_hash", "Counts the pieces of the list of hashes, from 0."},
-    {"hashes", "run.db, event_hash", "32 bits of the hash of each event, in their order."},
-    {"at_s", "run.db", "Simulated seconds."},
-    {"sent_s", "run.db, message", "Simulated second at which the message was sent."},
-    {"received_s", "run.db, message", "Simulated second at which it arrived; NULL: it was lost."},
-    {"lost_s", "run.db, message", "Simulated second at which it was lost; NULL: it arrived."},
-    {"message", "run.db", "Each message once, with the dates of what became of it."},
-    // psim lab, psim grade
-    {"open", "psim lab check", "The question has no answer yet in answers.toml."},
-    {"locked", "psim lab check",
-     "The prediction counts as it is: it is compared once all are made and your own run has shown what is "
-     "right."},
-    {"settled", "psim lab check", "The answer is right, or the prediction has been compared."},
-    {"right", "psim lab check", "The answer is right."},
-    {"not right", "psim lab check", "The answer is wrong: hints follow; another answer may be tried."},
-    {"observed", "answers.toml of a lab",
-     "What your own run shows of a prediction: psim compares the prediction when you have written it."},
-    {"hint", "psim lab check", "Help after a wrong answer; a second one has more."},
-    {"predict", "psim lab", "A question that is to be answered before any run; the first answer counts."},
-    {"design", "psim lab", "A scenario of your own, scored over seeds that you do not know."},
-    {"possible", "psim grade", "The points that there are."},
-    {"findings", "psim grade", "Why the file is not what this student's psim wrote."},
-    {"file", "psim grade", "The hand-in's file."},
-    // Units of answers that no scenario has
-    {"%", "units", "Per cent: hundredths. 0.25 is 25 %."},
-    {"J", "units", "Joule: the energy of one watt for one second."},
-    {"$", "units", "US dollars."},
-    {"1/s", "units", "So many in a simulated second."},
-};
+constexpr std::string_view word_text =
+#include "analysis/word_docs.txt.inc"
+    ;
+constexpr auto of_words = text_rows<FieldDoc, 3, row_count(word_text)>(word_text);
+
+constexpr std::string_view study_field_text =
+#include "analysis/study/field_docs.txt.inc"
+    ;
+constexpr auto of_study = text_rows<FieldDoc, 3, row_count(study_field_text)>(study_field_text);
+
+std::string_view kept(std::string text) {
+  static std::set<std::string> texts;
+  return *texts.insert(std::move(text)).first;
+}
+
+void add(std::span<const SummaryKey> keys, std::string_view where, std::vector<FieldDoc>& docs) {
+  for (const SummaryKey& key : keys) {
+    const bool is_new = std::ranges::find(docs, key.doc, &FieldDoc::doc) == docs.end();
+    if (!key.doc.empty() && is_new) docs.push_back({key.name, where, key.doc});
+  }
+  for (const SummaryKey& key : keys) add(key.of, kept(fmt::format("summary.json, {}", key.name)), docs);
+}
 
 }  // namespace
 
+constinit const std::span<const FieldDoc> study_field_docs = of_study;
 std::span<const FieldDoc> cause_docs() { return of_causes; }
 std::span<const FieldDoc> word_docs() { return of_words; }
+
+std::vector<FieldDoc> summary_docs() {
+  std::vector<FieldDoc> docs;
+  add(summary_keys, "summary.json", docs);
+  return docs;
+}
 
 std::vector<FieldDoc> suspect_docs() {
   std::vector<FieldDoc> docs;

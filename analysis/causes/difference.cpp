@@ -149,22 +149,16 @@ Difference difference_of(const std::array<RunRecord, 2>& records, const std::arr
 std::string text(const Difference& d, std::size_t width) {
   constexpr std::size_t shown = 10;
   std::string out;
-  const auto add = [&](const std::string& sentence) {
-    for (const std::string& line : wrapped(sentence, width)) out += line + "\n";
-  };
-  for (const std::string& sentence : d.sentences) add(sentence);
-  for (const std::string& caution : d.cautions) add("note: " + caution);
+  for (const std::string& sentence : d.sentences) out += paragraph(sentence, width);
+  for (const std::string& caution : d.cautions) out += paragraph("note: " + caution, width);
   std::vector<TextColumn> columns{{"on the critical path", true},
                                   {"what", true},
                                   TextColumn::called(d.names[0]),
                                   TextColumn::called(d.names[1]),
                                   {"difference"}};
   const auto put = [&](const std::string& node, std::string_view kind, double a, double b) {
-    columns[0].cells.push_back(node);
-    columns[1].cells.emplace_back(kind);
-    columns[2].cells.push_back(seconds_text(a));
-    columns[3].cells.push_back(seconds_text(b));
-    columns[4].cells.push_back((b < a ? "-" : "+") + seconds_text(std::abs(b - a)));
+    add_row(columns, {node, std::string(kind), seconds_text(a), seconds_text(b),
+                      (b < a ? "-" : "+") + seconds_text(std::abs(b - a))});
   };
   std::array<double, 2> rest{};
   for (std::size_t n = 0; n < d.changes.size(); ++n) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "analysis/causes/words.hpp"
 #include "analysis/render/text_table.hpp"
@@ -65,21 +64,18 @@ std::string shares_table(const Explanation& why, const Facts& facts, std::size_t
   constexpr std::size_t shown = 8;
   std::vector<TextColumn> columns{
       {"on the critical path", true}, {"what", true}, ColumnName("time", "psim why"), {"share"}};
+  const auto put = [&](const std::string& node, std::string_view kind, double seconds) {
+    add_row(columns, {node, std::string(kind), seconds_text(seconds),
+                      fmt::format("{:.1f} %", 100 * seconds / why.total)});
+  };
   double rest = why.total;
   for (std::size_t n = 0; n < std::min(shown, why.shares.size()); ++n) {
     const Share& share = why.shares[n];
     rest -= share.seconds;
-    columns[0].cells.push_back(facts.name_of(share.node));
-    columns[1].cells.emplace_back(name_of(share.kind));
-    columns[2].cells.push_back(seconds_text(share.seconds));
-    columns[3].cells.push_back(fmt::format("{:.1f} %", 100 * share.seconds / why.total));
+    put(facts.name_of(share.node), name_of(share.kind), share.seconds);
   }
-  if (why.shares.size() > shown) {
-    columns[0].cells.push_back(fmt::format("{} more", why.shares.size() - shown));
-    columns[1].cells.emplace_back("");
-    columns[2].cells.push_back(seconds_text(std::max(0.0, rest)));
-    columns[3].cells.push_back(fmt::format("{:.1f} %", 100 * std::max(0.0, rest) / why.total));
-  }
+  if (why.shares.size() > shown)
+    put(fmt::format("{} more", why.shares.size() - shown), "", std::max(0.0, rest));
   return render(columns, width);
 }
 
@@ -96,13 +92,9 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
                                   ColumnName("to", "psim why")};
   for (std::size_t n = 0; n < std::min(shown, waits.size()); ++n) {
     const WaitTotal& wait = waits[n];
-    columns[0].cells.push_back(facts.name_of(wait.waiter));
-    columns[1].cells.push_back(facts.name_of(wait.awaited));
-    columns[2].cells.emplace_back(name_of(wait.kind));
-    columns[3].cells.push_back(fmt::format("{}", wait.count));
-    columns[4].cells.push_back(seconds_text(wait.seconds));
-    columns[5].cells.push_back(seconds_text(wait.first));
-    columns[6].cells.push_back(seconds_text(wait.last));
+    add_row(columns, {facts.name_of(wait.waiter), facts.name_of(wait.awaited),
+                      std::string(name_of(wait.kind)), fmt::to_string(wait.count), seconds_text(wait.seconds),
+                      seconds_text(wait.first), seconds_text(wait.last)});
   }
   std::string table = render(columns, width);
   if (waits.size() > shown) table += fmt::format("{} more: --json has all\n", waits.size() - shown);
@@ -115,17 +107,17 @@ std::string links_table(const Explanation& why, const Facts& facts, std::size_t 
       {"link", true}, {"full"}, {"busy"}, {"use"}, ColumnName("bytes", "psim why"), {"mostly of", true}};
   for (const LinkUse& link : why.links) {
     if (!(link.full_seconds() > 0.01 * why.total)) continue;
-    columns[0].cells.push_back(link.link.name);
-    columns[1].cells.push_back(seconds_text(link.full_seconds()));
-    columns[2].cells.push_back(seconds_text(link.busy));
-    columns[3].cells.push_back(fmt::format("{:.0f} %", 100 * link.use));
-    columns[4].cells.push_back(fmt::format("{:.3g} MB", static_cast<double>(link.bytes) / 1e6));
     std::vector<std::uint32_t> senders;
-    for (const LinkUse::Sender& sender : link.senders) senders.push_back(sender.node);
     std::uint64_t bytes = 0;
-    for (const LinkUse::Sender& sender : link.senders) bytes += sender.bytes;
+    for (const LinkUse::Sender& sender : link.senders) {
+      senders.push_back(sender.node);
+      bytes += sender.bytes;
+    }
     const bool are_most = static_cast<double>(bytes) > 0.6 * static_cast<double>(link.bytes);
-    columns[5].cells.push_back(are_most ? names_of(facts, senders) : "many");
+    add_row(columns, {link.link.name, seconds_text(link.full_seconds()), seconds_text(link.busy),
+                      fmt::format("{:.0f} %", 100 * link.use),
+                      fmt::format("{:.3g} MB", static_cast<double>(link.bytes) / 1e6),
+                      are_most ? names_of(facts, senders) : "many"});
   }
   return columns[0].cells.empty() ? "" : "\n" + render(columns, width);
 }
@@ -150,10 +142,8 @@ std::string slack_table(const Explanation& why, const Facts& facts, std::size_t 
   std::vector<TextColumn> columns{{"node", true}, {"computations, updates"}, {"on the path"}, {"slack"}};
   for (std::size_t n = 0; n < std::min(shown, nodes.size()); ++n) {
     const NodeSlack& node = nodes[n];
-    columns[0].cells.push_back(facts.name_of(node.node));
-    columns[1].cells.push_back(fmt::format("{}", node.moments));
-    columns[2].cells.push_back(fmt::format("{}", node.on_path));
-    columns[3].cells.push_back(node.moments == node.without_effect ? "-" : seconds_text(node.median));
+    add_row(columns, {facts.name_of(node.node), fmt::to_string(node.moments), fmt::to_string(node.on_path),
+                      node.moments == node.without_effect ? "-" : seconds_text(node.median)});
   }
   return render(columns, width);
 }
@@ -162,9 +152,7 @@ std::string slack_table(const Explanation& why, const Facts& facts, std::size_t 
 
 std::string text(const Explanation& why, const Facts& facts, std::size_t width) {
   std::string out;
-  for (const std::string& sentence : why.sentences) {
-    for (const std::string& line : wrapped(sentence, width)) out += line + "\n";
-  }
+  for (const std::string& sentence : why.sentences) out += paragraph(sentence, width);
   out += "\n" + shares_table(why, facts, width);
   out += network_text(why.network);
   if (!why.waits.empty()) out += "\n" + waits_table(why, facts, width);

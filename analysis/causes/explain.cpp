@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <tuple>
 
 #include "analysis/causes/words.hpp"
 

@@ -53,9 +53,7 @@ FaultBook::FaultBook(const RunRecord& record) {
                                .factor = number < factors.size() ? factors[number] : 1,
                                .nodes = {}});
           }
-          if (sqlite3_column_type(row, 4) != SQLITE_NULL)
-            sides[{table, at}][sqlite3_column_int64(row, 5)].push_back(
-                static_cast<std::uint32_t>(sqlite3_column_int64(row, 4)));
+          if (!is_null(row, 4)) sides[{table, at}][sqlite3_column_int64(row, 5)].push_back(id_in(row, 4));
         });
   for (FaultInForce& fault : faults_) {
     const auto& all = sides[{fault.table, fault.begin}];

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <optional>
-#include <span>
 #include <utility>
 
 #include "analysis/causes/builder.hpp"
@@ -24,8 +21,7 @@ CauseBuilder::CauseBuilder(const InputDatabase& database)
     : needs_(database, "SELECT event, needs, clock FROM dependency ORDER BY event") {
   query(database, "SELECT node, message, end_s - begin_s FROM service WHERE message IS NOT NULL",
         [this](sqlite3_stmt* row) {
-          const auto node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 0));
-          work_[{node, sqlite3_column_int64(row, 1)}] += sqlite3_column_double(row, 2);
+          work_[{id_in(row, 0), sqlite3_column_int64(row, 1)}] += sqlite3_column_double(row, 2);
         });
   has_need_ = needs_.next();
 }
@@ -66,7 +62,7 @@ std::vector<CauseBuilder::Id> CauseBuilder::needs_of(const Row& row) {
   std::vector<Id> needs;
   for (; has_need_ && sqlite3_column_int64(needs_.row(), 0) <= row.number; has_need_ = needs_.next()) {
     if (sqlite3_column_int64(needs_.row(), 0) < row.number || row.is_detail) continue;
-    const bool is_clock = sqlite3_column_type(needs_.row(), 1) == SQLITE_NULL;
+    const bool is_clock = is_null(needs_.row(), 1);
     needs.push_back(is_clock ? all_through(row.shard, sqlite3_column_int64(needs_.row(), 2))
                              : moment_of(sqlite3_column_int64(needs_.row(), 1)));
   }

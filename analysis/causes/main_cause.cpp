@@ -52,7 +52,7 @@ class Books {
         bottlenecks_(bottlenecks) {
     query(record.database(), "SELECT node, sum(end_s - begin_s) FROM service GROUP BY node",
           [this](sqlite3_stmt* row) {
-            const auto node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 0));
+            const std::uint32_t node = id_in(row, 0);
             if (facts_.is_server(node)) server_work_[node] = sqlite3_column_double(row, 1);
           });
     for (std::uint32_t id = 0; id < graph.size(); ++id) {

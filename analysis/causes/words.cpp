@@ -4,32 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 #include <utility>
 
 namespace psim::analysis {
 namespace {
 
 std::string percent(double part, double whole) { return fmt::format("{:.0f} %", 100 * part / whole); }
-
-// "0-2 and 4-7" for 0, 1, 2, 4, 5, 6, 7.
-std::string ranges_text(const std::vector<std::uint32_t>& numbers) {
-  std::vector<std::string> ranges;
-  for (std::size_t n = 0; n < numbers.size();) {
-    std::size_t end = n + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    if (end - n > 2) ranges.push_back(fmt::format("{}-{}", numbers[n], numbers[end - 1]));
-    else
-      for (std::size_t one = n; one < end; ++one) ranges.push_back(fmt::format("{}", numbers[one]));
-    n = end;
-  }
-  if (ranges.size() == 1) return ranges.front();
-  const std::string last = ranges.back();
-  ranges.pop_back();
-  return fmt::format("{} and {}", fmt::join(ranges, ", "), last);
-}
 
 // " (4x slower from 0 s on)" of a straggler, as the scenario has it.
 std::string slowness_text(const Facts& facts, std::uint32_t node, double total) {
@@ -291,6 +272,22 @@ std::string seconds_text(double seconds) {
   if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (seconds < 999.5) return fmt::format("{:.3g} s", seconds);
   return fmt::format("{:.0f} s", seconds);
+}
+
+std::string ranges_text(const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::string> ranges;
+  for (std::size_t n = 0; n < numbers.size();) {
+    std::size_t end = n + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    if (end - n > 2) ranges.push_back(fmt::format("{}-{}", numbers[n], numbers[end - 1]));
+    else
+      for (std::size_t one = n; one < end; ++one) ranges.push_back(fmt::format("{}", numbers[one]));
+    n = end;
+  }
+  if (ranges.size() == 1) return ranges.front();
+  const std::string last = ranges.back();
+  ranges.pop_back();
+  return fmt::format("{} and {}", fmt::join(ranges, ", "), last);
 }
 
 std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes) {

@@ -1,20 +1,9 @@
 #include <fmt/format.h>
 
 #include "analysis/export/exports.hpp"
+#include "analysis/study/csv.hpp"
 
 namespace psim::analysis {
-namespace {
-
-// "worker 3"; a text with a comma or a quote is quoted (RFC 4180).
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
-}  // namespace
-
 std::string csv(const Recording& recording) {
   const std::vector<Lane>& lanes = recording.line.lanes;
   std::string out(csv_mark);
@@ -30,13 +19,13 @@ std::string csv(const Recording& recording) {
                        one.number, one.bytes);
   for (const Lane& lane : lanes) {
     for (const Mark& mark : lane.marks)
-      out +=
-          fmt::format("mark,{},{},{},{},,,,,{}\n", lane.name, mark.at, mark.at, mark.kind, cell(mark.text));
+      out += fmt::format("mark,{},{},{},{},,,,,{}\n", lane.name, mark.at, mark.at, mark.kind,
+                         csv_field(mark.text));
   }
   for (const Shade& shade : recording.line.shades)
     out += fmt::format("shade,{},{},{},,,,,,{}\n",
                        shade.node == Shade::everybody ? "all" : lanes[shade.node].name, shade.begin,
-                       shade.end, cell(shade.text));
+                       shade.end, csv_field(shade.text));
   return out;
 }
 

@@ -15,7 +15,6 @@ std::string milliseconds(double seconds) { return fmt::format("{:.3f}", 1e3 * se
 
 std::string message_table(const Recording& recording, const MessageTable& options) {
   const std::vector<Lane>& lanes = recording.line.lanes;
-  enum { sent, arrives, from, to, what, clock, bytes };
   std::vector<TextColumn> columns{ColumnName("sent", "psim timeline --messages"),
                                   {"arrives"},
                                   {ColumnName("from", "psim timeline --messages"), true},
@@ -35,13 +34,9 @@ std::string message_table(const Recording& recording, const MessageTable& option
       continue;
     }
     ++shown;
-    columns[sent].cells.push_back(milliseconds(one.sent));
-    columns[arrives].cells.push_back(one.arrives ? milliseconds(one.end) : "lost");
-    columns[from].cells.push_back(lanes[one.from].name);
-    columns[to].cells.push_back(lanes[one.to].name);
-    columns[what].cells.push_back(one.kind);
-    columns[clock].cells.push_back(fmt::to_string(one.clock));
-    columns[bytes].cells.push_back(fmt::to_string(one.bytes));
+    add_row(columns,
+            {milliseconds(one.sent), one.arrives ? milliseconds(one.end) : "lost", lanes[one.from].name,
+             lanes[one.to].name, one.kind, fmt::to_string(one.clock), fmt::to_string(one.bytes)});
   }
   std::string text = render(columns, options.width);
   if (left_out > 0) text += fmt::format("... and {} more; --from and --until choose others\n", left_out);

@@ -148,8 +148,7 @@ class Times {
     const char* colour = arm_colours[one.arm % std::size(arm_colours)];
     if (one.interval)
       out += fmt::format(
-          "<path d=\"M{:.3f} {:.2f}H{:.3f}\" stroke=\"{}\" stroke-width=\"1.4\" "
-          "stroke-opacity=\"0.4\"/>\n",
+          "<path d=\"M{:.3f} {:.2f}H{:.3f}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-opacity=\"0.4\"/>\n",
           x(one.interval->low), middle, x(one.interval->high), colour);
     if (one.mean)
       out += fmt::format("<circle cx=\"{:.3f}\" cy=\"{:.2f}\" r=\"0.9\" fill=\"{}\"/>\n", x(*one.mean),
@@ -187,7 +186,7 @@ Plot pareto(const Study& study, const std::vector<Cost>& costs, const std::strin
 class Pictures {
  public:
   Pictures(const Study& study, const Evaluation& evaluation, double width)
-      : study_(study), conditions_(conditions_in(study, evaluation)), width_(width) {}
+      : study_(study), conditions_(by_condition(evaluation.aggregates)), width_(width) {}
 
   StudyPictures made() {
     if (conditions_.size() > most_conditions)

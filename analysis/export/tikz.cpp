@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "analysis/export/exports.hpp"
 #include "analysis/timeline/choice.hpp"
 

@@ -15,8 +15,7 @@ namespace {
 constexpr const char* all_transfers =
     "SELECT sent.number, sent.node, receiver, sent_bytes, sent.at_s, over.at_s, is_lost, begin_s, end_s FROM "
     "(SELECT number, at_s, message, 0 AS is_lost FROM received UNION ALL SELECT number, at_s, message, 1 "
-    "FROM "
-    "lost) over JOIN sent ON sent.number = over.message LEFT JOIN wire ON wire.message = sent.number "
+    "FROM lost) over JOIN sent ON sent.number = over.message LEFT JOIN wire ON wire.message = sent.number "
     "ORDER BY over.number";
 
 constexpr std::size_t arrives = std::numeric_limits<std::size_t>::max();
@@ -135,17 +134,14 @@ double LinkUse::full_seconds() const {
 
 Traffic::Traffic(const RunRecord& run) : lone(run) {
   query(run.database(), all_transfers, [&](sqlite3_stmt* row) {
-    const auto node = [row](int column) {
-      return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
-    };
     Transfer t{.message = sqlite3_column_int64(row, 0),
-               .from = node(1),
-               .to = node(2),
+               .from = id_in(row, 1),
+               .to = id_in(row, 2),
                .bytes = static_cast<std::uint64_t>(sqlite3_column_int64(row, 3)),
                .is_lost = sqlite3_column_int(row, 6) != 0,
                .sent = sqlite3_column_double(row, 4),
                .received = sqlite3_column_double(row, 5)};
-    const bool has_dates = sqlite3_column_type(row, 7) != SQLITE_NULL;
+    const bool has_dates = !is_null(row, 7);
     t.on_wire = has_dates ? sqlite3_column_double(row, 7) : t.sent;
     t.end = has_dates ? sqlite3_column_double(row, 8) : t.received;
     t.latency = lone.latency(t.from, t.to);

@@ -10,13 +10,7 @@ namespace psim::analysis {
 namespace {
 
 double number(sqlite3_stmt* row, int column, double otherwise) {
-  return sqlite3_column_type(row, column) == SQLITE_NULL ? otherwise : sqlite3_column_double(row, column);
-}
-
-bool is_null(sqlite3_stmt* row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL; }
-
-std::uint32_t count(sqlite3_stmt* row, int column) {
-  return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+  return is_null(row, column) ? otherwise : sqlite3_column_double(row, column);
 }
 
 }  // namespace
@@ -29,14 +23,14 @@ Lone::Lone(const RunRecord& run) {
         });
   query(run.database(), "SELECT sender, receiver, position, link FROM hop ORDER BY position",
         [&](sqlite3_stmt* row) {
-          const Hop hop{sqlite3_column_int64(row, 2), count(row, 3)};
+          const Hop hop{sqlite3_column_int64(row, 2), id_in(row, 3)};
           if (hop.link >= links_.size())
             throw Unverifiable(fmt::format("{}: a message crosses link {}, and there are {}",
                                            run.database().path().string(), hop.link, links_.size()),
                                damaged);
-          if (is_null(row, 1)) from_[count(row, 0)].push_back(hop);
-          else if (is_null(row, 0)) to_[count(row, 1)].push_back(hop);
-          else between_[{count(row, 0), count(row, 1)}].push_back(hop);
+          if (is_null(row, 1)) from_[id_in(row, 0)].push_back(hop);
+          else if (is_null(row, 0)) to_[id_in(row, 1)].push_back(hop);
+          else between_[{id_in(row, 0), id_in(row, 1)}].push_back(hop);
         });
   query(run.database(), "SELECT window_bytes FROM ends",
         [this](sqlite3_stmt* row) { window_ = number(row, 0, unlimited); });

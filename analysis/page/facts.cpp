@@ -1,11 +1,9 @@
 // What a page says of a run in a few numbers.
 #include <array>
-#include <cmath>
 #include <optional>
 
 #include "analysis/page/page.hpp"
 #include "analysis/page/parts.hpp"
-#include "analysis/page/play_parts.hpp"
 #include "analysis/summary_value.hpp"
 
 namespace psim::analysis {
@@ -22,13 +20,13 @@ Json time_until_right(const Json& summary) {
   return nullptr;
 }
 
-struct Kind {
+struct FactKind {
   const char* name;
   std::optional<SummaryPath> path;  // none: the time until most are right
   Shape shape;
   const char* doc;
 };
-constexpr std::array<Kind, 12> told_facts{{
+constexpr std::array<FactKind, 12> told_facts{{
     {"until 90 % are right", {}, as_seconds, "simulated time until the curve is at 90 % for the first time"},
     {"length of the run", "/sim_time_s"_summary, as_seconds,
      "simulated time until the last worker is through"},
@@ -50,7 +48,7 @@ constexpr std::array<Kind, 12> told_facts{{
     {"sent", "/bytes_sent"_summary, as_megabytes, "by all nodes"},
 }};
 
-Json value_in(const Kind& kind, const Json& summary) {
+Json value_in(const FactKind& kind, const Json& summary) {
   return kind.path ? value_at(summary, *kind.path) : time_until_right(summary);
 }
 
@@ -58,13 +56,13 @@ Json value_in(const Kind& kind, const Json& summary) {
 
 std::vector<FieldDoc> fact_docs() {
   std::vector<FieldDoc> docs;
-  for (const Kind& kind : told_facts) docs.push_back({kind.name, "the facts of a page", kind.doc});
+  for (const FactKind& kind : told_facts) docs.push_back({kind.name, "the facts of a page", kind.doc});
   return docs;
 }
 
 Json facts_of(const std::vector<const Json*>& summaries) {
   Json facts = Json::array();
-  for (const Kind& kind : told_facts) {
+  for (const FactKind& kind : told_facts) {
     double sum = 0;
     bool all = !summaries.empty();
     for (const Json* summary : summaries) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "analysis/run_record.hpp"
-#include "analysis/study/field_docs.hpp"
 #include "analysis/study/study.hpp"
 #include "analysis/timeline/spans.hpp"
+#include "analysis/word_docs.hpp"
 
 namespace psim::analysis {
 

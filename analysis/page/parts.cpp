@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace psim::analysis {
 
 const char* const bar_keys =
     "<span class=\"key compute\"></span> computing, <span class=\"key network\"></span> on the network, "
-    "<span "
-    "class=\"key wait\"></span> waiting, <span class=\"key absent\"></span> absent";
+    "<span class=\"key wait\"></span> waiting, <span class=\"key absent\"></span> absent";
 
 std::string section(const char* id, const std::string& heading, const std::string& intro,
                     const std::string& content) {
@@ -32,6 +33,16 @@ std::string share_bar(const Numbers& numbers, const std::string& path) {
                        100 * share, numbers(place, as_percent, use));
   }
   return fmt::format("<span class=\"bar\">{}</span>", out);
+}
+
+std::string share_bars(const Numbers& numbers, const std::string& path, std::size_t workers,
+                       std::size_t most) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(workers, most); ++i)
+    out += fmt::format("<div class=\"row\"><span class=\"who\">worker {}</span>{}</div>", i,
+                       share_bar(numbers, fmt::format("{}/workers/{}", path, i)));
+  if (workers > most) out += fmt::format("<p>... and {} more</p>", workers - most);
+  return out;
 }
 
 }  // namespace psim::analysis

@@ -1,7 +1,9 @@
 // Parts that pages of studies and of runs have in common.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analysis/render/html.hpp"
 
@@ -11,11 +13,21 @@ namespace psim::analysis {
 std::string section(const char* id, const std::string& heading, const std::string& intro,
                     const std::string& content);
 
+// What the playground and programs are told of runs. Each {name, value, text, doc}: the mean over these runs'
+// summaries. Null, and "-", where one of them has none.
+Json facts_of(const std::vector<const Json*>& summaries);
+
+// {x, mean, low, high}: the curve of "loss" or "accuracy", without a band.
+Json curve_of(const Json& summary, const char* what, double scale);
+
 // What charts draw of a summary's target: {"accuracy": 93} in percent; null where it asks for no accuracy.
 Json goal_of(const Json& target);
 
 // What a worker did with its time, as a bar: the shares below `path`.
 std::string share_bar(const Numbers& numbers, const std::string& path);
+// Bars of at most `most` of so many workers, whose shares are below `path`/workers.
+std::string share_bars(const Numbers& numbers, const std::string& path, std::size_t workers,
+                       std::size_t most);
 // The names of a bar's patterns.
 extern const char* const bar_keys;
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "analysis/page/parts.hpp"

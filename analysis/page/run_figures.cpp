@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/render/figure.hpp"
+#include "analysis/study/labels.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -88,11 +88,7 @@ std::string lanes_figure(const Timeline& timeline) {
   }
   if (lanes > most) out += fmt::format("<p>... and {} more</p>", lanes - most);
   out += "<div class=\"row\"><span></span><span class=\"axis\">";
-  const Scale scale(0, timeline.end);
-  for (const double tick : scale.ticks())
-    out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick),
-                       tick);
-  return out + "</span></div></div>";
+  return out + x_ticks(Scale(0, timeline.end)) + "</span></div></div>";
 }
 
 std::string happenings(const Timeline& timeline) {
@@ -125,8 +121,7 @@ std::string happenings(const Timeline& timeline) {
       next < marks.size() ? fmt::format("<p class=\"hint\">... and {} more</p>", marks.size() - next) : "";
   return fmt::format(
       "<details id=\"happened\" open><summary>What happened</summary><div "
-      "class=\"wide\"><table><tbody>{}</tbody>"
-      "</table></div>{}</details>",
+      "class=\"wide\"><table><tbody>{}</tbody></table></div>{}</details>",
       rows, more);
 }
 
@@ -152,7 +147,7 @@ std::string waits_table(const RunView& view) {
   const Json& all = view.page.why.contains("waits") ? view.page.why["waits"] : Json::array();
   for (const Json& one : all) {
     const std::string name = one["for"];
-    if (std::ranges::find(awaited, name) == awaited.end()) awaited.push_back(name);
+    add_once(awaited, name);
     Waits& sum = waits[one["worker"].get<std::int64_t>()][name];
     sum.seconds += one["seconds"].get<double>();
     sum.count += one["count"].get<std::int64_t>();
@@ -209,13 +204,8 @@ std::string path_table(const RunView& view) {
 
 std::string workers_figure(const RunView& view) {
   constexpr std::size_t most = 64;
-  const Json& workers = view.page.summary["workers"];
-  std::string out = "<div class=\"uses one\">";
-  for (std::size_t i = 0; i < std::min(most, workers.size()); ++i)
-    out += fmt::format("<div class=\"row\"><span class=\"who\">worker {}</span>{}</div>", i,
-                       share_bar(view.numbers, fmt::format("/workers/{}", i)));
-  if (workers.size() > most) out += fmt::format("<p>... and {} more</p>", workers.size() - most);
-  return out + "</div>";
+  return "<div class=\"uses one\">" +
+         share_bars(view.numbers, "", view.page.summary["workers"].size(), most) + "</div>";
 }
 
 std::vector<std::pair<double, std::string>> dates_of(const Json& summary) {

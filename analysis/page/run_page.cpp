@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "analysis/page/parts.hpp"
-#include "analysis/page/play_parts.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/timeline/opening.hpp"
 
@@ -47,8 +46,7 @@ std::string header(const RunView& view) {
 std::string no_events(const RunView& view) {
   return fmt::format(
       "<p>This run was recorded without its events, so there is no time line of it. This makes it again with "
-      "them:</p>"
-      "<pre class=\"command\">{}</pre>",
+      "them:</p><pre class=\"command\">{}</pre>",
       escaped(view.page.with_events));
 }
 
@@ -80,12 +78,10 @@ std::string made(const RunView& view) {
         fmt::format("<p>Stuck: {}</p>", escaped(stuck.is_string() ? stuck.get<std::string>() : stuck.dump()));
   return notes + fmt::format(
                      "<p>Its digest is <code>{}</code>: whatever has this digest is the same run, event by "
-                     "event. This makes it again:</p>"
-                     "<pre class=\"command\">{}</pre><details><summary>The scenario, with every "
-                     "default</summary><pre>{}</pre></details>"
-                     "<p class=\"kind\">psim {}, instruction set {}, build {}. Numbers are those of "
-                     "<code>summary.json</code>; point at "
-                     "one to see all its digits.</p>",
+                     "event. This makes it again:</p><pre class=\"command\">{}</pre><details><summary>The "
+                     "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
+                     "{}, instruction set {}, build {}. Numbers are those of <code>summary.json</code>; "
+                     "point at one to see all its digits.</p>",
                      view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
                      view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
                      view.numbers("/build"_summary));

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "analysis/page/page.hpp"
-#include "analysis/page/play_parts.hpp"
+#include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/labels.hpp"
@@ -39,10 +39,7 @@ Json controls_of(const Study& study) {
   Json controls = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::vector<std::string> values;
-    for (const Cell& cell : study.cells) {
-      const std::string value = places_of(study, cell)[i];
-      if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-    }
+    for (const Cell& cell : study.cells) add_once(values, places_of(study, cell)[i]);
     controls.push_back({{"name", names[i]},
                         {"label", label_of(names[i], names)},
                         {"doc", names[i]},

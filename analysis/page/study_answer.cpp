@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -112,14 +111,6 @@ std::string fast_and_worse(const StudyView& view, const std::vector<const Aggreg
   return parts.empty() ? "" : fmt::format("<p>{}.</p>", fmt::join(parts, "; "));
 }
 
-// An arm with its time and how often it reached the target.
-std::string time_html(const StudyView& view, const Aggregate& one) {
-  const std::string path = view.path_of(one);
-  if (!one.time_to_target) return view.numbers(path + "/time_s/mean", as_seconds);
-  return (one.time_to_target->cut > 0 ? "at least " : "") +
-         view.numbers(path + "/time_to_target/restricted_mean_s", as_seconds);
-}
-
 // Where times do not differ, what the weights are worth at the end.
 std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   std::vector<const Aggregate*> known;
@@ -157,15 +148,15 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
     return best_loss(view, condition);
   if (&best == &last || !compares_times(view.page.evaluation))
     return fmt::format("<p class=\"lead\">{} {} {} on average.</p>", arm_html(view, best.cell->arm), verb,
-                       time_html(view, best));
+                       time_html(view, best, "at least "));
   const double best_until = known_until(best), last_until = known_until(last);
   if (best_until < last_until || last_until < best_until)
     return fmt::format("<p class=\"lead\">{} {} {}, {} in {}.</p>", arm_html(view, best.cell->arm), verb,
                        reached_html(view, best), arm_html(view, last.cell->arm), reached_html(view, last)) +
            fast_and_worse(view, known, best);
   return fmt::format("<p class=\"lead\">{} {} {} on average, {}{} {}.</p>", arm_html(view, best.cell->arm),
-                     verb, time_html(view, best), arm_html(view, last.cell->arm),
-                     best.time_to_target ? " in" : "", time_html(view, last)) +
+                     verb, time_html(view, best, "at least "), arm_html(view, last.cell->arm),
+                     best.time_to_target ? " in" : "", time_html(view, last, "at least ")) +
          fast_and_worse(view, known, best);
 }
 
@@ -186,10 +177,8 @@ Difference widest_of(const Json& slow, const Json& fast) {
 
 constexpr const char* how_to_explain =
     "<p>Why is not known: psim has not explained these runs on the way, because they are long, are many or "
-    "had no "
-    "room for a record. Record one run of each arm with <code>psim run --trace events</code>, and compare "
-    "the two "
-    "with <code>psim why</code>.</p>";
+    "had no room for a record. Record one run of each arm with <code>psim run --trace events</code>, and "
+    "compare the two with <code>psim why</code>.</p>";
 
 // Why the slowest arm took longer than the fastest one, as one run of each tells. Nothing where they are
 // about as fast.
@@ -302,7 +291,8 @@ std::string extremes_html(const StudyView& view, const Conditions& conditions) {
   const auto [best, worst] = std::ranges::minmax(all, {}, seconds_of);
   const auto say = [&](const Aggregate* one) {
     return fmt::format("{} with {} ({})", arm_html(view, one->cell->arm),
-                       escaped(condition_label(view.page.study, *one->cell)), time_html(view, *one));
+                       escaped(condition_label(view.page.study, *one->cell)),
+                       time_html(view, *one, "at least "));
   };
   return fmt::format("<p>Fastest of all was {}, slowest {}; {} others lie between ({}).</p>", say(best),
                      say(worst), all.size() - 2, to_table);
@@ -317,7 +307,7 @@ std::string fastest_everywhere(const StudyView& view, const Conditions& conditio
     const Aggregate& best = fastest_of(condition);
     if (arm != nullptr && *arm != best.cell->arm) return "";
     arm = &best.cell->arm;
-    times.push_back(fmt::format("{} with {}", time_html(view, best),
+    times.push_back(fmt::format("{} with {}", time_html(view, best, "at least "),
                                 escaped(condition_label(view.page.study, *best.cell))));
   }
   return fmt::format("<p class=\"lead\">{} was fastest under {} conditions{}{}.</p>", arm_html(view, *arm),
@@ -329,12 +319,7 @@ std::string fastest_everywhere(const StudyView& view, const Conditions& conditio
 }  // namespace
 
 std::string study_answer(const StudyView& view) {
-  Conditions conditions;
-  for (const std::vector<const Cell*>& cells : conditions_of(view.page.study)) {
-    std::vector<const Aggregate*>& condition = conditions.emplace_back();
-    for (const Cell* cell : cells)
-      condition.push_back(&*std::ranges::find(view.page.evaluation.aggregates, cell, &Aggregate::cell));
-  }
+  const Conditions conditions = by_condition(view.page.evaluation.aggregates);
   const bool by_time = compares_times(view.page.evaluation);
   if (conditions.size() == 1) {
     const std::vector<const Aggregate*>& only = conditions.front();

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "analysis/page/study_parts.hpp"
 #include "analysis/render/figure.hpp"

@@ -1,6 +1,5 @@
 // Figures of a study's page that stand as they are: times, the Pareto front, maps over conditions, waits.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,10 +19,6 @@ namespace psim::analysis {
 namespace {
 
 using Condition = ConditionAggregates;
-
-std::vector<Condition> conditions_in(const StudyView& view) {
-  return conditions_in(view.page.study, view.page.evaluation);
-}
 
 // The number of a run in study.json.
 std::size_t number_of(const StudyView& view, const Cell& cell, const StudyRun& run) {
@@ -53,20 +48,17 @@ std::string time_row(const StudyView& view, const Aggregate& one, double most) {
     const double at = time ? *time : std::isfinite(budget) ? budget : most;
     track += fmt::format(
         "<a class=\"dot{}\" href=\"{}\" style=\"left:{:.2f}%\" title=\"seed {}: {}\"><span "
-        "class=\"unseen\">seed "
-        "{}</span></a>",
+        "class=\"unseen\">seed {}</span></a>",
         time ? "" : " missed", anchor_of(view, *one.cell, run), left(at), run.seed,
         time ? fmt::format("{} s", *time) : "missed the target", run.seed);
   }
-  const std::string path =
-      view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean");
   if (const auto mean = mean_time(one))
     track += fmt::format("<span class=\"mean\" style=\"left:{:.2f}%\"></span>", left(*mean));
   return fmt::format(
       "<div class=\"strip s{}\"><span class=\"who\">{} {}</span><span class=\"track\">{}</span><span "
-      "class=\"what\">{}{}</span></div>",
+      "class=\"what\">{}</span></div>",
       series % 8, letter_html(series), escaped(arm_label(one.cell->arm)), track,
-      one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "", view.numbers(path, as_seconds));
+      time_html(view, one, "&ge; "));
 }
 
 double longest(const Condition& condition) {
@@ -157,37 +149,25 @@ std::string heat_map(const StudyView& view, const std::string& title, const std:
       }
       const Aggregate& one = *found->second;
       const double share = Scale(extent.first, extent.second, true).share(*mean);
-      out += fmt::format(
-          "<td class=\"number\" style=\"--heat:{:.0f}%\">{}{}</td>", 10 + 70 * share,
-          one.time_to_target && one.time_to_target->cut > 0 ? "&ge; " : "",
-          view.numbers(
-              view.path_of(one) + (one.time_to_target ? "/time_to_target/restricted_mean_s" : "/time_s/mean"),
-              as_seconds));
+      out += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\">{}</td>", 10 + 70 * share,
+                         time_html(view, one, "&ge; "));
     }
     out += "</tr>";
   }
   return out + "</tbody></table>";
 }
 
-void add_once(std::vector<std::string>& all, const std::string& one) {
-  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
-}
-
 }  // namespace
 
 std::string time_figures(const StudyView& view) {
   std::string out;
-  const std::vector<Condition> conditions = conditions_in(view);
+  const std::vector<Condition> conditions = by_condition(view.page.evaluation.aggregates);
   for (const Condition& condition : conditions) {
     std::string figure = "<div class=\"strips\">";
     const double most = longest(condition);
     for (const Aggregate* one : condition) figure += time_row(view, *one, most);
     figure += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
-    const Scale scale(0, most);
-    for (const double tick : scale.ticks())
-      figure += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>",
-                            100 * scale.share(tick), tick);
-    figure += "</span><span class=\"what\">s</span></div></div>";
+    figure += x_ticks(Scale(0, most)) + "</span><span class=\"what\">s</span></div></div>";
     out += under_title(view, condition, conditions.size(), figure);
   }
   return out;
@@ -195,7 +175,7 @@ std::string time_figures(const StudyView& view) {
 
 std::string pareto_figures(const StudyView& view) {
   std::string out;
-  const std::vector<Condition> conditions = conditions_in(view);
+  const std::vector<Condition> conditions = by_condition(view.page.evaluation.aggregates);
   for (const Condition& condition : conditions) {
     const std::vector<Cost> costs = costs_of(condition);
     if (costs.size() < 2) continue;
@@ -272,18 +252,14 @@ std::string heat_maps(const StudyView& view) {
 std::string waiting_figures(const StudyView& view) {
   constexpr std::size_t most_workers = 40;
   std::string out;
-  const std::vector<Condition> conditions = conditions_in(view);
+  const std::vector<Condition> conditions = by_condition(view.page.evaluation.aggregates);
   for (const Condition& condition : conditions) {
     std::string arms;
     for (const Aggregate* one : condition) {
       const Cell& cell = *one->cell;
       const std::string run = fmt::format("/runs/{}", number_of(view, cell, cell.runs.front()));
-      const std::size_t workers = cell.runs.front().summary["workers"].size();
-      std::string rows;
-      for (std::size_t i = 0; i < std::min(workers, most_workers); ++i)
-        rows += fmt::format("<div class=\"row\"><span class=\"who\">worker {}</span>{}</div>", i,
-                            share_bar(view.numbers, fmt::format("{}/workers/{}", run, i)));
-      if (workers > most_workers) rows += fmt::format("<p>... and {} more</p>", workers - most_workers);
+      const std::string rows =
+          share_bars(view.numbers, run, cell.runs.front().summary["workers"].size(), most_workers);
       const std::size_t series = view.series_of(cell.arm);
       arms +=
           fmt::format("<div class=\"uses\"><h3>{} {}<small>seed {}</small></h3>{}</div>", letter_html(series),

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "analysis/causes/words.hpp"
 #include "analysis/page/parts.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/figures.hpp"
@@ -93,6 +94,13 @@ std::string StudyView::path_of(const Aggregate& one) const {
   return fmt::format("/aggregates/{}", &one - page.evaluation.aggregates.data());
 }
 
+std::string time_html(const StudyView& view, const Aggregate& one, const char* bound) {
+  const std::string path = view.path_of(one);
+  if (!one.time_to_target) return view.numbers(path + "/time_s/mean", as_seconds);
+  return (one.time_to_target->cut > 0 ? bound : "") +
+         view.numbers(path + "/time_to_target/restricted_mean_s", as_seconds);
+}
+
 std::vector<WorkerShares> worker_shares(const Cell& cell) {
   std::vector<WorkerShares> shares;
   const auto runs = static_cast<double>(cell.runs.size());
@@ -110,9 +118,9 @@ std::vector<WorkerShares> worker_shares(const Cell& cell) {
 }
 
 std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares) {
-  std::vector<std::size_t> order(shares.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return shares[i].wait; });
+  std::vector<std::uint32_t> order(shares.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, std::greater{}, [&](std::uint32_t i) { return shares[i].wait; });
   constexpr double far = 0.2;
   std::size_t cut = 0;
   double widest = far;
@@ -125,7 +133,7 @@ std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares) {
   for (std::size_t i = 0; i < order.size(); ++i) groups[i < cut ? 0 : 1].workers.push_back(order[i]);
   for (WaitGroup& group : groups) {
     std::ranges::sort(group.workers);
-    for (const std::size_t worker : group.workers) group.wait += shares[worker].wait;
+    for (const std::uint32_t worker : group.workers) group.wait += shares[worker].wait;
     group.wait /= static_cast<double>(group.workers.size());
   }
   return groups;
@@ -136,21 +144,8 @@ std::string groups_text(const std::vector<WaitGroup>& groups) {
                      100 * groups[0].wait, workers_text(groups[1].workers), 100 * groups[1].wait);
 }
 
-std::string workers_text(const std::vector<std::size_t>& workers) {
-  if (workers.size() == 1) return fmt::format("worker {}", workers.front());
-  std::vector<std::string> parts;  // three in a row or more as a range
-  for (std::size_t i = 0; i < workers.size();) {
-    std::size_t last = i;
-    while (last + 1 < workers.size() && workers[last + 1] == workers[last] + 1) ++last;
-    if (last < i + 2) last = i;
-    parts.push_back(last == i ? fmt::format("{}", workers[i])
-                              : fmt::format("{}-{}", workers[i], workers[last]));
-    i = last + 1;
-  }
-  const std::string end = parts.back();
-  parts.pop_back();
-  return parts.empty() ? fmt::format("workers {}", end)
-                       : fmt::format("workers {} and {}", fmt::join(parts, ", "), end);
+std::string workers_text(const std::vector<std::uint32_t>& workers) {
+  return fmt::format("worker{} {}", workers.size() == 1 ? "" : "s", ranges_text(workers));
 }
 
 std::string study_page(const StudyPage& page) {
@@ -185,8 +180,7 @@ std::string study_page(const StudyPage& page) {
       waiting_figures(view));
   body += section("pareto", "What time costs in traffic",
                   "Left and low is better; the percentage is the final accuracy. A filled mark is on the "
-                  "Pareto front: no other arm is as good in "
-                  "time, bytes and accuracy, and better in one.",
+                  "Pareto front: no other arm is as good in time, bytes and accuracy, and better in one.",
                   pareto_figures(view));
   body += section("map", "Mean times over the conditions", "The stronger the shade, the slower.",
                   heat_maps(view));

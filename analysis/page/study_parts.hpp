@@ -1,6 +1,7 @@
 // Parts of a study's page.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ std::string heat_maps(const StudyView& view);
 std::string waiting_figures(const StudyView& view);
 std::string runs_table(const StudyView& view);
 
+// An arm's mean time, behind `bound` where some of its runs need longer than their budget.
+std::string time_html(const StudyView& view, const Aggregate& one, const char* bound);
+
 // "bsp"; a number with its axis: "servers = 16".
 std::string arm_name(const StudyView& view, const std::string& arm);
 
@@ -51,7 +55,7 @@ std::vector<WorkerShares> worker_shares(const Cell& cell);
 
 // Workers by how much they waited, where that makes two groups far from each other; or else empty.
 struct WaitGroup {
-  std::vector<std::size_t> workers;
+  std::vector<std::uint32_t> workers;
   double wait = 0;  // the mean share
 };
 std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares);
@@ -59,7 +63,7 @@ std::vector<WaitGroup> wait_groups(const std::vector<WorkerShares>& shares);
 std::string groups_text(const std::vector<WaitGroup>& groups);
 
 // "worker 3", "workers 3 and 5", "workers 4-7"
-std::string workers_text(const std::vector<std::size_t>& workers);
+std::string workers_text(const std::vector<std::uint32_t>& workers);
 // <b class="letter s2">c</b>
 std::string letter_html(std::size_t series);
 

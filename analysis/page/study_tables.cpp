@@ -70,16 +70,15 @@ std::string results_table(const StudyView& view) {
   for (const TableColumn* column : all)
     out += head(column->name, is_more(column) ? "number more" : column->is_text ? "" : "number");
   out += "</tr></thead><tbody>";
-  for (const std::vector<const Cell*>& condition : conditions_of(study)) {
-    bool begins = true;
-    for (const Cell* cell : condition) {
-      const Aggregate& one = *std::ranges::find(view.page.evaluation.aggregates, cell, &Aggregate::cell);
-      out += fmt::format("<tr{}><th scope=\"row\">{} {}</th>", begins ? " class=\"begins\"" : "",
-                         letter_html(view.series_of(cell->arm)), escaped(arm_label(cell->arm)));
-      begins = false;
-      for (const std::string& value : cell->condition)
+  for (const std::vector<const Aggregate*>& condition : by_condition(view.page.evaluation.aggregates)) {
+    for (const Aggregate* one : condition) {
+      const std::string& arm = one->cell->arm;
+      out += fmt::format("<tr{}><th scope=\"row\">{} {}</th>",
+                         one == condition.front() ? " class=\"begins\"" : "",
+                         letter_html(view.series_of(arm)), escaped(arm_label(arm)));
+      for (const std::string& value : one->cell->condition)
         out += fmt::format("<td class=\"text\">{}</td>", escaped(value));
-      for (const TableColumn* column : all) out += cell_html(view, *column, one, is_more(column));
+      for (const TableColumn* column : all) out += cell_html(view, *column, *one, is_more(column));
       out += "</tr>";
     }
   }

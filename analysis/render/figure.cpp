@@ -15,8 +15,6 @@ namespace {
 
 constexpr int box_width = 1000, box_height = 1000;  // of the view box that is stretched over a figure
 
-std::string tick_text(double value) { return fmt::format("{:.4g}", value); }
-
 }  // namespace
 
 Scale::Scale(double low, double high, bool is_log) : low_(low), high_(high), is_log_(is_log && low > 0) {
@@ -47,6 +45,14 @@ std::vector<double> Scale::ticks() const {
     return all;
   }
   return psim::analysis::ticks(low_, high_, most);
+}
+
+std::string x_ticks(const Scale& scale) {
+  std::string out;
+  for (const double tick : scale.ticks())
+    out += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * scale.share(tick),
+                       tick);
+  return out;
 }
 
 Figure::Figure(Scale x, Scale y, std::string x_name, std::string y_name)
@@ -93,12 +99,9 @@ std::string Figure::html(const std::string& name) const {
     const double at = y_.share(tick);
     out += fmt::format("<line class=\"grid\" x1=\"0\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{1:.1f}\"/>", box_width,
                        box_height * (1 - at));
-    labels +=
-        fmt::format("<span class=\"ytick\" style=\"bottom:{:.2f}%\">{}</span>", 100 * at, tick_text(tick));
+    labels += fmt::format("<span class=\"ytick\" style=\"bottom:{:.2f}%\">{:.4g}</span>", 100 * at, tick);
   }
-  for (const double tick : x_.ticks())
-    labels += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{}</span>", 100 * x_.share(tick),
-                          tick_text(tick));
+  labels += x_ticks(x_);
   std::vector<End> ends = ends_;  // from below; none covers the one before
   std::ranges::sort(ends, {}, &End::share);
   constexpr double room = 0.075;

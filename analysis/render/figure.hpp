@@ -17,12 +17,14 @@ class Scale {
   Scale(double low, double high, bool is_log = false);
   double share(double value) const;  // 0 to 1
   std::vector<double> ticks() const;
-  bool is_log() const { return is_log_; }
 
  private:
   double low_, high_;
   bool is_log_;
 };
+
+// Texts at the ticks of a horizontal axis, as HTML.
+std::string x_ticks(const Scale& scale);
 
 // The smallest and the largest of some values.
 struct Extent {

@@ -55,9 +55,8 @@ constexpr std::string_view font =
 
 std::string svg_document(double width_mm, double height_mm, const std::string& body) {
   return fmt::format(
-      "{0}\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{1:.2f}mm\" height=\"{2:.2f}mm\" "
-      "viewBox=\"0 0 {1:.2f} {2:.2f}\" font-family=\"'psim Sans', 'DejaVu Sans', Verdana, Arial, "
-      "sans-serif\" "
+      "{0}\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{1:.2f}mm\" height=\"{2:.2f}mm\" viewBox=\"0 0 "
+      "{1:.2f} {2:.2f}\" font-family=\"'psim Sans', 'DejaVu Sans', Verdana, Arial, sans-serif\" "
       "font-size=\"{3}\">\n<style>@font-face{{font-family:'psim "
       "Sans';src:url(data:font/ttf;base64,{5})}}</style>\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"#fff\"/>\n{4}</svg>\n",

@@ -57,6 +57,12 @@ std::size_t least(const TextColumn& column) {
   return column.is_text ? std::min(width, longest_word) : width;
 }
 
+std::vector<std::size_t> widths_of(Columns columns, std::size_t (*width)(const TextColumn&)) {
+  std::vector<std::size_t> widths;
+  for (const TextColumn* column : columns) widths.push_back(width(*column));
+  return widths;
+}
+
 std::size_t sum_of(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
 }
@@ -64,12 +70,10 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
 // Headings are broken only where the table is too wide otherwise; then the widest columns become narrower
 // until all fit.
 std::vector<std::size_t> fitted(Columns columns, std::size_t width) {
-  std::vector<std::size_t> widths;
-  for (const TextColumn* column : columns)
-    widths.push_back(std::max(natural(*column), width_of(column->heading)));
+  std::vector<std::size_t> widths =
+      widths_of(columns, [](const TextColumn& one) { return std::max(natural(one), width_of(one.heading)); });
   if (sum_of(widths) <= width) return widths;
-  widths.clear();
-  for (const TextColumn* column : columns) widths.push_back(natural(*column));
+  widths = widths_of(columns, natural);
   while (sum_of(widths) > width) {
     std::size_t widest = columns.size();
     for (const bool texts_only : {true, false}) {
@@ -200,17 +204,18 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::size_t natural_width(Columns columns) {
-  std::vector<std::size_t> widths;
-  for (const TextColumn* column : columns) widths.push_back(natural(*column));
-  return sum_of(widths);
+std::string paragraph(std::string_view text, std::size_t width) {
+  std::string out;
+  for (const std::string& line : wrapped(text, width)) out += line + "\n";
+  return out;
 }
 
-std::size_t least_width(Columns columns) {
-  std::vector<std::size_t> widths;
-  for (const TextColumn* column : columns) widths.push_back(least(*column));
-  return sum_of(widths);
+void add_row(std::vector<TextColumn>& columns, std::vector<std::string> cells) {
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(std::move(cells[i]));
 }
+
+std::size_t natural_width(Columns columns) { return sum_of(widths_of(columns, natural)); }
+std::size_t least_width(Columns columns) { return sum_of(widths_of(columns, least)); }
 
 std::string render(Columns columns, std::span<const std::size_t> breaks, TableFormat format,
                    std::size_t width) {
@@ -231,9 +236,7 @@ std::string render(std::span<const TextColumn> columns, std::size_t width) {
 std::string render_line(std::string_view text, TableFormat format, std::size_t width) {
   if (format == TableFormat::markdown) return fmt::format("\n{}\n", markdown(text));
   if (format == TableFormat::latex) return fmt::format("% {}\n", text);
-  std::string out;
-  for (const std::string& line : wrapped(text, width)) out += line + "\n";
-  return out;
+  return paragraph(text, width);
 }
 
 std::string latex(std::string_view text) {

@@ -32,6 +32,11 @@ std::size_t width_of(std::string_view text);
 
 // Lines of at most `width`, broken at spaces; a word that is longer is broken anywhere.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+// These lines, each with its end.
+std::string paragraph(std::string_view text, std::size_t width);
+
+// Adds a cell to each column.
+void add_row(std::vector<TextColumn>& columns, std::vector<std::string> cells);
 
 // The width of these columns side by side: with no cell broken, and as narrow as their words allow.
 std::size_t natural_width(std::span<const TextColumn* const> columns);

@@ -21,13 +21,7 @@ struct Point {
   double sd = 0;
 };
 
-Point point_of(std::span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += value;
-  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
-  return {sum / n, std::sqrt(squares / (n - 1))};
-}
+Point point_of(std::span<const double> values) { return {mean_of(values), sd_of(values).value_or(0)}; }
 
 // The standard deviation of the normal noise that is added to each value of a resample: the width that is
 // best for a density estimate of normal values (Silverman, Density estimation for statistics and data

@@ -51,10 +51,4 @@ PairedComparison compare_pairs(std::span<const Pair> pairs, Better better, const
   return result;
 }
 
-std::vector<double> corrected(std::span<const PairedComparison> family) {
-  std::vector<double> p;
-  for (const PairedComparison& one : family) p.push_back(one.test.p);
-  return holm(p);
-}
-
 }  // namespace psim::statistics

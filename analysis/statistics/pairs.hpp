@@ -38,7 +38,4 @@ struct PairedComparison {
 PairedComparison compare_pairs(std::span<const Pair> pairs, Better better = Better::smaller,
                                const Resampling& how = {});
 
-// test.p of every comparison, corrected for their number (Holm).
-std::vector<double> corrected(std::span<const PairedComparison> family);
-
 }  // namespace psim::statistics

@@ -1,10 +1,8 @@
 #include "analysis/statistics/sample.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
-#include <vector>
 
 namespace psim::statistics {
 namespace {
@@ -38,13 +36,6 @@ std::optional<double> sd_of(std::span<const double> values) {
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
-}
-
-double interquartile_mean(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::ranges::sort(sorted);
-  const std::size_t cut = sorted.size() / 4;
-  return mean_of(std::span(sorted).subspan(cut, sorted.size() - 2 * cut));
 }
 
 double student_quantile(double p, std::size_t degrees) {

@@ -18,10 +18,6 @@ struct Interval {
 double mean_of(std::span<const double> values);
 std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absent for a single value
 
-// Mean of the middle half: the n/4 smallest and the n/4 largest values, rounded down, are left out. The 25 %
-// trimmed mean of Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, 2021.
-double interquartile_mean(std::span<const double> values);
-
 // The x with P(T <= x) = p for Student's t with that many degrees of freedom (Abramowitz and Stegun, Handbook
 // of mathematical functions, 1964, equations 26.7.3 and 26.7.4). Throws std::invalid_argument for p outside
 // (0, 1) and for 0 degrees.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -22,10 +21,6 @@ std::string heading(const Study& study) {
   for (const std::string& axis : study.condition_axes) out += "," + csv_field(axis);
   return out + ",seed";
 }
-
-}  // namespace
-
-namespace {
 
 // A spreadsheet takes such a text for a formula, and does what it says.
 bool begins_formula(std::string_view text) {

@@ -161,8 +161,7 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   if (note.cell == nullptr) return;
   note.text = fmt::format(
       "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run "
-      "{}): "
-      "that alone makes their messages and times differ",
+      "{}): that alone makes their messages and times differ",
       other, first);
   notes.push_back(std::move(note));
 }
@@ -249,18 +248,6 @@ std::vector<StudyNote> notes_of(const Study& study) {
 const Statistic* Aggregate::measure(std::string_view key) const {
   const auto found = measures.find(key);
   return found == measures.end() ? nullptr : &found->second;
-}
-
-std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates) {
-  std::vector<std::vector<Aggregate*>> conditions;
-  for (Aggregate& one : aggregates) {
-    const auto same = std::ranges::find_if(conditions, [&](const std::vector<Aggregate*>& condition) {
-      return condition.front()->cell->condition == one.cell->condition;
-    });
-    if (same == conditions.end()) conditions.push_back({&one});
-    else same->push_back(&one);
-  }
-  return conditions;
 }
 
 bool same_runs(const Cell& a, const Cell& b) {

@@ -6,23 +6,9 @@
 
 namespace psim::analysis {
 
-std::vector<ConditionAggregates> conditions_in(const Study& study, const Evaluation& evaluation) {
-  std::vector<ConditionAggregates> conditions;
-  for (const std::vector<const Cell*>& cells : conditions_of(study)) {
-    ConditionAggregates& condition = conditions.emplace_back();
-    for (const Cell* cell : cells)
-      condition.push_back(&*std::ranges::find(evaluation.aggregates, cell, &Aggregate::cell));
-  }
-  return conditions;
-}
-
 std::size_t series_of_arm(const Study& study, const std::string& arm) {
-  std::vector<std::string> arms;
-  for (const Cell& cell : study.cells) {
-    if (cell.arm == arm) break;
-    if (std::ranges::find(arms, cell.arm) == arms.end()) arms.push_back(cell.arm);
-  }
-  return arms.size();
+  const std::vector<std::string> arms = arms_of(study);
+  return static_cast<std::size_t>(std::ranges::find(arms, arm) - arms.begin());
 }
 
 std::size_t series_of_label(const Study& study, const std::string& label) {

@@ -13,9 +13,6 @@ namespace psim::analysis {
 
 using ConditionAggregates = std::vector<const Aggregate*>;
 
-// By condition, in the order of the study.
-std::vector<ConditionAggregates> conditions_in(const Study& study, const Evaluation& evaluation);
-
 // The place of an arm among the arms: its letter and colour in all figures.
 std::size_t series_of_arm(const Study& study, const std::string& arm);
 // The series of a curve's label "a or b" is that of its first arm.

@@ -2,9 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace psim::analysis {
+
+void add_once(std::vector<std::string>& all, const std::string& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
+
+std::vector<std::string> arms_of(const Study& study) {
+  std::vector<std::string> arms;
+  for (const Cell& cell : study.cells) add_once(arms, cell.arm);
+  return arms;
+}
 
 std::string heading_of_axis(const std::string& axis) {
   return axis.empty() ? "scenario" : axis.substr(axis.rfind('.') + 1);
@@ -29,17 +37,6 @@ std::string condition_label(const Study& study, const Cell& cell) {
 void add_label(std::string& labels, const std::string& label) {
   const auto between = [](const std::string& text) { return fmt::format(" or {} or ", text); };
   if (between(labels).find(between(label)) == std::string::npos) labels += " or " + label;
-}
-
-std::vector<std::vector<const Cell*>> conditions_of(const Study& study) {
-  std::vector<std::vector<const Cell*>> conditions;
-  for (const Cell& cell : study.cells) {
-    const auto same = std::ranges::find_if(
-        conditions, [&](const auto& condition) { return condition.front()->condition == cell.condition; });
-    if (same == conditions.end()) conditions.push_back({&cell});
-    else same->push_back(&cell);
-  }
-  return conditions;
 }
 
 }  // namespace psim::analysis

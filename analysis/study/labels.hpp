@@ -9,6 +9,12 @@
 
 namespace psim::analysis {
 
+// Adds what is not among them.
+void add_once(std::vector<std::string>& all, const std::string& one);
+
+// In the order of their first cells.
+std::vector<std::string> arms_of(const Study& study);
+
 // "consistency.model" -> "model"; "scenario" for no axis.
 std::string heading_of_axis(const std::string& axis);
 
@@ -23,8 +29,5 @@ std::string condition_label(const Study& study, const Cell& cell);
 
 // Adds a label to those that stand for the same runs: "1 or 4".
 void add_label(std::string& labels, const std::string& label);
-
-// The cells in groups with the same condition, in the order of the first of each.
-std::vector<std::vector<const Cell*>> conditions_of(const Study& study);
 
 }  // namespace psim::analysis

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"
@@ -53,8 +52,7 @@ std::string coarse_grid(const Evaluation& evaluation) {
   rows.resize(rows.size() - more);
   return fmt::format(
       "Between the evaluation that showed the target and the one before it are up to {:.0f} % of the time to "
-      "the "
-      "target ({}{}): that much of these times is a matter of when psim looked. A shorter "
+      "the target ({}{}): that much of these times is a matter of when psim looked. A shorter "
       "training.evaluate_every says more.",
       100 * most, fmt::join(rows, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
@@ -71,9 +69,8 @@ std::string uneven_looks(const Evaluation& evaluation) {
         continue;
       return fmt::format(
           "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is "
-          "looked at "
-          "as much more often, and one lucky look is enough. \"N samples\" looks at all arms alike, and "
-          "training.target.hold asks for several looks in a row.",
+          "looked at as much more often, and one lucky look is enough. \"N samples\" looks at all arms "
+          "alike, and training.target.hold asks for several looks in a row.",
           cell_label(*one.cell), *here / *there, cell_label(*other.cell), every);
     }
   }

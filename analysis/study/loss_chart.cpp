@@ -73,8 +73,7 @@ std::string loss_chart(const Study& study, const ChartSize& size) {
   if (several)
     out +=
         "Means over seeds, up to the end of the last run (one that has ended keeps its last value); dots: "
-        "the "
-        "95 % interval of the mean at each time.\n";
+        "the 95 % interval of the mean at each time.\n";
   if (diverged) out += "!: here a run's loss ceased to be a number.\n";
   return out;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "analysis/study/labels.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {
@@ -92,10 +93,7 @@ void find_clearly_worse(const std::vector<Aggregate*>& condition) {
 }  // namespace
 
 void rank(const Study& study, Evaluation& evaluation) {
-  std::vector<std::string> arms;
-  for (const Cell& cell : study.cells) {
-    if (std::ranges::find(arms, cell.arm) == arms.end()) arms.push_back(cell.arm);
-  }
+  const std::vector<std::string> arms = arms_of(study);
   std::vector<std::vector<double>> times(arms.size());
   for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
     find_front(condition);

@@ -16,9 +16,7 @@ namespace {
 
 constexpr std::size_t line_width = 100;
 
-void say(std::string& out, const std::string& text) {
-  for (const std::string& line : wrapped(text, line_width)) out += line + "\n";
-}
+void say(std::string& out, const std::string& text) { out += paragraph(text, line_width); }
 
 bool any(const Evaluation& evaluation, const auto& holds) {
   return std::ranges::any_of(evaluation.aggregates, holds);
@@ -47,8 +45,7 @@ void say_times(std::string& out, const Evaluation& evaluation) {
           [](const Aggregate& a) { return a.time_to_target && a.time_to_target->by_kaplan_meier; }))
     say(out,
         "Where the budgets of an arm's own runs differ, its mean time is the area under a Kaplan-Meier "
-        "curve; one "
-        "training.duration for all runs makes it a plain mean.");
+        "curve; one training.duration for all runs makes it a plain mean.");
 }
 
 // Where fewer than half of an arm's runs reached the target in time, nobody knows how long half of them take.
@@ -80,8 +77,7 @@ void say_who_reached(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation, bound))
     say(out,
         "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one of them "
-        "need longer, "
-        "so the whole times lie further apart than shown, or nearer.");
+        "need longer, so the whole times lie further apart than shown, or nearer.");
 }
 
 // Whether the number of tests leaves any p value a chance.
@@ -89,8 +85,7 @@ void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
   say(out, fmt::format("p (--wide): Holm's correction for {} test{} leaves no p value below 0.05 with {} "
-                       "seeds; at least {} "
-                       "seeds can have one.",
+                       "seeds; at least {} seeds can have one.",
                        family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
 }
 
@@ -100,8 +95,7 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
   bool traced = false;
   for (const Aggregate& one : evaluation.aggregates) {
     if (one.replicates || (one.versus && one.versus->replicates)) continue;
-    if (std::ranges::find(arms, arm_label(one.cell->arm)) == arms.end())
-      arms.push_back(arm_label(one.cell->arm));
+    add_once(arms, arm_label(one.cell->arm));
     traced = traced || one.cell->runs.front().by_trace;
   }
   if (arms.empty()) return;
@@ -123,8 +117,7 @@ void say_quality(std::string& out, const Evaluation& evaluation) {
     };
     say(out,
         fmt::format("{} is faster than {}, and learns clearly less ({}; {}). A target in [training] compares "
-                    "times to "
-                    "the same quality.",
+                    "times to the same quality.",
                     cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
   }
 }
@@ -176,15 +169,13 @@ void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation
   if (compares && any(evaluation, [&](const Aggregate& a) { return !a.versus && !is_baseline(view, a); }))
     say(out,
         "versus baseline `-`: no seed that both have, a run that got stuck without a target, or a target "
-        "that "
-        "only one of them has.");
+        "that only one of them has.");
   if (any(evaluation, [](const Aggregate& a) {
         return std::ranges::any_of(a.measures, [&](const auto& m) { return m.second.n < a.n; });
       }))
     say(out,
         "(k/n) behind a mean: only k of n runs have the value. A loss is missing where a run diverged: such "
-        "a "
-        "mean is one over the runs that did not.");
+        "a mean is one over the runs that did not.");
 }
 
 // A run may reach its target by one set of samples, and miss the same number by the other.
@@ -263,9 +254,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   if (fewest_runs(evaluation) > 1)
     say(out,
         "± of a time (where all columns are shown, or it reaches 0 or the budget, [a, b]): 95 % interval of "
-        "its mean over "
-        "seeds, by Student's t. "
-        "± of other columns: standard deviation over seeds.");
+        "its mean over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)
     say(out,
         "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "

@@ -2,6 +2,7 @@
 // knows nothing of the simulator. docs/statistics.md has the formulas.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -161,8 +162,28 @@ bool has_width(const VersusBaseline& versus);
 double half_width(const VersusBaseline& versus);
 bool is_narrow(const VersusBaseline& versus, double asked);
 
-// The aggregates of each condition, in the order of their cells.
-std::vector<std::vector<Aggregate*>> by_condition(std::vector<Aggregate>& aggregates);
+// Pointers to items with the same condition in groups, in the order of the first of each.
+template <class Items, class ConditionOf>
+auto grouped(Items& items, ConditionOf condition_of) {
+  std::vector<std::vector<decltype(&items.front())>> groups;
+  for (auto& one : items) {
+    const auto same = std::ranges::find_if(
+        groups, [&](const auto& group) { return condition_of(*group.front()) == condition_of(one); });
+    if (same == groups.end()) groups.push_back({&one});
+    else same->push_back(&one);
+  }
+  return groups;
+}
+// The aggregates of each condition; the cells of each.
+template <class Aggregates>
+auto by_condition(Aggregates& aggregates) {
+  return grouped(
+      aggregates, [](const Aggregate& one) -> const auto& { return one.cell->condition; });
+}
+inline auto conditions_of(const Study& study) {
+  return grouped(
+      study.cells, [](const Cell& cell) -> const auto& { return cell.condition; });
+}
 
 // Fills in who is on the Pareto front, which arms learned clearly less, and the profiles.
 void rank(const Study& study, Evaluation& evaluation);

@@ -40,8 +40,8 @@ std::string name_asked_for(std::string name) {
   return name;
 }
 
-// A row: aggregates that are the same runs, and look the same.
-struct Row {
+// Aggregates that are the same runs, and look the same.
+struct TableRow {
   std::vector<const Aggregate*> members;
   std::vector<std::string> labels;  // arm, then the condition
   std::vector<std::string> cells;
@@ -49,27 +49,23 @@ struct Row {
 };
 
 // The aggregates by condition.
-std::vector<Row> rows_of(const TableView& view, const Picked& columns) {
-  std::vector<Row> rows;
-  const auto aggregate_of = [&](const Cell* cell) {
-    return &*std::ranges::find(view.evaluation.aggregates, cell, &Aggregate::cell);
-  };
-  for (const std::vector<const Cell*>& condition : conditions_of(view.study)) {
+std::vector<TableRow> rows_of(const TableView& view, const Picked& columns) {
+  std::vector<TableRow> rows;
+  for (const std::vector<const Aggregate*>& condition : by_condition(view.evaluation.aggregates)) {
     bool is_first = true;
-    for (const Cell* cell : condition) {
-      Row row{.members = {aggregate_of(cell)}, .labels = {arm_label(cell->arm)}, .cells = {}};
-      std::ranges::copy(cell->condition, std::back_inserter(row.labels));
-      for (const TableColumn* column : columns)
-        row.cells.push_back(cell_text(*column, view, *row.members.front()));
-      const auto same = std::ranges::find_if(rows, [&](const Row& other) {
-        return same_runs(*other.members.front()->cell, *cell) && other.cells == row.cells;
+    for (const Aggregate* one : condition) {
+      TableRow row{.members = {one}, .labels = {arm_label(one->cell->arm)}, .cells = {}};
+      std::ranges::copy(one->cell->condition, std::back_inserter(row.labels));
+      for (const TableColumn* column : columns) row.cells.push_back(cell_text(*column, view, *one));
+      const auto same = std::ranges::find_if(rows, [&](const TableRow& other) {
+        return same_runs(*other.members.front()->cell, *one->cell) && other.cells == row.cells;
       });
       if (same == rows.end()) {
         row.begins_condition = std::exchange(is_first, false);
         rows.push_back(std::move(row));
         continue;
       }
-      same->members.push_back(row.members.front());
+      same->members.push_back(one);
       for (std::size_t i = 0; i < row.labels.size(); ++i) add_label(same->labels[i], row.labels[i]);
     }
   }
@@ -77,13 +73,14 @@ std::vector<Row> rows_of(const TableView& view, const Picked& columns) {
 }
 
 // The columns as texts: first those that name the rows.
-std::vector<TextColumn> texts_of(const TableView& view, const std::vector<Row>& rows, const Picked& columns) {
+std::vector<TextColumn> texts_of(const TableView& view, const std::vector<TableRow>& rows,
+                                 const Picked& columns) {
   std::vector<TextColumn> texts{TextColumn::called(heading_of_axis(view.study.arm_axis), true)};
   for (const std::string& axis : view.study.condition_axes)
     texts.push_back(TextColumn::called(heading_of_axis(axis), true));
   const std::size_t labels = texts.size();
   for (const TableColumn* column : columns) texts.emplace_back(column->name, column->is_text);
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < labels; ++i) texts[i].cells.push_back(row.labels[i]);
     for (std::size_t i = 0; i < columns.size(); ++i) texts[labels + i].cells.push_back(row.cells[i]);
   }
@@ -199,11 +196,11 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
   } else {
     choice = choose_columns(view, options.wide);
   }
-  const std::vector<Row> rows = rows_of(view, choice.columns);
+  const std::vector<TableRow> rows = rows_of(view, choice.columns);
   std::vector<std::size_t> breaks;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (rows[i].begins_condition &&
-        std::ranges::any_of(rows, [](const Row& r) { return !r.begins_condition; }))
+        std::ranges::any_of(rows, [](const TableRow& r) { return !r.begins_condition; }))
       breaks.push_back(i);
   }
   const std::vector<TextColumn> texts = texts_of(view, rows, choice.columns);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -114,13 +113,12 @@ class Builder {
           "SELECT service.node, coalesce(sent.node, service.node), begin_s, end_s, coalesce(clock, 0), "
           "coalesce(message, -1) FROM service LEFT JOIN sent ON sent.number = message",
           [this](sqlite3_stmt* row) {
-            add(static_cast<std::uint32_t>(sqlite3_column_int64(row, 0)),
-                {.begin = sqlite3_column_double(row, 2),
-                 .end = sqlite3_column_double(row, 3),
-                 .use = Use::service,
-                 .for_node = static_cast<std::uint32_t>(sqlite3_column_int64(row, 1)),
-                 .clock = sqlite3_column_int64(row, 4),
-                 .message = sqlite3_column_int64(row, 5)});
+            add(id_in(row, 0), {.begin = sqlite3_column_double(row, 2),
+                                .end = sqlite3_column_double(row, 3),
+                                .use = Use::service,
+                                .for_node = id_in(row, 1),
+                                .clock = sqlite3_column_int64(row, 4),
+                                .message = sqlite3_column_int64(row, 5)});
           });
   }
 

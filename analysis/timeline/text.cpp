@@ -8,7 +8,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>

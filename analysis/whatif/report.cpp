@@ -65,27 +65,18 @@ std::string outcomes_table(const WhatIf& all, std::size_t width) {
                                   {"loss"},
                                   ColumnName("accuracy", "psim what-if"),
                                   {ColumnName("target", "psim what-if"), true}};
-  const auto row = [&](std::vector<std::string> cells) {
-    for (std::size_t n = 0; n < cells.size(); ++n) columns[n].cells.push_back(std::move(cells[n]));
-  };
-  row({"as it was", seconds_text(all.original), "-", "-", "-", "-", loss_cell(all.as_it_was),
-       accuracy_cell(all.as_it_was), target_cell(all.as_it_was)});
+  add_row(columns, {"as it was", seconds_text(all.original), "-", "-", "-", "-", loss_cell(all.as_it_was),
+                    accuracy_cell(all.as_it_was), target_cell(all.as_it_was)});
   for (const Outcome& one : all.outcomes) {
     const std::optional<double> same = all.as_it_was.is_stuck ? std::nullopt : one.same_work();
     const Rerun none;
     const Rerun& run = one.rerun ? *one.rerun : none;
-    row({one.change.text, time_cell(one.predicted), same_steps_cell(one), error_cell(one),
-         one.rerun ? seconds_text(one.rerun->actual.end) : "-",
-         same ? fmt::format("{:.3g}x", all.original / *same) : "-", loss_cell(run), accuracy_cell(run),
-         target_cell(run)});
+    add_row(columns, {one.change.text, time_cell(one.predicted), same_steps_cell(one), error_cell(one),
+                      one.rerun ? seconds_text(one.rerun->actual.end) : "-",
+                      same ? fmt::format("{:.3g}x", all.original / *same) : "-", loss_cell(run),
+                      accuracy_cell(run), target_cell(run)});
   }
   return table_of(columns, width);
-}
-
-std::string paragraph(const std::string& text, std::size_t width) {
-  std::string out;
-  for (const std::string& line : wrapped(text, width)) out += line + "\n";
-  return out;
 }
 
 std::string end_of(const Rerun& run) {
@@ -147,9 +138,8 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
   std::vector<TextColumn> columns{{"of this slowdown", true}, {"gone without it"}, {"there with it alone"}};
   for (const Blamed& one : blamed) {
     if (weight(one) < little || columns[0].cells.size() == shown) break;
-    columns[0].cells.push_back(facts.name_of(1 + facts.servers + one.worker));
-    columns[1].cells.push_back(share_cell(one.removed));
-    columns[2].cells.push_back(share_cell(one.added));
+    add_row(columns,
+            {facts.name_of(1 + facts.servers + one.worker), share_cell(one.removed), share_cell(one.added)});
   }
   if (columns[0].cells.empty()) return out + "no worker alone makes 2 % of this slowdown\n";
   const std::size_t left_out = blamed.size() - columns[0].cells.size();

@@ -8,8 +8,6 @@
 
 #include "analysis/columns.hpp"
 #include "analysis/page/page.hpp"
-#include "analysis/study/field_docs.hpp"
-#include "analysis/summary_docs.hpp"
 #include "analysis/verify.hpp"
 #include "analysis/word_docs.hpp"
 #include "sim/apps/cli/glossary.hpp"

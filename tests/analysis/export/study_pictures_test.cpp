@@ -210,7 +210,7 @@ TEST_CASE("what time costs in traffic is the aggregates', and hollow behind the 
   const std::string text = picture(study_pictures(s, evaluation, 85), "pareto.svg");
   const Ruler x = ruler_of(text, true), y = ruler_of(text, false);
   const auto spots = all_of(text, R"re(<circle cx="([\d.]+)" cy="([\d.]+)" r="1" fill="(#\w+)")re");
-  const std::vector<Cost> costs = costs_of(conditions_in(s, evaluation).front());
+  const std::vector<Cost> costs = costs_of(by_condition(evaluation.aggregates).front());
   REQUIRE(spots.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const double px = std::stod(spots[i][1]), py = std::stod(spots[i][2]);

@@ -182,12 +182,6 @@ TEST_CASE("swapping the arms inverts the ratio and its interval", "[statistics]"
   }));
 }
 
-TEST_CASE("p values of a family are corrected together", "[statistics]") {
-  const std::vector<PairedComparison> family{compare_pairs(ten, Better::smaller, quick),
-                                             compare_pairs(std::span(ten).first(6), Better::smaller, quick)};
-  CHECK(corrected(family) == std::vector<double>{2 * 2 / 1024.0, 2 / 64.0});
-}
-
 // 500 studies of each shape: a binomial error of 1 point, and three of them below 94 and above 96 %.
 // Thousands of studies: psim_coverage.
 TEST_CASE("intervals of five and of ten seeds cover what they promise", "[statistics]") {

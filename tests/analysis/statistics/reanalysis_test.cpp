@@ -80,18 +80,19 @@ Json analysed(const Resampling& how) {
   for (const auto& [condition, seeds] : conditions) {
     Json& by_arm = document["conditions"][condition];
     const double tau = runs_of(condition, 0).front().budget_s;
-    std::vector<PairedComparison> family;
+    std::vector<double> family;  // p values
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
       const auto runs = runs_of(condition, arm);
       const TimeSummary summary = summarize_times(runs, tau);
       Json& numbers = by_arm[arms[arm]] = json_of(summary, restricted_mean(kaplan_meier(runs), tau));
       medians[arm].push_back(summary.median_s.value_or(std::numeric_limits<double>::infinity()));
       if (arm == 0) continue;
-      family.push_back(compare_pairs(
-          pair_by_seed(restricted(runs, tau), restricted(runs_of(condition, 0), tau)), Better::smaller, how));
-      numbers.update(json_of(family.back()));
+      const PairedComparison pairs = compare_pairs(
+          pair_by_seed(restricted(runs, tau), restricted(runs_of(condition, 0), tau)), Better::smaller, how);
+      family.push_back(pairs.test.p);
+      numbers.update(json_of(pairs));
     }
-    const std::vector<double> p = corrected(family);
+    const std::vector<double> p = holm(family);
     for (std::size_t i = 0; i < p.size(); ++i) by_arm[arms[i + 1]]["p_holm"] = p[i];
   }
   const auto profiles = performance_profiles(medians);

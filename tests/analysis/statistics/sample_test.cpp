@@ -42,13 +42,6 @@ TEST_CASE("mean, spread and Student's interval by hand", "[statistics]") {
   CHECK_THROWS_AS(mean_of({}), std::invalid_argument);
 }
 
-TEST_CASE("the interquartile mean leaves out a quarter at each side", "[statistics]") {
-  CHECK(interquartile_mean(std::vector<double>{100, 2, 3, -50}) == 2.5);
-  CHECK(interquartile_mean(std::vector<double>{9, 1, 2, 3, 4, 5, 6, 7}) == 4.5);  // 3, 4, 5, 6
-  CHECK(interquartile_mean(std::vector<double>{1, 2, 3, 4, 100}) == 3);           // 5 / 4 is one value
-  CHECK(interquartile_mean(std::vector<double>{1, 2, 9}) == 4);
-}
-
 TEST_CASE("a band is the mean of the last values, where all curves are", "[statistics]") {
   const std::vector<Curve> curves{{{0, 10}, {2, 6}, {4, 2}}, {{0, 8}, {3, 4}, {9, 1}}};
   CHECK(overlap_of(curves)->begin_s == 0);
