@@ -1,23 +1,18 @@
 #!/bin/sh
-# sanitized.sh CMAKE ARCH PRESET RELEASE: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
+# sanitized.sh CMAKE ARCH PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
 #   asan   AddressSanitizer and UBSan: what `./psim test` runs, without benchmarks, additions and the installation;
 #          with PSIM_TEST_STRIDE=N every N-th test of it.
-#          System tests drive the sanitized program from RELEASE, the release build: their own code needs no sanitizer.
 #   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
 set -eu
 cd "$(dirname "$0")/../.."
-cmake=$1 arch=$2 preset=$3 release=$4
+cmake=$1 arch=$2 preset=$3
 build=build/$preset
 "$cmake" --preset "$preset" -DPSIM_ARCH="$arch" -DPSIM_UNITY=ON
 if [ "$preset" = asan ]; then
-  "$cmake" --build "$build" --target psim psim_unit psim_joules psim_texts psim_pairs
+  "$cmake" --build "$build" --target psim psim_unit psim_system psim_joules psim_texts psim_pairs
   stride=${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}
-  ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE 'slow|long|bench' \
-    -E '^system: |^additions: |^install: |NOT_BUILT' $stride
-  mkdir -p "$build/system"
-  printf 'include("%s")\n' "$release"/tests/psim_system_include-*.cmake >"$build/system/CTestTestfile.cmake"
-  PSIM_SANITIZED=1 PSIM_BINARY=$PWD/$build/psim exec ctest --test-dir "$build/system" --output-on-failure -j "$(nproc)" \
-    -LE slow $stride
+  exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE 'slow|long|bench' \
+    -E '^additions: |^install: |NOT_BUILT' $stride
 fi
 
 "$cmake" --build "$build" --target psim psim_unit

@@ -6,36 +6,22 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
 Json run(const std::string& at, const std::string& model, const std::string& more = "", int steps = 5) {
-  return run_toml(fmt::format(R"([model]
-{}
-[training]
-batch_size = 4
-steps = {}
-[consistency]
-model = "bsp"
-[compute]
-time = "50ms"
-[cluster]
-workers = 4
-servers = 1
-[cluster.network]
-topology = "two-tier"
-racks = 2
-oversubscription = 4
-latency = "0s"
-bandwidth = "1GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-aggregate = "{}"
-{})",
-                              model, steps, at, more));
+  return ScenarioBuilder({"training.batch_size=4", "consistency.model=bsp", "compute.time=50ms",
+                          "cluster.workers=4", "cluster.servers=1", "cluster.network.topology=two-tier",
+                          "cluster.network.racks=2", "cluster.network.oversubscription=4"})
+      .links("1GBps", "0s")
+      .with("model", model)
+      .set("training.steps", steps)
+      .set("cluster.network.aggregate", at)
+      .with("cluster.network", more)
+      .run();
 }
 
 const std::string large = "kind = \"phantom\"\nparameters = 25_000_000";  // 100 MB
@@ -80,31 +66,14 @@ TEST_CASE("a switch that sums streams, and a node stores", "[oracle][aggregation
   // The server is alone in rack 0, the worker in rack 1. A message of 100 MB crosses four links of 10 ms, of
   // which the two uplinks have 1 / oversubscription of the others' 1 GB/s.
   const auto step = [](const std::string& at, int oversubscription) {
-    return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 25_000_000
-[training]
-batch_size = 4
-steps = 5
-[consistency]
-model = "bsp"
-[compute]
-time = "50ms"
-[cluster]
-workers = 1
-servers = 1
-[cluster.network]
-topology = "two-tier"
-racks = 2
-oversubscription = {}
-latency = "10ms"
-bandwidth = "1GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-tcp_window = "0B"
-aggregate = "{}"
-)",
-                                oversubscription, at))["workers"][0]["mean_step_s"]
+    return phantom(25'000'000)
+        .set({"training.batch_size=4", "training.steps=5", "consistency.model=bsp", "compute.time=50ms",
+              "cluster.workers=1", "cluster.servers=1", "cluster.network.topology=two-tier",
+              "cluster.network.racks=2", "cluster.network.tcp_window=0B"})
+        .links("1GBps", "10ms")
+        .set("cluster.network.oversubscription", oversubscription)
+        .set("cluster.network.aggregate", at)
+        .run()["workers"][0]["mean_step_s"]
         .get<double>();
   };
   for (const int oversubscription : {1, 4}) {

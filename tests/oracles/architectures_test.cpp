@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -23,25 +23,17 @@ struct Cluster {
 constexpr int steps = 5;
 
 Json run(const Cluster& c) {
-  return run_toml(fmt::format(R"([architecture]
-{}
-[model]
-kind = "phantom"
-{}
-[training]
-batch_size = {}
-steps = {}
-[compute]
-time = "{}"
-[cluster]
-workers = {}
-[cluster.network]
-simgrid_model = "cm02"
-tcp_window = "0B"
-share_spread = 0.0
-{}
-{})",
-                              c.architecture, c.model, c.batch, steps, c.time, c.workers, c.network, c.more));
+  return ScenarioBuilder({"model.kind=phantom", "cluster.network.simgrid_model=cm02",
+                          "cluster.network.tcp_window=0B", "cluster.network.share_spread=0.0"})
+      .with("architecture", c.architecture)
+      .with("model", c.model)
+      .set("training.batch_size", c.batch)
+      .set("training.steps", steps)
+      .set("compute.time", c.time)
+      .set("cluster.workers", c.workers)
+      .with("cluster.network", c.network)
+      .with(c.more)
+      .run();
 }
 
 double step_time(const Json& summary) { return summary["workers"][0]["mean_step_s"].get<double>(); }
@@ -155,17 +147,10 @@ TEST_CASE("a pipeline with one micro-batch: every stage in turn, and every borde
 }
 
 TEST_CASE("a pipeline's messages are its layers' widths", "[oracle]") {
-  const Json summary = run_toml(R"([architecture]
-kind = "model-parallel"
-micro_batches = 5
-[model]
-layers = [64, 24, 17, 10]
-[training]
-batch_size = 4
-steps = 3
-[cluster]
-workers = 3
-)");
+  const Json summary = ScenarioBuilder({"architecture.kind=model-parallel", "architecture.micro_batches=5",
+                                        "model.layers=[64, 24, 17, 10]", "training.batch_size=4",
+                                        "training.steps=3", "cluster.workers=3"})
+                           .run();
   CHECK(summary["bytes_sent"] == 3 * 2 * 12 * (24 + 17) * 4);
   CHECK(summary["messages"] == 3 * 2 * 2 * 5 + 3 * 3);  // and to join, to start and to leave
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -19,52 +19,23 @@ namespace {
 // Seconds: one way, over two links; of a model of 250,000 values at 500 MB/s.
 constexpr double latency = 2e-3, transfer = 2e-3;
 
-struct Case {
-  std::string training = "steps = 10", consistency = "[consistency]\nmodel = \"bsp\"",
-              cluster = "workers = 4\nservers = 1";
-  std::string compute = "time = \"100ms\"", bandwidth = "500MBps", more = "";
-};
-
-std::string toml(const Case& c) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 250_000
-[training]
-batch_size = 1
-{}
-{}
-[compute]
-{}
-[cluster]
-{}
-[cluster.network]
-latency = "1ms"
-bandwidth = "{}"
-header = "0B"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     c.training, c.consistency, c.compute, c.cluster, c.bandwidth, c.more);
-}
+// Four workers, one server, ten steps of 100 ms.
+const ScenarioBuilder base =
+    phantom(250'000)
+        .set({"training.batch_size=1", "training.steps=10", "consistency.model=bsp", "compute.time=100ms",
+              "cluster.workers=4", "cluster.servers=1", "cluster.network.header=0B"})
+        .links("500MBps", "1ms");
+const ScenarioBuilder late = base.straggler(2, 4), quick = late.set("cluster.network.bandwidth", "50GBps");
 
 Outcome shell(const std::vector<std::string>& words, const TemporaryFolder& folder) {
   return psim::test::psim(words, folder.path());
 }
 
-Json why(const Case& c, const std::vector<std::string>& options = {}) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "case.toml") << toml(c);
-  const Outcome run = shell({"run", "case.toml", "--out", "run"}, folder);
-  INFO(run.err << run.out);
-  REQUIRE(run.code <= 1);
-  std::vector<std::string> words{"why", "run", "--json"};
-  words.insert(words.end(), options.begin(), options.end());
-  const Outcome told = shell(words, folder);
-  INFO(told.err);
-  REQUIRE(told.code == 0);
-  REQUIRE(shell({"verify", "run"}, folder).code == 0);
-  Json why = Json::parse(told.out);
-  why["summary"] = Json::parse(content(folder.path() / "run" / "summary.json"));
+Json why(const ScenarioBuilder& scenario, const std::vector<std::string>& options = {}) {
+  const KeptRun run(scenario);
+  REQUIRE(run.ask("verify").code == 0);
+  Json why = run.told("why", options);
+  why["summary"] = run.summary();
   return why;
 }
 
@@ -95,12 +66,10 @@ std::map<std::pair<int, std::string>, Json> waits(const Json& why) {
   return all;
 }
 
-const std::string straggler = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n";
-
 }  // namespace
 
 TEST_CASE("under bsp the critical path is the straggler's", "[oracle][causes]") {
-  const Json told = why({.more = straggler});
+  const Json told = why(late);
   CHECK(whole(told) == Approx(told["summary"]["sim_time_s"].get<double>()).epsilon(1e-12));
   CHECK(seconds(told, "compute", "worker 2") == Approx(10 * 0.4).epsilon(1e-9));
   CHECK(seconds(told, "compute") == Approx(10 * 0.4).epsilon(1e-9));
@@ -125,8 +94,7 @@ TEST_CASE("under bsp the critical path is the straggler's", "[oracle][causes]") 
 }
 
 TEST_CASE("asp waits for nobody, and its path is one worker's", "[oracle][causes]") {
-  const Json told =
-      why({.consistency = "[consistency]\nmodel = \"asp\"", .bandwidth = "50GBps", .more = straggler});
+  const Json told = why(quick.set("consistency.model", "asp"));
   for (const auto& [who, wait] : waits(told)) CHECK(who.second == "server 0");
   CHECK(seconds(told, "compute", "worker 2") == Approx(4.0).epsilon(1e-9));  // the last that is through
   CHECK(whole(told) == Approx(4 + 24 * latency).epsilon(0.001));
@@ -134,9 +102,7 @@ TEST_CASE("asp waits for nobody, and its path is one worker's", "[oracle][causes
 }
 
 TEST_CASE("under ssp workers wait once the bound is used up", "[oracle][causes]") {
-  const Json told = why({.consistency = "[consistency]\nmodel = \"ssp\"\nstaleness = 3",
-                         .bandwidth = "50GBps",
-                         .more = straggler});
+  const Json told = why(quick.set({"consistency.model=ssp", "consistency.staleness=3"}));
   // A fast worker may start clock 5 when the straggler has finished two, at 0.8 s; it is ready at 0.5 s.
   const auto all = waits(told);
   for (const int worker : {0, 1, 3}) {
@@ -149,7 +115,7 @@ TEST_CASE("under ssp workers wait once the bound is used up", "[oracle][causes]"
 }
 
 TEST_CASE("an incast is the server's network", "[oracle][causes]") {
-  const Json told = why({.compute = "time = \"1us\""});
+  const Json told = why(base.set("compute.time", "1us"));
   CHECK(seconds(told, "compute") < 1e-4);
   // Four pushes share the server's link, and four answers do: each takes four times as long as alone.
   CHECK(seconds(told, "network") == Approx(24 * latency + 20 * 4 * transfer).epsilon(0.01));
@@ -177,33 +143,27 @@ TEST_CASE("an incast is the server's network", "[oracle][causes]") {
 TEST_CASE("work on a server is its own kind of time, with the pushes before it in its queue",
           "[oracle][causes][slow]") {
   // 250,000 values of 40 flops at 1 Gf: 10 ms a push.
-  const Case work{.cluster = "workers = 4\nservers = 1\nserver = { speed = \"1Gf\", flops_per_value = 40.0 }",
-                  .bandwidth = "500GBps"};
+  const ScenarioBuilder work = base.set({"cluster.server.speed=1Gf", "cluster.server.flops_per_value=40.0",
+                                         "cluster.network.bandwidth=500GBps"});
   const Json told = why(work);
   CHECK(seconds(told, "service", "server 0") == Approx(10 * 4 * 0.010).epsilon(1e-3));
   CHECK(seconds(told, "compute") == Approx(10 * 0.1).epsilon(1e-9));
   CHECK(whole(told) == Approx(told["summary"]["sim_time_s"].get<double>()).epsilon(1e-12));
   // A push that comes 10 ms after the others waits for them: what decides is when they came.
-  Case late = work;
-  late.more = "[[straggler]]\nworkers = [3]\nslowdown = 1.1\n";
-  const Json queued = why(late);
+  const Json queued = why(work.straggler(3, 1.1));
   CHECK(seconds(queued, "service", "server 0") == Approx(10 * 4 * 0.010).epsilon(1e-3));
   CHECK(seconds(queued, "compute", "worker 3") == 0);
   // Of asp the pushes are taken one by one, and the last worker's last push is answered last.
-  Case asynchronous = work;
-  asynchronous.consistency = "[consistency]\nmodel = \"asp\"";
-  const Json answered = why(asynchronous);
+  const Json answered = why(work.set("consistency.model", "asp"));
   CHECK(seconds(answered, "compute") == Approx(10 * 0.1).epsilon(1e-9));
   CHECK(seconds(answered, "service") > 10 * 0.010);
   CHECK(seconds(answered, "idle") == 0);
 }
 
 TEST_CASE("after a crash the path goes through the time until it was noticed", "[oracle][causes][failure]") {
-  const Case crash{.cluster = "workers = 4\nservers = 2",
-                   .more =
-                       "[replication]\ncopies = 1\n[recovery]\nheartbeat = \"50ms\"\ntimeout = \"500ms\"\n"
-                       "[[fault]]\nkind = \"crash\"\nnodes = [\"server 1\"]\nat = \"450ms\"\n"};
-  const Json told = why(crash);
+  const Json told = why(base.fault("crash", "server 1", {"at=450ms"})
+                            .set({"cluster.servers=2", "replication.copies=1", "recovery.heartbeat=50ms",
+                                  "recovery.timeout=500ms"}));
   double noticed = 0;
   for (const Json& piece : told["path"]) {
     if (piece["kind"] != "timeout" || piece["node"] != "scheduler") continue;
@@ -220,24 +180,26 @@ TEST_CASE("after a crash the path goes through the time until it was noticed", "
 
 TEST_CASE("a worker that comes back was down on the path if the others wait for it",
           "[oracle][causes][failure]") {
-  const Json told = why({.more = "[recovery]\nworkers = \"wait\"\n[[fault]]\nkind = \"crash\"\n"
-                                 "nodes = [\"worker 1\"]\nat = \"250ms\"\nrestart_after = \"2s\"\n"});
+  const Json told =
+      why(base.set("recovery.workers", "wait").fault("crash", "worker 1", {"at=250ms", "restart_after=2s"}));
   CHECK(seconds(told, "down", "worker 1") == Approx(2.0).epsilon(1e-9));
 }
 
 TEST_CASE("a repetition is a time in which no answer came", "[oracle][causes][failure]") {
   // The link is cut for 30 ms when all push: what is lost is sent again.
-  const Json told =
-      why({.more = "[[fault]]\nkind = \"partition\"\nbetween = [[\"worker 0\"], [\"server 0\"]]\n"
-                   "from = \"100ms\"\nuntil = \"150ms\"\n"});
+  const Json told = why(base.add(
+      "fault", {"kind=partition", "between=[[\"worker 0\"], [\"server 0\"]]", "from=100ms", "until=150ms"}));
   CHECK(seconds(told, "timeout") > 0.05);
   CHECK(seconds(told, "compute") == Approx(10 * 0.1).epsilon(1e-9));
 }
 
 TEST_CASE("without servers the path goes around the ring, or through the stages", "[oracle][causes]") {
-  const Json ring = why({.consistency = "",
-                         .cluster = "workers = 4",
-                         .more = "[architecture]\nkind = \"all-reduce\"\n" + straggler});
+  const Json ring =
+      why(phantom(250'000)
+              .set({"architecture.kind=all-reduce", "training.batch_size=1", "training.steps=10",
+                    "compute.time=100ms", "cluster.workers=4", "cluster.network.header=0B"})
+              .links("500MBps", "1ms")
+              .straggler(2, 4));
   CHECK(seconds(ring, "compute", "worker 2") == Approx(10 * 0.4).epsilon(1e-9));
   CHECK(seconds(ring, "compute") == Approx(10 * 0.4).epsilon(1e-9));
   // Six rounds of a quarter of the model each.
@@ -247,7 +209,7 @@ TEST_CASE("without servers the path goes around the ring, or through the stages"
 
 TEST_CASE("two runs differ by what their paths differ by", "[oracle][causes]") {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "case.toml") << toml({.bandwidth = "50GBps", .more = straggler});
+  std::ofstream(folder.path() / "case.toml") << quick.toml();
   REQUIRE(shell({"run", "case.toml", "--out", "bsp"}, folder).code == 0);
   REQUIRE(shell({"run", "case.toml", "--out", "fast", "--set", "straggler.0.slowdown=2"}, folder).code == 0);
   const Outcome told = shell({"why", "bsp", "fast", "--json"}, folder);
@@ -268,12 +230,12 @@ TEST_CASE("two runs differ by what their paths differ by", "[oracle][causes]") {
 }
 
 TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[causes][slow]") {
-  const Json half = why({.more = straggler}, {"--at", "2s"});
+  const Json half = why(late, {"--at", "2s"});
   CHECK(half["total_s"] == 2.0);
   CHECK(half["until"] == "2 s");
   whole(half);
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "case.toml") << toml({});
+  std::ofstream(folder.path() / "case.toml") << base.toml();
   REQUIRE(shell({"run", "case.toml", "--out", "run", "--trace", "steps"}, folder).code == 0);
   const Outcome no_events = shell({"why", "run"}, folder);
   CHECK(no_events.code == 2);
@@ -288,20 +250,11 @@ TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[c
 
 TEST_CASE("a gradient is the fresh one as long as nothing was applied in between", "[oracle][causes]") {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "case.toml") << R"([model]
-layers = [64, 10]
-[training]
-batch_size = 16
-steps = 12
-[cluster]
-workers = 4
-servers = 2
-[compute]
-time = "10ms"
-[[straggler]]
-workers = [1]
-slowdown = 3.0
-)";
+  std::ofstream(folder.path() / "case.toml")
+      << ScenarioBuilder({"model.layers=[64, 10]", "training.batch_size=16", "training.steps=12",
+                          "cluster.workers=4", "cluster.servers=2", "compute.time=10ms"})
+             .straggler(1, 3)
+             .toml();
   const auto gradients = [&](const std::string& model) {
     REQUIRE(shell({"run", "case.toml", "--out", model, "--set", "consistency.model=" + model}, folder).code ==
             0);
@@ -322,7 +275,7 @@ slowdown = 3.0
     else CHECK(row["cosine_mean"].get<double>() < 1 - 1e-6);
   }
   // There is nothing to compare in a phantom model.
-  std::ofstream(folder.path() / "phantom.toml") << toml({});
+  std::ofstream(folder.path() / "phantom.toml") << base.toml();
   REQUIRE(shell({"run", "phantom.toml", "--out", "phantom"}, folder).code == 0);
   CHECK(shell({"why", "phantom", "--gradients"}, folder).code == 2);
   CHECK(shell({"why", "bsp", "asp", "--gradients"}, folder).code == 2);

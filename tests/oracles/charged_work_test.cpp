@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -14,25 +14,14 @@ namespace {
 constexpr double values = 100'000, flops = 10e9;  // of a worker and a server: operations per second
 
 double step_time(const std::string& training, const std::string& tables) {
-  const std::string toml = fmt::format(R"([model]
-kind = "phantom"
-parameters = 100_000
-[training]
-batch_size = 8
-steps = 10
-{}
-[compute]
-time = "10ms"
-[cluster]
-workers = 1
-servers = 1
-server = {{speed = "10Gf"}}
-[cluster.network]
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                                       training, tables);
-  return run_toml(toml)["workers"][0]["mean_step_s"].get<double>();
+  return phantom(100'000)
+      .set({"training.batch_size=8", "training.steps=10", "compute.time=10ms", "cluster.workers=1",
+            "cluster.servers=1", "cluster.server={speed = \"10Gf\"}", "cluster.network.share_spread=0.0",
+            "cluster.network.simgrid_model=cm02"})
+      .with("training", training)
+      .with(tables)
+      .run()["workers"][0]["mean_step_s"]
+      .get<double>();
 }
 
 }  // namespace

@@ -4,15 +4,13 @@
 #include <numbers>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-std::string shipped() { return content(source_folder() / "scenarios" / "clicks.toml"); }
-
-Json clicks(const std::vector<std::string>& arguments = {}) { return run_toml(shipped(), arguments); }
+Json clicks(const Settings& settings = {}) { return run_file("scenarios/clicks.toml", settings); }
 
 }  // namespace
 
@@ -32,7 +30,7 @@ TEST_CASE("logistic regression learns to predict clicks", "[clicks][slow]") {
 
 TEST_CASE("l1 makes weights exactly zero, more of them the larger it is", "[clicks][slow]") {
   const auto nonzero = [](const std::string& l1) {
-    return clicks({"--set", "training.l1=" + l1})["final"]["nonzero_weights"].get<int>();
+    return clicks({"training.l1=" + l1})["final"]["nonzero_weights"].get<int>();
   };
   const int without = nonzero("0"), little = nonzero("1e-4"), much = nonzero("1e-3");
   CHECK(without > 30'000);
@@ -45,10 +43,12 @@ TEST_CASE("l1 makes weights exactly zero, more of them the larger it is", "[clic
 TEST_CASE("every optimizer learns a sparse model, in both precisions", "[clicks][slow]") {
   const std::string optimizer = GENERATE("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam");
   const std::string precision = GENERATE("float32", "float64");
-  std::string toml = shipped();
+  std::string toml = content(source_folder() / "scenarios/clicks.toml");
   toml.erase(toml.find("l1 = "), std::string("l1 = 1e-4\n").size());
-  const Json run = run_toml(toml, {"--set", "training.optimizer=" + optimizer, "--set",
-                                   "training.learning_rate=0.01", "--set", "model.precision=" + precision});
+  const Json run = ScenarioBuilder::from(toml)
+                       .set({"training.optimizer=" + optimizer, "training.learning_rate=0.01",
+                             "model.precision=" + precision})
+                       .run();
   CHECK(run["final"]["loss"].get<double>() < 0.685);
   CHECK(run["final"]["auc"].get<double>() > 0.65);
 }

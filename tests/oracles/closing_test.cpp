@@ -5,7 +5,7 @@
 
 #include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -42,7 +42,7 @@ TEST_CASE("bsp waits for the slowest, or until its window or its deadline is ove
                                          {"deadline = \"2s\"\nwindow = \"500ms\"", 1.5},
                                          {"deadline = \"2s\"\nwindow = \"1.5s\"", 2.0}}) {
       INFO(fields << ", servers " << servers);
-      const Json run = run_toml(toml(four(std::string("model = \"bsp\"\n") + fields, 120.5, servers)));
+      const Json run = toml(four(std::string("model = \"bsp\"\n") + fields, 120.5, servers)).run();
       CHECK(run["updates"] == static_cast<std::int64_t>(120.5 / period));
       CHECK(counts(run["staleness"]["histogram"]).size() == 1);
     }
@@ -52,7 +52,7 @@ TEST_CASE("bsp waits for the slowest, or until its window or its deadline is ove
 TEST_CASE("a push that comes after the window is dropped, or its worker is told to stop",
           "[oracle][closing]") {
   // Updates every 1.5 s; worker 3 needs 4 s, so its push is always for an older version.
-  const Json dropped = run_toml(toml(four("model = \"bsp\"\nwindow = \"500ms\"\nlate = \"drop\"", 120.25)));
+  const Json dropped = toml(four("model = \"bsp\"\nwindow = \"500ms\"\nlate = \"drop\"", 120.25)).run();
   CHECK(dropped["updates"] == 80);
   CHECK(dropped["pushes"]["applied"] == 80 * 3);
   // It begins at 0, 4, 8, ... at versions 0, 2, 5, 8, 10, ...: two or three updates go by.
@@ -62,14 +62,14 @@ TEST_CASE("a push that comes after the window is dropped, or its worker is told 
     late += pushes;
   }
   CHECK(late == 30);
-  const Json cancelled = run_toml(toml(four("model = \"bsp\"\nwindow = \"500ms\"")));
+  const Json cancelled = toml(four("model = \"bsp\"\nwindow = \"500ms\"")).run();
   CHECK(cancelled["workers"][3]["cancelled"] == 80);
   CHECK(cancelled["pushes"]["dropped"] == 0);
 }
 
 TEST_CASE("late = next: the late push counts in the update after, by hand", "[oracle][closing]") {
   // Updates at 1.5, 3 and 4 s, when the slow worker's push completes one; then all begin together again.
-  const Json run = run_toml(toml(four("model = \"bsp\"\nwindow = \"500ms\"\nlate = \"next\"", 120.2)));
+  const Json run = toml(four("model = \"bsp\"\nwindow = \"500ms\"\nlate = \"next\"", 120.2)).run();
   CHECK(run["updates"] == 90);
   CHECK(run["pushes"]["applied"] == 300);
   CHECK(counts(run["staleness"]["histogram"]) == Counts{{0, 270}, {2, 30}});
@@ -81,12 +81,13 @@ TEST_CASE("a limit of staleness: nothing staler is applied, and what is not appl
           "[oracle][closing][slow]") {
   for (const char* model : {"model = \"asp\"", "model = \"ssp\"\nstaleness = 4", "model = \"k-async\"\nk = 2",
                             "model = \"k-batch-async\"\nk = 2"}) {
-    const Json free = run_toml(toml({.consistency = model, .workers = 6, .duration = 500}));
+    const Json free = toml({.consistency = model, .workers = 6, .duration = 500}).run();
     for (const int limit : {0, 1, 3}) {
       INFO(model << ", " << limit);
-      const Json run = run_toml(toml({.consistency = fmt::format("{}\nmax_staleness = {}", model, limit),
-                                      .workers = 6,
-                                      .duration = 500}));
+      const Json run = toml({.consistency = fmt::format("{}\nmax_staleness = {}", model, limit),
+                             .workers = 6,
+                             .duration = 500})
+                           .run();
       const Counts applied = counts(run["staleness"]["histogram"]),
                    dropped = counts(run["staleness"]["dropped"]);
       CHECK(applied.rbegin()->first <= limit);
@@ -107,7 +108,7 @@ TEST_CASE("a limit of staleness: nothing staler is applied, and what is not appl
 
 TEST_CASE("asp: the histogram's mean is P - 1, and its sum the pushes", "[oracle][closing]") {
   // In steady state each push is P - 1 updates old where all workers are alike and take turns.
-  const Json run = run_toml(toml({.consistency = "model = \"asp\"", .workers = 7, .duration = 3000}));
+  const Json run = toml({.consistency = "model = \"asp\"", .workers = 7, .duration = 3000}).run();
   double sum = 0, pushes = 0;
   for (const auto& [staleness, number] : counts(run["staleness"]["histogram"])) {
     sum += double(staleness) * double(number);
@@ -133,10 +134,7 @@ TEST_CASE("a clock of a given time has as many local steps as fit, and nobody wa
   for (const auto& [time, fast, slow, clock] :
        {Case{"8s", 8, 2, 8}, {"500ms", 1, 1, 4}, {"5s", 5, 1, 5}, {"7.9s", 7, 1, 7}, {"4s", 4, 1, 4}}) {
     INFO(time);
-    Ideal scenario = four("model = \"bsp\"", 40 * clock + 0.5);
-    std::string text = toml(scenario);
-    text.insert(text.find("[consistency]"), fmt::format("local_time = \"{}\"\n", time));
-    const Json run = run_toml(text);
+    const Json run = toml(four("model = \"bsp\"", 40 * clock + 0.5)).set("training.local_time", time).run();
     CHECK(run["updates"] == 40);
     CHECK(run["workers"][0]["samples"] == 40 * fast);
     CHECK(run["workers"][3]["samples"] == 40 * slow);
@@ -147,13 +145,12 @@ TEST_CASE("a clock of a given time has as many local steps as fit, and nobody wa
 
 TEST_CASE("a clock of a given time follows the speed of its step", "[oracle][rhythm]") {
   // Steps of 0.5 s or 1 s by turns: 6 or 3 of them in 3 s.
-  const std::string text = fmt::format(
-      "seed = 1\n[model]\nkind = \"phantom\"\nparameters = 100\n[training]\nbatch_size = 2\nsteps = 10\n"
-      "local_time = \"3s\"\n[consistency]\nmodel = \"bsp\"\n[compute]\ntime = \"1s\"\n[cluster]\nworkers = "
-      "2\n"
-      "[cluster.network]\nlatency = \"0s\"\nbandwidth = \"1000Tbps\"\n[[straggler]]\nworkers = [0]\n"
-      "slowdown = 2.0\nfrom = \"15.5s\"\n");
-  const Json run = run_toml(text);
+  const Json run = phantom(100)
+                       .set({"seed=1", "training.batch_size=2", "training.steps=10", "training.local_time=3s",
+                             "consistency.model=bsp", "compute.time=1s", "cluster.workers=2",
+                             "cluster.network.latency=0s", "cluster.network.bandwidth=1000Tbps"})
+                       .straggler(0, 2, {"from=15.5s"})
+                       .run();
   // Worker 0 begins its clocks at 0, 3, ..., 15: six of three steps; and then, twice as slow, four of one.
   CHECK(run["workers"][0]["samples"] == 2 * (6 * 3 + 4 * 1));
   CHECK(run["workers"][1]["samples"] == 2 * 10 * 3);

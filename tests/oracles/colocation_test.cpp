@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -18,28 +18,14 @@ namespace {
 constexpr int steps = 5;
 constexpr double bandwidth = 1e8 / 8, latency = 50e-6, compute = 10e-3;
 
-std::string toml(int workers, int servers, std::int64_t parameters, const std::string& more) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = {}
-[training]
-batch_size = 1
-steps = {}
-[compute]
-time = "10ms"
-[cluster]
-workers = {}
-servers = {}
-colocate = true
-{}
-[cluster.network]
-bandwidth = "100Mbps"
-latency = "25us"
-header = "0B"
-share_spread = 0.0
-simgrid_model = "cm02"
-)",
-                     parameters, steps, workers, servers, more);
+ScenarioBuilder toml(int workers, int servers, std::int64_t parameters) {
+  return phantom(parameters)
+      .set({"training.batch_size=1", "compute.time=10ms", "cluster.colocate=true",
+            "cluster.network.header=0B"})
+      .links("100Mbps", "25us")
+      .set("training.steps", steps)
+      .set("cluster.workers", workers)
+      .set("cluster.servers", servers);
 }
 
 }  // namespace
@@ -53,8 +39,7 @@ TEST_CASE("incast at a server beside a worker: (W - 1) / W of the bytes cross th
   const double crossing = (workers - 1) * bytes / bandwidth + latency;
   for (const char* model : {"fluid", "nic"}) {
     INFO(model);
-    const Json run =
-        run_toml(toml(workers, 1, parameters, ""), {"--set", std::string("cluster.network.model=") + model});
+    const Json run = toml(workers, 1, parameters).set("cluster.network.model", model).run();
     CHECK(run["sim_time_s"].get<double>() ==
           Approx(steps * (2 * crossing + compute)).epsilon(model[0] == 'f' ? 1e-3 : 0.02));
   }
@@ -66,12 +51,12 @@ TEST_CASE("a server beside each worker: every link carries the same", "[oracle][
   const double part = 4.0 * parameters / workers;
   // Each machine receives W - 1 parts for its server while it sends W - 1 parts for its worker.
   const double crossing = (workers - 1) * part / bandwidth + latency;
-  const Json run = run_toml(toml(workers, workers, parameters, ""));
+  const Json run = toml(workers, workers, parameters).run();
   CHECK(run["sim_time_s"].get<double>() == Approx(steps * (2 * crossing + compute)).epsilon(1e-3));
 }
 
 TEST_CASE("a message between two nodes of one machine is there at once", "[oracle][colocation]") {
-  const TracedRun run = trace_toml(toml(2, 2, 1000, ""));
+  const TracedRun run = toml(2, 2, 1000).trace();
   int local = 0;
   std::map<std::int64_t, double> sent;
   for (const RecordedEvent& e : run.events) {
@@ -88,12 +73,12 @@ TEST_CASE("a message between two nodes of one machine is there at once", "[oracl
 
 TEST_CASE("a crash of a machine takes both of its nodes, and one of a node that node",
           "[colocation][recovery]") {
-  const std::string recovery =
-      "[recovery]\nheartbeat = \"5ms\"\ntimeout = \"20ms\"\nretry = \"20ms\"\n[replication]\ncopies = 1\n";
-  const auto crashed = [&](const std::string& node) {
-    const TracedRun run = trace_toml(toml(3, 3, 3000,
-                                          recovery + "[[fault]]\nkind = \"crash\"\nnodes = [\"" + node +
-                                              "\"]\nat = \"15ms\"\nrestart_after = \"30ms\"\n"));
+  const auto crashed = [](const std::string& node) {
+    const TracedRun run = toml(3, 3, 3000)
+                              .set({"recovery.heartbeat=5ms", "recovery.timeout=20ms", "recovery.retry=20ms",
+                                    "replication.copies=1"})
+                              .fault("crash", node, {"at=15ms", "restart_after=30ms"})
+                              .trace();
     CHECK(run.summary["stuck"].empty());
     std::vector<int> nodes;
     for (const RecordedEvent& e : run.events) {
@@ -109,24 +94,24 @@ TEST_CASE("a crash of a machine takes both of its nodes, and one of a node that 
 
 TEST_CASE("a machine's link is the slower of what faults make of either node's, whichever began last",
           "[oracle][colocation]") {
-  // Until 900 ms.
-  const auto degraded = [](const std::string& node, int at, double factor) {
-    return fmt::format(
-        "[[fault]]\nkind = \"degrade\"\nnodes = [\"{}\"]\nat = \"{}ms\"\nlasts = \"{}ms\"\nfactor = {}\n",
-        node, at, 900 - at, factor);
-  };
   for (const char* model : {"fluid", "nic"}) {
-    const auto seconds = [&](const std::string& faults) {
-      std::string text = toml(2, 1, 250'000, "");
-      return run_toml(text + faults, {"--set", std::string("cluster.network.model=") + model})["sim_time_s"]
-          .get<double>();
+    const ScenarioBuilder two = toml(2, 1, 250'000).set("cluster.network.model", model);
+    // Until 900 ms.
+    const auto degraded = [](const ScenarioBuilder& scenario, const std::string& node, int at,
+                             double factor) {
+      return scenario.fault("degrade", node,
+                            {fmt::format("at={}ms", at), fmt::format("lasts={}ms", 900 - at),
+                             fmt::format("factor={}", factor)});
+    };
+    const auto seconds = [](const ScenarioBuilder& scenario) {
+      return scenario.run()["sim_time_s"].get<double>();
     };
     INFO(model);
-    const double alone = seconds(degraded("server 0", 1, 0.25));
-    CHECK(alone > 1.5 * seconds(""));
-    CHECK(seconds(degraded("server 0", 1, 0.25) + degraded("worker 0", 2, 0.5)) ==
+    const double alone = seconds(degraded(two, "server 0", 1, 0.25));
+    CHECK(alone > 1.5 * seconds(two));
+    CHECK(seconds(degraded(degraded(two, "server 0", 1, 0.25), "worker 0", 2, 0.5)) ==
           Approx(alone).epsilon(1e-9));
-    CHECK(seconds(degraded("worker 0", 2, 0.5) + degraded("server 0", 1, 0.25)) ==
+    CHECK(seconds(degraded(degraded(two, "worker 0", 2, 0.5), "server 0", 1, 0.25)) ==
           Approx(alone).epsilon(1e-9));
   }
 }

@@ -1,9 +1,8 @@
 // Several devices per worker in the shipped binary, on an ideal network: a step takes the largest part of
 // the batch on its device, and the copies of weights and gradients (docs/results.md).
 
-#include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -14,26 +13,14 @@ constexpr double model = 400e6;  // bytes
 constexpr int batch = 30, steps = 7;
 
 Json run(const std::string& devices, const std::string& more = "") {
-  return run_toml(fmt::format(R"(
-[model]
-kind = "phantom"
-parameters = 100_000_000
-[training]
-batch_size = {}
-steps = {}
-{}
-[compute]
-time = "500ms"
-[cluster]
-workers = 3
-[cluster.network]
-latency = "0s"
-bandwidth = "1e20Bps"
-share_spread = 0.0
-[cluster.worker.device]
-{}
-)",
-                              batch, steps, more, devices));
+  return phantom(100'000'000)
+      .set({"compute.time=500ms", "cluster.workers=3", "cluster.network.latency=0s",
+            "cluster.network.bandwidth=1e20Bps", "cluster.network.share_spread=0.0"})
+      .set("training.batch_size", batch)
+      .set("training.steps", steps)
+      .with("training", more)
+      .with("cluster.worker.device", devices)
+      .run();
 }
 
 double seconds_per_step(const Json& run) { return run["sim_time_s"].get<double>() / steps; }
@@ -94,27 +81,15 @@ TEST_CASE("sums on a device: one copy over the bus, the others from port to port
 
 TEST_CASE("arrays are summed on all devices side by side", "[devices]") {
   const auto with_arrays = [](const std::string& aggregate) {
-    return run_toml(fmt::format(R"(
-[model]
-kind = "phantom"
-arrays = [25_000_000, 25_000_000, 25_000_000, 25_000_000]
-[training]
-batch_size = 4
-steps = {}
-[compute]
-time = "500ms"
-[cluster]
-workers = 2
-[cluster.network]
-latency = "0s"
-bandwidth = "1e20Bps"
-share_spread = 0.0
-[cluster.worker.device]
-count = 4
-bus_bandwidth = "8GBps"
-bus_latency = "0s"
-aggregate = "{}")",
-                                steps, aggregate));
+    return ScenarioBuilder(
+               {"model.kind=phantom", "model.arrays=[25_000_000, 25_000_000, 25_000_000, 25_000_000]",
+                "training.batch_size=4", "compute.time=500ms", "cluster.workers=2",
+                "cluster.network.latency=0s", "cluster.network.bandwidth=1e20Bps",
+                "cluster.network.share_spread=0.0", "cluster.worker.device.count=4",
+                "cluster.worker.device.bus_bandwidth=8GBps", "cluster.worker.device.bus_latency=0s"})
+        .set("training.steps", steps)
+        .set("cluster.worker.device.aggregate", aggregate)
+        .run();
   };
   const Json host = with_arrays("host"), device = with_arrays("device");
   CHECK(seconds_per_step(host) == Approx(step / 4 + 2 * 4 * model / 8e9).epsilon(1e-9));
@@ -126,34 +101,17 @@ aggregate = "{}")",
 // The optimizer takes 20 operations for each of 10^8 values: 0.2 s at 10 Gflop/s.
 TEST_CASE("the optimizer on the host or on the devices", "[devices]") {
   const auto local = [](const std::string& update) {
-    return run_toml(fmt::format(R"(
-[model]
-kind = "phantom"
-parameters = 100_000_000
-[training]
-batch_size = 4
-steps = {}
-update = "worker"
-local_steps = 3
-[compute]
-time = "500ms"
-[cluster]
-workers = 2
-[cluster.network]
-latency = "0s"
-bandwidth = "1e20Bps"
-share_spread = 0.0
-[cluster.worker]
-speed = "10Gf"
-flops_per_value = 20
-[cluster.worker.device]
-count = 2
-speeds = "40Gf"
-bus_bandwidth = "8GBps"
-bus_latency = "0s"
-aggregate = "device"
-update = "{}")",
-                                steps, update));
+    return phantom(100'000'000)
+        .set({"training.batch_size=4", "training.update=worker", "training.local_steps=3",
+              "compute.time=500ms", "cluster.workers=2", "cluster.network.latency=0s",
+              "cluster.network.bandwidth=1e20Bps", "cluster.network.share_spread=0.0",
+              "cluster.worker.speed=10Gf", "cluster.worker.flops_per_value=20",
+              "cluster.worker.device.count=2", "cluster.worker.device.speeds=40Gf",
+              "cluster.worker.device.bus_bandwidth=8GBps", "cluster.worker.device.bus_latency=0s",
+              "cluster.worker.device.aggregate=device"})
+        .set("training.steps", steps)
+        .set("cluster.worker.device.update", update)
+        .run();
   };
   const Json host = local("host"), device = local("device");
   const double computing = 3 * step / 2 / 4, copy = model / 8e9;
@@ -181,10 +139,9 @@ TEST_CASE("layer by layer as much is copied, and each local step copies again", 
 
 TEST_CASE("training on several devices goes the way of one", "[devices]") {
   const auto train = [](int devices) {
-    return run_toml(
-        fmt::format("[model]\nprecision = \"float64\"\n[training]\nsteps = 20\n[cluster]\n"
-                    "workers = 2\n[cluster.worker.device]\ncount = {}\n",
-                    devices));
+    return ScenarioBuilder({"model.precision=float64", "training.steps=20", "cluster.workers=2"})
+        .set("cluster.worker.device.count", devices)
+        .run();
   };
   const Json one = train(1), four = train(4);
   CHECK(four["digest"] != one["digest"]);

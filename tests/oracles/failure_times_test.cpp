@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -22,33 +21,17 @@ constexpr int first_worker = 2;                   // node; before them scheduler
 
 // A network without latency, on which a heartbeat takes some nanoseconds.
 TracedRun crashes(const std::vector<double>& dates) {
-  std::string toml = fmt::format(R"([model]
-kind = "phantom"
-parameters = 10
-[training]
-batch_size = 1
-duration = "6s"
-[consistency]
-model = "asp"
-[compute]
-time = "1s"
-[cluster]
-workers = {}
-servers = 1
-[cluster.network]
-latency = "0s"
-bandwidth = "10GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-[recovery]
-heartbeat = "{}s"
-timeout = "{}s"
-)",
-                                 1 + crashing, heartbeat, timeout);
+  ScenarioBuilder scenario = phantom(10)
+                                 .set({"training.batch_size=1", "training.duration=6s",
+                                       "consistency.model=asp", "compute.time=1s", "cluster.servers=1"})
+                                 .links("10GBps", "0s")
+                                 .set("cluster.workers", 1 + crashing)
+                                 .set("recovery.heartbeat", fmt::format("{}s", heartbeat))
+                                 .set("recovery.timeout", fmt::format("{}s", timeout));
   for (int i = 0; i < crashing; ++i)
-    toml += fmt::format("[[fault]]\nkind = \"crash\"\nnodes = [\"worker {}\"]\nat = \"{:.17g}s\"\n", 1 + i,
-                        dates[static_cast<std::size_t>(i)]);
-  return trace_toml(toml);
+    scenario = scenario.fault("crash", fmt::format("worker {}", 1 + i),
+                              {fmt::format("at={:.17g}s", dates[static_cast<std::size_t>(i)])});
+  return scenario.trace();
 }
 
 // From each crash to its suspicion, in the order of the workers.
@@ -197,35 +180,16 @@ namespace {
 
 // From the last update of server 1, which goes, to the date at which the shard has its next owner.
 double pause(const std::string& hand_over) {
-  const TracedRun run = trace_toml(R"([data]
-source = "clicks"
-samples = 4000
-features = 1000000
-nonzeros = 20
-[model]
-kind = "logistic"
-[training]
-duration = "6s"
-batch_size = 50
-optimizer = "adagrad"
-learning_rate = 0.1
-[consistency]
-model = "asp"
-[cluster]
-workers = 4
-servers = 2
-[cluster.worker]
-speed = "100kf"
-[cluster.network]
-bandwidth = "20Mbps"
-simgrid_model = "cm02"
-share_spread = 0.0
-[[fault]]
-kind = "leave"
-at = "1s"
-nodes = ["server 1"]
-[recovery]
-hand_over = ")" + hand_over + "\"\n");
+  const TracedRun run =
+      ScenarioBuilder({"data.source=clicks", "data.samples=4000", "data.features=1000000", "data.nonzeros=20",
+                       "model.kind=logistic", "training.duration=6s", "training.batch_size=50",
+                       "training.optimizer=adagrad", "training.learning_rate=0.1", "consistency.model=asp",
+                       "cluster.workers=4", "cluster.servers=2", "cluster.worker.speed=100kf",
+                       "cluster.network.bandwidth=20Mbps", "cluster.network.simgrid_model=cm02",
+                       "cluster.network.share_spread=0.0", "recovery.hand_over=\""})
+          .fault("leave", "server 1", {"at=1s"})
+          .set("recovery.hand_over", hand_over)
+          .trace();
   double last = 0;
   for (const RecordedEvent& e : run.events) {
     if (e.is("promotion")) return e.at - last;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -28,28 +28,17 @@ struct Cluster {
 };
 
 Json run(const Cluster& c) {
-  return run_toml(fmt::format(R"([architecture]
-kind = "all-reduce"
-algorithm = "{}"
-[model]
-kind = "phantom"
-{}
-[training]
-batch_size = 2
-steps = {}
-{}
-[compute]
-time = "{}"
-[cluster]
-workers = {}
-[cluster.network]
-bandwidth = "1Gbps"
-latency = "50us"
-simgrid_model = "cm02"
-tcp_window = "0B"
-share_spread = 0.0
-{})",
-                              c.algorithm, c.model, c.steps, c.training, c.time, c.workers, c.more));
+  return ScenarioBuilder({"architecture.kind=all-reduce", "model.kind=phantom", "training.batch_size=2",
+                          "cluster.network.tcp_window=0B"})
+      .links("1Gbps", "50us")
+      .set("architecture.algorithm", c.algorithm)
+      .with("model", c.model)
+      .set("training.steps", c.steps)
+      .with("training", c.training)
+      .set("compute.time", c.time)
+      .set("cluster.workers", c.workers)
+      .with(c.more)
+      .run();
 }
 
 double step_time(const Json& summary) { return summary["workers"][0]["mean_step_s"].get<double>(); }

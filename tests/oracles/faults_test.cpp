@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -15,7 +14,7 @@ namespace {
 
 struct Setup {
   std::string faults = {};
-  std::string parameters = "1";  // 250_000_000 make a message of a gigabyte
+  std::int64_t parameters = 1;  // 250,000,000 make a message of a gigabyte
   std::string training = "steps = 5";
   std::string time = "1s";  // of a step
   int workers = 1;
@@ -23,33 +22,18 @@ struct Setup {
   int servers = 1;
 };
 
-std::string toml(const Setup& s) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = {}
-[training]
-batch_size = 1
-{}
-[compute]
-time = "{}"
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-latency = "0s"
-bandwidth = "1GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-[recovery]
-enabled = true
-heartbeat = "100s"
-timeout = "1000s"
-retry = "1000s"
-longest_retry = "1000s"
-patience = "50s"
-{}
-{})",
-                     s.parameters, s.training, s.time, s.workers, s.servers, s.more, s.faults);
+ScenarioBuilder toml(const Setup& s) {
+  return phantom(s.parameters)
+      .set({"training.batch_size=1", "recovery.enabled=true", "recovery.heartbeat=100s",
+            "recovery.timeout=1000s", "recovery.retry=1000s", "recovery.longest_retry=1000s",
+            "recovery.patience=50s"})
+      .links("1GBps", "0s")
+      .with("training", s.training)
+      .set("compute.time", s.time)
+      .set("cluster.workers", s.workers)
+      .set("cluster.servers", s.servers)
+      .with(s.more)
+      .with(s.faults);
 }
 
 std::string fault(const std::string& kind, const std::string& rest) {
@@ -57,7 +41,7 @@ std::string fault(const std::string& kind, const std::string& rest) {
 }
 
 double time_of(const Setup& s) {
-  const Json run = run_toml(toml(s));
+  const Json run = toml(s).run();
   CHECK(run["stuck"].empty());
   CHECK(run["bytes_sent"].get<double>() ==
         run["bytes_received"].get<double>() + run["bytes_lost"].get<double>());
@@ -100,18 +84,18 @@ TEST_CASE("a frozen node does nothing until it goes on", "[faults]") {
 TEST_CASE("others go on while a worker is frozen, if their model lets them", "[faults]") {
   // k-sync with k = 1: worker 0 is frozen in the midst of its first step, whose push comes 10 updates too
   // late.
-  const Json run =
-      run_toml(toml({.faults = fault("slow", worker + "factor = 0.0\nat = \"0.5s\"\nlasts = \"10s\""),
-                     .training = "duration = \"20.5s\"",
-                     .workers = 2,
-                     .more = "[consistency]\nmodel = \"k-sync\"\nk = 1\nlate = \"drop\"\n"}));
+  const Json run = toml({.faults = fault("slow", worker + "factor = 0.0\nat = \"0.5s\"\nlasts = \"10s\""),
+                         .training = "duration = \"20.5s\"",
+                         .workers = 2,
+                         .more = "[consistency]\nmodel = \"k-sync\"\nk = 1\nlate = \"drop\"\n"})
+                       .run();
   CHECK(run["workers"][0]["clocks"].get<int>() < run["workers"][1]["clocks"].get<int>());
   CHECK(run["updates"] == 20);
 }
 
 TEST_CASE("flows adapt to a degraded link at once, both ways", "[faults]") {
   // A step is a pull of 1 s and a push of 1 s.
-  const Setup quick{.parameters = "250_000_000", .time = "0s"};
+  const Setup quick{.parameters = 250'000'000, .time = "0s"};
   CHECK(time_of(quick) == near(10));
   for (const std::string& node : {worker, server}) {
     Setup s = quick;
@@ -141,12 +125,13 @@ TEST_CASE("what is on its way from or to a node that crashes is lost, and takes 
   };
   for (const Case& c : cases) {
     INFO(c.crash);
-    const TracedRun run = trace_toml(toml({.faults = fault("crash", c.crash),
-                                           .parameters = "250_000_000",
-                                           .training = "steps = 1",
-                                           .workers = c.workers,
-                                           .more = "[consistency]\nmodel = \"asp\"",
-                                           .servers = c.servers}));
+    const TracedRun run = toml({.faults = fault("crash", c.crash),
+                                .parameters = 250'000'000,
+                                .training = "steps = 1",
+                                .workers = c.workers,
+                                .more = "[consistency]\nmodel = \"asp\"",
+                                .servers = c.servers})
+                              .trace();
     std::map<std::string, std::vector<RecordedEvent>> answers;
     for (const RecordedEvent& e : run.events) {
       if (e.kind == "weights") answers[e.table].push_back(e);
@@ -174,10 +159,10 @@ TEST_CASE("late messages come late", "[faults]") {
 }
 
 TEST_CASE("a message that comes twice takes the network twice", "[faults]") {
-  const Setup plain{.parameters = "250_000_000", .time = "0s"};
+  const Setup plain{.parameters = 250'000'000, .time = "0s"};
   Setup twice = plain;
   twice.faults = fault("duplicate", "messages = [\"weights\"]");
-  const Json once = run_toml(toml(plain)), both = run_toml(toml(twice));
+  const Json once = toml(plain).run(), both = toml(twice).run();
   CHECK(both["bytes_sent"].get<double>() - once["bytes_sent"].get<double>() == Approx(5e9).epsilon(1e-6));
   CHECK(both["bytes_sent"].get<double>() ==
         both["bytes_received"].get<double>() + both["bytes_lost"].get<double>());
@@ -199,8 +184,8 @@ TEST_CASE("what is caught by a cut is lost, and a cut that catches nothing does 
   for (const char* at : {"2.9s", "3.5s"}) {
     const std::string when = fmt::format("at = \"{}\"\nlasts = \"600ms\"", at);
     const bool sent = std::string(at) == "2.9s";
-    Setup s{.faults = fault("link-down", server + when), .parameters = "250_000_000"};
-    const Json run = run_toml(toml(s));
+    Setup s{.faults = fault("link-down", server + when), .parameters = 250'000'000};
+    const Json run = toml(s).run();
     INFO(at);
     CHECK(run["stuck"].size() > 0);
     CHECK(run["bytes_lost"].get<double>() == Approx(1e9).epsilon(1e-6));
@@ -211,7 +196,7 @@ TEST_CASE("what is caught by a cut is lost, and a cut that catches nothing does 
 }
 
 TEST_CASE("dropped messages are lost, and the run says that it is stuck", "[faults]") {
-  const TracedRun run = trace_toml(toml({fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}));
+  const TracedRun run = toml({fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}).trace();
   int lost = 0;
   for (const RecordedEvent& e : run.events) lost += e.is("lost", "push") ? 1 : 0;
   CHECK(lost == 1);
@@ -225,10 +210,10 @@ TEST_CASE("faults that repeat for ever do not keep a stuck run going", "[faults]
       fault("duplicate",
             "mtbf = \"3s\"\nlasts = \"1s\"\nnodes = [\"workers\"]\n"
             "messages = [\"weights\"]");
-  const Json run = run_toml(toml({for_ever + fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}));
+  const Json run = toml({for_ever + fault("drop", "messages = [\"push\"]\nfrom = \"2.5s\"")}).run();
   CHECK(run["stuck"].size() > 0);
   // Nor does a node that is frozen for ever.
-  const Json frozen = run_toml(toml({for_ever + fault("slow", worker + "factor = 0.0\nat = \"2.7s\"")}));
+  const Json frozen = toml({for_ever + fault("slow", worker + "factor = 0.0\nat = \"2.7s\"")}).run();
   CHECK(frozen["updates"] == 2);
 }
 
@@ -244,18 +229,10 @@ TEST_CASE("a fault waits for its condition", "[faults]") {
 
 TEST_CASE("a fault waits for an evaluation", "[faults]") {
   const auto run = [](const std::string& faults) {
-    return run_toml(R"([data]
-source = "blobs"
-[model]
-layers = [2, 3]
-[training]
-steps = 20
-evaluate_every = "1 update"
-[compute]
-time = "1s"
-[cluster]
-workers = 1
-)" + faults);
+    return ScenarioBuilder({"data.source=blobs", "model.layers=[2, 3]", "training.steps=20",
+                            "training.evaluate_every=1 update", "compute.time=1s", "cluster.workers=1"})
+        .with(faults)
+        .run();
   };
   const Json plain = run("");
   // The bound lies between the losses of updates 9 and 10.
@@ -271,9 +248,9 @@ workers = 1
 }
 
 TEST_CASE("faults are in the record", "[faults]") {
-  const TracedRun run =
-      trace_toml(toml({fault("slow", worker + "factor = 0.5\nat = \"1s\"\nlasts = \"2s\"") +
-                       fault("partition", "between = [[\"worker 0\"], [\"scheduler\"]]\nat = \"2s\"")}));
+  const TracedRun run = toml({fault("slow", worker + "factor = 0.5\nat = \"1s\"\nlasts = \"2s\"") +
+                              fault("partition", "between = [[\"worker 0\"], [\"scheduler\"]]\nat = \"2s\"")})
+                            .trace();
   std::vector<std::string> faults;
   for (const RecordedEvent& e : run.events) {
     if (e.is("fault"))

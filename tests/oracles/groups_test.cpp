@@ -2,50 +2,27 @@
 // a namespace. What a shared server and its links cost is theory.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
-
-Json read_json(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return Json::parse(file);
-}
-
 // Digits on four workers, two for each of two groups.
-std::string digits(const std::string& network, const std::string& groups, int workers = 4,
-                   const std::string& consistency = "model = \"bsp\"",
-                   const std::string& training = "steps = 30") {
-  return fmt::format(R"([model]
-layers = [64, 16, 10]
-[training]
-batch_size = 16
-learning_rate = 0.2
-evaluate_every = "5 updates"
-{}
-[consistency]
-{}
-[cluster]
-workers = {}
-servers = 2
-[cluster.worker]
-speed = "100Mf"
-[cluster.network]
-{}
-[compute]
-distribution = "lognormal"
-cv = 0.3
-{})",
-                     training, consistency, workers, network, groups);
+ScenarioBuilder learners(const std::string& network, const std::string& groups, int workers = 4,
+                         const std::string& consistency = "model = \"bsp\"",
+                         const std::string& training = "steps = 30") {
+  return ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=16", "training.learning_rate=0.2",
+                          "training.evaluate_every=5 updates", "cluster.servers=2",
+                          "cluster.worker.speed=100Mf", "compute.distribution=lognormal", "compute.cv=0.3"})
+      .with("training", training)
+      .with("consistency", consistency)
+      .set("cluster.workers", workers)
+      .with("cluster.network", network)
+      .with(groups);
 }
 
 const std::string ideal =
@@ -62,22 +39,12 @@ struct Jobs {
 };
 
 // The run, and each of its namespaces again, by the scenario that the run has written down for it.
-Jobs run_both(const std::string& toml) {
-  const TemporaryFolder folder;
-  const std::string run = (folder.path() / "run").string();
-  write(folder.path() / "two.toml", toml);
-  const Outcome outcome = psim::test::psim({"run", "two.toml", "--out", run}, folder.path());
-  INFO(outcome.out << outcome.err);
-  REQUIRE(outcome.code == 0);
-  Jobs jobs;
-  jobs.together = read_json(folder.path() / "run" / "summary.json")["groups"];
-  for (int n = 0; n < 2; ++n) {
-    const Outcome alone =
-        psim::test::psim({"run", fmt::format("run/namespace-{}.toml", n), "--json"}, folder.path());
-    INFO(alone.err);
-    REQUIRE(alone.code == 0);
-    jobs.alone[n] = Json::parse(alone.out);
-  }
+Jobs run_both(const ScenarioBuilder& scenario) {
+  const KeptRun run(scenario);
+  REQUIRE(exit_code(run.summary()) == 0);
+  Jobs jobs{.together = run.summary()["groups"], .alone = {}};
+  for (int n = 0; n < 2; ++n)
+    jobs.alone[n] = ScenarioBuilder::from(content(run.path() / fmt::format("namespace-{}.toml", n))).run();
   return jobs;
 }
 
@@ -98,27 +65,14 @@ void check_equal_learning(const Jobs& jobs) {
 // Phantom workers whose clock's computation takes 100 ms, under bsp with one server.
 Json phantoms(const std::string& groups, const std::string& network, const std::string& server,
               int workers = 4) {
-  return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 1_000_000
-[training]
-steps = 20
-[consistency]
-model = "bsp"
-[cluster]
-workers = {}
-servers = 1
-[cluster.server]
-{}
-[cluster.network]
-latency = "0s"
-share_spread = 0.0
-simgrid_model = "cm02"
-{}
-[compute]
-time = "100ms"
-{})",
-                              workers, server, network, groups));
+  return phantom(1'000'000)
+      .set({"training.steps=20", "consistency.model=bsp", "cluster.servers=1", "cluster.network.latency=0s",
+            "cluster.network.share_spread=0.0", "cluster.network.simgrid_model=cm02", "compute.time=100ms"})
+      .set("cluster.workers", workers)
+      .with("cluster.server", server)
+      .with("cluster.network", network)
+      .with(groups)
+      .run();
 }
 
 const std::string two = "[[group]]\nname = \"one\"\n[[group]]\nname = \"two\"\n";
@@ -126,7 +80,7 @@ const std::string two = "[[group]]\nname = \"one\"\n[[group]]\nname = \"two\"\n"
 }  // namespace
 
 TEST_CASE("jobs that are not in each other's way learn and take what they would alone", "[groups]") {
-  const Jobs jobs = run_both(digits(ideal, two_jobs));
+  const Jobs jobs = run_both(learners(ideal, two_jobs));
   check_equal_learning(jobs);
   for (int n = 0; n < 2; ++n)
     CHECK(jobs.together[n]["finished_s"].get<double>() ==
@@ -134,7 +88,7 @@ TEST_CASE("jobs that are not in each other's way learn and take what they would 
 }
 
 TEST_CASE("jobs that share servers learn the same as alone, but later", "[groups]") {
-  const Jobs jobs = run_both(digits(narrow, two_jobs));
+  const Jobs jobs = run_both(learners(narrow, two_jobs));
   check_equal_learning(jobs);
   for (int n = 0; n < 2; ++n)
     CHECK(jobs.together[n]["finished_s"].get<double>() > 1.1 * jobs.alone[n]["sim_time_s"].get<double>());
@@ -166,8 +120,8 @@ TEST_CASE("groups with equal settings in one namespace are one group", "[groups]
   for (const char* model : {"model = \"bsp\"", "model = \"asp\"", "model = \"ssp\"\nstaleness = 2",
                             "model = \"k-sync\"\nk = 3"}) {
     INFO(model);
-    const Json one = run_toml(digits("", "", 4, model));
-    const Json shared = run_toml(digits("", groups, 4, model));
+    const Json one = learners("", "", 4, model).run();
+    const Json shared = learners("", groups, 4, model).run();
     CHECK(shared["digest"] == one["digest"]);
     CHECK(shared["final"] == one["final"]);
     CHECK(shared["groups"][0]["workers"] == 3);
@@ -185,7 +139,7 @@ TEST_CASE("groups of a namespace may have batches of different sizes", "[groups]
       "[[group]]\nname = \"small\"\nset = [\"training.batch_size = 8\"]\n"
       "[[group]]\nname = \"large\"\nnamespace = \"shared\"\nset = [\"training.batch_size = 24\"]\n";
   const auto exact = [&](const std::string& with) {
-    return run_toml(digits(ideal, with), {"--set", "model.precision=float64"});
+    return learners(ideal, with).set({"model.precision=float64"}).run();
   };
   const Json equal = exact(""), unequal = exact(groups);
   CHECK(unequal["final"]["loss"].get<double>() ==
@@ -199,13 +153,9 @@ TEST_CASE("each job ends by itself", "[groups]") {
   const std::string groups =
       "[[group]]\nname = \"quick\"\nset = [\"training.target.accuracy = 0.5\"]\n"
       "[[group]]\nname = \"timed\"\nset = [\"training.duration = 150ms\", \"training.steps = 100000\"]\n";
-  const TemporaryFolder folder;
-  write(folder.path() / "two.toml", digits("", groups, 4, "model = \"asp\""));
-  const Outcome run =
-      psim::test::psim({"run", "two.toml", "--trace", "events", "--out", "run"}, folder.path());
-  INFO(run.out << run.err);
-  REQUIRE(run.code == 0);
-  const Json summary = read_json(folder.path() / "run" / "summary.json");
+  const KeptRun run(learners("", groups, 4, "model = \"asp\""));
+  const Json& summary = run.summary();
+  REQUIRE(exit_code(summary) == 0);
   const Json &quick = summary["groups"][0], &timed = summary["groups"][1];
   CHECK(quick["target"]["reached"] == true);
   CHECK(quick["finished_s"] == quick["target"]["sim_time_s"]);
@@ -217,23 +167,20 @@ TEST_CASE("each job ends by itself", "[groups]") {
     const double end = summary["groups"][worker["worker"].get<int>() / 2]["finished_s"];
     CHECK(worker["time"]["total_s"].get<double>() == Approx(end).epsilon(1e-9));
   }
-  const Outcome replay = psim::test::psim({"replay", "run"}, folder.path());
+  const Outcome replay = run.ask("replay");
   CHECK(replay.out.starts_with("same run"));
-  const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+  const Outcome verdict = run.ask("verify");
   INFO(verdict.out);
   CHECK(verdict.code == 0);
   CHECK(verdict.out.find("1: exactly-once   holds") != std::string::npos);
 }
 
 TEST_CASE("verify tells whose promise is broken", "[groups]") {
-  const TemporaryFolder folder;
-  write(folder.path() / "two.toml", digits("", two_jobs));
-  REQUIRE(psim::test::psim({"run", "two.toml", "--trace", "events", "--out", "run"}, folder.path()).code ==
-          0);
+  const KeptRun run(learners("", two_jobs));
+  REQUIRE(exit_code(run.summary()) == 0);
   // Shards 0 and 1 are the first namespace's.
-  change_run(folder.path() / "run",
-             "UPDATE model_update SET version = version + 1 WHERE shard = 3 AND version = 7");
-  const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+  change_run(run.path(), "UPDATE model_update SET version = version + 1 WHERE shard = 3 AND version = 7");
+  const Outcome verdict = run.ask("verify");
   INFO(verdict.out);
   CHECK(verdict.code == 1);
   CHECK(verdict.out.find("1: versions       VIOLATED") != std::string::npos);
@@ -242,8 +189,8 @@ TEST_CASE("verify tells whose promise is broken", "[groups]") {
 
 TEST_CASE("a straggler holds up its own job only", "[groups]") {
   const std::string slow = "[[straggler]]\nworkers = [3]\nslowdown = 5\n";
-  const Json calm = run_toml(digits(ideal, two_jobs))["groups"],
-             held = run_toml(digits(ideal, two_jobs + slow))["groups"];
+  const Json calm = learners(ideal, two_jobs).run()["groups"],
+             held = learners(ideal, two_jobs + slow).run()["groups"];
   CHECK(held[0]["finished_s"].get<double>() == Approx(calm[0]["finished_s"].get<double>()).epsilon(1e-6));
   CHECK(held[1]["finished_s"].get<double>() > 2 * calm[1]["finished_s"].get<double>());
   CHECK(held[1]["model"]["weights"] == calm[1]["model"]["weights"]);

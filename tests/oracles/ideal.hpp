@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "tests/support/scenario.hpp"
+
 namespace psim::test {
 
 struct Ideal {
@@ -19,29 +21,18 @@ struct Ideal {
   int seed = 1;
 };
 
-inline std::string toml(const Ideal& s) {
-  return fmt::format(R"(seed = {}
-[model]
-kind = "phantom"
-parameters = 100
-flops_per_sample = 1e9
-[training]
-batch_size = 1
-duration = "{}s"
-[consistency]
-{}
-[compute]
-{}
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-{})",
-                     s.seed, s.duration, s.consistency, s.time, s.compute, s.workers, s.servers, s.cluster);
+inline ScenarioBuilder toml(const Ideal& s) {
+  return phantom(100)
+      .set({"model.flops_per_sample=1e9", "training.batch_size=1", "cluster.network.latency=0s",
+            "cluster.network.bandwidth=1000Tbps", "cluster.network.share_spread=0.0"})
+      .set("seed", s.seed)
+      .set("training.duration", fmt::format("{}s", s.duration))
+      .with("consistency", s.consistency)
+      .with("compute", s.time)
+      .with("compute", s.compute)
+      .set("cluster.workers", s.workers)
+      .set("cluster.servers", s.servers)
+      .with(s.cluster);
 }
 
 // Sum of 1 / i^power over i = from ... to.

@@ -7,6 +7,7 @@
 
 #include "tests/properties/training.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -15,29 +16,15 @@ namespace {
 // Workers of a phantom, a step a second; each answer takes 10 ms: 1e4 operations at 1 Mf.
 Json serve(const std::string& inference, int seconds, const std::string& consistency = "bsp", int workers = 1,
            const std::string& flops = "1e4") {
-  return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 100
-[training]
-duration = "{}s"
-[consistency]
-model = "{}"
-[cluster]
-workers = {}
-servers = 2
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-simgrid_model = "cm02"
-[compute]
-time = "1s"
-[inference]
-speed = "1Mf"
-flops_per_request = {}
-{}
-)",
-                              seconds, consistency, workers, flops, inference))["inference"];
+  return phantom(100)
+      .set({"cluster.servers=2", "compute.time=1s", "inference.speed=1Mf"})
+      .links("1000Tbps", "0s")
+      .set("training.duration", fmt::format("{}s", seconds))
+      .set("consistency.model", consistency)
+      .set("cluster.workers", workers)
+      .set("inference.flops_per_request", flops)
+      .with("inference", inference)
+      .run()["inference"];
 }
 
 double mean(const Json& inference, const char* what) { return inference[what]["mean"].get<double>(); }
@@ -107,8 +94,9 @@ TEST_CASE("staleness is the updates since the last pull", "[inference]") {
 TEST_CASE("readers are answered at once under every model, while workers wait for each other",
           "[inference]") {
   for (const std::string model : {"bsp", "ssp", "asp", "k-sync", "k-batch-async"}) {
-    const std::string k = model[0] == 'k' ? model + "\"\nk = 2 # \"" : model;
-    const Json run = serve("rate = 1\nrefresh = \"100ms\"", 50, k, 3);
+    const Json run =
+        serve("rate = 1\nrefresh = \"100ms\"" + std::string(model[0] == 'k' ? "\n[consistency]\nk = 2" : ""),
+              50, model, 3);
     INFO(model);
     // No pull waits for a worker's step.
     CHECK(run["pulls"].get<int>() >= 498);
@@ -119,31 +107,17 @@ TEST_CASE("readers are answered at once under every model, while workers wait fo
 
 namespace {
 
-Json digits(const std::string& more, const std::vector<std::string>& arguments = {}) {
-  return run_toml(fmt::format(R"([model]
-layers = [64, 16, 10]
-[training]
-batch_size = 16
-steps = 40
-learning_rate = 0.2
-[consistency]
-model = "asp"
-[cluster]
-workers = 3
-[cluster.worker]
-speed = "10Mf"
-[compute]
-distribution = "lognormal"
-cv = 0.5
-{})",
-                              more),
-                  arguments);
+ScenarioBuilder learner(const std::string& more) {
+  return ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=16", "training.steps=40",
+                          "training.learning_rate=0.2", "consistency.model=asp", "cluster.workers=3",
+                          "cluster.worker.speed=10Mf", "compute.distribution=lognormal", "compute.cv=0.5"})
+      .with(more);
 }
 
 }  // namespace
 
 TEST_CASE("a group that never pulls changes nothing for the workers", "[inference]") {
-  const Json alone = digits(""), served = digits("[inference]\nrate = 500\nrefresh = \"1h\"");
+  const Json alone = learner("").run(), served = learner("[inference]\nrate = 500\nrefresh = \"1h\"").run();
   for (const char* key : {"curve", "workers", "sim_time_s", "pushes", "messages", "bytes_sent", "staleness"})
     CHECK(served[key] == alone[key]);
   CHECK(served["inference"]["pulls"] == 0);
@@ -154,7 +128,7 @@ TEST_CASE("a group that never pulls changes nothing for the workers", "[inferenc
 TEST_CASE("accuracy served is that of the weights used", "[inference]") {
   // Never pulled: the initial weights'. A hundred thousand samples: sigma is 0.1 %.
   const Json first =
-      digits("[inference]\nrate = 500\nrefresh = \"1h\"\nsamples_per_request = 1000\nspeed = \"1Tf\"");
+      learner("[inference]\nrate = 500\nrefresh = \"1h\"\nsamples_per_request = 1000\nspeed = \"1Tf\"").run();
   const Json& inference = first["inference"];
   REQUIRE(inference["answered"].get<int>() > 100);
   CHECK(inference["accuracy"].get<double>() ==
@@ -163,8 +137,11 @@ TEST_CASE("accuracy served is that of the weights used", "[inference]") {
   // The fresher, the nearer to what has been learned.
   double last = 0;
   for (const char* refresh : {"1h", "100ms", "5ms"}) {
-    const Json run = digits(fmt::format(
-        "[inference]\nrate = 500\nrefresh = \"{}\"\nsamples_per_request = 100\nspeed = \"1Tf\"", refresh));
+    const Json run =
+        learner(fmt::format(
+                    "[inference]\nrate = 500\nrefresh = \"{}\"\nsamples_per_request = 100\nspeed = \"1Tf\"",
+                    refresh))
+            .run();
     const double accuracy = run["inference"]["accuracy"];
     CHECK(accuracy > last);
     last = accuracy;
@@ -174,9 +151,9 @@ TEST_CASE("accuracy served is that of the weights used", "[inference]") {
 TEST_CASE("an inference group's answers do not depend on threads", "[inference][determinism]") {
   const std::string text =
       "[inference]\nnodes = 2\nrate = 800\nrefresh = \"10ms\"\nsamples_per_request = 20\nspeed = \"20Mf\"";
-  const Json one = digits(text, {"--threads", "1"}), two = digits(text, {"--threads", "2"});
+  const Json one = learner(text).run({.threads = 1}), two = learner(text).run({.threads = 2});
   CHECK(one == two);
-  CHECK(one["digest"] != digits(text + "\narrivals = \"constant\"")["digest"]);
+  CHECK(one["digest"] != learner(text + "\narrivals = \"constant\"").run()["digest"]);
 }
 
 // Under bsp the order of messages decides nothing, so that pulls in between may shift times but no weight.

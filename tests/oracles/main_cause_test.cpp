@@ -2,12 +2,11 @@
 // cause built in on purpose.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -20,41 +19,20 @@ struct Case {
 };
 
 // Messages of 0.5 MB, or a ring's parts of 1 MB, and steps of 10 ms.
-std::string toml(bool is_ring) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 250_000
-[training]
-batch_size = 8
-steps = 30
-{}
-[compute]
-time = "10ms"
-[cluster]
-workers = 4
-{}
-[cluster.network]
-bandwidth = "10Gbps"
-latency = "50us"
-share_spread = 0.0
-)",
-                     is_ring ? "[architecture]\nkind = \"all-reduce\"" : "[consistency]\nmodel = \"bsp\"",
-                     is_ring ? "" : "servers = 2");
+ScenarioBuilder toml(bool is_ring) {
+  const ScenarioBuilder workers =
+      phantom(250'000).set({"training.batch_size=8", "training.steps=30", "compute.time=10ms",
+                            "cluster.workers=4", "cluster.network.bandwidth=10Gbps",
+                            "cluster.network.latency=50us", "cluster.network.share_spread=0.0"});
+  return is_ring ? workers.set({"architecture.kind=all-reduce"})
+                 : workers.set({"consistency.model=bsp", "cluster.servers=2"});
 }
 
 void check(const Case& one, bool is_ring = false) {
   INFO(one.name);
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "case.toml") << toml(is_ring);
-  std::vector<std::string> words{"run", "case.toml", "--trace", "events", "--out", "run"};
-  for (const std::string& set : one.sets) words.insert(words.end(), {"--set", set});
-  const Outcome run = psim::test::psim(words, folder.path());
-  INFO(run.err);
-  REQUIRE(run.code == 0);
-  const Outcome why = psim::test::psim({"why", "run", "--json"}, folder.path());
-  INFO(why.err);
-  REQUIRE(why.code == 0);
-  const Json document = Json::parse(why.out);
+  const KeptRun run(toml(is_ring).set(one.sets));
+  REQUIRE(exit_code(run.summary()) == 0);
+  const Json document = run.told("why");
   const Json& verdict = document["verdict"];
   const auto first = document["sentences"][0].get<std::string>();
   INFO(verdict.dump() << " " << first);

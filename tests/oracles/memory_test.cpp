@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -16,26 +16,16 @@ constexpr int steps = 5;
 // Devices of 1 Gflop/s; a gradient of one sample takes 3e7 operations, a third of them forward.
 Json pipeline(int stages, int micro_batches, const std::string& device, const std::string& more = "",
               int batch = 24) {
-  return run_toml(fmt::format(R"([architecture]
-kind = "model-parallel"
-over = "devices"
-micro_batches = {}
-[model]
-kind = "phantom"
-parameters = 1_000_000
-flops_per_sample = 3e7
-activations = 250_000
-activations_per_sample = "12MB"
-[training]
-batch_size = {}
-steps = {}
-{}
-[cluster.worker]
-speed = "1Gf"
-[cluster.worker.device]
-count = {}
-{})",
-                              micro_batches, batch, steps, more, stages, device));
+  return phantom(1'000'000)
+      .set({"architecture.kind=model-parallel", "architecture.over=devices", "model.flops_per_sample=3e7",
+            "model.activations=250_000", "model.activations_per_sample=12MB", "cluster.worker.speed=1Gf"})
+      .set("architecture.micro_batches", micro_batches)
+      .set("training.batch_size", batch)
+      .set("training.steps", steps)
+      .with("training", more)
+      .set("cluster.worker.device.count", stages)
+      .with("cluster.worker.device", device)
+      .run();
 }
 
 double step_time(const Json& run) { return run["sim_time_s"].get<double>() / steps; }
@@ -43,26 +33,14 @@ double step_time(const Json& run) { return run["sim_time_s"].get<double>() / ste
 const std::string no_bus = "bus_bandwidth = \"1e20Bps\"\nbus_latency = \"0s\"\n";
 
 Json worker(const std::string& architecture, const std::string& training, const std::string& messages = "") {
-  return run_toml(fmt::format(R"([architecture]
-{}
-[model]
-layers = [64, 40, 30, 20, 10]
-[training]
-batch_size = 16
-steps = {}
-{}
-[messages]
-{}
-[cluster]
-workers = 2
-[cluster.worker]
-speed = "1Mf"
-[cluster.network]
-latency = "0s"
-bandwidth = "1e20Bps"
-share_spread = 0.0
-)",
-                              architecture, steps, training, messages));
+  return ScenarioBuilder({"model.layers=[64, 40, 30, 20, 10]", "training.batch_size=16", "cluster.workers=2",
+                          "cluster.worker.speed=1Mf", "cluster.network.latency=0s",
+                          "cluster.network.bandwidth=1e20Bps", "cluster.network.share_spread=0.0"})
+      .with("architecture", architecture)
+      .set("training.steps", steps)
+      .with("training", training)
+      .with("messages", messages)
+      .run();
 }
 
 }  // namespace
@@ -107,12 +85,13 @@ TEST_CASE("a stage recomputes before it goes backward", "[oracle][memory]") {
 }
 
 TEST_CASE("a pipeline over devices trains as one worker does", "[oracle][memory]") {
-  const std::string training =
-      "[training]\nbatch_size = 16\nsteps = 20\n[model]\nlayers = [64, 32, 16, 10]\n";
-  const Json one = run_toml(training + "[cluster]\nworkers = 1\nservers = 1\n");
-  const Json devices = run_toml(training +
-                                "[architecture]\nkind = \"model-parallel\"\nover = \"devices\"\n"
-                                "[cluster]\nworkers = 1\n[cluster.worker.device]\ncount = 3\n");
+  const ScenarioBuilder training(
+      {"training.batch_size=16", "training.steps=20", "model.layers=[64, 32, 16, 10]", "cluster.workers=1"});
+  const Json one = training.set({"cluster.servers=1"}).run();
+  const Json devices = training
+                           .set({"architecture.kind=model-parallel", "architecture.over=devices",
+                                 "cluster.worker.device.count=3"})
+                           .run();
   CHECK(devices["model"]["weights"] == one["model"]["weights"]);
   CHECK(devices["final"]["loss"] == one["final"]["loss"]);
 }
@@ -141,10 +120,10 @@ TEST_CASE("with overlap recomputation takes as long", "[oracle][memory]") {
 
 TEST_CASE("a larger batch takes more of the device's memory", "[oracle][memory]") {
   const auto bytes = [](int batch) {
-    return run_toml(
-               fmt::format("[model]\nkind = \"phantom\"\nparameters = 1000\nactivations_per_sample = "
-                           "\"1MB\"\n[training]\nbatch_size = {}\nsteps = 1\n",
-                           batch))["workers"][0]["device_bytes"]
+    return phantom(1000)
+        .set({"model.activations_per_sample=1MB", "training.steps=1"})
+        .set("training.batch_size", batch)
+        .run()["workers"][0]["device_bytes"]
         .get<long>();
   };
   CHECK(bytes(128) == 8000 + 128'000'000);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -15,24 +15,16 @@ namespace {
 constexpr int workers = 3, servers = 2, steps = 10;
 constexpr std::int64_t parameters = 64 * 16 + 16 + 16 * 10 + 10, part = parameters / servers;  // 605 each
 
-std::string toml(const std::string& model, const std::string& more, const std::string& consistency = "bsp") {
-  return fmt::format(R"([model]
-{}
-[training]
-batch_size = 8
-steps = {}
-[consistency]
-model = "{}"
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-bandwidth = "1Gbps"
-latency = "50us"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     model, steps, consistency, workers, servers, more);
+ScenarioBuilder toml(const std::string& model, const std::string& more,
+                     const std::string& consistency = "bsp") {
+  return ScenarioBuilder({"training.batch_size=8"})
+      .links("1Gbps", "50us")
+      .with("model", model)
+      .set("training.steps", steps)
+      .set("consistency.model", consistency)
+      .set("cluster.workers", workers)
+      .set("cluster.servers", servers)
+      .with(more);
 }
 
 const std::string mlp = "layers = [64, 16, 10]";
@@ -63,7 +55,7 @@ TEST_CASE("filters on pushes: every push has its scheme's size, and every pull a
         Case{"kind = \"two-bit\"", 4 * ((n + 15) / 16)}, Case{"kind = \"one-bit\"", 8 + (n + 7) / 8},
         Case{"kind = \"fp16\"", 2 * n}, Case{"kind = \"fixed-point\"\nbits = 6", 4 + (6 * n + 7) / 8}}) {
     INFO(c.filter);
-    const TracedRun run = trace_toml(toml(mlp, "[[filter]]\n" + c.filter));
+    const TracedRun run = toml(mlp, "[[filter]]\n" + c.filter).trace();
     for (int server = 1; server <= servers; ++server) {
       for (int worker = 1 + servers; worker <= servers + workers; ++worker) {
         CHECK(payloads(run, "push", server, worker) == all(c.bytes));
@@ -75,7 +67,7 @@ TEST_CASE("filters on pushes: every push has its scheme's size, and every pull a
 }
 
 TEST_CASE("filters on pulls: pushes have all their bytes", "[oracle][filter]") {
-  const TracedRun run = trace_toml(toml(mlp, "[[filter]]\nkind = \"fp16\"\non = \"pull\""));
+  const TracedRun run = toml(mlp, "[[filter]]\nkind = \"fp16\"\non = \"pull\"").trace();
   CHECK(payloads(run, "push", 1, 3) == all(4 * part));
   CHECK(payloads(run, "weights", 3, 1) == all(2 * part));
 }
@@ -85,9 +77,9 @@ TEST_CASE("key caching: keys of 8 bytes travel once, a signature of 8 bytes inst
   for (const std::int64_t value : {4, 8}) {
     INFO(value << " bytes a value");
     const std::string model = value == 4 ? mlp : mlp64, keys = "[messages]\nkeys = \"per-value\"\n";
-    const std::int64_t plain = run_toml(toml(model, keys))["bytes_sent"];
+    const std::int64_t plain = toml(model, keys).run()["bytes_sent"];
     CHECK(plain == workers * servers * 2 * steps * part * (8 + value));
-    const TracedRun run = trace_toml(toml(model, keys + "[[filter]]\nkind = \"key-caching\""));
+    const TracedRun run = toml(model, keys + "[[filter]]\nkind = \"key-caching\"").trace();
     std::vector<std::int64_t> cached = all(8 + value * part);
     cached[0] += 8 * part;
     CHECK(payloads(run, "push", 2, 4) == cached);
@@ -97,12 +89,12 @@ TEST_CASE("key caching: keys of 8 bytes travel once, a signature of 8 bytes inst
 }
 
 TEST_CASE("filters work on phantom models, whose sizes are known", "[oracle][filter]") {
-  const std::string phantom = fmt::format("kind = \"phantom\"\nparameters = {}", parameters);
+  const std::string sizes = fmt::format("kind = \"phantom\"\nparameters = {}", parameters);
   for (const char* filter :
        {"kind = \"top-k\"\nfraction = 0.1", "kind = \"two-bit\"", "kind = \"fp16\"\non = \"both\""}) {
     INFO(filter);
     const std::string more = std::string("[[filter]]\n") + filter;
-    CHECK(run_toml(toml(phantom, more))["bytes_sent"] == run_toml(toml(mlp, more))["bytes_sent"]);
+    CHECK(toml(sizes, more).run()["bytes_sent"] == toml(mlp, more).run()["bytes_sent"]);
   }
 }
 
@@ -110,7 +102,7 @@ TEST_CASE("a filter's work adds to the step of the sender", "[oracle][filter]") 
   // 1,000 operations for each of 1,210 values at 10 Gf.
   const std::string filter = "[compute]\ntime = \"10ms\"\n[[filter]]\nkind = \"fp16\"\n";
   const auto step = [](const std::string& more) {
-    return run_toml(toml(mlp, more))["workers"][0]["mean_step_s"].get<double>();
+    return toml(mlp, more).run()["workers"][0]["mean_step_s"].get<double>();
   };
   // The second half waits for the first, which is sent when it is ready.
   const double more = step(filter + "flops_per_value = 1000.0\n") - step(filter);
@@ -126,8 +118,8 @@ TEST_CASE("acknowledged pushes cost a round trip more per step", "[oracle]") {
       INFO(consistency << ", " << unit);
       const std::string model = "kind = \"phantom\"\narrays = [500_000, 500_000]";
       const std::string more = fmt::format("[compute]\ntime = \"10ms\"\n[messages]\nunit = \"{}\"\n", unit);
-      const Json plain = run_toml(toml(model, more, consistency));
-      const Json acknowledged = run_toml(toml(model, more + "acknowledge = true\n", consistency));
+      const Json plain = toml(model, more, consistency).run();
+      const Json acknowledged = toml(model, more + "acknowledge = true\n", consistency).run();
       const auto step = [](const Json& run) { return run["workers"][0]["mean_step_s"].get<double>(); };
       // Three workers' halves of 4 MB at each server, one after the other or together: 48 ms each way.
       if (std::string(consistency) == "bsp")
@@ -145,29 +137,14 @@ TEST_CASE("P3: slices by priority use both directions of a link, a step as a who
   // them, and its gradient is the first to be ready: as it comes, it stands in the way of the first layers',
   // for which the next forward pass waits.
   const auto step = [](const char* order, int slice) {
-    const std::string toml = fmt::format(R"([model]
-kind = "phantom"
-arrays = [100_000, 100_000, 2_000_000]
-[training]
-batch_size = 1
-steps = 20
-[messages]
-unit = "array"
-overlap = true
-order = "{}"
-slice = {}
-[compute]
-time = "10ms"
-[cluster]
-workers = 1
-[cluster.network]
-bandwidth = "1Gbps"
-latency = "0s"
-share_spread = 0.0
-simgrid_model = "cm02"
-)",
-                                         order, slice);
-    return run_toml(toml)["workers"][0]["mean_step_s"].get<double>();
+    return ScenarioBuilder({"model.kind=phantom", "model.arrays=[100_000, 100_000, 2_000_000]",
+                            "training.batch_size=1", "training.steps=20", "messages.unit=array",
+                            "messages.overlap=true", "compute.time=10ms", "cluster.workers=1"})
+        .links("1Gbps", "0s")
+        .set("messages.order", order)
+        .set("messages.slice", slice)
+        .run()["workers"][0]["mean_step_s"]
+        .get<double>();
   };
   const double one_way = 2.2e6 * 4 / 125e6, slice = 50'000 * 4 / 125e6;
   const double p3 = step("priority", 50'000);

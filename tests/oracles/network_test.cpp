@@ -8,7 +8,7 @@
 
 #include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -24,35 +24,23 @@ struct Step {
 };
 
 // Links of 1 Gb/s (125 MB/s) and 50 us.
-std::string toml(const Step& s) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = {}
-flops_per_sample = 1e7
-[training]
-batch_size = 1
-steps = 20
-[consistency]
-{}
-[compute]
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-bandwidth = "1Gbps"
-share_spread = 0.0
-simgrid_model = "{}"
-{}
-{})",
-                     std::llround(s.megabytes * 250'000), s.consistency, s.compute, s.workers, s.servers,
-                     s.model, s.network, s.more);
+ScenarioBuilder toml(const Step& s) {
+  return phantom(std::llround(s.megabytes * 250'000))
+      .set({"model.flops_per_sample=1e7", "training.batch_size=1", "training.steps=20",
+            "cluster.network.bandwidth=1Gbps", "cluster.network.share_spread=0.0"})
+      .with("consistency", s.consistency)
+      .with("compute", s.compute)
+      .set("cluster.workers", s.workers)
+      .set("cluster.servers", s.servers)
+      .set("cluster.network.simgrid_model", s.model)
+      .with("cluster.network", s.network)
+      .with(s.more);
 }
 
 constexpr double bandwidth = 125e6, compute = 0.01;
 
 double step_time(const Step& s, int worker = 0) {
-  return run_toml(toml(s))["workers"][worker]["mean_step_s"].get<double>();
+  return toml(s).run()["workers"][worker]["mean_step_s"].get<double>();
 }
 
 struct Model {
@@ -112,7 +100,7 @@ TEST_CASE("cross-traffic: both directions of a link at once are 1.05 times slowe
                     .consistency = R"(model = "asp")",
                     .compute = "",
                     .model = model.name};
-    const TracedRun run = trace_toml(toml(step));
+    const TracedRun run = toml(step).trace();
     CHECK(arrivals(run, "push", 1, 2)[0] == near(3 * unit));
     CHECK(arrivals(run, "push", 1, 3)[0] == near(4.05 * unit));
     CHECK(arrivals(run, "weights", 2, 1)[1] == near(4.05 * unit));
@@ -144,7 +132,7 @@ TEST_CASE("flows that begin at different times share what is left", "[oracle]") 
                   .network = "latency = \"0s\"",
                   .more = "[cluster.worker]\nspeed = [\"10Gf\", \"2Gf\"]\n",
                   .compute = ""};
-  const TracedRun run = trace_toml(toml(step));
+  const TracedRun run = toml(step).trace();
   const double unit = 1e6 / bandwidth, fast = 0.001, slow = 0.005, begin = 2 * unit + fast;
   const std::vector<double> first = arrivals(run, "push", 1, 2), second = arrivals(run, "push", 1, 3);
   const double round = 4 * unit + fast;  // answers to both, computing, two pushes without a gap
@@ -185,7 +173,7 @@ TEST_CASE("a header is added to every message, pulls included", "[oracle]") {
   const double header = 1e5;
   CHECK(step_time({.network = "header = \"100kB\""}) ==
         near(compute + 2 * 100e-6 + (1e6 + 2 * header + 1e6 + header) / bandwidth));
-  const Json run = run_toml(toml({.workers = 3, .servers = 2, .network = "header = \"64B\""}));
+  const Json run = toml({.workers = 3, .servers = 2, .network = "header = \"64B\""}).run();
   const double values = 20 * 3 * 2 * 1e6;
   CHECK(run["bytes_sent"].get<double>() == values + 64 * run["messages"].get<double>());
 }

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -25,37 +24,25 @@ struct Step {
 };
 
 // Links of 1 Gb/s (125 MB/s) and 50 us.
-std::string toml(const Step& s) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = {}
-flops_per_sample = 1e7
-[training]
-batch_size = 1
-steps = {}
-[consistency]
-model = "{}"
-[compute]
-time = "10ms"
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-bandwidth = "1Gbps"
-model = "{}"
-share_spread = {:.1f}
-simgrid_model = "{}"
-{}
-{})",
-                     std::llround(s.megabytes * 250'000), s.steps, s.consistency,
-                     s.cv > 0 ? fmt::format("distribution = \"uniform\"\ncv = {}", s.cv) : "", s.workers,
-                     s.servers, s.carrier, s.spread, s.model, s.network, s.more);
+ScenarioBuilder toml(const Step& s) {
+  return phantom(std::llround(s.megabytes * 250'000))
+      .set({"model.flops_per_sample=1e7", "training.batch_size=1", "compute.time=10ms",
+            "cluster.network.bandwidth=1Gbps"})
+      .set("training.steps", s.steps)
+      .set("consistency.model", s.consistency)
+      .with("compute", s.cv > 0 ? fmt::format("distribution = \"uniform\"\ncv = {}", s.cv) : "")
+      .set("cluster.workers", s.workers)
+      .set("cluster.servers", s.servers)
+      .set("cluster.network.model", s.carrier)
+      .set("cluster.network.share_spread", s.spread)
+      .set("cluster.network.simgrid_model", s.model)
+      .with("cluster.network", s.network)
+      .with(s.more);
 }
 
 constexpr double bandwidth = 125e6, compute = 0.01;
 
-Json run(const Step& s) { return run_toml(toml(s)); }
+Json run(const Step& s) { return toml(s).run(); }
 double step_time(const Step& s) { return run(s)["workers"][0]["mean_step_s"].get<double>(); }
 double mean_step(const Step& s) {
   const Json result = run(s);
@@ -262,10 +249,11 @@ TEST_CASE("a process handles one message at a time", "[oracle]") {
   // A hundred bytes a push: whatever comes to the server waits for its turn of 2 ms.
   for (const std::string carrier : {"fluid", "nic"}) {
     INFO(carrier);
-    const TracedRun run = trace_toml(toml({.workers = 4,
-                                           .megabytes = 0.0001,
-                                           .network = "endpoint = {receive_overhead = \"2ms\"}",
-                                           .carrier = carrier}));
+    const TracedRun run = toml({.workers = 4,
+                                .megabytes = 0.0001,
+                                .network = "endpoint = {receive_overhead = \"2ms\"}",
+                                .carrier = carrier})
+                              .trace();
     std::vector<double> dates;
     for (const RecordedEvent& e : run.events) {
       if (e.node == 1 && (e.is("received", "push") || e.is("received", "pull"))) dates.push_back(e.at);

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -20,30 +20,17 @@ struct Setup {
   std::string model = "kind = \"phantom\"\nparameters = 1000";
 };
 
-std::string toml(const Setup& s) {
-  return fmt::format(R"([model]
-{}
-[training]
-batch_size = 4
-{}
-[consistency]
-model = "{}"
-[compute]
-time = "100ms"
-[cluster]
-{}
-[cluster.worker]
-{}
-[cluster.server]
-{}
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-simgrid_model = "cm02"
-{}
-{})",
-                     s.model, s.training, s.consistency, s.cluster, s.worker, s.server, s.network, s.more);
+ScenarioBuilder toml(const Setup& s) {
+  return ScenarioBuilder({"training.batch_size=4", "compute.time=100ms"})
+      .links("1000Tbps", "0s")
+      .with("model", s.model)
+      .with("training", s.training)
+      .set("consistency.model", s.consistency)
+      .with("cluster", s.cluster)
+      .with("cluster.worker", s.worker)
+      .with("cluster.server", s.server)
+      .with("cluster.network", s.network)
+      .with(s.more);
 }
 
 const std::string learns = "kind = \"mlp\"\nlayers = [64, 10]\nprecision = \"float64\"";
@@ -53,7 +40,7 @@ double seconds(const Json& run) { return run["sim_time_s"].get<double>(); }
 }  // namespace
 
 TEST_CASE("workers start when the last server is up", "[oracle][nodes]") {
-  const Json run = run_toml(toml({.worker = "startup = \"300ms\"", .server = "startup = \"2s\""}));
+  const Json run = toml({.worker = "startup = \"300ms\"", .server = "startup = \"2s\""}).run();
   CHECK(seconds(run) == Approx(2 + 10 * 0.1));
   CHECK(run["startup"]["servers_s"] == Json{2.0, 2.0});
   CHECK(run["workers"][0]["time"]["absent_share"].get<double>() == Approx(0.3 / 3.0));
@@ -62,14 +49,14 @@ TEST_CASE("workers start when the last server is up", "[oracle][nodes]") {
 
 TEST_CASE("start-up times are drawn for each node, from streams of their own", "[oracle][nodes]") {
   const std::string drawn = "startup = \"2s\"\nstartup_distribution = \"exponential\"";
-  const Json run = run_toml(toml({.worker = drawn, .server = drawn}));
+  const Json run = toml({.worker = drawn, .server = drawn}).run();
   std::vector<double> all = run["startup"]["workers_s"].get<std::vector<double>>();
   for (const double one : run["startup"]["servers_s"].get<std::vector<double>>()) all.push_back(one);
   CHECK(seconds(run) == Approx(*std::ranges::max_element(all) + 1));
   std::ranges::sort(all);
   CHECK(std::ranges::adjacent_find(all) == all.end());
   // Another server leaves the others' times as they were.
-  const Json more = run_toml(toml({.cluster = "workers = 4\nservers = 3", .worker = drawn, .server = drawn}));
+  const Json more = toml({.cluster = "workers = 4\nservers = 3", .worker = drawn, .server = drawn}).run();
   CHECK(more["startup"]["workers_s"] == run["startup"]["workers_s"]);
   CHECK(more["startup"]["servers_s"][1] == run["startup"]["servers_s"][1]);
 }
@@ -80,11 +67,12 @@ TEST_CASE("a warm-up before the servers hides their start, and changes no weight
     for (const char* update : {"server", "worker"}) {
       INFO(startup << " s, update on the " << update);
       const auto run = [&](const std::string& when) {
-        return run_toml(toml({.training = fmt::format("steps = 6\nwarmup_steps = 8\nupdate = \"{}\"\n"
-                                                      "warmup = \"{}\"",
-                                                      update, when),
-                              .server = fmt::format("startup = \"{}s\"", startup),
-                              .model = learns}));
+        return toml({.training = fmt::format("steps = 6\nwarmup_steps = 8\nupdate = \"{}\"\n"
+                                             "warmup = \"{}\"",
+                                             update, when),
+                     .server = fmt::format("startup = \"{}s\"", startup),
+                     .model = learns})
+            .run();
       };
       const Json after = run("after-pull"), before = run("before-servers");
       CHECK(seconds(after) == Approx(startup + 0.8 + 5 * 0.1));
@@ -96,30 +84,32 @@ TEST_CASE("a warm-up before the servers hides their start, and changes no weight
 
 TEST_CASE("a warm-up is before the servers where nodes take time to start", "[oracle][nodes]") {
   const std::string steps = "steps = 6\nwarmup_steps = 8";
-  CHECK(seconds(run_toml(toml({.training = steps, .server = "startup = \"1s\""}))) == Approx(1.5));
-  CHECK(seconds(run_toml(toml({.training = steps}))) == Approx(1.3));
+  CHECK(seconds(toml({.training = steps, .server = "startup = \"1s\""}).run()) == Approx(1.5));
+  CHECK(seconds(toml({.training = steps}).run()) == Approx(1.3));
 }
 
 TEST_CASE("where nodes may fail, a late worker joins later and a late server is waited for",
           "[oracle][nodes][failures]") {
   const std::string fails = "[recovery]\nenabled = true\ntimeout = \"1s\"\nheartbeat = \"100ms\"";
-  const Json early = run_toml(toml({.worker = "startup = \"500ms\"", .more = fails}));
+  const Json early = toml({.worker = "startup = \"500ms\"", .more = fails}).run();
   CHECK(seconds(early) == Approx(1.5).margin(0.02));
   CHECK(early["failures"]["suspicions"] == 0);
   // The scheduler waits for nobody longer than its detector does.
-  const Json late = run_toml(
-      toml({.training = "steps = 10\nwarmup_steps = 3", .server = "startup = \"1500ms\"", .more = fails}));
+  const Json late =
+      toml({.training = "steps = 10\nwarmup_steps = 3", .server = "startup = \"1500ms\"", .more = fails})
+          .run();
   CHECK(late["failures"]["suspicions"] == 2);
   CHECK(late["stuck"].empty());
 }
 
 TEST_CASE("power is linear in the load, and money goes by the hour", "[oracle][nodes][energy]") {
-  const Json run = run_toml(toml({.cluster = "workers = 3\nservers = 1",
-                                  .worker = "startup = \"1s\"\nprice = 3.6\npower = {idle = \"100W\", full = "
-                                            "\"300W\"}",
-                                  .server = "speed = \"1Mf\"\nflops_per_value = 10\nprice = 36.0\n"
-                                            "power = {idle = \"50W\", full = \"80W\"}",
-                                  .network = "joules_per_byte = 0.001"}));
+  const Json run = toml({.cluster = "workers = 3\nservers = 1",
+                         .worker = "startup = \"1s\"\nprice = 3.6\npower = {idle = \"100W\", full = "
+                                   "\"300W\"}",
+                         .server = "speed = \"1Mf\"\nflops_per_value = 10\nprice = 36.0\n"
+                                   "power = {idle = \"50W\", full = \"80W\"}",
+                         .network = "joules_per_byte = 0.001"})
+                       .run();
   // A server's work for a clock: 3 pushes of 1000 values of 10 operations.
   const double work = 3 * 1000 * 10 / 1e6, end = 1 + 10 * (0.1 + work);
   CHECK(seconds(run) == Approx(end));
@@ -144,12 +134,12 @@ TEST_CASE("power is linear in the load, and money goes by the hour", "[oracle][n
 
 TEST_CASE("energy to the target is that of the run until then", "[oracle][nodes][energy]") {
   const auto run = [](const char* stop) {
-    return run_toml(
-        toml({.training = fmt::format("steps = 400\nlearning_rate = 0.1\nevaluate_every = \"100ms\"\n"
-                                      "target = {{accuracy = 0.8, stop = {}}}",
-                                      stop),
-              .worker = "power = {idle = \"10W\", full = \"20W\"}",
-              .model = learns}));
+    return toml({.training = fmt::format("steps = 400\nlearning_rate = 0.1\nevaluate_every = \"100ms\"\n"
+                                         "target = {{accuracy = 0.8, stop = {}}}",
+                                         stop),
+                 .worker = "power = {idle = \"10W\", full = \"20W\"}",
+                 .model = learns})
+        .run();
   };
   const Json stopped = run("true"), goes_on = run("false");
   const double until = stopped["target"]["sim_time_s"].get<double>();
@@ -164,9 +154,10 @@ TEST_CASE("a profile of speed changes computations at its dates, again and again
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "speed.csv") << "# seconds, factor\n0.25, 0.5\n0.45, 2\n";
   const auto run = [&](const std::string& more) {
-    return run_toml(toml({.cluster = "workers = 1\nservers = 1",
-                          .more = "[[profile]]\nof = \"speed\"\nfile = \"speed.csv\"\n" + more}),
-                    {"--data-dir", folder.path().string()});
+    return toml({.cluster = "workers = 1\nservers = 1",
+                 .more = "[[profile]]\nof = \"speed\"\nfile = \"speed.csv\"\n" + more})
+        .data_folder(folder.path())
+        .run();
   };
   // Ten steps are 1 s of work: 0.25 until 0.25 s, 0.1 until 0.45 s, and the rest at double speed.
   CHECK(seconds(run("")) == Approx(0.45 + 0.65 / 2));
@@ -190,7 +181,7 @@ TEST_CASE("a profile of availability is the crashes that one would write by hand
         "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\", \"worker 2\"]\nat = \"{}\"\nrestart_after = "
         "\"{}\"\n",
         at, lasts);
-  const Json a = run_toml(toml(traced), {"--data-dir", folder.path().string()}), b = run_toml(toml(by_hand));
+  const Json a = toml(traced).data_folder(folder.path()).run(), b = toml(by_hand).run();
   CHECK(a["failures"]["crashes"] == 4);
   CHECK(seconds(a) == Approx(seconds(b)).epsilon(1e-12));
   CHECK(a["model"]["weights"] == b["model"]["weights"]);
@@ -202,7 +193,7 @@ TEST_CASE("a profile of availability may go on after the end of the run", "[orac
     std::ofstream(folder.path() / "up.csv") << rows;
     Setup setup{.training = "duration = \"1s\"", .model = learns};
     setup.more = "[[profile]]\nof = \"availability\"\nfile = \"up.csv\"\nworkers = [1, 2]\n";
-    return run_toml(toml(setup), {"--data-dir", folder.path().string()});
+    return toml(setup).data_folder(folder.path()).run();
   };
   const Json cut = run("0 1\n0.35 0\n0.6 1\n0.9 0\n"),
              whole = run("0 1\n0.35 0\n0.6 1\n0.9 0\n1.1 1\n1.5 0\n2 1\n3 0\n");
@@ -214,14 +205,14 @@ TEST_CASE("a profile of availability may go on after the end of the run", "[orac
 TEST_CASE("what was found of a worker's last life tells nothing about the next one",
           "[oracle][nodes][failures]") {
   const auto run = [](const std::string& straggler, const std::string& crash) {
-    return run_toml(
-        toml({.training = "duration = \"6s\"",
-              .consistency = "asp",
-              .cluster = "workers = 3\nservers = 1",
-              .more = "[recovery]\nheartbeat = \"20ms\"\ntimeout = \"100ms\"\nretry = "
-                      "\"50ms\"\n[recovery.slow]\nfactor = 2\nwindow = 10\n"
-                      "[[straggler]]\nworkers = [1]\n" +
-                      straggler + "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\n" + crash}));
+    return toml({.training = "duration = \"6s\"",
+                 .consistency = "asp",
+                 .cluster = "workers = 3\nservers = 1",
+                 .more = "[recovery]\nheartbeat = \"20ms\"\ntimeout = \"100ms\"\nretry = "
+                         "\"50ms\"\n[recovery.slow]\nfactor = 2\nwindow = 10\n"
+                         "[[straggler]]\nworkers = [1]\n" +
+                         straggler + "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\n" + crash})
+        .run();
   };
   // Four slow steps of 0.8 s in one life, and as fast as the others in the next one.
   const Json once = run("slowdown = 8\nuntil = \"3s\"\n", "at = \"3300ms\"\nrestart_after = \"200ms\"\n");
@@ -236,11 +227,12 @@ TEST_CASE("what was found of a worker's last life tells nothing about the next o
 
 TEST_CASE("a worker that is slow for long is found, removed or replaced", "[oracle][nodes][failures]") {
   const auto run = [](const std::string& slow, const std::string& cluster, double slowdown = 4) {
-    return run_toml(toml({.training = "steps = 40",
-                          .cluster = cluster,
-                          .more = fmt::format("[[straggler]]\nworkers = [1]\nslowdown = {}\nfrom = \"1s\"\n"
-                                              "[recovery.slow]\nfactor = 2\nwindow = 5\n{}",
-                                              slowdown, slow)}));
+    return toml({.training = "steps = 40",
+                 .cluster = cluster,
+                 .more = fmt::format("[[straggler]]\nworkers = [1]\nslowdown = {}\nfrom = \"1s\"\n"
+                                     "[recovery.slow]\nfactor = 2\nwindow = 5\n{}",
+                                     slowdown, slow)})
+        .run();
   };
   const std::string four = "workers = 4\nservers = 1", five = "workers = 5\nservers = 1\nspares = 1";
   const Json flagged = run("", four), removed = run("action = \"remove\"", four),
@@ -265,10 +257,11 @@ TEST_CASE("a worker that is slow for long is found, removed or replaced", "[orac
 }
 
 TEST_CASE("a slow worker stays where no spare is left", "[oracle][nodes][failures]") {
-  const Json run = run_toml(toml({.training = "steps = 40",
-                                  .cluster = "workers = 6\nservers = 1\nspares = 1",
-                                  .more = "[[straggler]]\nworkers = [1, 2]\nslowdown = 4\nfrom = \"1s\"\n"
-                                          "[recovery.slow]\nfactor = 2\nwindow = 5\naction = \"replace\""}));
+  const Json run = toml({.training = "steps = 40",
+                         .cluster = "workers = 6\nservers = 1\nspares = 1",
+                         .more = "[[straggler]]\nworkers = [1, 2]\nslowdown = 4\nfrom = \"1s\"\n"
+                                 "[recovery.slow]\nfactor = 2\nwindow = 5\naction = \"replace\""})
+                       .run();
   REQUIRE(run["slow_workers"].size() == 2);
   CHECK(run["slow_workers"][0]["action"] == "replace");
   CHECK(run["slow_workers"][1]["action"] == "flag");

@@ -5,18 +5,11 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
-
-const std::string recovery = R"([recovery]
-heartbeat = "10ms"
-timeout = "50ms"
-retry = "20ms"
-patience = "5s"
-)";
 
 struct Case {
   std::string architecture = "kind = \"all-reduce\"";
@@ -28,25 +21,18 @@ struct Case {
 };
 
 Json run(const Case& c) {
-  const std::string lost = c.lost.empty() ? "" : fmt::format("workers = \"{}\"\n", c.lost);
-  return run_toml(fmt::format(R"({}[architecture]
-{}
-[training]
-batch_size = 8
-steps = {}
-learning_rate = 0.2
-[compute]
-time = "10ms"
-distribution = "constant"
-[cluster]
-workers = {}
-[cluster.network]
-bandwidth = "1GBps"
-latency = "100us"
-simgrid_model = "cm02"
-share_spread = 0.0
-{}{}{}{})",
-                              c.model, c.architecture, c.steps, c.workers, recovery, lost, c.faults, c.more));
+  const ScenarioBuilder scenario =
+      ScenarioBuilder({"training.batch_size=8", "training.learning_rate=0.2", "compute.time=10ms",
+                       "compute.distribution=constant", "recovery.heartbeat=10ms", "recovery.timeout=50ms",
+                       "recovery.retry=20ms", "recovery.patience=5s"})
+          .links("1GBps", "100us")
+          .with(c.model)
+          .with("architecture", c.architecture)
+          .set("training.steps", c.steps)
+          .set("cluster.workers", c.workers)
+          .with("recovery", c.faults)
+          .with(c.more);
+  return (c.lost.empty() ? scenario : scenario.set("recovery.workers", c.lost)).run();
 }
 
 std::string all_reduce(const std::string& algorithm) {
@@ -60,7 +46,7 @@ std::string crash(const std::string& worker, const std::string& at, const std::s
 
 double loss(const Json& summary) { return summary["final"]["loss"]; }
 double seconds(const Json& summary) { return summary["sim_time_s"]; }
-const std::string phantom = "[model]\nkind = \"phantom\"\nparameters = 1000000\n";
+const std::string large = "[model]\nkind = \"phantom\"\nparameters = 1000000\n";
 
 }  // namespace
 
@@ -143,7 +129,7 @@ TEST_CASE("peers: a restart from a snapshot does again what came after it", "[or
 TEST_CASE("peers: a ring without the lost worker has its own pace", "[oracle][failure]") {
   // 2 (n - 1) rounds of 4 MB / n at 1 GB/s, over two links.
   const auto step = [](int n) { return 0.010 + 2 * (n - 1) * (2e-4 + 4e6 / n / 1e9); };
-  const Json told = run({.faults = crash("worker 2", "50ms"), .steps = 200, .model = phantom});
+  const Json told = run({.faults = crash("worker 2", "50ms"), .steps = 200, .model = large});
   CHECK(told["updates"] == 200);
   const auto before = static_cast<int>(0.05 / step(4));
   const double noticed = 0.05 + 0.055;  // 50 ms after the last heartbeat, which came within 10 ms
@@ -152,7 +138,7 @@ TEST_CASE("peers: a ring without the lost worker has its own pace", "[oracle][fa
 
 TEST_CASE("peers: a long run in which something may fail comes to its end", "[oracle][failure]") {
   // More steps than those after which a run whose workers compute the same again and again is ended.
-  const Json told = run({.faults = crash("worker 2", "50ms", "50ms"), .steps = 800, .model = phantom});
+  const Json told = run({.faults = crash("worker 2", "50ms", "50ms"), .steps = 800, .model = large});
   CHECK(told["stuck"].empty());
   CHECK(told["updates"] == 800);
 }
@@ -270,7 +256,7 @@ TEST_CASE("peers: a pipeline without snapshots begins anew", "[oracle][failure][
 
 TEST_CASE("peers: the recovery of a lost worker is told in parts", "[oracle][failure][rings]") {
   const auto step = [](int n) { return 0.010 + 2 * (n - 1) * (2e-4 + 4e6 / n / 1e9); };
-  const Json told = run({.faults = crash("worker 2", "50ms"), .steps = 60, .model = phantom});
+  const Json told = run({.faults = crash("worker 2", "50ms"), .steps = 60, .model = large});
   REQUIRE(told["failures"]["recoveries"].size() == 1);
   const Json elastic = told["failures"]["recoveries"][0];
   CHECK(elastic["worker"] == 2);
@@ -299,7 +285,7 @@ TEST_CASE("peers: halving-doubling goes on with any number", "[oracle][failure][
   const Json told = run({.architecture = all_reduce("halving-doubling"),
                          .faults = crash("worker 2", "50ms", "200ms"),
                          .steps = 100,
-                         .model = phantom});
+                         .model = large});
   CHECK(told["stuck"].empty());
   CHECK(told["updates"] == 100);
 }
@@ -308,7 +294,7 @@ TEST_CASE("peers: a worker that leaves does its step, and the others go on at th
           "[oracle][failure][rings]") {
   const auto step = [](int n) { return 0.010 + 2 * (n - 1) * (2e-4 + 4e6 / n / 1e9); };
   const std::string leaves = "[[fault]]\nkind = \"leave\"\nnodes = [\"worker 3\"]\nat = \"200ms\"\n";
-  const Json told = run({.faults = leaves, .steps = 100, .model = phantom});
+  const Json told = run({.faults = leaves, .steps = 100, .model = large});
   CHECK(told["stuck"].empty());
   CHECK(told["updates"] == 100);
   CHECK(told["failures"]["suspicions"] == 0);
@@ -317,7 +303,7 @@ TEST_CASE("peers: a worker that leaves does its step, and the others go on at th
   CHECK(told["workers"][3]["samples"] == 8 * before);
 
   const std::string back = leaves + "[[fault]]\nkind = \"join\"\nnodes = [\"worker 3\"]\nat = \"500ms\"\n";
-  const Json returned = run({.faults = back, .steps = 100, .model = phantom});
+  const Json returned = run({.faults = back, .steps = 100, .model = large});
   CHECK(returned["updates"] == 100);
   CHECK(returned["workers"][3]["samples"].get<int>() > 8 * (before + 10));
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -22,28 +22,21 @@ struct Line {
 };
 
 std::vector<double> losses(const Line& line) {
-  const Json run = run_toml(fmt::format(R"([data]
-source = "inline"
-inputs = [[{0:.17g}], [{0:.17g}], [{0:.17g}], [{0:.17g}]]
-targets = [[{1:.17g}], [{1:.17g}], [{1:.17g}], [{1:.17g}]]
-[model]
-layers = [1, 1]
-bias = false
-activation = "identity"
-loss = "half-sse"
-weights = [[[{2:.17g}]]]
-precision = "{3}"
-[training]
-batch_size = 1
-steps = 7
-learning_rate = {4:.17g}
-evaluate_every = "1 updates"
-{5}
-[cluster]
-workers = {7}
-{6})",
-                                        line.x, line.t, line.w, line.precision, line.rate, line.training,
-                                        line.more, line.workers));
+  const Json run =
+      ScenarioBuilder({"data.source=inline", "model.layers=[1, 1]", "model.bias=false",
+                       "model.activation=identity", "model.loss=half-sse", "training.batch_size=1",
+                       "training.steps=7", "training.evaluate_every=1 updates"})
+          .set("data.inputs",
+               fmt::format("[[{:.17g}], [{:.17g}], [{:.17g}], [{:.17g}]]", line.x, line.x, line.x, line.x))
+          .set("data.targets",
+               fmt::format("[[{:.17g}], [{:.17g}], [{:.17g}], [{:.17g}]]", line.t, line.t, line.t, line.t))
+          .set("model.weights", fmt::format("[[[{:.17g}]]]", line.w))
+          .set("model.precision", line.precision)
+          .set("training.learning_rate", line.rate)
+          .with("training", line.training)
+          .set("cluster.workers", line.workers)
+          .with(line.more)
+          .run();
   CHECK(run["stuck"].empty());
   std::vector<double> result;
   for (const Json& point : run["curve"])
@@ -134,10 +127,11 @@ TEST_CASE("gradients beyond 65504 are infinite", "[oracle][precision]") {
 namespace {
 
 Json bytes_of(const std::string& precision, const std::string& model, const std::string& more) {
-  return run_toml(
-      fmt::format("[model]\n{}\nprecision = \"{}\"\n[training]\nbatch_size = 8\nsteps = 5\n"
-                  "[cluster]\nworkers = 3\n{}",
-                  model, precision, more));
+  return ScenarioBuilder({"training.batch_size=8", "training.steps=5", "cluster.workers=3"})
+      .with("model", model)
+      .set("model.precision", precision)
+      .with("cluster", more)
+      .run();
 }
 
 }  // namespace

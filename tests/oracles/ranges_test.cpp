@@ -1,18 +1,16 @@
 // Ranges that move with their servers, against consistent hashing and against the mean load; and a shard that
 // is cut while training goes on, against training without.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -27,40 +25,22 @@ struct Case {
   std::string training = "duration = \"2s\"";
 };
 
-std::string toml_of(const Case& c) {
-  return fmt::format(R"(seed = {}
-[model]
-{}
-[training]
-batch_size = 8
-{}
-[consistency]
-model = "{}"
-[compute]
-time = "10ms"
-distribution = "constant"
-[cluster]
-workers = 4
-servers = {}
-[cluster.network]
-bandwidth = "1GBps"
-latency = "50us"
-simgrid_model = "cm02"
-share_spread = 0.0
-[placement]
-{}
-[messages]
-unit = "{}"
-[recovery]
-enabled = true
-heartbeat = "20ms"
-timeout = "200ms"
-retry = "30ms"
-rebalance = "{}"
-{}
-{}{})",
-                     c.seed, c.model, c.training, c.consistency, c.servers, c.placement, c.unit, c.rebalance,
-                     c.recovery, c.faults, c.more);
+ScenarioBuilder toml_of(const Case& c) {
+  return ScenarioBuilder({"training.batch_size=8", "compute.time=10ms", "compute.distribution=constant",
+                          "cluster.workers=4", "recovery.enabled=true", "recovery.heartbeat=20ms",
+                          "recovery.timeout=200ms", "recovery.retry=30ms"})
+      .links("1GBps", "50us")
+      .set("seed", c.seed)
+      .with("model", c.model)
+      .with("training", c.training)
+      .set("consistency.model", c.consistency)
+      .set("cluster.servers", c.servers)
+      .with("placement", c.placement)
+      .set("messages.unit", c.unit)
+      .set("recovery.rebalance", c.rebalance)
+      .with("recovery", c.recovery)
+      .with(c.faults)
+      .with(c.more);
 }
 
 std::string fault(const std::string& kind, const std::string& node, const std::string& at,
@@ -95,8 +75,8 @@ TEST_CASE("a leaver's ranges go to their neighbours, and no others move", "[rang
     const Case stays{.rebalance = "placement", .seed = seed};
     Case leaves = stays;
     leaves.faults = fault("leave", "server 2", "500ms");
-    const TracedRun run = trace_toml(toml_of(leaves));
-    const std::vector<std::int64_t> before = held(run_toml(toml_of(stays))), after = held(run.summary);
+    const TracedRun run = toml_of(leaves).trace();
+    const std::vector<std::int64_t> before = held(toml_of(stays).run()), after = held(run.summary);
     CHECK(after[2] == 0);
     std::int64_t moved = 0;
     std::size_t takers = 0;
@@ -124,8 +104,8 @@ TEST_CASE("a joiner takes its part of the ring", "[ranges][slow]") {
                    .training = "duration = \"600ms\""};
     Case joins = all;
     joins.faults = fault("join", "server 4", "200ms");
-    const Json summary = run_toml(toml_of(joins));
-    CHECK(held(summary) == held(run_toml(toml_of(all))));  // as if it had always been there
+    const Json summary = toml_of(joins).run();
+    CHECK(held(summary) == held(toml_of(all).run()));  // as if it had always been there
     share += static_cast<double>(held(summary)[4]) / 100000 / seeds;
   }
   // Dirichlet: a server's share of n + 1 with v points each has the variance of Beta(v, n v).
@@ -138,7 +118,7 @@ TEST_CASE("a joiner takes the mean load, whether shards are ranges or whole serv
   for (const char* unit : {"range", "server"}) {
     INFO(unit);
     const Json summary =
-        run_toml(toml_of({.unit = unit, .faults = fault("join", "server 4", "1s"), .servers = 5}));
+        toml_of({.unit = unit, .faults = fault("join", "server 4", "1s"), .servers = 5}).run();
     REQUIRE(summary["failures"]["rebalances"].size() == 1);
     const Loads measured = loads(summary, 0);
     double before = 0, after = 0;
@@ -169,7 +149,7 @@ TEST_CASE("a cut changes no weight", "[ranges][slow]") {
   const std::string data = "[data]\nsource = \"digits\"\n";
   const auto weights_of = [&](Case c) {
     c.more += data;
-    const Json summary = run_toml(toml_of(c));
+    const Json summary = toml_of(c).run();
     CHECK(summary["failures"]["rebalances"].size() >= 1);
     std::int64_t cuts = 0;
     for (const Json& one : summary["failures"]["rebalances"]) cuts += one["cuts"].get<std::int64_t>();
@@ -178,7 +158,7 @@ TEST_CASE("a cut changes no weight", "[ranges][slow]") {
   };
   Case still = alone;
   still.more = data;
-  const Json expected = run_toml(toml_of(still))["model"]["weights"];
+  const Json expected = toml_of(still).run()["model"]["weights"];
   const std::string join = fault("join", "server 2", "200ms");
   const std::string copies = "[replication]\ncopies = 1\n", every_push = copies + "when = \"every-push\"\n";
   const std::string lossy =
@@ -206,7 +186,7 @@ TEST_CASE("a cut changes no weight", "[ranges][slow]") {
     }
   }
   for (const Case& c : cases) {
-    INFO(toml_of(c));
+    INFO(toml_of(c).toml());
     CHECK(weights_of(c) == expected);
   }
 }
@@ -224,26 +204,19 @@ TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges][slow]
   sparse.more =
       "[data]\nsource = \"clicks\"\nsamples = 500\nfeatures = 2000\nnonzeros = 10\n"
       "[[filter]]\nkind = \"key-caching\"\n";
-  using Words = std::vector<std::string>;
-  const std::vector<std::pair<Case, Words>> cases{
-      {joins, {"--set", "consistency.staleness=3", "--set", "consistency.cache=true"}},
-      {joins, {"--set", "consistency.model=bsp", "--set", "consistency.deadline=12ms"}},
-      {joins, {"--set", "inference.refresh=20ms", "--set", "inference.rate=200"}},
-      {sparse, {"--set", "messages.keys=per-value"}}};
+  const std::vector<std::pair<Case, Settings>> cases{
+      {joins, {"consistency.staleness=3", "consistency.cache=true"}},
+      {joins, {"consistency.model=bsp", "consistency.deadline=12ms"}},
+      {joins, {"inference.refresh=20ms", "inference.rate=200"}},
+      {sparse, {"messages.keys=per-value"}}};
   for (const auto& [one, more] : cases) {
-    INFO(toml_of(one) << fmt::format("{}", fmt::join(more, " ")));
-    const TemporaryFolder folder;
-    std::ofstream(folder.path() / "cut.toml") << toml_of(one);
-    Words words{"run", "cut.toml", "--trace", "events", "--out", "run", "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    const Outcome run = psim::test::psim(words, folder.path());
-    INFO(run.out << run.err);
-    REQUIRE(run.code == 0);
-    const Json moved = Json::parse(run.out)["failures"]["rebalances"].at(0);
+    const ScenarioBuilder scenario = toml_of(one).set(more);
+    INFO(scenario.toml());
+    const KeptRun run(scenario);
+    REQUIRE(exit_code(run.summary()) == 0);
+    const Json moved = run.summary()["failures"]["rebalances"].at(0);
     CHECK(moved["parameters"] > 0);
     if (one.model == joins.model) CHECK(moved["cuts"] >= 1);
-    const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
-    INFO(verdict.out);
-    CHECK(verdict.code == 0);
+    run.check_promises();
   }
 }

@@ -7,7 +7,7 @@
 
 #include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -19,26 +19,15 @@ struct Cluster {
 };
 
 // A real network, so that pushes, pulls and answers overtake one another.
-std::string over_network(const Cluster& c) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 10_000
-[training]
-batch_size = 1
-steps = 120
-[consistency]
-{}
-[compute]
-time = "10ms"
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-bandwidth = "100Mbps"
-latency = "100us"
-{})",
-                     c.consistency, c.compute, c.workers, c.servers, c.more);
+ScenarioBuilder over_network(const Cluster& c) {
+  return phantom(10'000)
+      .set({"training.batch_size=1", "training.steps=120", "compute.time=10ms",
+            "cluster.network.bandwidth=100Mbps", "cluster.network.latency=100us"})
+      .with("consistency", c.consistency)
+      .with("compute", c.compute)
+      .set("cluster.workers", c.workers)
+      .set("cluster.servers", c.servers)
+      .with(c.more);
 }
 
 const std::string noisy = "distribution = \"lognormal\"\ncv = 0.7";
@@ -52,7 +41,7 @@ using Applied = std::map<std::pair<int, int>, std::int64_t>;
 // Every read sees what the bound promises. `bound(clock)`: s at that clock.
 template <class Bound>
 void check_reads(const Cluster& cluster, Bound bound) {
-  const TracedRun run = trace_toml(over_network(cluster));
+  const TracedRun run = over_network(cluster).trace();
   INFO(cluster.consistency << ", S = " << cluster.servers << "\n" << cluster.more);
   Applied applied;
   std::int64_t reads = 0, violations = 0, own_missing = 0, out_of_order = 0;
@@ -108,8 +97,8 @@ TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle][slow]") {
   for (const int s : {0, 1, 3, 10}) {
     for (const std::string& compute :
          {noisy, std::string("distribution = \"exponential\""), std::string("distribution = \"constant\"")}) {
-      const Json run = run_toml(
-          over_network({.servers = 2, .consistency = ssp(s), .compute = compute, .more = slow_worker}));
+      const Json run =
+          over_network({.servers = 2, .consistency = ssp(s), .compute = compute, .more = slow_worker}).run();
       INFO("s = " << s << ", " << compute);
       CHECK(run["clock_gap"]["max"] <= s);
       CHECK(run["clock_gap"]["max"] >= std::min(s, 3));  // the straggler makes the bound bite
@@ -120,11 +109,12 @@ TEST_CASE("ssp: no worker is more than s clocks ahead", "[oracle][slow]") {
 
 TEST_CASE("ssp: any finite bound runs at the slowest worker's rate", "[oracle]") {
   for (const int s : {0, 1, 4, 20}) {
-    const Json run = run_toml(toml({.consistency = ssp(s),
-                                    .workers = 4,
-                                    .duration = 1001.5,
-                                    .compute = "distribution = \"constant\"",
-                                    .cluster = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n"}));
+    const Json run = toml({.consistency = ssp(s),
+                           .workers = 4,
+                           .duration = 1001.5,
+                           .compute = "distribution = \"constant\"",
+                           .cluster = "[[straggler]]\nworkers = [2]\nslowdown = 4.0\n"})
+                         .run();
     INFO("s = " << s);
     CHECK(run["workers"][2]["clocks"] == 250);
     for (const int fast : {0, 1, 3}) CHECK(run["workers"][fast]["clocks"] == 250 + s + 1);
@@ -150,7 +140,7 @@ TEST_CASE("under every model the answer to a pull has waited for the worker's ow
     std::map<std::pair<int, int>, std::map<std::int64_t, std::int64_t>>
         asked;  // pushes sent before pull `number`
     std::int64_t reads = 0, too_early = 0;
-    for (const RecordedEvent& e : trace_toml(over_network(cluster)).events) {
+    for (const RecordedEvent& e : over_network(cluster).trace().events) {
       if (e.is("sent", "push")) ++sent[{e.peer, e.node}];
       if (e.is("received", "push")) ++arrived[{e.node, e.peer}];
       if (e.is("sent", "pull")) asked[{e.peer, e.node}][e["pull"]] = sent[{e.peer, e.node}];

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -47,37 +47,19 @@ struct Fit {
   std::string more = "";
 };
 
-std::string toml(const Fit& f) {
-  return fmt::format(R"([data]
-source = "inline"
-inputs = [{}]
-targets = [{}]
-partition = "contiguous"
-[model]
-layers = [1, 1]
-bias = false
-activation = "identity"
-loss = "half-sse"
-precision = "float64"
-weights = [[[{}]]]
-[training]
-batch_size = 4
-steps = {}
-evaluate_every = "1 update"
-{}
-[consistency]
-{}
-[compute]
-time = "100ms"
-[cluster]
-workers = 2
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     rows(xs), rows(ys), start, f.steps, f.training, f.consistency, f.more);
+ScenarioBuilder toml(const Fit& f) {
+  return ScenarioBuilder({"data.source=inline", "data.partition=contiguous", "model.layers=[1, 1]",
+                          "model.bias=false", "model.activation=identity", "model.loss=half-sse",
+                          "model.precision=float64", "training.batch_size=4",
+                          "training.evaluate_every=1 update", "compute.time=100ms", "cluster.workers=2"})
+      .links("1000Tbps", "0s")
+      .set("data.inputs", fmt::format("[{}]", rows(xs)))
+      .set("data.targets", fmt::format("[{}]", rows(ys)))
+      .set("model.weights", fmt::format("[[[{}]]]", start))
+      .set("training.steps", f.steps)
+      .with("training", f.training)
+      .with("consistency", f.consistency)
+      .with(f.more);
 }
 
 void check_losses(const Json& run, const std::vector<double>& weights) {
@@ -113,8 +95,9 @@ TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H 
         weights.push_back(sum / 2);
       }
       const Json run =
-          run_toml(toml({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}",
-                                                 rate, local, warmup)}));
+          toml({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}", rate,
+                                        local, warmup)})
+              .run();
       check_losses(run, weights);
       // Every batch takes its time; the network takes none.
       CHECK(run["sim_time_s"].get<double>() == Approx(0.1 * (warmup > 0 ? warmup + 7 * local : 8 * local)));
@@ -125,23 +108,12 @@ TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H 
 TEST_CASE("epochs count the batches of a warm-up", "[oracle][rhythm]") {
   // A batch of both workers is a tenth of an epoch.
   const auto run = [](double epochs, int warmup) {
-    return run_toml(fmt::format(R"([data]
-source = "blobs"
-samples = 100
-features = 4
-classes = 2
-test_fraction = 0.0
-[model]
-layers = [4, 2]
-[training]
-batch_size = 5
-epochs = {}
-warmup_steps = {}
-evaluate_every = "1 update"
-[cluster]
-workers = 2
-)",
-                                epochs, warmup));
+    return ScenarioBuilder({"data.source=blobs", "data.samples=100", "data.features=4", "data.classes=2",
+                            "data.test_fraction=0.0", "model.layers=[4, 2]", "training.batch_size=5",
+                            "training.evaluate_every=1 update", "cluster.workers=2"})
+        .set("training.epochs", epochs)
+        .set("training.warmup_steps", warmup)
+        .run();
   };
   struct Case {
     double epochs;
@@ -161,14 +133,15 @@ workers = 2
 
 TEST_CASE("local SGD sends once where bsp sends H times", "[oracle][rhythm]") {
   const auto bytes = [](int steps, int local) {
-    return run_toml(toml({.training = fmt::format("local_steps = {}", local), .steps = steps}))["bytes_sent"]
+    return toml({.training = fmt::format("local_steps = {}", local), .steps = steps})
+        .run()["bytes_sent"]
         .get<std::int64_t>();
   };
   CHECK(bytes(24, 1) == 4 * bytes(6, 4));
 }
 
 TEST_CASE("accumulated batches take their time", "[oracle][rhythm]") {
-  const Json run = run_toml(toml({.training = "accumulate = 3"}));
+  const Json run = toml({.training = "accumulate = 3"}).run();
   CHECK(run["sim_time_s"].get<double>() == Approx(0.1 * 3 * 8));
 }
 
@@ -193,18 +166,19 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
         centre.push_back(c + pull);
       }
       const std::string rate_of = alpha == 0.45 ? "" : fmt::format("elastic_rate = {}\n", alpha);  // 0.9 / 2
-      check_losses(run_toml(toml({.training = fmt::format(
-                                      "algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}", rate,
-                                      rate_of, tau)})),
-                   centre);
+      check_losses(
+          toml({.training = fmt::format("algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}",
+                                        rate, rate_of, tau)})
+              .run(),
+          centre);
     }
   }
 }
 
 TEST_CASE("elastic averaging at rate 0 moves nothing", "[oracle][rhythm]") {
   for (const char* consistency : {"model = \"bsp\"", "model = \"asp\""}) {
-    const Json run = run_toml(
-        toml({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0", .consistency = consistency}));
+    const Json run =
+        toml({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0", .consistency = consistency}).run();
     CHECK(run["final"]["loss"] == run["initial"]["loss"]);
     CHECK(run["updates"] >= 8);
   }
@@ -213,8 +187,10 @@ TEST_CASE("elastic averaging at rate 0 moves nothing", "[oracle][rhythm]") {
 TEST_CASE("a worker pulls every K clocks, and pushes every clock", "[oracle][rhythm]") {
   for (const int every : {1, 3, 8}) {
     INFO("K = " << every);
-    const TracedRun run = trace_toml(toml(
-        {.training = fmt::format("pull_every = {}", every), .steps = 12, .consistency = "model = \"asp\""}));
+    const TracedRun run = toml({.training = fmt::format("pull_every = {}", every),
+                                .steps = 12,
+                                .consistency = "model = \"asp\""})
+                              .trace();
     const std::size_t pulls = (12 + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
     for (const int worker : {2, 3}) {
       CHECK(count(run, "received", "weights", worker) == pulls);

@@ -7,7 +7,7 @@
 
 #include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -23,7 +23,7 @@ struct Law {
 
 // Duration over updates is the mean time between updates.
 double seconds_per_update(const Ideal& scenario) {
-  const Json run = run_toml(toml(scenario));
+  const Json run = toml(scenario).run();
   REQUIRE(run["stuck"].empty());
   return scenario.duration / run["updates"].get<double>();
 }
@@ -189,7 +189,7 @@ TEST_CASE("workers of different speeds: no step is shorter than the shift", "[or
                        .time = "",
                        .cluster = "[cluster.worker]\nspeed = [\"500Mf\", \"1Gf\"]\n"};
   std::vector<double> begun(2, 0.0), shortest(2, 1e9);
-  for (const RecordedEvent& e : trace_toml(toml(scenario)).events) {
+  for (const RecordedEvent& e : toml(scenario).trace().events) {
     const std::size_t worker = e.node < 2 ? 0 : static_cast<std::size_t>(e.node - 2);
     if (e.is("computation", "begun")) begun[worker] = e.at;
     if (e.is("computation", "ended")) shortest[worker] = std::min(shortest[worker], e.at - begun[worker]);

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+
 #include <string>
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -20,39 +19,18 @@ constexpr double rate = 200, service = 0.001, refresh = 0.05, crash = 1.02, seco
 
 // Two phantom workers that never wait, a step of 10 ms; one inference node with a request every 5 ms, an
 // answer of 1 ms and a pull every 50 ms.
-std::string serving(const std::string& more, const std::string& inference = "") {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 100
-[training]
-duration = "{}s"
-[consistency]
-model = "asp"
-[cluster]
-workers = 2
-servers = 2
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-simgrid_model = "cm02"
-[compute]
-time = "10ms"
-[inference]
-rate = {}
-arrivals = "constant"
-refresh = "{}s"
-speed = "1Mf"
-flops_per_request = 1000
-window = "100ms"
-{}
-[recovery]
-heartbeat = "100ms"
-timeout = "400ms"
-retry = "1s"
-{}
-)",
-                     seconds, rate, refresh, inference, more);
+ScenarioBuilder serving(const std::string& more, const std::string& inference = "") {
+  return phantom(100)
+      .set({"consistency.model=asp", "cluster.workers=2", "cluster.servers=2", "compute.time=10ms",
+            "inference.arrivals=constant", "inference.speed=1Mf", "inference.flops_per_request=1000",
+            "inference.window=100ms", "recovery.heartbeat=100ms", "recovery.timeout=400ms",
+            "recovery.retry=1s"})
+      .links("1000Tbps", "0s")
+      .set("training.duration", fmt::format("{}s", seconds))
+      .set("inference.rate", rate)
+      .set("inference.refresh", fmt::format("{}s", refresh))
+      .with("inference", inference)
+      .with("recovery", more);
 }
 
 const std::string server_crash =
@@ -87,7 +65,7 @@ double most(const Json& inference, const char* what) {
 // A pull needs every shard, so none ends from the crash until another server owns the lost shard. That is
 // when the scheduler has noticed: without a copy the next owner begins at once.
 TEST_CASE("answers grow older until a crashed server is replaced", "[inference][faults]") {
-  const Json run = run_toml(serving(server_crash));
+  const Json run = serving(server_crash).run();
   const Json& inference = run["inference"];
   const Json& recovery = run["failures"]["recoveries"][0];
   const double replaced = crash + recovery["detection_s"].get<double>();
@@ -114,7 +92,7 @@ TEST_CASE("answers grow older until a crashed server is replaced", "[inference][
 // The shard begins anew, with version 0, and users have seen that of the crash: a step of each worker every
 // 10 ms makes two versions, so they are back there as much later as it took to get there.
 TEST_CASE("answers of a server that was set back are as stale as they are", "[inference][faults]") {
-  const Json lost = run_toml(serving(server_crash));
+  const Json lost = serving(server_crash).run();
   const double version = 2 * crash / 0.01,
                replaced = crash + lost["failures"]["recoveries"][0]["detection_s"].get<double>();
   CHECK(lost["inference"]["staleness"]["max"].get<double>() == Approx(version).epsilon(0.06));
@@ -124,7 +102,7 @@ TEST_CASE("answers of a server that was set back are as stale as they are", "[in
     const double due = version - 2 * (begin - replaced - refresh) / 0.01;
     CHECK(window["staleness"]["max"].get<double>() == Approx(due).margin(16));
   }
-  const Json copied = run_toml(serving(server_crash + "[replication]\ncopies = 1\n"));
+  const Json copied = serving(server_crash + "[replication]\ncopies = 1\n").run();
   CHECK(copied["inference"]["staleness"]["max"].get<double>() <= 2 * (refresh + 0.03) / 0.01);
   CHECK(copied["inference"]["age_s"]["max"].get<double>() ==
         Approx(lost["inference"]["age_s"]["max"].get<double>()).margin(2 / rate));
@@ -133,8 +111,9 @@ TEST_CASE("answers of a server that was set back are as stale as they are", "[in
 TEST_CASE("a server that leaves or joins leaves no gap", "[inference][faults]") {
   for (const char* kind : {"leave", "join"}) {
     INFO(kind);
-    const Json run = run_toml(serving(
-        fmt::format("[[fault]]\nkind = \"{}\"\nnodes = [\"server 1\"]\nat = \"{}s\"\n", kind, crash)));
+    const Json run =
+        serving(fmt::format("[[fault]]\nkind = \"{}\"\nnodes = [\"server 1\"]\nat = \"{}s\"\n", kind, crash))
+            .run();
     REQUIRE(run["failures"]["takeovers"].get<int>() >= 1);
     CHECK(run["inference"]["age_s"]["max"].get<double>() <= refresh + 0.01);
     CHECK(run["inference"]["requests"].get<double>() - run["inference"]["answered"].get<double>() <= 1);
@@ -144,9 +123,10 @@ TEST_CASE("a server that leaves or joins leaves no gap", "[inference][faults]") 
 // Those that come while it is down are lost, and one perhaps that it was working on.
 TEST_CASE("requests to an inference node that is down are not answered", "[inference][faults]") {
   constexpr double down = 0.5;
-  const Json run = run_toml(serving(fmt::format(
-      "[[fault]]\nkind = \"crash\"\nnodes = [\"inference 0\"]\nat = \"{}s\"\nrestart_after = \"{}s\"\n",
-      crash, down)));
+  const Json run = serving(fmt::format("[[fault]]\nkind = \"crash\"\nnodes = [\"inference 0\"]\nat = "
+                                       "\"{}s\"\nrestart_after = \"{}s\"\n",
+                                       crash, down))
+                       .run();
   const Json& inference = run["inference"];
   CHECK(inference["requests"].get<double>() == Approx(rate * seconds).margin(1));
   CHECK(inference["requests"].get<double>() - inference["answered"].get<double>() ==
@@ -170,9 +150,10 @@ TEST_CASE("requests to an inference node that is down are not answered", "[infer
 // which 200 are new: the queue is gone after a quarter of the time.
 TEST_CASE("requests wait for an inference node that is frozen", "[inference][faults]") {
   constexpr double frozen = 0.5;
-  const Json run = run_toml(serving(fmt::format(
-      "[[fault]]\nkind = \"slow\"\nfactor = 0\nnodes = [\"inference 0\"]\nat = \"{}s\"\nlasts = \"{}s\"\n",
-      crash, frozen)));
+  const Json run = serving(fmt::format("[[fault]]\nkind = \"slow\"\nfactor = 0\nnodes = [\"inference "
+                                       "0\"]\nat = \"{}s\"\nlasts = \"{}s\"\n",
+                                       crash, frozen))
+                       .run();
   const Json& inference = run["inference"];
   CHECK(inference["requests"].get<double>() - inference["answered"].get<double>() <= 1);
   CHECK(most(inference, "latency_s") == Approx(frozen + service).margin(1 / rate + service));
@@ -185,10 +166,12 @@ TEST_CASE("requests wait for an inference node that is frozen", "[inference][fau
 // Nothing comes through: the pull under way is repeated after a second, when the cut is over.
 TEST_CASE("an inference node that is cut off serves what it has", "[inference][faults]") {
   constexpr double cut = 0.5;
-  const Json run = run_toml(serving(
-      fmt::format("[[fault]]\nkind = \"partition\"\nbetween = [[\"inference 0\"], [\"servers\"]]\nfrom = "
-                  "\"{}s\"\nuntil = \"{}s\"\n",
-                  crash, crash + cut)));
+  const Json run =
+      serving(
+          fmt::format("[[fault]]\nkind = \"partition\"\nbetween = [[\"inference 0\"], [\"servers\"]]\nfrom = "
+                      "\"{}s\"\nuntil = \"{}s\"\n",
+                      crash, crash + cut))
+          .run();
   const Json& inference = run["inference"];
   CHECK(inference["requests"].get<double>() - inference["answered"].get<double>() <= 1);
   const double again = last_pull(crash) + refresh + 1;
@@ -199,29 +182,13 @@ TEST_CASE("an inference node that is cut off serves what it has", "[inference][f
 
 TEST_CASE("readers and their failures change nothing that is learned", "[inference][faults][equivalence]") {
   const auto digits = [](const std::string& more) {
-    return run_toml(R"([model]
-layers = [64, 16, 10]
-[training]
-batch_size = 16
-steps = 60
-evaluate_every = "5 updates"
-[cluster]
-workers = 4
-servers = 3
-[cluster.worker]
-speed = "20Mf"
-[recovery]
-enabled = true
-heartbeat = "20ms"
-timeout = "100ms"
-retry = "60ms"
-[replication]
-copies = 1
-[[fault]]
-kind = "crash"
-nodes = ["server 2"]
-at = "100ms"
-)" + more);
+    return ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=16", "training.steps=60",
+                            "training.evaluate_every=5 updates", "cluster.workers=4", "cluster.servers=3",
+                            "cluster.worker.speed=20Mf", "recovery.enabled=true", "recovery.heartbeat=20ms",
+                            "recovery.timeout=100ms", "recovery.retry=60ms", "replication.copies=1"})
+        .fault("crash", "server 2", {"at=100ms"})
+        .with(more)
+        .run();
   };
   const Json alone = digits("");
   const std::string group = "[inference]\nnodes = 2\nrate = 300\nrefresh = \"2ms\"\nspeed = \"100Mf\"\n";
@@ -238,25 +205,23 @@ at = "100ms"
 
 // A fault that does nothing: the digest has its events, everything that is counted is as without it.
 TEST_CASE("an inference node that is not slower at all serves the same", "[inference][faults]") {
-  const Json calm = run_toml(serving("enabled = true\n")),
-             idle = run_toml(serving("enabled = true\n[[fault]]\nkind = \"slow\"\nfactor = 1\nnodes = "
-                                     "[\"inference 0\"]\nat = \"1s\"\n"));
+  const Json calm = serving("enabled = true\n").run(),
+             idle = serving(
+                        "enabled = true\n[[fault]]\nkind = \"slow\"\nfactor = 1\nnodes = "
+                        "[\"inference 0\"]\nat = \"1s\"\n")
+                        .run();
   CHECK(idle["inference"] == calm["inference"]);
   CHECK(idle["messages"] == calm["messages"]);
   CHECK(idle["updates"] == calm["updates"]);
 }
 
 TEST_CASE("verify looks at what was served while servers fail", "[inference][faults]") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "s.toml") << serving(server_crash);
-  const Outcome run = psim::test::psim({"run", "s.toml", "--trace", "events", "--out", "run"}, folder.path());
-  INFO(run.out << run.err);
-  REQUIRE(run.code == 0);
-  const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+  const KeptRun run(serving(server_crash));
+  REQUIRE(exit_code(run.summary()) == 0);
+  const Outcome verdict = run.ask("verify");
   INFO(verdict.out);
   CHECK(verdict.code == 0);
   CHECK(verdict.out.find("served         holds") != std::string::npos);
-  change_run(folder.path() / "run",
-             "UPDATE prediction SET staleness_updates = staleness_updates - 1 WHERE version > 3");
-  CHECK(psim::test::psim({"verify", "run"}, folder.path()).code == 1);
+  change_run(run.path(), "UPDATE prediction SET staleness_updates = staleness_updates - 1 WHERE version > 3");
+  CHECK(run.ask("verify").code == 1);
 }

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 using namespace std::string_literals;
@@ -22,34 +21,21 @@ struct Lab {
   int steps = 100;
 };
 
-std::string toml(const Lab& lab) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = {}
-[training]
-steps = {}
-[consistency]
-model = "{}"
-[compute]
-time = "30ms"
-distribution = "lognormal"
-cv = 0.02
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-bandwidth = "400Mbps"
-latency = "50us"
-simgrid_model = "cm02"
-share_spread = {:.1f}
-)",
-                     std::llround(lab.milliseconds * 12'500), lab.steps, lab.consistency, lab.workers,
-                     lab.servers, lab.spread);
+ScenarioBuilder toml(const Lab& lab) {
+  return phantom(std::llround(lab.milliseconds * 12'500))
+      .set({"compute.time=30ms", "compute.distribution=lognormal", "compute.cv=0.02",
+            "cluster.network.bandwidth=400Mbps", "cluster.network.latency=50us",
+            "cluster.network.simgrid_model=cm02"})
+      .set("training.steps", lab.steps)
+      .set("consistency.model", lab.consistency)
+      .set("cluster.workers", lab.workers)
+      .set("cluster.servers", lab.servers)
+      .set("cluster.network.share_spread", lab.spread);
 }
 
 // Coefficient of variation of a step's pulls over the workers: mean over the steps.
 double variation(const Lab& lab) {
-  const TracedRun run = trace_toml(toml(lab));
+  const TracedRun run = toml(lab).trace();
   std::map<std::pair<int, int>, double> sent;
   std::map<int, std::vector<double>> times;  // by step
   std::map<int, int> steps;
@@ -68,7 +54,7 @@ double variation(const Lab& lab) {
 }
 
 double step_time(const Lab& lab) {
-  const Json run = run_toml(toml(lab));
+  const Json run = toml(lab).run();
   double sum = 0;
   for (int w = 0; w < lab.workers; ++w) sum += run["workers"][w]["mean_step_s"].get<double>() / lab.workers;
   return sum;
@@ -111,10 +97,10 @@ TEST_CASE("a lone message takes as long with turns as without", "[oracle][slow]"
         "latency = \"1ms\"\nsimgrid_model = \"cm02\"\ntcp_window = \"64KiB\""s, "latency = \"50us\""s}) {
     INFO(network);
     const auto time = [&](const std::string& more) {
-      return run_toml(
-                 "[model]\nkind = \"phantom\"\nparameters = 1_000_000\n[training]\nsteps = 3\n"
-                 "[cluster]\nworkers = 1\nservers = 1\n[cluster.network]\n" +
-                 network + "\n" + more + "\n[compute]\ntime = \"10ms\"\n")["sim_time_s"]
+      return phantom(1'000'000)
+          .set({"training.steps=3", "cluster.workers=1", "cluster.servers=1", "compute.time=10ms"})
+          .with("cluster.network", network + "\n" + more)
+          .run()["sim_time_s"]
           .get<double>();
     };
     const double ideal = time("share_spread = 0.0");

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -18,31 +18,15 @@ struct Setup {
 };
 
 Json run(const Setup& s) {
-  return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 1000
-[training]
-steps = 20
-{}
-[cluster]
-workers = {}
-spares = {}
-[cluster.network]
-simgrid_model = "cm02"
-latency = "1us"
-share_spread = 0
-bandwidth = "1000000GBps"
-[compute]
-time = "1s"
-[recovery.slow]
-factor = 2
-window = 5
-action = "{}"
-[[straggler]]
-workers = [1]
-slowdown = {}
-)",
-                              s.training, s.workers, s.spares, s.action, s.slowdown));
+  return phantom(1000)
+      .set({"training.steps=20", "compute.time=1s", "recovery.slow.factor=2", "recovery.slow.window=5"})
+      .links("1000000GBps", "1us")
+      .with("training", s.training)
+      .set("cluster.workers", s.workers)
+      .set("cluster.spares", s.spares)
+      .set("recovery.slow.action", s.action)
+      .straggler(1, s.slowdown)
+      .run();
 }
 
 double seconds(const Json& run) { return run["sim_time_s"].get<double>(); }

@@ -7,7 +7,7 @@
 
 #include "tests/oracles/ideal.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -48,7 +48,7 @@ Ages ages_at(int server, const std::vector<RecordedEvent>& events) {
 
 // `aged`: gradients in hand that an update makes older.
 void check_identity(const Ideal& scenario, int aged) {
-  const TracedRun run = trace_toml(toml(scenario));
+  const TracedRun run = toml(scenario).trace();
   INFO(scenario.consistency << ", P = " << scenario.workers << ", " << scenario.compute);
   for (int server = 1; server <= scenario.servers; ++server) {
     const Ages ages = ages_at(server, run.events);
@@ -61,7 +61,7 @@ void check_identity(const Ideal& scenario, int aged) {
 }
 
 double mean_staleness(const Ideal& scenario) {
-  const Json run = run_toml(toml(scenario));
+  const Json run = toml(scenario).run();
   INFO(scenario.consistency << ", P = " << scenario.workers << ", " << scenario.compute);
   CHECK(run["pushes"]["applied"].get<double>() >= 1e5);
   return run["staleness"]["mean"].get<double>();
@@ -144,9 +144,10 @@ TEST_CASE("no synchronous model applies a stale gradient", "[oracle]") {
        {std::string(R"(model = "bsp")"), std::string("model = \"ssp\"\nstaleness = 0"), model("k-sync", 4),
         model("k-sync", 4) + "\nlate = \"drop\"", model("k-batch-sync", 4),
         model("k-batch-sync", 4) + "\nlate = \"drop\"", model("k-async", 8)}) {
-    const Json run = run_toml(toml({.consistency = consistency,
-                                    .duration = 500,
-                                    .cluster = "[[straggler]]\nworkers = [1]\nslowdown = 5.0\n"}));
+    const Json run = toml({.consistency = consistency,
+                           .duration = 500,
+                           .cluster = "[[straggler]]\nworkers = [1]\nslowdown = 5.0\n"})
+                         .run();
     INFO(consistency);
     CHECK(run["updates"] > 50);
     CHECK(run["staleness"]["mean"] == 0);
@@ -155,7 +156,7 @@ TEST_CASE("no synchronous model applies a stale gradient", "[oracle]") {
 }
 
 TEST_CASE("asp with exponential steps: staleness is geometric", "[oracle][slow]") {
-  const TracedRun run = trace_toml(toml({.consistency = R"(model = "asp")", .workers = 8, .duration = 6000}));
+  const TracedRun run = (toml({.consistency = R"(model = "asp")", .workers = 8, .duration = 6000})).trace();
   std::map<std::int64_t, double> seen;
   double n = 0, sum = 0, squares = 0;
   for (const RecordedEvent& e : run.events) {

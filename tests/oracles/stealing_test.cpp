@@ -7,14 +7,14 @@
 
 #include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-std::string toml(const std::string& work, const std::string& speed, int batch, int workers,
-                 const std::string& more = "", const std::string& latency = "0s") {
+ScenarioBuilder toml(const std::string& work, const std::string& speed, int batch, int workers,
+                     const std::string& more = "", const std::string& latency = "0s") {
   return toml(UnitWork{.training = fmt::format("batch_size = {}\nsteps = 5\nwork = \"{}\"", batch, work),
                        .speed = speed,
                        .workers = workers,
@@ -41,21 +41,21 @@ long sum(const std::vector<long>& numbers) {
 
 TEST_CASE("among equals nothing is stolen, and nothing takes longer", "[work]") {
   for (const std::string latency : {"0s", "1ms"}) {
-    const Json run = run_toml(toml("stealing", "\"1Mf\"", 40, 4, "", latency));
+    const Json run = toml("stealing", "\"1Mf\"", 40, 4, "", latency).run();
     CHECK(samples(run) == std::vector<long>(4, 5 * 40));
     CHECK(seconds(run) ==
-          Approx(seconds(run_toml(toml("static", "\"1Mf\"", 40, 4, "", latency)))).epsilon(1e-12));
+          Approx(seconds(toml("static", "\"1Mf\"", 40, 4, "", latency).run())).epsilon(1e-12));
     CHECK(run["updates"] == 5);
   }
 }
 
 TEST_CASE("work is stolen alike under all models in which all workers are in one clock", "[work]") {
   const std::string half = "[[straggler]]\nworkers = [1]\nslowdown = 2.0\n[consistency]\nmodel = ";
-  const Json bsp = run_toml(toml("stealing", "\"1Mf\"", 40, 4, half + "\"bsp\""));
+  const Json bsp = toml("stealing", "\"1Mf\"", 40, 4, half + "\"bsp\"").run();
   CHECK(samples(bsp)[1] < 5 * 40);
   for (const std::string model : {"\"ssp\"\nstaleness = 0", "\"k-sync\"\nk = 4"}) {
     INFO(model);
-    CHECK(run_toml(toml("stealing", "\"1Mf\"", 40, 4, half + model))["digest"] == bsp["digest"]);
+    CHECK(toml("stealing", "\"1Mf\"", 40, 4, half + model).run()["digest"] == bsp["digest"]);
   }
 }
 
@@ -73,11 +73,11 @@ TEST_CASE("a clock takes little more than its samples over the sum of speeds", "
         Case{"\"1Mf\"", 400, 8, "[[straggler]]\nworkers = [0, 3]\nslowdown = 8.0", 6.25, 0.125}}) {
     INFO(c.speed << " " << c.straggler);
     const double optimum = 5 * c.batch * c.workers / c.speeds;
-    const Json run = run_toml(toml("stealing", c.speed, c.batch, c.workers, c.straggler));
+    const Json run = toml("stealing", c.speed, c.batch, c.workers, c.straggler).run();
     CHECK(sum(samples(run)) == 5L * c.batch * c.workers);
     CHECK(seconds(run) >= optimum * (1 - 1e-9));
     CHECK(seconds(run) < optimum * 1.06);
-    CHECK(seconds(run_toml(toml("static", c.speed, c.batch, c.workers, c.straggler))) ==
+    CHECK(seconds(toml("static", c.speed, c.batch, c.workers, c.straggler).run()) ==
           Approx(5 * c.batch / c.slowest).epsilon(1e-6));
     CHECK(run["updates"] == 5);
   }
@@ -87,7 +87,7 @@ TEST_CASE("a worker that is slow for a while is helped for that while", "[work]"
   // Clocks of 400 s, 457 s from 400 s to 857 s, then of 400 s again.
   const std::string slow =
       "[[straggler]]\nworkers = [2]\nslowdown = 2.0\nfrom = \"400s\"\nuntil = \"857.14s\"";
-  const Json run = run_toml(toml("stealing", "\"1Mf\"", 400, 4, slow));
+  const Json run = toml("stealing", "\"1Mf\"", 400, 4, slow).run();
   CHECK(seconds(run) == Approx(4 * 400 + 400 * 4 / 3.5).epsilon(0.01));
   CHECK(samples(run)[2] < 5 * 400 - 150);
   CHECK(sum(samples(run)) == 5 * 1600);
@@ -97,27 +97,16 @@ namespace {
 
 std::vector<double> losses(const std::string& work, const std::string& precision, const std::string& training,
                            const std::string& more) {
-  const Json run = run_toml(fmt::format(R"([model]
-layers = [64, 8, 10]
-precision = "{}"
-[training]
-batch_size = 20
-steps = 20
-learning_rate = 0.1
-evaluate_every = "1 updates"
-work = "{}"
-{}
-[[straggler]]
-workers = [2]
-slowdown = 5.0
-from = "400ms"
-[cluster]
-workers = 3
-{}
-[cluster.worker]
-speed = ["0.5Mf", "1Mf", "2Mf"]
-)",
-                                        precision, work, training, more));
+  const Json run =
+      ScenarioBuilder({"model.layers=[64, 8, 10]", "training.batch_size=20", "training.steps=20",
+                       "training.learning_rate=0.1", "training.evaluate_every=1 updates", "cluster.workers=3",
+                       "cluster.worker.speed=[\"0.5Mf\", \"1Mf\", \"2Mf\"]"})
+          .set("model.precision", precision)
+          .set("training.work", work)
+          .with("training", training)
+          .straggler(2, 5, {"from=400ms"})
+          .with("cluster", more)
+          .run();
   CHECK(run["updates"] == 20);
   CHECK(sum(samples(run)) == 20 * 60);
   if (work == "stealing") CHECK(samples(run)[0] < 20 * 18);
@@ -154,10 +143,11 @@ TEST_CASE("stolen samples are named to who has the data, and sent to who has not
   for (const auto& [data, bytes] : {std::pair{"", 4L},
                                     {"[data]\npartition = \"contiguous\"", 64 * 4 + 4L},
                                     {"[data]\ndelivery = \"database\"\nbytes_per_sample = \"100B\"", 100L}}) {
-    const TracedRun run = trace_toml(fmt::format(
-        "[model]\nlayers = [64, 10]\n[training]\nbatch_size = 40\nsteps = 3\nwork = \"stealing\"\n[cluster]\n"
-        "workers = 2\n[cluster.worker]\nspeed = [\"1Mf\", \"3Mf\"]\n{}",
-        data));
+    const TracedRun run = ScenarioBuilder({"model.layers=[64, 10]", "training.batch_size=40",
+                                           "training.steps=3", "training.work=stealing", "cluster.workers=2",
+                                           "cluster.worker.speed=[\"1Mf\", \"3Mf\"]"})
+                              .with(data)
+                              .trace();
     long given = 0;
     for (const RecordedEvent& e : run.events) {
       if (!e.is("received", "piece")) continue;

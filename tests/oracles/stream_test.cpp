@@ -1,14 +1,12 @@
 // Connections in order: one stream from one node to another, which pays the latency of its way once.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -25,34 +23,19 @@ struct Case {
   std::string more = "";
 };
 
-std::string toml(const Case& c) {
-  return fmt::format(R"([model]
-kind = "phantom"
-arrays = [{}]
-[training]
-batch_size = 1
-steps = {}
-[consistency]
-model = "bsp"
-[messages]
-unit = "array"
-order = "{}"
-slice = {}
-{}
-[compute]
-time = "10ms"
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-model = "{}"
-bandwidth = "100MBps"
-latency = "1ms"
-header = "0B"
-share_spread = 0.0
-simgrid_model = "cm02"
-{})",
-                     c.arrays, c.steps, c.order, c.slice, c.messages, c.workers, c.servers, c.model, c.more);
+ScenarioBuilder toml(const Case& c) {
+  return ScenarioBuilder({"model.kind=phantom", "training.batch_size=1", "consistency.model=bsp",
+                          "messages.unit=array", "compute.time=10ms", "cluster.network.header=0B"})
+      .links("100MBps", "1ms")
+      .set("model.arrays", fmt::format("[{}]", c.arrays))
+      .set("training.steps", c.steps)
+      .set("messages.order", c.order)
+      .set("messages.slice", c.slice)
+      .with("messages", c.messages)
+      .set("cluster.workers", c.workers)
+      .set("cluster.servers", c.servers)
+      .set("cluster.network.model", c.model)
+      .with(c.more);
 }
 
 }  // namespace
@@ -62,7 +45,7 @@ TEST_CASE("a stream pays its latency once, however many messages it has", "[orac
     for (const char* order : {"fifo", "priority"}) {
       for (const int slice : {0, 100'000, 10'000, 1'000}) {
         INFO(model << ", " << order << ", slices of " << slice);
-        const Json run = run_toml(toml({.model = model, .order = order, .slice = slice}));
+        const Json run = toml({.model = model, .order = order, .slice = slice}).run();
         // By priority a slice's pull overtakes the pushes that wait: the answers fill the other direction
         // while these leave, and only the last slice's comes after them.
         const bool overtakes = slice > 0 && order == std::string("priority");
@@ -81,7 +64,7 @@ TEST_CASE("what shares a link with a stream gets its share of it", "[oracle][str
   for (const auto& [model, bound] : {std::pair("fluid", 0.01), std::pair("nic", 0.06)}) {
     for (const int slice : {0, 100'000}) {
       INFO(model << ", slices of " << slice);
-      const Json run = run_toml(toml({.model = model, .workers = 2, .slice = slice}));
+      const Json run = toml({.model = model, .workers = 2, .slice = slice}).run();
       CHECK(run["sim_time_s"].get<double>() ==
             Approx(around + 3 * (compute + 2 * (latency + 2 * transfer))).epsilon(bound));
     }
@@ -95,11 +78,12 @@ TEST_CASE("the most urgent message leaves next, and none that has begun is inter
   for (const char* model : {"fluid", "nic"}) {
     for (const auto& [order, shards] : orders) {
       INFO(model << ", " << order);
-      const TracedRun run = trace_toml(toml({.model = model,
-                                             .order = order,
-                                             .arrays = "250_000, 250_000, 500_000",
-                                             .messages = "overlap = true",
-                                             .steps = 1}));
+      const TracedRun run = toml({.model = model,
+                                  .order = order,
+                                  .arrays = "250_000, 250_000, 500_000",
+                                  .messages = "overlap = true",
+                                  .steps = 1})
+                                .trace();
       std::vector<double> sent;
       std::vector<int> pushed;
       for (const RecordedEvent& e : run.events) {
@@ -116,16 +100,10 @@ TEST_CASE("the most urgent message leaves next, and none that has begun is inter
 
 TEST_CASE("what-if knows that a message of a stream leaves when the one before has left",
           "[oracle][stream]") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "one.toml") << toml({.workers = 2, .servers = 2, .slice = 100'000});
-  REQUIRE(psim::test::psim({"run", "one.toml", "--trace", "events", "--out", "one"}, folder.path()).code ==
-          0);
-  CHECK(psim::test::psim({"verify", "one"}, folder.path()).code == 0);
-  const Outcome asked = psim::test::psim(
-      {"what-if", "one", "bandwidth=2x", "latency=0.5x", "compute=2x", "--json"}, folder.path());
-  INFO(asked.out << asked.err);
-  REQUIRE(asked.code == 0);
-  const Json answer = Json::parse(asked.out);
+  const KeptRun run(toml({.workers = 2, .servers = 2, .slice = 100'000}));
+  REQUIRE(exit_code(run.summary()) == 0);
+  run.check_promises();
+  const Json answer = run.told("what-if", {"bandwidth=2x", "latency=0.5x", "compute=2x"});
   CHECK(answer["replay_error"] <= 1e-9);
   for (const Json& change : answer["changes"])
     CHECK(change["same_steps_s"].get<double>() == Approx(change["predicted_s"].get<double>()).epsilon(0.01));
@@ -135,11 +113,11 @@ TEST_CASE("with overlap a layer's weights are there before the layers in front o
           "[oracle][stream]") {
   // A step of 100 ms, of which the first array has 90: a third of 95 ms is forward, and its backward pass is
   // the last 45 ms. The other one's push and its new weights take 2 (2 + 4) ms of them.
-  std::string text = toml({.arrays = "1_000, 100_000", .messages = "overlap = true", .steps = 2});
-  text.replace(text.find("arrays = ["), 0, "work = [9, 1]\n");
-  text.replace(text.find("time = \"10ms\""), 13, "time = \"100ms\"");
+  const ScenarioBuilder scenario =
+      toml({.arrays = "1_000, 100_000", .messages = "overlap = true", .steps = 2})
+          .set({"model.work=[9, 1]", "compute.time=100ms"});
   double ended = 0, came = 0;
-  for (const RecordedEvent& e : trace_toml(text).events) {
+  for (const RecordedEvent& e : scenario.trace().events) {
     if (ended == 0 && e.is("computation", "ended")) ended = e.at;
     if (e.is("received", "weights") && e["shard"] == 1 && e["version"] == 1) came = e.at;
   }
@@ -161,14 +139,12 @@ TEST_CASE("the first layers first: faster where a large layer's gradient is read
       {"9_408, 215_808, 1_219_584, 7_098_368, 14_964_736, 2_049_000", "3, 17, 26, 36, 17.9, 0.1", "2Gbps",
        "350ms", 1.15}};
   for (const Net& net : nets) {
-    std::string text = toml({.arrays = net.arrays, .messages = "overlap = true", .workers = 4, .servers = 4});
-    text.replace(text.find("arrays = ["), 0, "work = [" + net.work + "]\n");
-    text.replace(text.find("10ms"), 4, net.time);
-    text.replace(text.find("100MBps"), 7, net.bandwidth);
+    const ScenarioBuilder scenario =
+        toml({.arrays = net.arrays, .messages = "overlap = true", .workers = 4, .servers = 4})
+            .set({"model.work=[" + net.work + "]", "compute.time=" + net.time,
+                  "cluster.network.bandwidth=" + net.bandwidth, "messages.slice=1000000"});
     const auto seconds = [&](const std::string& order) {
-      return run_toml(text,
-                      {"--set", "messages.slice=1000000", "--set", "messages.order=" + order})["sim_time_s"]
-          .get<double>();
+      return scenario.set("messages.order", order).run()["sim_time_s"].get<double>();
     };
     INFO(net.arrays);
     CHECK(seconds("fifo") / seconds("priority") >= net.least);

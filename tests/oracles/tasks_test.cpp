@@ -6,43 +6,27 @@
 
 #include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-std::string phantom(const std::string& tasks, int steps, const std::string& speeds) {
-  return "consistency = \"tasks\"\n" +
-         toml(UnitWork{.training = fmt::format("batch_size = 1\nsteps = {}", steps),
+ScenarioBuilder unit_work(const std::string& tasks, int steps, const std::string& speeds) {
+  return toml(UnitWork{.training = fmt::format("batch_size = 1\nsteps = {}", steps),
                        .speed = speeds,
                        .workers = 2,
-                       .more = tasks});
+                       .more = tasks})
+      .set({"consistency=tasks"});
 }
 
-std::string learner(const std::string& tasks, const std::string& consistency) {
-  return fmt::format(R"(consistency = "{}"
-[data]
-source = "blobs"
-samples = 240
-features = 6
-classes = 3
-[model]
-layers = [6, 5, 3]
-precision = "float64"
-[training]
-batch_size = 4
-steps = 12
-learning_rate = 0.1
-[compute]
-time = "2ms"
-distribution = "exponential"
-[cluster]
-workers = 3
-servers = 2
-{})",
-                     consistency, tasks);
+ScenarioBuilder learner(const std::string& tasks, const std::string& consistency) {
+  return ScenarioBuilder({"data.source=blobs", "data.samples=240", "data.features=6", "data.classes=3",
+                          "model.layers=[6, 5, 3]", "model.precision=float64", "training.batch_size=4",
+                          "training.steps=12", "training.learning_rate=0.1", "compute.time=2ms",
+                          "compute.distribution=exponential", "cluster.workers=3", "cluster.servers=2"})
+      .set("consistency", consistency)
+      .with(tasks);
 }
 
 std::string task(const std::string& name, const std::string& does, const std::string& after,
@@ -69,8 +53,8 @@ TEST_CASE("bsp written as tasks has the weights of bsp, bit for bit", "[tasks]")
   for (const std::string field : {"seed=1", "training.optimizer=adam", "training.schedule=cosine",
                                   "messages.unit=array", "cluster.worker.device.count=2"}) {
     INFO(field);
-    const Json tasks = run_toml(learner(bsp, "tasks"), {"--set", field});
-    const Json model = run_toml(learner("", "bsp"), {"--set", field});
+    const Json tasks = learner(bsp, "tasks").set({field}).run();
+    const Json model = learner("", "bsp").set({field}).run();
     CHECK(tasks["model"]["weights"] == model["model"]["weights"]);
     CHECK(tasks["updates"] == model["updates"]);
     CHECK(tasks["pushes"]["applied"] == model["pushes"]["applied"]);
@@ -83,27 +67,28 @@ TEST_CASE("bsp written as tasks has the weights of bsp, bit for bit", "[tasks]")
 TEST_CASE("units of work go to whoever is free: five of them to machines of speeds 1 and 4", "[tasks]") {
   const std::string tasks =
       chain("\"update[-1]\"", "on = \"any worker\"\ncount = 5") + task("update", "update", "\"push\"");
-  const Json run = run_toml(phantom(tasks, 3, R"(["0.25Mf", "1.001Mf"])"));
+  const Json run = unit_work(tasks, 3, R"(["0.25Mf", "1.001Mf"])").run();
   // The slow one takes 4 s for its batch; the fast one does the other four meanwhile.
   CHECK(run["sim_time_s"].get<double>() == near(3 * 4));
   CHECK(by_worker(run, 1) == std::vector{3, 12});
   CHECK(run["tasks"][3]["times"] == 3);
   // Shared out beforehand, the slow one has as many as the fast one.
-  const Json fixed = run_toml(phantom(bsp, 3, R"(["0.25Mf", "1.001Mf"])"));
+  const Json fixed = unit_work(bsp, 3, R"(["0.25Mf", "1.001Mf"])").run();
   CHECK(by_worker(fixed, 1) == std::vector{3, 3});
   CHECK(fixed["sim_time_s"].get<double>() == near(3 * 4));
 }
 
 TEST_CASE("a worker has as many clocks as it has computed, whatever the others do", "[tasks]") {
   const std::string update = task("update", "update", "\"push\"");
-  const Json one = run_toml(phantom(chain("\"update[-1]\"", "on = \"worker 1\"") + update, 6, "\"1Mf\""));
+  const Json one = unit_work(chain("\"update[-1]\"", "on = \"worker 1\"") + update, 6, "\"1Mf\"").run();
   CHECK(one["workers"][0]["clocks"] == 0);
   CHECK(one["workers"][1]["clocks"] == 6);
   CHECK(one["steps"] == 6);
   // The slow one computes the first unit; meanwhile the other one computes those of clocks that wait for
   // less.
-  const Json any = run_toml(
-      phantom(chain("\"push[-2]\"", "on = \"any worker\"\ncount = 2") + update, 8, R"(["1Mf", "8Mf"])"));
+  const Json any =
+      unit_work(chain("\"push[-2]\"", "on = \"any worker\"\ncount = 2") + update, 8, R"(["1Mf", "8Mf"])")
+          .run();
   CHECK(any["steps"] == 16);
 }
 
@@ -111,8 +96,8 @@ TEST_CASE("which worker computes a unit changes no weight", "[tasks]") {
   const std::string tasks =
       chain("\"update[-1]\"", "on = \"any worker\"\ncount = 6") + task("update", "update", "\"push\"");
   const std::string slow = "\n[[straggler]]\nworkers = [1]\nslowdown = 5\n";
-  const Json even = run_toml(learner(tasks, "tasks"));
-  const Json uneven = run_toml(learner(slow + tasks, "tasks"));
+  const Json even = learner(tasks, "tasks").run();
+  const Json uneven = learner(slow + tasks, "tasks").run();
   CHECK(by_worker(even, 1) != by_worker(uneven, 1));
   // Sums of one update are in the order of workers, so they differ by rounding.
   CHECK(even["final"]["loss"].get<double>() == Approx(uneven["final"]["loss"].get<double>()).epsilon(1e-12));
@@ -124,7 +109,7 @@ TEST_CASE("tasks that wait for applied pushes some clocks back keep workers with
   for (const int bound : {0, 1, 3}) {
     const std::string tasks = chain(fmt::format("\"push[-1]\", \"all apply[-{}]\"", bound + 1)) +
                               task("apply", "apply", "\"push\"");
-    const Json run = run_toml(learner(slow + tasks, "tasks"));
+    const Json run = learner(slow + tasks, "tasks").run();
     INFO(bound);
     CHECK(run["clock_gap"]["max"] == bound);
     CHECK(run["updates"] == 3 * 12);
@@ -136,8 +121,9 @@ TEST_CASE("functions of servers change all weights, and tell their norm", "[task
     const std::string tasks = bsp +
                               task("shrink", "scale", "\"update\"", fmt::format("amount = {}", factor)) +
                               task("length", "norm", "\"shrink\"");
-    const Json run = run_toml(learner(tasks, "tasks"), {"--set", "training.learning_rate=0", "--set",
-                                                        fmt::format("training.steps={}", steps)});
+    const Json run = learner(tasks, "tasks")
+                         .set({"training.learning_rate=0", fmt::format("training.steps={}", steps)})
+                         .run();
     return run["tasks"][5]["value"].get<double>();
   };
   CHECK(length(1, 0.5) == length(1, 1) / 2);
@@ -148,13 +134,13 @@ TEST_CASE("functions of servers change all weights, and tell their norm", "[task
 TEST_CASE("a pull may wait for one push alone, while others still compute", "[tasks]") {
   // Worker 1 is four times as fast; each waits for its own last push and for nobody else.
   const std::string tasks = chain("\"push[-1]\"") + task("apply", "apply", "\"push\"");
-  const Json run = run_toml(phantom(tasks, 4, R"(["1Mf", "4Mf"])"));
+  const Json run = unit_work(tasks, 4, R"(["1Mf", "4Mf"])").run();
   CHECK(run["sim_time_s"].get<double>() == near(4));
   CHECK(run["workers"][1]["compute_share"].get<double>() == Approx(0.25).margin(1e-3));
 }
 
 TEST_CASE("a program of tasks is recorded in the order in which it was followed", "[tasks]") {
-  const TracedRun run = trace_toml(learner(bsp, "tasks"));
+  const TracedRun run = learner(bsp, "tasks").trace();
   int given = 0, done = 0;
   for (const RecordedEvent& event : run.events) {
     given += event.is("task", "given") ? 1 : 0;

@@ -2,57 +2,30 @@
 // nobody's way suffers from nobody's failure.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
 // Digits in double precision, two workers for each of two groups, on an ideal network.
-std::string tenants(const std::string& faults, const std::string& recovery = "enabled = true\n",
-                    const std::string& first = "",
-                    const std::string& second = "\"seed = 5\", \"model.layers = [64, 24, 10]\"") {
-  return fmt::format(R"([model]
-layers = [64, 16, 10]
-precision = "float64"
-[training]
-batch_size = 16
-steps = 60
-learning_rate = 0.2
-evaluate_every = "5 updates"
-[consistency]
-model = "bsp"
-[cluster]
-workers = 4
-servers = 3
-[cluster.worker]
-speed = "20Mf"
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-simgrid_model = "cm02"
-[compute]
-distribution = "lognormal"
-cv = 0.3
-[recovery]
-heartbeat = "10ms"
-timeout = "50ms"
-retry = "30ms"
-{}
-[[group]]
-name = "one"
-set = [{}]
-[[group]]
-name = "two"
-set = [{}]
-{})",
-                     recovery, first, second, faults);
+ScenarioBuilder tenants(const std::string& faults, const std::string& recovery = "enabled = true\n",
+                        const std::string& first = "",
+                        const std::string& second = "\"seed = 5\", \"model.layers = [64, 24, 10]\"") {
+  return ScenarioBuilder({"model.layers=[64, 16, 10]", "model.precision=float64", "training.batch_size=16",
+                          "training.steps=60", "training.learning_rate=0.2",
+                          "training.evaluate_every=5 updates", "consistency.model=bsp", "cluster.workers=4",
+                          "cluster.servers=3", "cluster.worker.speed=20Mf", "compute.distribution=lognormal",
+                          "compute.cv=0.3", "recovery.heartbeat=10ms", "recovery.timeout=50ms",
+                          "recovery.retry=30ms"})
+      .links("1000Tbps", "0s")
+      .with("recovery", recovery)
+      .add("group", {"name=one", fmt::format("set=[{}]", first)})
+      .add("group", {"name=two", fmt::format("set=[{}]", second)})
+      .with(faults);
 }
 
 const std::string copies = "[replication]\ncopies = 1\n";
@@ -70,18 +43,14 @@ void check_same_weights(const Json& a, const Json& b) {
   }
 }
 
-Json verified(const std::string& toml) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "two.toml") << toml;
-  const Outcome run =
-      psim::test::psim({"run", "two.toml", "--trace", "events", "--out", "run", "--json"}, folder.path());
-  INFO(run.out << run.err);
-  REQUIRE(run.code == 0);
-  const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
+Json verified(const ScenarioBuilder& scenario) {
+  const KeptRun run(scenario);
+  REQUIRE(exit_code(run.summary()) == 0);
+  const Outcome verdict = run.ask("verify");
   INFO(verdict.out);
   CHECK(verdict.code == 0);
   CHECK(verdict.out.find("1: exactly-once") != std::string::npos);
-  return Json::parse(run.out);
+  return run.summary();
 }
 
 }  // namespace
@@ -102,17 +71,12 @@ TEST_CASE("with a replica no tenant loses anything by a server's crash", "[group
 
 // What the run has written down for each of them alone, with the same crash.
 TEST_CASE("a tenant learns what it would alone, also after a crash", "[groups][faults][equivalence]") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "two.toml") << tenants(copies + fault("crash", "server 2"));
-  REQUIRE(psim::test::psim({"run", "two.toml", "--out", "run"}, folder.path()).code == 0);
-  std::ifstream file(folder.path() / "run" / "summary.json");
-  const Json together = Json::parse(file)["groups"];
+  const KeptRun run(tenants(copies + fault("crash", "server 2")));
+  REQUIRE(exit_code(run.summary()) == 0);
+  const Json& together = run.summary()["groups"];
   for (int n = 0; n < 2; ++n) {
-    const Outcome alone =
-        psim::test::psim({"run", fmt::format("run/namespace-{}.toml", n), "--json"}, folder.path());
-    INFO(alone.err);
-    REQUIRE(alone.code == 0);
-    const Json summary = Json::parse(alone.out);
+    const std::string alone = content(run.path() / fmt::format("namespace-{}.toml", n));
+    const Json summary = ScenarioBuilder::from(alone).run();
     CHECK(summary["failures"]["crashes"] == 1);
     CHECK(summary["model"]["weights"] == together[n]["model"]["weights"]);
     CHECK(summary["final"] == together[n]["final"]);
@@ -121,7 +85,7 @@ TEST_CASE("a tenant learns what it would alone, also after a crash", "[groups][f
 
 // Its own workers wait for it, or go on without it; the neighbour does not know.
 TEST_CASE("a tenant's worker that crashes is its own loss", "[groups][faults]") {
-  const Json calm = run_toml(tenants(""));
+  const Json calm = tenants("").run();
   // Whoever is waited for costs the time that it is away, less what it had done of its step.
   for (const auto& [workers, least] : {std::pair("wait", 0.09), std::pair("remove", 0.0)}) {
     INFO(workers);
@@ -141,7 +105,7 @@ TEST_CASE("a tenant's worker that crashes is its own loss", "[groups][faults]") 
 TEST_CASE("a tenant that has ended moves no shard", "[groups][faults]") {
   const std::string short_one = "\"training.steps = 10\"";
   const std::string crash = fault("crash", "server 1", "at = \"250ms\"\n");
-  const Json calm = run_toml(tenants("", "", short_one));
+  const Json calm = tenants("", "", short_one).run();
   REQUIRE(calm["groups"][0]["finished_s"] < 0.2);
   REQUIRE(calm["groups"][1]["finished_s"] > 0.3);
   const Json run = verified(tenants(crash, "", short_one));
@@ -154,14 +118,14 @@ TEST_CASE("a tenant that has ended moves no shard", "[groups][faults]") {
 // Conditions count the first group's updates.
 TEST_CASE("a condition is about the first group", "[groups][faults]") {
   const std::string when = "when = \"updates >= 40\"\n", short_one = "\"training.steps = 30\"";
-  CHECK(run_toml(tenants(fault("crash", "server 1", when), "", short_one))["failures"]["crashes"] == 0);
-  CHECK(run_toml(tenants(fault("crash", "server 1", when)))["failures"]["crashes"] == 1);
+  CHECK(tenants(fault("crash", "server 1", when), "", short_one).run()["failures"]["crashes"] == 0);
+  CHECK(tenants(fault("crash", "server 1", when)).run()["failures"]["crashes"] == 1);
 }
 
 TEST_CASE("the inference group pulls from the group that it names", "[groups][inference][slow]") {
   const std::string inference = "[inference]\nrate = 500\nrefresh = \"5ms\"\nspeed = \"100Mf\"\n";
   const std::string short_one = "\"training.steps = 20\"";
-  const Json plain = run_toml(tenants("", "", short_one));
+  const Json plain = tenants("", "", short_one).run();
   for (const char* recovery : {"", "enabled = true\n"}) {
     for (const int n : {0, 1}) {
       INFO("group " << n << ", " << recovery);
@@ -178,21 +142,21 @@ TEST_CASE("the inference group pulls from the group that it names", "[groups][in
       CHECK(served["age_s"]["max"].get<double>() < 0.02);
     }
   }
-  const Json first = run_toml(tenants(inference, "", short_one)),
-             named = run_toml(tenants(inference + "group = \"one\"\n", "", short_one));
+  const Json first = tenants(inference, "", short_one).run(),
+             named = tenants(inference + "group = \"one\"\n", "", short_one).run();
   CHECK(first["digest"] == named["digest"]);
 }
 
 TEST_CASE("groups have their batches from one database, and their work shared out among themselves",
           "[groups]") {
-  const Json plain = run_toml(tenants("", ""));
+  const Json plain = tenants("", "").run();
   const std::string database = "[data]\ndelivery = \"database\"\n";
-  const Json delivered = run_toml(tenants(database, ""));
+  const Json delivered = tenants(database, "").run();
   check_same_weights(delivered, plain);
   CHECK(delivered["bytes_by_kind"]["samples"].get<std::uint64_t>() > 0);
   const std::string dynamic = "\"training.work = dynamic\", \"training.work_every = 5\"";
   const std::string slow = "[[straggler]]\nworkers = [3]\nslowdown = 3\n";
-  const Json fixed = run_toml(tenants(slow, "", "", "")), shared = run_toml(tenants(slow, "", "", dynamic));
+  const Json fixed = tenants(slow, "", "", "").run(), shared = tenants(slow, "", "", dynamic).run();
   CHECK(shared["groups"][1]["finished_s"] < 0.8 * fixed["groups"][1]["finished_s"].get<double>());
   CHECK(shared["groups"][0]["model"]["weights"] == fixed["groups"][0]["model"]["weights"]);
   CHECK(shared["workers"][3]["batch_size"] < shared["workers"][2]["batch_size"]);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -24,30 +24,17 @@ struct Case {
 
 Json run(const Case& c) {
   const bool has_servers = c.architecture.find("server") != std::string::npos;
-  return run_toml(fmt::format(R"([model]
-kind = "phantom"
-arrays = [400, 400, 200, 200]
-[architecture]
-{}
-[training]
-batch_size = 8
-{}
-{}
-[messages]
-{}
-[compute]
-time = "10ms"
-[cluster]
-workers = {}
-{}
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-{})",
-                              c.architecture, c.training,
-                              has_servers ? "[consistency]\n" + c.consistency : "", c.messages, c.workers,
-                              has_servers ? "servers = 2" : "", c.tables));
+  return ScenarioBuilder({"model.kind=phantom", "model.arrays=[400, 400, 200, 200]", "training.batch_size=8",
+                          "compute.time=10ms", "cluster.network.latency=0s",
+                          "cluster.network.bandwidth=1000Tbps", "cluster.network.share_spread=0.0"})
+      .with("architecture", c.architecture)
+      .with("training", c.training)
+      .with(has_servers ? "[consistency]\n" + c.consistency : "")
+      .with("messages", c.messages)
+      .set("cluster.workers", c.workers)
+      .with("cluster", has_servers ? "servers = 2" : "")
+      .with(c.tables)
+      .run();
 }
 
 std::int64_t sum(const Json& summary, const char* key) {
@@ -104,25 +91,14 @@ TEST_CASE("whatever a worker pushes, all that it has computed counts once", "[th
       {.consistency = "model = \"ssp\"\nstaleness = 2", .tables = one_is_slow},
       {.consistency = "model = \"k-async\"\nk = 2", .messages = "unit = \"array\""},
       {.messages = "overlap = true\nunit = \"array\""},
-      {.consistency = "model = \"tasks\"", .tables = R"([[task]]
-name = "pull"
-do = "pull"
-on = "any worker"
-count = 8
-after = ["update[-1]"]
-[[task]]
-name = "gradient"
-do = "gradient"
-after = ["pull"]
-[[task]]
-name = "push"
-do = "push"
-after = ["gradient"]
-[[task]]
-name = "update"
-do = "update"
-after = ["push"]
-)"},
+      {.consistency = "model = \"tasks\"",
+       .tables =
+           ScenarioBuilder()
+               .add("task", {"name=pull", "do=pull", "on=any worker", "count=8", "after=[\"update[-1]\"]"})
+               .add("task", {"name=gradient", "do=gradient", "after=[\"pull\"]"})
+               .add("task", {"name=push", "do=push", "after=[\"gradient\"]"})
+               .add("task", {"name=update", "do=update", "after=[\"push\"]"})
+               .toml()},
   };
   for (const Case& c : cases) {
     const Json summary = run(c);

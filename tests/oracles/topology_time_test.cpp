@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -15,40 +15,31 @@ namespace {
 constexpr double bandwidth = 125e6, latency = 50e-6, compute = 0.01, model_bytes = 1e6;
 
 // A model of 1 MB, links of 1 Gb/s and 50 us unless `network` says otherwise.
-std::string toml(int workers, int servers, const std::string& network, const std::string& more = "",
-                 const std::string& time = "time = \"10ms\"") {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 250_000
-flops_per_sample = 1e7
-[training]
-batch_size = 1
-steps = 5
-[compute]
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-simgrid_model = "cm02"
-{}
-{})",
-                     time, workers, servers, network, more);
+ScenarioBuilder toml(int workers, int servers, const std::string& network, const std::string& more = "",
+                     const std::string& time = "time = \"10ms\"") {
+  return phantom(250'000)
+      .set({"model.flops_per_sample=1e7", "training.batch_size=1", "training.steps=5",
+            "cluster.network.simgrid_model=cm02"})
+      .with("compute", time)
+      .set("cluster.workers", workers)
+      .set("cluster.servers", servers)
+      .with("cluster.network", network)
+      .with(more);
 }
 
 const std::string raw = "share_spread = 0.0\n", links = "bandwidth = \"1Gbps\"\nlatency = \"50us\"\n";
 
-double step_time(const std::string& scenario, int worker = 0) {
-  return run_toml(scenario)["workers"][worker]["mean_step_s"].get<double>();
+double step_time(const ScenarioBuilder& scenario, int worker = 0) {
+  return scenario.run()["workers"][worker]["mean_step_s"].get<double>();
 }
 
 Approx near(double t) { return Approx(t).epsilon(0).margin(1e-8 + 1e-9 * t); }
 
 // Runs a scenario that names a platform file, from a folder with that file.
-Json run_with_platform(const std::string& scenario, const std::string& xml) {
+Json run_with_platform(const ScenarioBuilder& scenario, const std::string& xml) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "platform.xml") << xml;
-  return run_toml(scenario, {"--data-dir", folder.path().string()});
+  return scenario.data_folder(folder.path()).run();
 }
 
 const std::string xml_file = "topology = \"simgrid-xml\"\nplatform = \"platform.xml\"\n";
@@ -137,29 +128,13 @@ TEST_CASE("a graph: a thin link between switches is shared by those behind it", 
 
 TEST_CASE("a graph: messages take the fewest hops, then the least latency", "[oracle]") {
   const std::string graph = raw + links + R"(topology = "graph"
-[[cluster.network.link]]
-between = ["scheduler", "server 0"]
-[[cluster.network.link]]
-between = ["server 0", "slow"]
-latency = "9ms"
-[[cluster.network.link]]
-between = ["slow", "worker 0"]
-[[cluster.network.link]]
-between = ["server 0", "quick"]
-latency = "2ms"
-[[cluster.network.link]]
-between = ["quick", "worker 0"]
-latency = "4ms"
-[[cluster.network.link]]
-between = ["server 0", "one"]
-latency = "0s"
-[[cluster.network.link]]
-between = ["one", "two"]
-latency = "0s"
-[[cluster.network.link]]
-between = ["two", "worker 0"]
-latency = "0s"
-)";
+link = [
+  {between = ["scheduler", "server 0"]},
+  {between = ["server 0", "slow"], latency = "9ms"}, {between = ["slow", "worker 0"]},
+  {between = ["server 0", "quick"], latency = "2ms"}, {between = ["quick", "worker 0"], latency = "4ms"},
+  {between = ["server 0", "one"], latency = "0s"}, {between = ["one", "two"], latency = "0s"},
+  {between = ["two", "worker 0"], latency = "0s"},
+])";
   CHECK(step_time(toml(1, 1, graph)) == near(compute + 2 * (0.006 + model_bytes / bandwidth)));
 }
 
@@ -168,7 +143,7 @@ TEST_CASE("a star from a platform file is the star, bit for bit", "[oracle]") {
     INFO("share_spread " << spread);
     const std::string shares = "share_spread = " + spread + "\n";
     const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 3.0\nuntil = \"50ms\"\n";
-    const Json star = run_toml(toml(4, 2, shares + links, slow));
+    const Json star = toml(4, 2, shares + links, slow).run();
     const Json file = run_with_platform(toml(4, 2, shares + xml_file + host_list(7), slow), star_xml(7));
     CHECK(file["digest"] == star["digest"]);
     CHECK(file["scenario_hash"] != star["scenario_hash"]);
@@ -176,7 +151,7 @@ TEST_CASE("a star from a platform file is the star, bit for bit", "[oracle]") {
 }
 
 TEST_CASE("the content of a platform file is part of a run's identity", "[oracle]") {
-  const std::string scenario = toml(1, 1, raw + xml_file);
+  const ScenarioBuilder scenario = toml(1, 1, raw + xml_file);
   const Json one = run_with_platform(scenario, star_xml(3)),
              two = run_with_platform(scenario, star_xml(3) + "\n");
   CHECK(one["digest"] == two["digest"]);
@@ -221,8 +196,9 @@ TEST_CASE("a link that nobody shares bounds a message as SimGrid does, in both m
   for (const Model& of : std::vector<Model>{{"cm02", 1, 1}, {"lv08", 13.01, 0.97}}) {
     for (const char* model : {"fluid", "nic"}) {
       INFO(of.name << ", " << model);
-      std::string scenario = toml(1, 1, raw + xml_file + host_list(3) + "\nmodel = \"" + model + "\"\n");
-      scenario.replace(scenario.find("cm02"), 4, of.name);
+      const ScenarioBuilder scenario = toml(1, 1, raw + xml_file + host_list(3))
+                                           .set({std::string("cluster.network.model=") + model,
+                                                 "cluster.network.simgrid_model=" + of.name});
       const Json run = run_with_platform(scenario, xml);
       CHECK(run["workers"][0]["mean_step_s"].get<double>() ==
             near(compute + 2 * (of.latency * 100e-6 + model_bytes / (of.share * bandwidth / 2))));
@@ -234,7 +210,8 @@ TEST_CASE("a node computes on all cores of its host", "[oracle]") {
   std::string four = star_xml(3);
   for (std::size_t at = 0; (at = four.find("speed='1Gf'", at)) != std::string::npos; at += 20)
     four.insert(at, "core='4' ");
-  const std::string scenario = toml(1, 1, raw + xml_file + host_list(3) + "platform_speeds = true\n", "", "");
+  const ScenarioBuilder scenario =
+      toml(1, 1, raw + xml_file + host_list(3) + "platform_speeds = true\n", "", "");
   const auto step = [&](const std::string& xml) {
     return run_with_platform(scenario, xml)["workers"][0]["mean_step_s"].get<double>();
   };

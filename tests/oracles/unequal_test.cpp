@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -25,24 +25,13 @@ TEST_CASE("a norm is of the whole model, on however many servers it is", "[tasks
 
 TEST_CASE("a sample of a regression has all its targets", "[work]") {
   const auto bytes = [](int features, int outputs) {
-    const Json summary = run_toml(fmt::format(R"([data]
-source = "teacher"
-samples = 200
-features = {0}
-classes = {1}
-delivery = "database"
-[model]
-layers = [{0}, {1}]
-loss = "half-sse"
-[training]
-batch_size = 5
-steps = 10
-[compute]
-time = "10ms"
-[cluster]
-workers = 3
-)",
-                                              features, outputs));
+    const Json summary = ScenarioBuilder({"data.source=teacher", "data.samples=200", "data.delivery=database",
+                                          "model.loss=half-sse", "training.batch_size=5", "training.steps=10",
+                                          "compute.time=10ms", "cluster.workers=3"})
+                             .set("data.features", features)
+                             .set("data.classes", outputs)
+                             .set("model.layers", fmt::format("[{}, {}]", features, outputs))
+                             .run();
     return summary["bytes_by_kind"]["samples"].get<double>();
   };
   constexpr double batches = 3 * 10, samples = 5, value = 4;
@@ -57,37 +46,16 @@ workers = 3
 }
 
 TEST_CASE("a group ends with its last worker", "[groups]") {
-  const Json summary = run_toml(R"([model]
-kind = "phantom"
-parameters = 1000
-[training]
-batch_size = 4
-steps = 20
-[consistency]
-model = "asp"
-[compute]
-time = "10ms"
-[cluster]
-workers = 5
-servers = 1
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Tbps"
-share_spread = 0.0
-[[straggler]]
-workers = [1]
-slowdown = 4.0
-[[straggler]]
-workers = [3]
-slowdown = 2.5
-[[group]]
-name = "first"
-workers = 2
-[[group]]
-name = "second"
-workers = 3
-set = ["training.steps = 30"]
-)");
+  const Json summary =
+      phantom(1000)
+          .set({"training.batch_size=4", "training.steps=20", "consistency.model=asp", "compute.time=10ms",
+                "cluster.workers=5", "cluster.servers=1", "cluster.network.latency=0s",
+                "cluster.network.bandwidth=1000Tbps", "cluster.network.share_spread=0.0"})
+          .straggler(1, 4)
+          .straggler(3, 2.5)
+          .add("group", {"name=first", "workers=2"})
+          .add("group", {"name=second", "workers=3", "set=[\"training.steps = 30\"]"})
+          .run();
   CHECK(summary["groups"][0]["finished_s"].get<double>() == Approx(20 * 0.04).epsilon(1e-3));
   CHECK(summary["groups"][1]["finished_s"].get<double>() == Approx(30 * 0.025).epsilon(1e-3));
   CHECK(summary["groups"][0]["samples_per_s"].get<double>() == Approx(2 * 4 * 20 / 0.8).epsilon(1e-3));
@@ -113,31 +81,15 @@ TEST_CASE("with a worker alone in its rack a switch that sums changes no time, w
           "[aggregation]") {
   // With several servers the worker's own link is the narrowest one, else the uplink is.
   const auto step = [](const std::string& at, int servers, int oversubscription) {
-    return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 25_000_000
-[training]
-batch_size = 4
-steps = 3
-[consistency]
-model = "bsp"
-[compute]
-time = "50ms"
-[cluster]
-workers = 1
-servers = {}
-[cluster.network]
-topology = "two-tier"
-racks = {}
-oversubscription = {}
-latency = "10ms"
-bandwidth = "1GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-tcp_window = "0B"
-aggregate = "{}"
-)",
-                                servers, servers + 1, oversubscription, at))["workers"][0]["mean_step_s"]
+    return phantom(25'000'000)
+        .set({"training.batch_size=4", "training.steps=3", "consistency.model=bsp", "compute.time=50ms",
+              "cluster.workers=1", "cluster.network.topology=two-tier", "cluster.network.tcp_window=0B"})
+        .links("1GBps", "10ms")
+        .set("cluster.servers", servers)
+        .set("cluster.network.racks", servers + 1)
+        .set("cluster.network.oversubscription", oversubscription)
+        .set("cluster.network.aggregate", at)
+        .run()["workers"][0]["mean_step_s"]
         .get<double>();
   };
   for (const int servers : {1, 2, 3}) {
@@ -151,28 +103,13 @@ aggregate = "{}"
 
 TEST_CASE("answers are one on the way only where they leave at one date", "[aggregation]") {
   const auto copied = [](const std::string& endpoint) {
-    return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 25_000_000
-[training]
-batch_size = 4
-steps = 3
-[consistency]
-model = "bsp"
-[compute]
-time = "50ms"
-[cluster]
-workers = 4
-servers = 1
-[cluster.network]
-topology = "two-tier"
-racks = 2
-latency = "0s"
-bandwidth = "1GBps"
-share_spread = 0.0
-aggregate = "switch"
-{})",
-                                endpoint))["aggregation"]["copied"]
+    return phantom(25'000'000)
+        .set({"training.batch_size=4", "training.steps=3", "consistency.model=bsp", "compute.time=50ms",
+              "cluster.workers=4", "cluster.servers=1", "cluster.network.topology=two-tier",
+              "cluster.network.racks=2", "cluster.network.latency=0s", "cluster.network.bandwidth=1GBps",
+              "cluster.network.share_spread=0.0", "cluster.network.aggregate=switch"})
+        .with("cluster.network", endpoint)
+        .run()["aggregation"]["copied"]
         .get<int>();
   };
   CHECK(copied("") == 3 * 2);                                      // one for each rack
@@ -181,35 +118,15 @@ aggregate = "switch"
 
 TEST_CASE("a degraded link has its share of the bandwidth, and all of its latency", "[degrade][slow]") {
   const auto run = [](const char* carrier, const char* model, const char* node, const char* from) {
-    return run_toml(fmt::format(R"([model]
-kind = "phantom"
-parameters = 2_500_000
-[training]
-batch_size = 1
-steps = 4
-[consistency]
-model = "bsp"
-[compute]
-time = "10ms"
-[cluster]
-workers = 1
-servers = 1
-[cluster.network]
-model = "{}"
-simgrid_model = "{}"
-bandwidth = "1Gbps"
-latency = "50us"
-header = "0B"
-share_spread = 0.0
-tcp_window = "0B"
-[[fault]]
-kind = "degrade"
-nodes = ["{}"]
-from = "{}"
-until = "1000s"
-factor = 0.25
-)",
-                                carrier, model, node, from));
+    return phantom(2'500'000)
+        .set({"training.batch_size=1", "training.steps=4", "consistency.model=bsp", "compute.time=10ms",
+              "cluster.workers=1", "cluster.servers=1", "cluster.network.bandwidth=1Gbps",
+              "cluster.network.latency=50us", "cluster.network.header=0B", "cluster.network.share_spread=0.0",
+              "cluster.network.tcp_window=0B"})
+        .set("cluster.network.model", carrier)
+        .set("cluster.network.simgrid_model", model)
+        .fault("degrade", node, {fmt::format("from={}", from), "until=1000s", "factor=0.25"})
+        .run();
   };
   struct Case {
     const char *model, *node;
@@ -231,27 +148,14 @@ factor = 0.25
 }
 
 TEST_CASE("a job among others is looked at after its own samples, and has its own bytes", "[groups]") {
-  const Json groups = run_toml(R"([model]
-layers = [64, 16, 10]
-[training]
-batch_size = 16
-evaluate_every = "160 samples"
-steps = 30
-[consistency]
-model = "bsp"
-[compute]
-time = "10ms"
-[cluster]
-workers = 5
-servers = 2
-[[group]]
-name = "first"
-workers = 2
-[[group]]
-name = "second"
-workers = 3
-set = ["training.steps = 40", "model.layers = [64, 24, 10]"]
-)")["groups"];
+  const Json groups =
+      ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=16",
+                       "training.evaluate_every=160 samples", "training.steps=30", "consistency.model=bsp",
+                       "compute.time=10ms", "cluster.workers=5", "cluster.servers=2"})
+          .add("group", {"name=first", "workers=2"})
+          .add("group",
+               {"name=second", "workers=3", "set=[\"training.steps = 40\", \"model.layers = [64, 24, 10]\"]"})
+          .run()["groups"];
   const std::pair<int, int> jobs[] = {{2, 30}, {3, 40}};  // workers and steps
   for (std::size_t n = 0; n < 2; ++n) {
     const auto& [workers, steps] = jobs[n];
@@ -271,23 +175,11 @@ set = ["training.steps = 40", "model.layers = [64, 24, 10]"]
 
 TEST_CASE("a ring has as many snapshots whoever is the first of it", "[snapshots]") {
   const auto snapshots = [](const std::string& fault) {
-    return run_toml(R"([architecture]
-kind = "all-reduce"
-[model]
-layers = [64, 10]
-[training]
-batch_size = 8
-steps = 60
-[compute]
-time = "5ms"
-[cluster]
-workers = 3
-[recovery]
-heartbeat = "5ms"
-timeout = "20ms"
-[snapshot]
-every = "5 updates"
-)" + fault)["failures"]["snapshots"]
+    return ScenarioBuilder({"architecture.kind=all-reduce", "model.layers=[64, 10]", "training.batch_size=8",
+                            "training.steps=60", "compute.time=5ms", "cluster.workers=3",
+                            "recovery.heartbeat=5ms", "recovery.timeout=20ms", "snapshot.every=5 updates"})
+        .with(fault)
+        .run()["failures"]["snapshots"]
         .get<int>();
   };
   CHECK(snapshots("") == 12);

@@ -2,9 +2,9 @@
 // time that shows, unless `network` says so.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
+
+#include "tests/support/scenario.hpp"
 
 namespace psim::test {
 
@@ -16,24 +16,15 @@ struct UnitWork {
   std::string more = {};                     // more tables
 };
 
-inline std::string toml(const UnitWork& s) {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 1
-flops_per_sample = 1e6
-[training]
-{}
-[cluster]
-workers = {}
-[cluster.worker]
-speed = {}
-[cluster.network]
-bandwidth = "1GBps"
-share_spread = 0.0
-simgrid_model = "cm02"
-{}
-{})",
-                     s.training, s.workers, s.speed, s.network, s.more);
+inline ScenarioBuilder toml(const UnitWork& s) {
+  return phantom(1)
+      .set({"model.flops_per_sample=1e6", "cluster.network.bandwidth=1GBps",
+            "cluster.network.share_spread=0.0", "cluster.network.simgrid_model=cm02"})
+      .with("training", s.training)
+      .set("cluster.workers", s.workers)
+      .set("cluster.worker.speed", s.speed)
+      .with("cluster.network", s.network)
+      .with(s.more);
 }
 
 }  // namespace psim::test

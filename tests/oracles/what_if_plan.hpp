@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
+
 #include <string>
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 namespace psim::test {
 
@@ -23,59 +23,28 @@ struct Plan {
   std::string compute = R"(distribution = "constant")";
 };
 
-inline std::string toml(const Plan& plan) {
+inline ScenarioBuilder toml(const Plan& plan) {
   const bool has_servers = plan.kind.empty();
-  return fmt::format(
-      R"([model]
-kind = "phantom"
-parameters = {}
-[training]
-batch_size = 8
-steps = {}
-{}
-[compute]
-time = "10ms"
-{}
-[cluster]
-workers = 4
-{}
-[cluster.network]
-bandwidth = "1GBps"
-latency = "100us"
-simgrid_model = "cm02"
-share_spread = 0.0
-{})",
-      std::llround(plan.mega_values * 1e6), plan.steps,
-      has_servers ? "[consistency]\n" + plan.consistency : "[architecture]\nkind = \"" + plan.kind + "\"",
-      plan.compute, has_servers ? "servers = 2" : "", plan.more);
+  return phantom(std::llround(plan.mega_values * 1e6))
+      .set({"training.batch_size=8", "compute.time=10ms", "cluster.workers=4"})
+      .links("1GBps", "100us")
+      .set("training.steps", plan.steps)
+      .with(has_servers ? "[consistency]\n" + plan.consistency
+                        : "[architecture]\nkind = \"" + plan.kind + "\"")
+      .with("compute", plan.compute)
+      .with("cluster", has_servers ? "servers = 2" : "")
+      .with("cluster.network", plan.more);
 }
 
 // The plan's run in a folder of its own.
 class Recorded {
  public:
-  explicit Recorded(const Plan& plan, const std::vector<std::string>& more = {}) {
-    std::ofstream(folder_.path() / "plan.toml") << toml(plan);
-    std::vector<std::string> words{"run", "plan.toml", "--trace", "events", "--out", "run"};
-    words.insert(words.end(), more.begin(), more.end());
-    const Outcome run = psim::test::psim(words, folder_.path());
-    INFO(run.err);
-    REQUIRE(run.code <= 1);
-  }
-  Json what_if(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"what-if", "run"});
-    words.emplace_back("--json");
-    const Outcome asked = psim::test::psim(words, folder_.path());
-    INFO(asked.err);
-    REQUIRE(asked.code == 0);
-    return Json::parse(asked.out);
-  }
-  Outcome answer(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"what-if", "run"});
-    return psim::test::psim(words, folder_.path());
-  }
+  explicit Recorded(const Plan& plan, const Settings& more = {}) : run_(toml(plan).set(more)) {}
+  Json what_if(const std::vector<std::string>& changes) const { return run_.told("what-if", changes); }
+  Outcome answer(const std::vector<std::string>& changes) const { return run_.ask("what-if", changes); }
 
  private:
-  TemporaryFolder folder_;
+  KeptRun run_;
 };
 
 inline void check_exact(const Json& answer) {

@@ -8,7 +8,7 @@
 
 #include "tests/oracles/what_if_plan.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 using namespace std::string_literals;
@@ -48,7 +48,7 @@ TEST_CASE("what-if: servers that work on one push after the other, whoever is la
   for (const std::string flops : {"0.1", "2.0"}) {
     INFO(flops);
     const Recorded run(Plan{.mega_values = 0.002},
-                       {"--set", "cluster.server={speed=\"1Mf\",flops_per_value=" + flops + "}"});
+                       {"cluster.server={speed=\"1Mf\",flops_per_value=" + flops + "}"});
     check_exact(run.what_if({"no-straggler", "compute=worker 2:50%", "compute=worker 0:200%"}));
   }
 }
@@ -58,7 +58,7 @@ TEST_CASE("what-if: rounds of an all-reduce come in their order, whoever is earl
     INFO(algorithm);
     const Recorded run(
         Plan{.kind = "all-reduce", .mega_values = 1, .compute = "distribution = \"gamma\"\ncv = 0.3"},
-        {"--set", "architecture.algorithm=" + algorithm});
+        {"architecture.algorithm=" + algorithm});
     check_exact(run.what_if(
         {"no-straggler", "bandwidth=2x", "latency=10x", "compute=0.5x", "compute=worker 0:300%"}));
   }
@@ -76,16 +76,10 @@ TEST_CASE("what-if: without a straggler for a while, and with one whose time com
 }
 
 TEST_CASE("what-if: a server that never crashed") {
-  const std::string more = R"([recovery]
-retry = "20ms"
-heartbeat = "20ms"
-timeout = "100ms"
-[[fault]]
-kind = "crash"
-nodes = ["server 1"]
-at = "0.5s"
-restart_after = "0.2s"
-)";
+  const std::string more =
+      ScenarioBuilder({"recovery.retry=20ms", "recovery.heartbeat=20ms", "recovery.timeout=100ms"})
+          .fault("crash", "server 1", {"at=0.5s", "restart_after=0.2s"})
+          .toml();
   const Recorded run(Plan{.steps = 120, .more = more, .mega_values = 0.1});
   const Json answer = run.what_if({"no-crash=server 1", "no-faults"});
   for (const Json& change : answer["changes"]) {
@@ -117,19 +111,10 @@ TEST_CASE("what-if: what ends of links need, and what a fault delays, is not fas
 }
 
 TEST_CASE("what-if: beside other faults nothing is predicted of a node that never crashed") {
-  const std::string more = R"([recovery]
-retry = "20ms"
-[[fault]]
-kind = "crash"
-nodes = ["server 1"]
-at = "0.1s"
-restart_after = "0.05s"
-[[fault]]
-kind = "crash"
-nodes = ["worker 0"]
-at = "0.3s"
-restart_after = "0.05s"
-)";
+  const std::string more = ScenarioBuilder({"recovery.retry=20ms"})
+                               .fault("crash", "server 1", {"at=0.1s", "restart_after=0.05s"})
+                               .fault("crash", "worker 0", {"at=0.3s", "restart_after=0.05s"})
+                               .toml();
   const Recorded run(Plan{.steps = 60, .more = more, .mega_values = 0.1});
   const Json answer = run.what_if({"no-crash=server 1", "no-faults"});
   CHECK(answer["changes"][0]["predicted_s"].is_null());
@@ -180,8 +165,10 @@ TEST_CASE("what-if: a run whose input has changed is not made again") {
     std::ofstream(folder.path() / "times.txt") << factors << "\n";
   };
   write("1.5");
-  std::ofstream(folder.path() / "plan.toml") << toml(
-      {.more = "", .mega_values = 0.001, .compute = "distribution = \"trace\"\ntrace = \"times.txt\""});
+  std::ofstream(folder.path() / "plan.toml")
+      << toml(
+             {.more = "", .mega_values = 0.001, .compute = "distribution = \"trace\"\ntrace = \"times.txt\""})
+             .toml();
   const Outcome made =
       psim::test::psim({"run", "plan.toml", "--trace", "events", "--out", "run"}, folder.path());
   INFO(made.err);
@@ -203,7 +190,7 @@ TEST_CASE("what-if: under asp the prediction is of as many steps, and the re-run
 TEST_CASE("what-if: the same steps of a re-run that ends at a date") {
   // 1.5 s of work; then less of it, and more.
   const Plan plan{.consistency = "model = \"asp\"", .steps = 10000, .mega_values = 0.001};
-  const Recorded run(plan, {"--set", "training.duration=1.5s"});
+  const Recorded run(plan, {"training.duration=1.5s"});
   const Json answer = run.what_if({"no-straggler", "compute=2x"});
   const Json &more = answer["changes"][0], &less = answer["changes"][1];
   for (const Json& change : {more, less}) {
@@ -302,7 +289,7 @@ TEST_CASE("what-if: nonsense is refused, with what there is to ask", "[slow]") {
   CHECK(run.answer({"--set", "training.steps"}).code == 2);
   CHECK(run.answer({"--set", "training.steps=no"}).code == 2);
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "plan.toml") << toml(Plan{});
+  std::ofstream(folder.path() / "plan.toml") << toml(Plan{}).toml();
   REQUIRE(psim::test::psim({"run", "plan.toml", "--out", "run", "--trace", "steps"}, folder.path()).code ==
           0);
   const Outcome asked = psim::test::psim({"what-if", "run"}, folder.path());

@@ -8,23 +8,20 @@
 
 #include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-std::string toml(const std::string& training, const std::string& more, int workers = 4,
-                 const std::string& speed = "\"1Mf\"") {
+ScenarioBuilder toml(const std::string& training, const std::string& more, int workers = 4,
+                     const std::string& speed = "\"1Mf\"") {
   return toml(UnitWork{.training = training, .speed = speed, .workers = workers, .more = more});
 }
 
-constexpr auto recovery = R"([recovery]
-enabled = true
-heartbeat = "1s"
-timeout = "4s"
-retry = "2s"
-)";
+const std::string recovery = ScenarioBuilder({"recovery.enabled=true", "recovery.heartbeat=1s",
+                                              "recovery.timeout=4s", "recovery.retry=2s"})
+                                 .toml();
 
 std::string crash(int worker, const std::string& at, const std::string& more = "") {
   return fmt::format("[[fault]]\nkind = \"crash\"\nnodes = [\"worker {}\"]\nat = \"{}\"\n{}", worker, at,
@@ -55,9 +52,9 @@ TEST_CASE("dynamic work finds a worker that a fault slows down", "[work][work_fa
       "[[fault]]\nkind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"20s\"\n";
   const std::string training =
       "batch_size = 5\nsteps = 10\nwork_every = 2\nwork_smoothing = 1.0\nwork = \"dynamic\"";
-  for (const char* more : {"", recovery}) {
+  for (const std::string& more : {std::string(), recovery}) {
     INFO(more);
-    const Json run = run_toml(toml(training, slow + more, 3));
+    const Json run = toml(training, slow + more, 3).run();
     // Two clocks of 10 s until the scheduler knows, then 6 : 3 : 6 samples in 6 s each.
     CHECK(seconds(run) == near(4 * 5 + 2 * 10 + 4 * 6));
     CHECK(samples(run) == std::vector<long>{6 * 5 + 4 * 6, 6 * 5 + 4 * 3, 6 * 5 + 4 * 6});
@@ -68,7 +65,7 @@ TEST_CASE("a crashed worker's share goes to the others, and it gets one again", 
   // Four workers, 16 samples a clock, a decision before each. Worker 3 crashes in the third clock: 8 s to 12
   // s.
   const std::string training = "batch_size = 4\nsteps = 8\nwork_every = 1\nwork = \"dynamic\"";
-  const Json gone = run_toml(toml(training, recovery + crash(3, "9s")));
+  const Json gone = toml(training, recovery + crash(3, "9s")).run();
   const std::vector<long> left = samples(gone);
   CHECK(left[3] == 2 * 4);
   // The clock in which it crashed lacks its samples. In each of the 5 clocks after the others compute all 16.
@@ -77,8 +74,9 @@ TEST_CASE("a crashed worker's share goes to the others, and it gets one again", 
   // 9 s: the crash. Suspected 4 s after its last heartbeat; then 5 clocks of 6, 5 and 5 samples.
   CHECK(seconds(gone) > 12 + 5 * 6 - 1e-6);
   CHECK(seconds(gone) < 9 + 4 + 1 + 5 * 6 + 1e-6);
-  const Json back = run_toml(toml("batch_size = 4\nsteps = 20\nwork_every = 1\nwork = \"dynamic\"",
-                                  recovery + crash(3, "9s", "restart_after = \"20s\"\n")));
+  const Json back = toml("batch_size = 4\nsteps = 20\nwork_every = 1\nwork = \"dynamic\"",
+                         recovery + crash(3, "9s", "restart_after = \"20s\"\n"))
+                        .run();
   CHECK(back["workers"][3]["batch_size"] == 4);
   for (const Json& worker : back["workers"]) CHECK(worker["batch_size"] == 4);
   // Every clock but the one of the crash has all its samples.
@@ -91,7 +89,7 @@ TEST_CASE("with reassigned samples the others take over within a decision", "[wo
   const std::string training = "batch_size = 6\nsteps = 20\nwork_every = 10\nwork = \"dynamic\"";
   const auto all = [&](const std::string& lost) {
     return sum(samples(
-        run_toml(toml(training, recovery + fmt::format("lost_data = \"{}\"\n", lost) + crash(3, "13s")))));
+        toml(training, recovery + fmt::format("lost_data = \"{}\"\n", lost) + crash(3, "13s")).run()));
   };
   CHECK(all("drop") == 20 * 24 - 8 * 6);  // clocks 2 to 9
   CHECK(all("reassign") == 20 * 24 - 6);  // that of the crash alone
@@ -101,14 +99,15 @@ TEST_CASE("lost and doubled reports that come within the wait for them change no
           "[work][work_failures]") {
   const std::string training = "batch_size = 5\nsteps = 12\nwork_every = 2\nwork = \"dynamic\"";
   const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 2.0\n";
-  const std::vector<long> expected = samples(run_toml(toml(training, slow + recovery, 3)));
+  const std::vector<long> expected = samples(toml(training, slow + recovery, 3).run());
   for (const std::string kind : {"drop", "duplicate"}) {
-    const Json run = run_toml(toml(training,
-                                   slow + recovery +
-                                       fmt::format("[[fault]]\nkind = \"{}\"\nmessages = [\"report\", "
-                                                   "\"assign\"]\nprobability = 0.3\n",
-                                                   kind),
-                                   3));
+    const Json run = toml(training,
+                          slow + recovery +
+                              fmt::format("[[fault]]\nkind = \"{}\"\nmessages = [\"report\", "
+                                          "\"assign\"]\nprobability = 0.3\n",
+                                          kind),
+                          3)
+                         .run();
     INFO(kind);
     CHECK(run["stuck"].empty());
     CHECK(samples(run) == expected);
@@ -119,12 +118,13 @@ TEST_CASE("without a common clock shares are by the newest times, too", "[work][
   // 2 : 1 : 2 of 15 samples; a clock of 6 s for all, after the first ones of 5 s and 10 s.
   const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 2.0\n";
   for (const std::string model : {"asp", "ssp"}) {
-    for (const std::string& more : {std::string(), std::string(recovery)}) {
+    for (const std::string& more : {std::string(), recovery}) {
       INFO(model << more);
       const std::string consistency = fmt::format("[consistency]\nmodel = \"{}\"\n", model);
-      const Json dynamic = run_toml(toml("batch_size = 5\nsteps = 40\nwork_every = 1\nwork = \"dynamic\"",
-                                         slow + consistency + more, 3));
-      const Json fixed = run_toml(toml("batch_size = 5\nsteps = 40", slow + consistency + more, 3));
+      const Json dynamic =
+          toml("batch_size = 5\nsteps = 40\nwork_every = 1\nwork = \"dynamic\"", slow + consistency + more, 3)
+              .run();
+      const Json fixed = toml("batch_size = 5\nsteps = 40", slow + consistency + more, 3).run();
       CHECK(seconds(fixed) == near(40 * 10));
       CHECK(seconds(dynamic) < 40 * 6 + 15);
       CHECK(dynamic["workers"][1]["batch_size"] == 3);
@@ -137,8 +137,8 @@ TEST_CASE("stealing helps a worker that a fault slows down", "[work][work_failur
   const std::string slow =
       "[[fault]]\nkind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.5\nfrom = \"0s\"\n";
   const double optimum = 5 * 1600 / 3.5;
-  for (const char* more : {"", recovery}) {
-    const Json run = run_toml(toml("batch_size = 400\nsteps = 5\nwork = \"stealing\"", slow + more));
+  for (const std::string& more : {std::string(), recovery}) {
+    const Json run = toml("batch_size = 400\nsteps = 5\nwork = \"stealing\"", slow + more).run();
     CHECK(seconds(run) < optimum * 1.06);
     CHECK(seconds(run) >= optimum * (1 - 1e-9));
     CHECK(sum(samples(run)) == 5 * 1600);
@@ -151,11 +151,11 @@ TEST_CASE("who is ahead helps those behind where no clock is common", "[work][wo
     const std::string consistency = model == "asp" || model == "ssp"
                                         ? fmt::format("[consistency]\nmodel = \"{}\"\n", model)
                                         : "[consistency]\nmodel = \"k-async\"\nk = 2\n";
-    for (const std::string& more : {std::string(), std::string(recovery)}) {
+    for (const std::string& more : {std::string(), recovery}) {
       INFO(model << more);
       const Json stolen =
-          run_toml(toml("batch_size = 100\nsteps = 20\nwork = \"stealing\"", slow + consistency + more));
-      const Json fixed = run_toml(toml("batch_size = 100\nsteps = 20", slow + consistency + more));
+          toml("batch_size = 100\nsteps = 20\nwork = \"stealing\"", slow + consistency + more).run();
+      const Json fixed = toml("batch_size = 100\nsteps = 20", slow + consistency + more).run();
       CHECK(seconds(fixed) == Approx(20 * 400).epsilon(1e-3));
       // 8000 samples at 3.25 a second: all workers end nearly together.
       CHECK(seconds(stolen) < 20 * 400 / 3.25 * 1.5);
@@ -169,8 +169,9 @@ TEST_CASE("pieces of a helper that crashes are computed by their owner", "[work]
   for (const std::string after : {"", "restart_after = \"500s\"\n"}) {
     for (const std::string at : {"110s", "150s", "230s"}) {
       INFO(after << at);
-      const TracedRun run = trace_toml(
-          toml("batch_size = 100\nsteps = 8\nwork = \"stealing\"", slow + recovery + crash(2, at, after)));
+      const TracedRun run =
+          toml("batch_size = 100\nsteps = 8\nwork = \"stealing\"", slow + recovery + crash(2, at, after))
+              .trace();
       CHECK(run.summary["stuck"].empty());
       CHECK(run.summary["updates"] == 8);
       // Each push counts its whole batch: what was given away came back, or was computed by its owner.
@@ -190,8 +191,7 @@ TEST_CASE("whatever is lost between workers, a clock with stolen work ends", "[w
           "[consistency]\nmodel = \"{}\"\n[[fault]]\nkind = \"drop\"\nmessages = [\"{}\"]\n"
           "probability = 0.5\n[[fault]]\nkind = \"duplicate\"\nmessages = [\"{}\"]\nprobability = 0.5\n",
           model, kind, kind);
-      const Json run =
-          run_toml(toml("batch_size = 100\nsteps = 6\nwork = \"stealing\"", slow + recovery + lost));
+      const Json run = toml("batch_size = 100\nsteps = 6\nwork = \"stealing\"", slow + recovery + lost).run();
       CHECK(run["stuck"].empty());
       CHECK(sum(samples(run)) >= 6 * 400);
       // All lost: every owner computes its batch itself, as without stealing, and waits for 2 s at most.
@@ -203,24 +203,14 @@ TEST_CASE("whatever is lost between workers, a clock with stolen work ends", "[w
 namespace {
 
 std::vector<double> losses(const std::string& training, const std::string& more) {
-  const Json run = run_toml(fmt::format(R"([model]
-layers = [64, 8, 10]
-precision = "float64"
-[training]
-batch_size = 20
-steps = 15
-learning_rate = 0.1
-evaluate_every = "1 updates"
-{}
-[[straggler]]
-workers = [2]
-slowdown = 5.0
-[cluster]
-workers = 3
-[cluster.worker]
-speed = ["0.5Mf", "1Mf", "2Mf"]
-{})",
-                                        training, more));
+  const Json run =
+      ScenarioBuilder({"model.layers=[64, 8, 10]", "model.precision=float64", "training.batch_size=20",
+                       "training.steps=15", "training.learning_rate=0.1", "training.evaluate_every=1 updates",
+                       "cluster.workers=3", "cluster.worker.speed=[\"0.5Mf\", \"1Mf\", \"2Mf\"]"})
+          .with("training", training)
+          .straggler(2, 5)
+          .with(more)
+          .run();
   CHECK(run["stuck"].empty());
   CHECK(run["updates"] == 15);
   std::vector<double> result;
@@ -232,7 +222,7 @@ speed = ["0.5Mf", "1Mf", "2Mf"]
 
 TEST_CASE("what helps against failures changes nothing that is learned", "[work][work_failures][slow]") {
   const std::vector<double> expected = losses("", "");
-  const std::string copies = "servers = 2\n[replication]\ncopies = 1\n";
+
   for (const std::string training :
        {"work = \"dynamic\"\nwork_every = 2", "work = \"stealing\"", "work = \"stealing\"\naccumulate = 1"}) {
     for (const std::string& more :
@@ -252,16 +242,18 @@ TEST_CASE("a database that is down is waited for", "[work][work_failures]") {
   const std::string delivery = "[data]\ndelivery = \"database\"\nbytes_per_sample = \"1kB\"\nprefetch = 0\n";
   const std::string down =
       "[[fault]]\nkind = \"crash\"\nnodes = [\"database\"]\nat = \"7s\"\nrestart_after = \"3s\"\n";
-  const Json run = run_toml(toml("batch_size = 4\nsteps = 5", delivery + recovery + down, 1));
+  const Json run = toml("batch_size = 4\nsteps = 5", delivery + recovery + down, 1).run();
   // It asks again after 2 s, at 10 s, when the database is back; or after 4 s more.
   CHECK((seconds(run) == near(5 * 4 + 2) || seconds(run) == near(5 * 4 + 6)));
   for (const std::string kind : {"drop", "duplicate"}) {
-    const Json lossy = run_toml(toml(
-        "batch_size = 4\nsteps = 20",
-        delivery + recovery +
-            fmt::format("[[fault]]\nkind = \"{}\"\nmessages = [\"fetch\", \"samples\"]\nprobability = 0.4\n",
-                        kind),
-        2));
+    const Json lossy =
+        toml("batch_size = 4\nsteps = 20",
+             delivery + recovery +
+                 fmt::format(
+                     "[[fault]]\nkind = \"{}\"\nmessages = [\"fetch\", \"samples\"]\nprobability = 0.4\n",
+                     kind),
+             2)
+            .run();
     CHECK(lossy["stuck"].empty());
     CHECK(samples(lossy) == std::vector<long>(2, 80));
   }
@@ -278,37 +270,18 @@ struct Moved {
 // Worker 3 of four joins at 1 s; it is to hold a quarter of 400 samples of 1 MB. Links of 1 GB/s and 1 ms.
 Moved moved(const std::string& from, const std::string& lost, const std::string& more = "",
             const std::string& partition = "contiguous") {
-  const TracedRun run = trace_toml(fmt::format(R"([data]
-source = "blobs"
-samples = 500
-features = 4
-classes = 3
-partition = "{}"
-bytes_per_sample = "1MB"
-[model]
-layers = [4, 3]
-[training]
-batch_size = 4
-duration = "4s"
-[consistency]
-model = "asp"
-[cluster]
-workers = 4
-[cluster.worker]
-speed = "10kf"
-[cluster.network]
-bandwidth = "1GBps"
-latency = "1ms"
-share_spread = 0.0
-simgrid_model = "cm02"
-[recovery]
-data_from = "{}"
-lost_data = "{}"
-heartbeat = "100ms"
-timeout = "500ms"
-retry = "500ms"
-{})",
-                                               partition, from, lost, more));
+  const TracedRun run =
+      ScenarioBuilder({"data.source=blobs", "data.samples=500", "data.features=4", "data.classes=3",
+                       "data.bytes_per_sample=1MB", "model.layers=[4, 3]", "training.batch_size=4",
+                       "training.duration=4s", "consistency.model=asp", "cluster.workers=4",
+                       "cluster.worker.speed=10kf", "recovery.heartbeat=100ms", "recovery.timeout=500ms",
+                       "recovery.retry=500ms"})
+          .links("1GBps", "1ms")
+          .set("data.partition", partition)
+          .set("recovery.data_from", from)
+          .set("recovery.lost_data", lost)
+          .with("recovery", more)
+          .trace();
   Moved result{.summary = run.summary};
   double joined = 0;
   for (const RecordedEvent& e : run.events) {

@@ -6,14 +6,14 @@
 
 #include "tests/oracles/unit_work.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-std::string toml(const std::string& training, const std::string& speed, const std::string& more = "",
-                 int workers = 3, const std::string& network = "latency = \"0s\"") {
+ScenarioBuilder toml(const std::string& training, const std::string& speed, const std::string& more = "",
+                     int workers = 3, const std::string& network = "latency = \"0s\"") {
   return toml(
       UnitWork{.training = training, .speed = speed, .workers = workers, .network = network, .more = more});
 }
@@ -32,7 +32,7 @@ const std::string speeds = R"(["1Mf", "2Mf", "4Mf"])";
 }  // namespace
 
 TEST_CASE("proportional work makes all steps of bsp equally long: 21 samples at 7 a second", "[work]") {
-  const Json run = run_toml(toml("batch_size = 7\nsteps = 5\nwork = \"proportional\"", speeds));
+  const Json run = toml("batch_size = 7\nsteps = 5\nwork = \"proportional\"", speeds).run();
   CHECK(run["sim_time_s"].get<double>() == near(5 * 3));
   CHECK(batch_sizes(run) == std::vector{3, 6, 12});
   for (const Json& worker : run["workers"]) {
@@ -40,15 +40,15 @@ TEST_CASE("proportional work makes all steps of bsp equally long: 21 samples at 
     CHECK(worker["samples"] == 5 * worker["batch_size"].get<int>());
   }
   // Static work waits for the slowest machine's 7 samples.
-  CHECK(run_toml(toml("batch_size = 7\nsteps = 5", speeds))["sim_time_s"].get<double>() == near(5 * 7));
+  CHECK(toml("batch_size = 7\nsteps = 5", speeds).run()["sim_time_s"].get<double>() == near(5 * 7));
 }
 
 TEST_CASE("equal machines share equally, event for event", "[work]") {
   const std::string steps = "batch_size = 7\nsteps = 5\n";
   for (const std::string consistency : {"bsp", "ssp", "asp"}) {
     const std::string more = fmt::format("[consistency]\nmodel = \"{}\"", consistency);
-    CHECK(run_toml(toml(steps + "work = \"proportional\"", "\"3Mf\"", more))["digest"] ==
-          run_toml(toml(steps, "\"3Mf\"", more))["digest"]);
+    CHECK(toml(steps + "work = \"proportional\"", "\"3Mf\"", more).run()["digest"] ==
+          toml(steps, "\"3Mf\"", more).run()["digest"]);
   }
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("dynamic work finds a permanent straggler", "[work]") {
   // Three of 1 Mf, one of them half as fast: 2 : 1 : 2 of 15 samples.
   const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 2.0";
   const Json run =
-      run_toml(toml("batch_size = 5\nsteps = 10\nwork = \"dynamic\"\nwork_every = 2", "\"1Mf\"", slow));
+      toml("batch_size = 5\nsteps = 10\nwork = \"dynamic\"\nwork_every = 2", "\"1Mf\"", slow).run();
   CHECK(batch_sizes(run) == std::vector{6, 3, 6});
   // Two clocks of 10 s until the scheduler knows, then 6 s each.
   CHECK(run["sim_time_s"].get<double>() == near(2 * 10 + 8 * 6));
@@ -67,21 +67,15 @@ TEST_CASE("dynamic work finds a permanent straggler", "[work]") {
 TEST_CASE("a clock's update is that of one worker who takes all its samples", "[work]") {
   const auto losses = [](int workers, int batch, const std::string& work, const std::string& speed,
                          const std::string& more = "") {
-    const Json run = run_toml(fmt::format(R"([model]
-layers = [64, 8, 10]
-precision = "float64"
-[training]
-batch_size = {}
-steps = 25
-learning_rate = 0.2
-evaluate_every = "1 updates"
-{}
-[cluster]
-workers = {}
-[cluster.worker]
-speed = {}
-{})",
-                                          batch, work, workers, speed, more));
+    const Json run =
+        ScenarioBuilder({"model.layers=[64, 8, 10]", "model.precision=float64", "training.steps=25",
+                         "training.learning_rate=0.2", "training.evaluate_every=1 updates"})
+            .set("training.batch_size", batch)
+            .with("training", work)
+            .set("cluster.workers", workers)
+            .set("cluster.worker.speed", speed)
+            .with(more)
+            .run();
     CHECK(run["updates"] == 25);
     std::vector<double> result;
     for (const Json& point : run["curve"]) result.push_back(point["loss"].get<double>());
@@ -101,10 +95,12 @@ namespace {
 
 // One worker; a step's 4 samples of 1 MB take 2 hops of 1 ms and 4 ms at 1 GB/s.
 double delivered(const std::string& flops, int prefetch, int steps) {
-  const Json run = run_toml(toml(
-      fmt::format("batch_size = 4\nsteps = {}", steps), "\"" + flops + "\"",
-      fmt::format("[data]\ndelivery = \"database\"\nbytes_per_sample = \"1MB\"\nprefetch = {}", prefetch), 1,
-      "latency = \"1ms\""));
+  const Json run =
+      toml(
+          fmt::format("batch_size = 4\nsteps = {}", steps), "\"" + flops + "\"",
+          fmt::format("[data]\ndelivery = \"database\"\nbytes_per_sample = \"1MB\"\nprefetch = {}", prefetch),
+          1, "latency = \"1ms\"")
+          .run();
   CHECK(run["stuck"].empty());
   return run["sim_time_s"].get<double>();
 }
@@ -127,10 +123,11 @@ TEST_CASE("a worker waits for its batch, or asks for it ahead", "[work]") {
 
 TEST_CASE("delivered bytes are those of the samples", "[work]") {
   const auto bytes = [](const std::string& data, const std::string& model, const std::string& delivery) {
-    return run_toml(fmt::format(
-        "[data]\n{}\ndelivery = \"{}\"\n[model]\n{}\n[training]\nbatch_size = 4\nsteps = 3\n"
-        "[cluster]\nworkers = 2\n",
-        data, delivery, model))["bytes_sent"]
+    return ScenarioBuilder({"training.batch_size=4", "training.steps=3", "cluster.workers=2"})
+        .with("data", data)
+        .set("data.delivery", delivery)
+        .with("model", model)
+        .run()["bytes_sent"]
         .get<long>();
   };
   const std::string digits = "source = \"digits\"", mlp = "layers = [64, 10]";

@@ -1,7 +1,7 @@
 // The article's network, by hand and by psim: losses of the shipped scenario, to the precision of a double.
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 

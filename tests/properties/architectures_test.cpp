@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -21,27 +21,20 @@ struct Training {
   std::string more = "[compute]\ndistribution = \"lognormal\"\ncv = 0.5\n";
 };
 
-std::string toml(const Training& t) {
-  return fmt::format(R"([architecture]
-{}
-[model]
-{}
-[training]
-batch_size = {}
-{}
-evaluate_every = "1 updates"
-{}
-[cluster]
-workers = {}
-[cluster.worker]
-speed = "100Mf"
-{})",
-                     t.architecture, t.model, t.batch, t.end, t.training, t.workers, t.more);
+ScenarioBuilder toml(const Training& t) {
+  return ScenarioBuilder({"training.evaluate_every=1 updates", "cluster.worker.speed=100Mf"})
+      .with("architecture", t.architecture)
+      .with("model", t.model)
+      .set("training.batch_size", t.batch)
+      .with("training", t.end)
+      .with("training", t.training)
+      .set("cluster.workers", t.workers)
+      .with(t.more);
 }
 
 // The loss at every number of updates.
 std::map<std::int64_t, double> losses(const Training& training) {
-  const Json summary = run_toml(toml(training));
+  const Json summary = toml(training).run();
   CHECK(summary["stuck"].empty());
   CHECK(summary["staleness"]["max"] == 0);
   CHECK(summary["clock_gap"]["max"] <= 1);
@@ -131,13 +124,9 @@ TEST_CASE("all-reduce learns what bsp learns, whatever a worker does between two
 TEST_CASE("batches by the machines' speeds count by their samples", "[equivalence][rings]") {
   Training training{.model = "layers = [64, 16, 10]\nprecision = \"float64\"",
                     .training = "learning_rate = 0.25\nwork = \"proportional\""};
-  const std::string machines = "[cluster.worker]\nspeed = [\"100Mf\", \"300Mf\", \"200Mf\", \"200Mf\"]\n";
   const auto with = [&](const std::string& architecture) {
     training.architecture = architecture;
-    std::string text = toml(training);
-    const std::string one = "[cluster.worker]\nspeed = \"100Mf\"\n";
-    text.replace(text.find(one), one.size(), machines);
-    return run_toml(text);
+    return toml(training).set({"cluster.worker.speed=[\"100Mf\", \"300Mf\", \"200Mf\", \"200Mf\"]"}).run();
   };
   const Json bsp = with("");
   for (const std::string& algorithm : algorithms) {
@@ -153,9 +142,10 @@ TEST_CASE("batches by the machines' speeds count by their samples", "[equivalenc
 }
 
 TEST_CASE("batches by measured times shrink where a worker is slow", "[equivalence][rings]") {
-  const Json told = run_toml(toml({.architecture = all_reduce("ring"),
-                                   .training = "learning_rate = 0.25\nwork = \"dynamic\"\nwork_every = 4",
-                                   .more = "[[straggler]]\nworkers = [1]\nslowdown = 3.0\n"}));
+  const Json told = toml({.architecture = all_reduce("ring"),
+                          .training = "learning_rate = 0.25\nwork = \"dynamic\"\nwork_every = 4",
+                          .more = "[[straggler]]\nworkers = [1]\nslowdown = 3.0\n"})
+                        .run();
   // 32 samples of a step by the speeds 1, 1/3, 1, 1.
   CHECK(told["workers"][1]["batch_size"] == 3);
   CHECK(told["workers"][0]["batch_size"].get<int>() + told["workers"][2]["batch_size"].get<int>() +
@@ -204,18 +194,21 @@ TEST_CASE("what a filter leaves out of a whole sum, nobody learns", "[equivalenc
 TEST_CASE("where sums are exact, all-reduce learns what bsp learns, bit for bit", "[equivalence][slow]") {
   // Integers, and rates that are powers of two: after five steps a weight has no more than 53 digits.
   for (const int workers : {2, 4, 8}) {
-    Training training{.workers = workers,
-                      .batch = 1,
-                      .model =
-                          "layers = [3, 2]\nbias = false\nactivation = \"identity\"\nloss = "
-                          "\"half-sse\"\ninit = \"zeros\"\nprecision = \"float64\"",
-                      .training = "learning_rate = 0.0625",
-                      .end = "steps = 5",
-                      .more = R"([data]
-source = "inline"
-inputs = [[1, 2, 0], [0, 1, -1], [2, -1, 1], [1, 1, 3], [-2, 0, 1], [3, 1, 1], [0, 2, 2], [1, -3, 0]]
-targets = [[1, -2], [3, 0], [5, 1], [-4, 2], [1, 1], [0, 7], [2, 3], [-1, -1]]
-)"};
+    Training training{
+        .workers = workers,
+        .batch = 1,
+        .model =
+            "layers = [3, 2]\nbias = false\nactivation = \"identity\"\nloss = "
+            "\"half-sse\"\ninit = \"zeros\"\nprecision = \"float64\"",
+        .training = "learning_rate = 0.0625",
+        .end = "steps = 5",
+        .more = ScenarioBuilder(
+                    {"data.source=inline",
+                     "data.inputs=[[1, 2, 0], [0, 1, -1], [2, -1, 1], [1, 1, 3], [-2, 0, 1], [3, 1, 1], [0, "
+                     "2, 2], "
+                     "[1, -3, 0]]",
+                     "data.targets=[[1, -2], [3, 0], [5, 1], [-4, 2], [1, 1], [0, 7], [2, 3], [-1, -1]]"})
+                    .toml()};
     const auto bsp = losses(training);
     REQUIRE(bsp.size() == 6);
     for (const std::string& algorithm : algorithms) {
@@ -248,19 +241,19 @@ TEST_CASE("a target, a duration and epochs end a run without servers", "[equival
     const Training base{.architecture = architecture, .workers = 2};
     Training training = base;
     training.end = "target = { loss = 1.5 }";
-    const Json target = run_toml(toml(training));
+    const Json target = toml(training).run();
     REQUIRE(target["target"]["reached"] == true);
     CHECK(target["target"]["updates"] == target["updates"]);
     CHECK(target["final"]["loss"].get<double>() <= 1.5);
     CHECK(target["curve"][target["curve"].size() - 2]["loss"].get<double>() > 1.5);
 
     training.end = "duration = \"80ms\"";
-    const Json duration = run_toml(toml(training));
+    const Json duration = toml(training).run();
     CHECK(duration["sim_time_s"] == 0.08);
     CHECK(duration["updates"].get<int>() > 0);
 
     training.end = "epochs = 0.5";  // 1,438 samples in batches of 16
-    const Json epochs = run_toml(toml(training));
+    const Json epochs = toml(training).run();
     CHECK(epochs["updates"] == 45);
     CHECK(epochs["steps"] == 90);
     CHECK(epochs["curve"].back()["epoch"].get<double>() == Approx(45 * 16 / 1438.0));
@@ -270,10 +263,9 @@ TEST_CASE("a target, a duration and epochs end a run without servers", "[equival
 TEST_CASE("a run without servers can be replayed", "[equivalence][slow]") {
   for (const std::string& architecture : architectures) {
     INFO(architecture);
-    const TemporaryFolder folder;
-    std::ofstream(folder.path() / "scenario.toml") << toml({.architecture = architecture, .workers = 2});
-    REQUIRE(psim::test::psim({"run", "scenario.toml", "--out", "run"}, folder.path()).code == 0);
-    const Outcome replay = psim::test::psim({"replay", "run"}, folder.path());
+    const KeptRun run(toml({.architecture = architecture, .workers = 2}));
+    REQUIRE(exit_code(run.summary()) == 0);
+    const Outcome replay = run.ask("replay");
     INFO(replay.out << replay.err);
     CHECK(replay.code == 0);
   }
@@ -282,7 +274,7 @@ TEST_CASE("a run without servers can be replayed", "[equivalence][slow]") {
 TEST_CASE("a comparison over architectures leaves out what has no meaning, and runs what is the same once",
           "[equivalence]") {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "scenario.toml") << toml({.workers = 2, .end = "steps = 2"}) + R"(
+  std::ofstream(folder.path() / "scenario.toml") << toml({.workers = 2, .end = "steps = 2"}).toml() << R"(
 [consistency]
 model = "ssp"
 staleness = 1

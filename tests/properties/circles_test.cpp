@@ -1,22 +1,18 @@
 // Goal: workers do not wait for each other for ever when shards are set back, owners change and messages get
 // lost. Method: runs in which they once did, in the shapes in which random scenarios found them.
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
-using psim::test::content;
-using psim::test::run_toml;
-using psim::test::source_folder;
-using psim::test::TemporaryFolder;
+using namespace psim::test;
 
 namespace {
 
 // Runs a scenario of tests/fuzz, whose faults all pass by, and looks at its promises.
 void ends_well(const std::string& name) {
   INFO(name);
-  const TemporaryFolder folder;
-  const std::string scenario = (source_folder() / "tests/fuzz" / (name + ".toml")).string();
-  CHECK(psim::test::psim({"run", scenario, "--trace", "events", "--out", "run"}, folder.path()).code == 0);
-  CHECK(psim::test::psim({"verify", "run"}, folder.path()).code == 0);
+  const KeptRun run(scenario_file("tests/fuzz/" + name + ".toml"));
+  CHECK(exit_code(run.summary()) == 0);
+  run.check_promises();
 }
 
 }  // namespace
@@ -49,7 +45,7 @@ TEST_CASE("a server that leads again keeps the only copy", "[failures]") {
   // It has every push that a worker was told is safe: the weights are those of a run without faults.
   const std::string faulty = content(source_folder() / "tests/fuzz/leads_again_with_the_only_copy.toml");
   const std::string calm = faulty.substr(0, faulty.find("[[fault]]"));
-  CHECK(run_toml(faulty)["final"] == run_toml(calm)["final"]);
+  CHECK(ScenarioBuilder::from(faulty).run()["final"] == ScenarioBuilder::from(calm).run()["final"]);
 }
 
 TEST_CASE("a disk that is lost while a snapshot is read gives nothing", "[failures]") {

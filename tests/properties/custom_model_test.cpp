@@ -10,7 +10,7 @@
 
 #include "tests/properties/training.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -67,16 +67,13 @@ TEST_CASE("custom: a push weighs what its expression says", "[custom]") {
 }
 
 TEST_CASE("custom: verify looks after promises", "[custom][slow]") {
-  const TemporaryFolder folder;
   Training base;
   base.more += "[[straggler]]\nworkers = [1]\nslowdown = 4.0\n";
   const auto verdict = [&](const std::string& promise) {
-    const std::string run = (folder.path() / "run").string();
-    const Json told = run_toml(
-        toml(with(base, custom + "start = \"clock - min_clock <= 4\"\npromises = [\"" + promise + "\"]")),
-        {"--out", run, "--force", "--trace", "events"});
-    REQUIRE(told["updates"] > 0);
-    return psim::test::psim({"verify", run});
+    const KeptRun run(
+        toml(with(base, custom + "start = \"clock - min_clock <= 4\"\npromises = [\"" + promise + "\"]")));
+    REQUIRE(run.summary()["updates"] > 0);
+    return run.ask("verify");
   };
   CHECK(verdict("clock_gap <= 4").code == 0);
   CHECK(verdict("pushes == 1").code == 0);
@@ -87,8 +84,6 @@ TEST_CASE("custom: verify looks after promises", "[custom][slow]") {
 }
 
 TEST_CASE("custom: an update is the model's, also when workers are gone", "[custom]") {
-  const TemporaryFolder folder;
-  const std::string run = (folder.path() / "run").string();
   const auto traced = [&](const std::string& model, const std::string& back) {
     Training base;
     base.steps = 40;
@@ -96,76 +91,50 @@ TEST_CASE("custom: an update is the model's, also when workers are gone", "[cust
         "[recovery]\nheartbeat = \"5ms\"\ntimeout = \"20ms\"\nretry = \"10ms\"\npatience = \"2s\"\n"
         "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\", \"worker 2\"]\nat = \"30ms\"\n" +
         back;
-    return run_toml(toml(with(base, model)), {"--out", run, "--force", "--trace", "events"});
+    return KeptRun(toml(with(base, model)));
   };
   const std::string three = custom + "update = \"pushes >= 3\"\npromises = [\"pushes >= 3\"]\n";
   // Two workers are left for good: each third push makes an update, until the last ones.
-  const Json two = traced(custom + "update = \"pushes >= 3\"\n", "");
-  CHECK(two["stuck"].empty());
-  CHECK(two["updates"].get<int>() <= two["pushes"]["applied"].get<int>() / 3 + 1);
-  CHECK(psim::test::psim({"verify", run}).code == 0);
+  const KeptRun two = traced(custom + "update = \"pushes >= 3\"\n", "");
+  CHECK(two.summary()["stuck"].empty());
+  CHECK(two.summary()["updates"].get<int>() <= two.summary()["pushes"]["applied"].get<int>() / 3 + 1);
+  two.check_promises();
   // Of four workers one is gone: `members - 1` is two.
-  const Json members = traced(custom + "update = \"pushes >= members - 1\"\n", "");
-  CHECK(members["stuck"].empty());
-  CHECK(psim::test::psim({"verify", run}).code == 0);
+  const KeptRun members = traced(custom + "update = \"pushes >= members - 1\"\n", "");
+  CHECK(members.summary()["stuck"].empty());
+  members.check_promises();
   // Who waits for its own push waits for those that are gone; the run goes on when they are back ...
   const std::string own = three + "start = \"applied >= pushed\"\n";
-  const Json back = traced(own, "restart_after = \"50ms\"\n");
-  CHECK(back["stuck"].empty());
+  const KeptRun back = traced(own, "restart_after = \"50ms\"\n");
+  CHECK(back.summary()["stuck"].empty());
   // ... and is stuck when they never come.
-  const Json stuck = traced(own, "");
-  REQUIRE_FALSE(stuck["stuck"].empty());
-  CHECK(stuck["stuck"].dump().find("`pushes >= 3` is false: pushes = 2; 2 of 4 workers take part") !=
-        std::string::npos);
-  CHECK(psim::test::psim({"verify", run}).code == 0);
+  const KeptRun stuck = traced(own, "");
+  REQUIRE_FALSE(stuck.summary()["stuck"].empty());
+  CHECK(stuck.summary()["stuck"].dump().find(
+            "`pushes >= 3` is false: pushes = 2; 2 of 4 workers take part") != std::string::npos);
+  stuck.check_promises();
 }
 
 TEST_CASE("custom: who waits for ever is told for which expression", "[custom]") {
-  const Json told = run_toml(toml(with({}, custom + "start = \"clock < 5\"")));
+  const Json told = toml(with({}, custom + "start = \"clock < 5\"")).run();
   REQUIRE_FALSE(told["stuck"].empty());
   CHECK(told["stuck"][0].get<std::string>().find("`clock < 5` is false: clock = 5") != std::string::npos);
 }
 
 TEST_CASE("custom: verify judges the first shard, which decides by its own members", "[custom]") {
   // Workers that come back are members of the second server's shard before its decision arrives.
-  const TemporaryFolder folder;
-  const std::string run = (folder.path() / "run").string();
   for (const char* seed : {"1", "21", "22"}) {
-    run_toml(R"([data]
-source = "blobs"
-samples = 603
-features = 4
-classes = 3
-[model]
-layers = [4, 9, 3]
-[training]
-batch_size = 13
-duration = "2s"
-[consistency]
-model = "custom"
-start = "clock - min_clock <= 2"
-update = "pushes >= members"
-[cluster]
-workers = 4
-servers = 2
-[cluster.worker]
-speed = ["300kf", "200kf", "250kf", "90kf"]
-[compute]
-distribution = "exponential"
-[recovery]
-heartbeat = "7ms"
-timeout = "31ms"
-retry = "15ms"
-patience = "3s"
-[[fault]]
-kind = "crash"
-nodes = ["worker 1", "worker 3"]
-at = "100ms"
-restart_after = "60ms"
-every = "200ms"
-)",
-             {"--out", run, "--force", "--trace", "events", "--seed", seed});
-    const Outcome verdict = psim::test::psim({"verify", run});
+    const KeptRun run(
+        ScenarioBuilder({"data.source=blobs", "data.samples=603", "data.features=4", "data.classes=3",
+                         "model.layers=[4, 9, 3]", "training.batch_size=13", "training.duration=2s",
+                         "consistency.model=custom", "consistency.start=\"clock - min_clock <= 2\"",
+                         "consistency.update=pushes >= members", "cluster.workers=4", "cluster.servers=2",
+                         "cluster.worker.speed=[\"300kf\", \"200kf\", \"250kf\", \"90kf\"]",
+                         "compute.distribution=exponential", "recovery.heartbeat=7ms",
+                         "recovery.timeout=31ms", "recovery.retry=15ms", "recovery.patience=3s"})
+            .fault("crash", "[\"worker 1\", \"worker 3\"]", {"at=100ms", "restart_after=60ms", "every=200ms"})
+            .set("seed", seed));
+    const Outcome verdict = run.ask("verify");
     INFO(seed << verdict.out);
     CHECK(verdict.code == 0);
   }

@@ -7,34 +7,20 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
 // Two workers, steps of 50 ms each; failures are noticed within half a second.
-std::string two_workers(const std::string& faults, const std::string& more = "") {
-  return fmt::format(R"([model]
-kind = "phantom"
-parameters = 1000
-[cluster]
-workers = 2
-[training]
-steps = 100
-batch_size = 4
-[compute]
-time = "50ms"
-[consistency]
-model = "asp"
-[recovery]
-heartbeat = "100ms"
-timeout = "500ms"
-retry = "100ms"
-patience = "5s"
-{}
-{})",
-                     more, faults);
+ScenarioBuilder two_workers(const std::string& faults, const std::string& more = "") {
+  return phantom(1000)
+      .set({"cluster.workers=2", "training.steps=100", "training.batch_size=4", "compute.time=50ms",
+            "consistency.model=asp", "recovery.heartbeat=100ms", "recovery.timeout=500ms",
+            "recovery.retry=100ms", "recovery.patience=5s"})
+      .with("recovery", more)
+      .with(faults);
 }
 
 std::string fault(const std::string& kind, const std::string& nodes, const std::string& more) {
@@ -51,15 +37,16 @@ std::int64_t clocks_of(const Json& summary, std::size_t worker) {
 
 TEST_CASE("a worker that left is not through, so another that is down is waited for", "[endings]") {
   const Json run =
-      run_toml(two_workers(first_leaves + fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"3s\"")));
+      two_workers(first_leaves + fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"3s\"")).run();
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 100);
   CHECK(run["sim_time_s"].get<double>() > 5);
 }
 
 TEST_CASE("a worker that left and is to join again is waited for", "[endings]") {
-  const Json run = run_toml(two_workers(fault("leave", "worker 1", "at = \"940ms\"") + first_leaves +
-                                        fault("join", "worker 1", "at = \"4s\"")));
+  const Json run = two_workers(fault("leave", "worker 1", "at = \"940ms\"") + first_leaves +
+                               fault("join", "worker 1", "at = \"4s\""))
+                       .run();
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 99);  // worker 0 was one clock further when it left: that clock is skipped
   CHECK(run["sim_time_s"].get<double>() > 4);
@@ -71,7 +58,7 @@ TEST_CASE("patience begins when the last fault has ended", "[endings]") {
                     late = fault("join", "workers", "at = \"30s\"");
   for (const std::string& faults : {away, cut_off, late}) {
     INFO(faults);
-    const Json run = run_toml(two_workers(faults, "longest_retry = \"4s\""));
+    const Json run = two_workers(faults, "longest_retry = \"4s\"").run();
     CHECK(run["stuck"].empty());
     CHECK(clocks_of(run, 1) >= 100);
     CHECK(run["sim_time_s"].get<double>() > 30);
@@ -79,48 +66,50 @@ TEST_CASE("patience begins when the last fault has ended", "[endings]") {
 }
 
 TEST_CASE("a run that is stuck because all are down says so", "[endings]") {
-  const Json run = run_toml(two_workers(fault("crash", "workers", "at = \"1s\"")));
+  const Json run = two_workers(fault("crash", "workers", "at = \"1s\"")).run();
   REQUIRE(run["stuck"].size() == 1);
   const std::string why = run["stuck"][0];
   CHECK(why.find("worker 0, worker 1 are down, and nothing starts them again") != std::string::npos);
 }
 
 TEST_CASE("a run ends when all workers have left for good", "[endings]") {
-  const Json run = run_toml(two_workers(fault("leave", "workers", "at = \"1s\"")));
+  const Json run = two_workers(fault("leave", "workers", "at = \"1s\"")).run();
   CHECK(run["stuck"].empty());
   CHECK(run["sim_time_s"].get<double>() < 1.2);
 }
 
 TEST_CASE("a run whose last worker crashes for good has not come to its end", "[endings]") {
-  const Json run = run_toml(two_workers(first_leaves + fault("crash", "worker 1", "at = \"2s\"")));
+  const Json run = two_workers(first_leaves + fault("crash", "worker 1", "at = \"2s\"")).run();
   CHECK_FALSE(run["stuck"].empty());
 }
 
 TEST_CASE("nobody waits for a worker that comes back when the steps are done", "[endings]") {
-  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"1h\"")));
+  const Json run = two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"1h\"")).run();
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 0) == 100);
   CHECK(run["sim_time_s"].get<double>() < 6);
 }
 
 TEST_CASE("the first worker that is through does not end the run of a slower one", "[endings]") {
-  const Json run = run_toml(
-      two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5"), "enabled = true"));
+  const Json run =
+      two_workers(fault("slow", "worker 1", "at = \"1s\"\nlasts = \"30s\"\nfactor = 0.5"), "enabled = true")
+          .run();
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 100);
   CHECK(run["sim_time_s"].get<double>() > 8);
 }
 
 TEST_CASE("a suspected worker that still takes part is waited for", "[endings]") {
-  const Json run = run_toml(
-      two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"10s\""), "workers = \"wait\""));
+  const Json run =
+      two_workers(fault("crash", "worker 1", "at = \"2s\"\nrestart_after = \"10s\""), "workers = \"wait\"")
+          .run();
   CHECK(run["stuck"].empty());
   CHECK(clocks_of(run, 1) == 100);
   CHECK(run["sim_time_s"].get<double>() > 12);
 }
 
 TEST_CASE("a run ends when the last worker is known to be gone for good", "[endings]") {
-  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"4.9s\"")));
+  const Json run = two_workers(fault("crash", "worker 1", "at = \"4.9s\"")).run();
   CHECK(run["stuck"].empty());
   CHECK(run["sim_time_s"].get<double>() > 5.2);
 }
@@ -131,9 +120,9 @@ TEST_CASE("a run ends with its last worker, whenever the scheduler hears of it",
       "[[fault]]\nkind = \"partition\"\nbetween = [[\"worker 1\"], [\"scheduler\"]]\n"
       "at = \"5.05s\"\n";
   const std::string down = fault("crash", "scheduler", "at = \"4.6s\"\nrestart_after = \"100ms\"");
-  const double undisturbed = run_toml(two_workers("", "enabled = true"))["sim_time_s"];
+  const double undisturbed = two_workers("", "enabled = true").run()["sim_time_s"];
   for (const std::string& faults : {lost, down}) {
-    const Json run = run_toml(two_workers(faults));
+    const Json run = two_workers(faults).run();
     CHECK(run["stuck"].empty());
     CHECK(run["sim_time_s"].get<double>() == undisturbed);
   }
@@ -141,17 +130,17 @@ TEST_CASE("a run ends with its last worker, whenever the scheduler hears of it",
 
 // It was down together with the scheduler. Its shard begins anew, and so does the count of pushes.
 TEST_CASE("a server that leaves before it is told a view has nothing of what it had", "[endings]") {
-  const TemporaryFolder folder;
-  const std::string scenario = (source_folder() / "tests/fuzz/stranger_that_leaves.toml").string();
-  REQUIRE(psim::test::psim({"run", scenario, "--trace", "events", "--out", "run"}, folder.path()).code == 0);
-  CHECK(psim::test::psim({"verify", "run"}, folder.path()).code == 0);
+  const KeptRun run(scenario_file("tests/fuzz/stranger_that_leaves.toml"));
+  REQUIRE(exit_code(run.summary()) == 0);
+  run.check_promises();
 }
 
 TEST_CASE("a note says which faults found nodes as they wanted them", "[endings]") {
-  const Json run = run_toml(two_workers(fault("crash", "worker 1", "at = \"1s\"\nrestart_after = \"1s\"") +
-                                        fault("crash", "worker 1", "at = \"1.5s\"") +
-                                        fault("restart", "worker 1", "at = \"3s\"") +
-                                        fault("restart", "worker 1", "at = \"1.8s\"")));
+  const Json run =
+      two_workers(fault("crash", "worker 1", "at = \"1s\"\nrestart_after = \"1s\"") +
+                  fault("crash", "worker 1", "at = \"1.5s\"") + fault("restart", "worker 1", "at = \"3s\"") +
+                  fault("restart", "worker 1", "at = \"1.8s\""))
+          .run();
   std::string notes;
   for (const Json& note : run["notes"]) notes += note["text"].get<std::string>() + "\n";
   CHECK(notes.find("fault.0") == std::string::npos);
@@ -161,15 +150,14 @@ TEST_CASE("a note says which faults found nodes as they wanted them", "[endings]
 }
 
 TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", "[endings][slow]") {
-  const Json run = run_toml(two_workers("", "enabled = true"),
-                            {"--set", "compute.time=\"10h\"", "--set", "recovery.heartbeat=\"5ms\""});
+  const Json run =
+      two_workers("", "enabled = true").set({"compute.time=\"10h\"", "recovery.heartbeat=\"5ms\""}).run();
   REQUIRE_FALSE(run["stuck"].empty());
   CHECK(run["stuck"][0].get<std::string>().find("nothing new has come") != std::string::npos);
 }
 
 TEST_CASE("whoever waits to be let start is named where the scheduler is gone for good", "[endings]") {
-  const Json run =
-      run_toml(two_workers("[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"0s\"\n"));
+  const Json run = two_workers("[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"0s\"\n").run();
   REQUIRE(run["stuck"].size() == 1);
   CHECK(run["stuck"][0].get<std::string>().find(
             "1 server and 2 workers wait for the scheduler to start, and it is down") != std::string::npos);
@@ -177,19 +165,11 @@ TEST_CASE("whoever waits to be let start is named where the scheduler is gone fo
 
 TEST_CASE("a detector that is faster than the network is noted by check and by the run", "[endings][slow]") {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "s.toml") << R"([model]
-kind = "phantom"
-parameters = 1000
-[training]
-steps = 20
-[cluster]
-workers = 4
-servers = 2
-[compute]
-time = "10ms"
-[recovery]
-enabled = true
-)";
+  std::ofstream(folder.path() / "s.toml")
+      << phantom(1000)
+             .set({"training.steps=20", "cluster.workers=4", "cluster.servers=2", "compute.time=10ms",
+                   "recovery.enabled=true"})
+             .toml();
   const auto says = [&](const std::string& latency, const std::string& timeout) {
     const std::vector<std::string> sets{"s.toml", "--set", "cluster.network.latency=" + latency, "--set",
                                         "recovery.timeout=" + timeout};
@@ -212,9 +192,10 @@ enabled = true
 }
 
 TEST_CASE("requests are not repeated while they are on their way", "[endings]") {
-  const Json run = run_toml(two_workers("", "enabled = true"),
-                            {"--set", "recovery.retry=\"200us\"", "--set", "recovery.longest_retry=\"200us\"",
-                             "--set", "cluster.network.latency=\"5ms\"", "--set", "training.steps=20"});
+  const Json run = two_workers("", "enabled = true")
+                       .set({"recovery.retry=\"200us\"", "recovery.longest_retry=\"200us\"",
+                             "cluster.network.latency=\"5ms\"", "training.steps=20"})
+                       .run();
   CHECK(run["stuck"].empty());
   CHECK(run["messages"].get<std::int64_t>() < 3000);
 }

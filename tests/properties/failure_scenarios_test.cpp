@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-using Sets = std::vector<std::string>;
+using Sets = Settings;
 
 // A scenario of the folder, as it is but for `sets`.
 Json shipped(const std::string& name, const Sets& sets, int code = 0) {
@@ -39,15 +39,10 @@ std::int64_t updates_at(const Json& summary, double date) {
 }
 
 void keeps_its_promises(const std::string& name, const std::string& set) {
-  const TemporaryFolder folder;
-  const std::string file = (source_folder() / "scenarios" / (name + ".toml")).string();
-  const Outcome run =
-      psim::test::psim({"run", file, "--trace", "events", "--out", "run", "--set", set}, folder.path());
-  INFO(name << " " << run.err);
-  REQUIRE(run.code == 0);
-  const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
-  INFO(verdict.out << verdict.err);
-  CHECK(verdict.code == 0);
+  INFO(name);
+  const KeptRun run(scenario_file("scenarios/" + name + ".toml", {set}));
+  REQUIRE(exit_code(run.summary()) == 0);
+  run.check_promises();
 }
 
 const std::string no_faults = "fault=[]", bsp = "consistency.model=bsp", asp = "consistency.model=asp";
@@ -242,19 +237,19 @@ TEST_CASE("evaluations go on while everybody waits to send again", "[failures]")
 }
 
 TEST_CASE("ps-lite: resends nine times a second apart, and takes nobody's place", "[failures]") {
-  const std::string training = "[training]\nepochs = 3\n[cluster]\nworkers = 4\nservers = 2\n";
-  const Json lost = run_toml("preset = \"ps-lite-resend\"\n" + training +
-                             "[[fault]]\nkind = \"drop\"\nmessages = [\"push\"]\nfrom = \"100ms\"\n");
+  const ScenarioBuilder training({"training.epochs=3", "cluster.workers=4", "cluster.servers=2"});
+  const Json lost = training.set("preset", "ps-lite-resend")
+                        .add("fault", {"kind=drop", "messages=[\"push\"]", "from=100ms"})
+                        .run();
   REQUIRE(lost["stuck"].size() == 1);
   CHECK_THAT(lost["stuck"][0].get<std::string>(), Catch::Contains("retry_limit"));
   CHECK(time_of(lost) > 10.1 - 1e-9);  // the first push is lost after 100 ms, and its tenth expiry ends it
   CHECK(time_of(lost) < 10.2);
-  const std::string crash =
-      "[recovery]\npatience = \"5s\"\n[[fault]]\nkind = \"crash\"\nat = \"100ms\"\nnodes = ";
-  const Json halted = run_toml("preset = \"mxnet-dist_sync\"\n" + training + crash + "[\"worker 1\"]\n");
+  const ScenarioBuilder patient = training.set("recovery.patience", "5s");
+  const Json halted = patient.set("preset", "mxnet-dist_sync").fault("crash", "worker 1", {"at=100ms"}).run();
   CHECK_FALSE(halted["stuck"].empty());
   const Json anew =
-      run_toml("preset = \"ps-lite\"\n" + training + crash + "[\"server 1\"]\nrestart_after = \"500ms\"\n");
+      patient.set("preset", "ps-lite").fault("crash", "server 1", {"at=100ms", "restart_after=500ms"}).run();
   CHECK(anew["stuck"].empty());
   CHECK(anew["failures"]["takeovers"] == 1);
   CHECK(anew["failures"]["state_bytes"] == 0);  // nobody had a copy

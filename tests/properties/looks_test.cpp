@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -21,46 +21,25 @@ struct Case {
   int workers = 4, servers = 3;
 };
 
-Json run(const Case& c, const std::vector<std::string>& sets = {}) {
-  std::vector<std::string> arguments;
-  for (const std::string& one : sets) arguments.insert(arguments.end(), {"--set", one});
+Json run(const Case& c, const Settings& settings = {}) {
   const bool has_servers = c.architecture == "parameter-server";
-  return run_toml(fmt::format(R"([architecture]
-kind = "{}"
-[model]
-layers = [64, 16, 10]
-[training]
-batch_size = 8
-learning_rate = 0.2
-{}
-{}
-[compute]
-time = "10ms"
-[cluster]
-workers = {}
-{}
-[cluster.network]
-latency = "100us"
-{})",
-                              c.architecture, c.training,
-                              has_servers ? fmt::format("[consistency]\nmodel = \"{}\"", c.consistency) : "",
-                              c.workers, has_servers ? fmt::format("servers = {}", c.servers) : "", c.tables),
-                  arguments);
+  return ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=8", "training.learning_rate=0.2",
+                          "compute.time=10ms", "cluster.network.latency=100us"})
+      .set("architecture.kind", c.architecture)
+      .with("training", c.training)
+      .with(has_servers ? fmt::format("[consistency]\nmodel = \"{}\"", c.consistency) : "")
+      .set("cluster.workers", c.workers)
+      .with("cluster", has_servers ? fmt::format("servers = {}", c.servers) : "")
+      .with(c.tables)
+      .set(settings)
+      .run();
 }
 
 std::string crash(const std::string& node, const std::string& more) {
-  return fmt::format(R"([recovery]
-heartbeat = "5ms"
-timeout = "20ms"
-retry = "20ms"
-{}
-[[fault]]
-kind = "crash"
-nodes = ["{}"]
-at = "455ms"
-restart_after = "40ms"
-)",
-                     more, node);
+  return ScenarioBuilder({"recovery.heartbeat=5ms", "recovery.timeout=20ms", "recovery.retry=20ms"})
+      .with("recovery", more)
+      .add("fault", {"kind=crash", fmt::format("nodes=[\"{}\"]", node), "at=455ms", "restart_after=40ms"})
+      .toml();
 }
 
 const std::string with_snapshots = "[snapshot]\nevery = \"10 updates\"\n";

@@ -3,6 +3,7 @@
 
 #include "tests/properties/training.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -82,11 +83,11 @@ TEST_CASE("on an infinitely fast network overlap changes neither time nor weight
 
 TEST_CASE("a step that begins before all weights are here has the clock of those that are", "[equivalence]") {
   const std::string order = GENERATE("fifo", "priority");
-  const Json run = run_toml(
-      "[model]\nlayers = [64, 12, 10]\n[training]\nbatch_size = 8\nsteps = 6\n"
-      "[cluster]\nworkers = 3\nservers = 2\n[cluster.network]\nbandwidth = \"10Mbps\"\n"
-      "[messages]\nunit = \"array\"\noverlap = true\norder = \"" +
-      order + "\"\n");
+  const Json run =
+      ScenarioBuilder({"model.layers=[64, 12, 10]", "training.batch_size=8", "training.steps=6",
+                       "cluster.workers=3", "cluster.servers=2", "cluster.network.bandwidth=10Mbps",
+                       "messages.unit=array", "messages.overlap=true", "messages.order=" + order})
+          .run();
   CHECK(run["steps"] == 18);
   for (const Json& worker : run["workers"]) CHECK(worker["clocks"] == 6);
 }
@@ -148,8 +149,8 @@ TEST_CASE("filters do not depend on threads", "[filter]") {
                    .more = tables("greedy", messages[3]) +
                            "[[filter]]\nkind = \"random-k\"\nfraction = 0.2\n[[filter]]\nkind = "
                            "\"fixed-point\"\nbits = 4\n[[filter]]\nkind = \"fp16\"\non = \"pull\"\n"};
-  const Json one = run_toml(toml(t), {"--threads", "1"});
-  CHECK(one == run_toml(toml(t), {"--threads", "4"}));
+  const Json one = toml(t).run({.threads = 1});
+  CHECK(one == toml(t).run({.threads = 4}));
 }
 
 TEST_CASE("overlap with several batches in a clock changes neither time nor weights", "[equivalence]") {

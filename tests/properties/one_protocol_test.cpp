@@ -7,27 +7,15 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-constexpr const char* cluster = R"(
-[training]
-batch_size = 16
-steps = 12
-learning_rate = 0.5
-[cluster]
-workers = 4
-servers = 2
-[cluster.worker]
-speed = "20Mf"
-[compute]
-distribution = "lognormal"
-cv = 0.3
-)";
+const ScenarioBuilder cluster = ScenarioBuilder(
+    {"training.batch_size=16", "training.steps=12", "training.learning_rate=0.5", "cluster.workers=4",
+     "cluster.servers=2", "cluster.worker.speed=20Mf", "compute.distribution=lognormal", "compute.cv=0.3"});
 constexpr const char* failures = "[recovery]\nenabled = true\n";
 
 // What nodes said to each other, by kind, and what they learned.
@@ -37,8 +25,10 @@ struct Said {
 };
 
 Said said(const std::string& model, const std::string& more) {
-  const TracedRun run = trace_toml(fmt::format("{}[consistency]\nmodel = \"{}\"\n{}{}", cluster, model,
-                                               model == "k-sync" ? "k = 3\n" : "", more));
+  const TracedRun run = cluster.set("consistency.model", model)
+                            .with("consistency", model == "k-sync" ? "k = 3" : "")
+                            .with(more)
+                            .trace();
   REQUIRE(run.summary["stuck"].empty());
   Said result{.messages = {},
               .weights = run.summary["model"]["weights"],
@@ -55,39 +45,18 @@ void check_same(const Said& one, const Said& other) {
   CHECK(one.acknowledgement == other.acknowledgement);
 }
 
-const std::string slow = R"(
-[[fault]]
-kind = "slow"
-nodes = ["worker 0", "server 1"]
-factor = 1.0
-at = "30ms"
-lasts = "50ms"
-)";
-const std::string degrade = R"(
-[[fault]]
-kind = "degrade"
-nodes = ["worker 1"]
-factor = 1.0
-at = "30ms"
-)";
+const std::string slow =
+    ScenarioBuilder()
+        .fault("slow", "[\"worker 0\", \"server 1\"]", {"factor=1.0", "at=30ms", "lasts=50ms"})
+        .toml();
+const std::string degrade = ScenarioBuilder().fault("degrade", "worker 1", {"factor=1.0", "at=30ms"}).toml();
 // Long after the run has ended.
-const std::string later = R"(
-[[fault]]
-kind = "crash"
-nodes = ["server 1"]
-at = "100s"
-[[fault]]
-kind = "drop"
-from = "100s"
-[[fault]]
-kind = "leave"
-nodes = ["worker 0"]
-at = "100s"
-[[fault]]
-kind = "link-down"
-nodes = ["worker 1"]
-from = "100s"
-)";
+const std::string later = ScenarioBuilder()
+                              .fault("crash", "server 1", {"at=100s"})
+                              .add("fault", {"kind=drop", "from=100s"})
+                              .fault("leave", "worker 0", {"at=100s"})
+                              .fault("link-down", "worker 1", {"from=100s"})
+                              .toml();
 
 }  // namespace
 

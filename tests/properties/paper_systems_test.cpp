@@ -7,7 +7,7 @@
 #include <map>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -15,28 +15,15 @@ namespace {
 
 constexpr int servers = 3, workers = 4;
 
-std::string toml(const std::string& training, const std::string& more) {
-  return fmt::format(R"([model]
-layers = [64, 16, 10]
-precision = "float64"
-[training]
-steps = 60
-batch_size = 16
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.worker]
-speed = "100Mf"
-[compute]
-distribution = "lognormal"
-cv = 0.2
-[recovery]
-heartbeat = "10ms"
-timeout = "50ms"
-retry = "50ms"
-{})",
-                     training, workers, servers, more);
+ScenarioBuilder toml(const std::string& training, const std::string& more) {
+  return ScenarioBuilder({"model.layers=[64, 16, 10]", "model.precision=float64", "training.steps=60",
+                          "training.batch_size=16", "cluster.worker.speed=100Mf",
+                          "compute.distribution=lognormal", "compute.cv=0.2", "recovery.heartbeat=10ms",
+                          "recovery.timeout=50ms", "recovery.retry=50ms"})
+      .with("training", training)
+      .set("cluster.workers", workers)
+      .set("cluster.servers", servers)
+      .with(more);
 }
 
 std::string crash(const std::string& node, const std::string& more = "restart_after = \"30ms\"\n") {
@@ -52,12 +39,12 @@ const std::string lossy =
 }  // namespace
 
 TEST_CASE("key caching changes no bit of what is learned, whatever fails", "[paper][recovery]") {
-  const Json expected = run_toml(toml("", ""))["final"];
+  const Json expected = toml("", "").run()["final"];
   for (const std::string& faults :
        {std::string(), copies, copies + crash("server 1"), crash("worker 2"), copies + crash("server 0", ""),
         lossy, copies + crash("server 1") + lossy}) {
     INFO(faults);
-    const Json run = run_toml(toml("", cached + faults));
+    const Json run = toml("", cached + faults).run();
     CHECK(run["stuck"].empty());
     CHECK(run["final"] == expected);
   }
@@ -65,7 +52,7 @@ TEST_CASE("key caching changes no bit of what is learned, whatever fails", "[pap
 
 // A list of keys goes once to each owner of a shard, and again with what is sent again.
 TEST_CASE("after a crash each worker sends the new owner its keys once more", "[paper][oracle]") {
-  const TracedRun run = trace_toml(toml("", cached + copies + crash("server 1", "")));
+  const TracedRun run = toml("", cached + copies + crash("server 1", "")).trace();
   const std::int64_t header = 0;
   std::map<std::pair<int, std::int64_t>, int> listed;  // by worker and epoch: pushes to shard 1 with keys
   std::map<std::int64_t, int> pushes;
@@ -98,7 +85,7 @@ TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]
          {copies, copies + crash("server 0"), crash("server 1"), crash("worker 2"), crash("worker 1", ""),
           lossy, crash("server 0") + lossy, copies + crash("worker 3") + lossy}) {
       INFO(model << faults);
-      const Json run = run_toml(toml("", model + faults));
+      const Json run = toml("", model + faults).run();
       CHECK(run["stuck"].empty());
       CHECK(run["final"]["accuracy"] > 0.5);
     }
@@ -109,13 +96,13 @@ TEST_CASE("k-async on several shards goes on whatever fails", "[paper][recovery]
 TEST_CASE("updates on workers are those on servers, whatever fails under bsp", "[paper][recovery][slow]") {
   for (const std::string optimizer :
        {"learning_rate = 0.25\n", "learning_rate = 0.01\noptimizer = \"adam\"\n"}) {
-    const Json expected = run_toml(toml(optimizer, ""))["final"];
+    const Json expected = toml(optimizer, "").run()["final"];
     const std::string on_worker = optimizer + "update = \"worker\"\n";
     for (const std::string& faults :
          {std::string("[recovery.x]\n").substr(0, 0), copies, copies + crash("server 1"), crash("server 1"),
           crash("server 0", ""), crash("worker 2"), lossy, crash("server 2") + lossy}) {
       INFO(on_worker << faults);
-      const Json run = run_toml(toml(on_worker, faults));
+      const Json run = toml(on_worker, faults).run();
       CHECK(run["stuck"].empty());
       CHECK(run["final"]["loss"] == expected["loss"]);
     }
@@ -124,7 +111,7 @@ TEST_CASE("updates on workers are those on servers, whatever fails under bsp", "
 
 TEST_CASE("all workers crash: nobody has a copy, and training begins with first weights",
           "[paper][recovery]") {
-  const Json run = run_toml(toml("update = \"worker\"", crash("workers")));
+  const Json run = toml("update = \"worker\"", crash("workers")).run();
   CHECK(run["stuck"].empty());
   CHECK(run["updates"].get<int>() >= 60);
 }
@@ -134,7 +121,7 @@ TEST_CASE("where workers push their own steps, one of them learns what a server 
   for (const std::string model : {"\"asp\"", "\"ssp\"", "\"k-batch-async\"\nk = 1"}) {
     const std::string one = "[consistency]\nmodel = " + model + "\n";
     const auto final_loss = [&](const std::string& training) {
-      const Json run = run_toml(toml(training, one), {"--set", "cluster.workers=1"});
+      const Json run = toml(training, one).set({"cluster.workers=1"}).run();
       return run["final"]["loss"].get<double>();
     };
     for (const std::string optimizer :
@@ -146,8 +133,9 @@ TEST_CASE("where workers push their own steps, one of them learns what a server 
 TEST_CASE("workers' own steps with failures: servers have the weights", "[paper][recovery]") {
   for (const std::string model : {"asp", "ssp", "k-sync\"\nk = 3 # \""}) {
     for (const std::string& faults : {copies + crash("server 1"), crash("worker 2"), lossy}) {
-      const Json run = run_toml(toml("update = \"worker\"\noptimizer = \"momentum\"\nlearning_rate = 0.02",
-                                     "[consistency]\nmodel = \"" + model + "\"\n" + faults));
+      const Json run = toml("update = \"worker\"\noptimizer = \"momentum\"\nlearning_rate = 0.02",
+                            "[consistency]\nmodel = \"" + model + "\"\n" + faults)
+                           .run();
       INFO(model << faults);
       CHECK(run["stuck"].empty());
       CHECK(run["final"]["accuracy"] > 0.5);
@@ -157,9 +145,7 @@ TEST_CASE("workers' own steps with failures: servers have the weights", "[paper]
 
 TEST_CASE("presets byteps and osdi14 run with replication and a crash", "[paper][presets]") {
   for (const std::string preset : {"byteps", "osdi14"}) {
-    const auto run = [&](const std::string& more) {
-      return run_toml("preset = \"" + preset + "\"\n" + toml("", more));
-    };
+    const auto run = [&](const std::string& more) { return toml("", more).set("preset", preset).run(); };
     const Json expected = run("")["final"];
     const Json crashed = run(copies + crash("server 1"));
     CHECK(crashed["stuck"].empty());

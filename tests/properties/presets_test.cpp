@@ -4,28 +4,19 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-constexpr auto small = R"(
-[model]
-layers = [64, 16, 10]
-[training]
-batch_size = 16
-steps = 4
-[cluster]
-workers = 4
-servers = 2
-[compute]
-distribution = "exponential"
-)";
+const ScenarioBuilder small =
+    ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=16", "training.steps=4",
+                     "cluster.workers=4", "cluster.servers=2", "compute.distribution=exponential"});
 
-std::string resolved(const std::string& toml) {
+std::string resolved(const ScenarioBuilder& scenario) {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "scenario.toml") << toml;
+  std::ofstream(folder.path() / "scenario.toml") << scenario.toml();
   const Outcome check = psim::test::psim({"check", "scenario.toml"}, folder.path());
   REQUIRE(check.code == 0);
   return check.out;
@@ -40,21 +31,20 @@ TEST_CASE("a run under a preset has the digest of the run of its resolved fields
         "mxnet-dist_async_device", "tf1-syncreplicas", "bosen-ssppush", "angel-ssp", "byteps", "osdi14"}) {
     INFO(preset);
     const std::string line = "preset = \"" + preset + "\"\n";
-    const Json run = run_toml(line + small);
-    std::string fields = resolved(line + small);
+    const Json run = small.set("preset", preset).run();
+    std::string fields = resolved(small.set("preset", preset));
     REQUIRE(fields.find(line) != std::string::npos);
     fields.erase(fields.find(line), line.size());
-    CHECK(run_toml(fields)["digest"] == run["digest"]);
+    CHECK(ScenarioBuilder::from(fields).run()["digest"] == run["digest"]);
     digests.insert(run["digest"].get<std::string>());
   }
   CHECK(digests.size() == 9);  // with one device it does not matter where sums are made
 }
 
 TEST_CASE("tf1-syncreplicas learns what bsp learns, and throws nothing away", "[presets]") {
-  const std::string toml = std::string("preset = \"tf1-syncreplicas\"\n") + small;
-  const Json run = run_toml(toml, {"--set", "training.evaluate_every=1 updates"});
-  const Json bsp =
-      run_toml(toml, {"--set", "training.evaluate_every=1 updates", "--set", "consistency.model=bsp"});
+  const ScenarioBuilder scenario =
+      small.set({"preset=tf1-syncreplicas", "training.evaluate_every=1 updates"});
+  const Json run = scenario.run(), bsp = scenario.set("consistency.model", "bsp").run();
   CHECK(run["pushes"]["dropped"] == 0);
   REQUIRE(run["curve"].size() == bsp["curve"].size());
   for (std::size_t i = 0; i < bsp["curve"].size(); ++i)
@@ -65,7 +55,7 @@ TEST_CASE("presets are an axis, and a field of the file that one gives no meanin
           "[presets]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "scenario.toml")
-      << small
+      << small.toml()
       << "[consistency]\nstaleness = 2\n[compare]\npreset = [\"bosen-ssppush\", \"mxnet-dist_async\"]\n";
   const Outcome compare = psim::test::psim({"compare", "scenario.toml", "--json"}, folder.path());
   INFO(compare.err);

@@ -2,59 +2,29 @@
 // nothing failed, to the last bit.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-constexpr auto training = R"([model]
-layers = [64, 16, 10]
-[training]
-steps = 60
-batch_size = 16
-[cluster]
-workers = 4
-servers = 3
-[cluster.worker]
-speed = "100Mf"
-[compute]
-distribution = "lognormal"
-cv = 0.2
-)";
+const ScenarioBuilder training = ScenarioBuilder(
+    {"model.layers=[64, 16, 10]", "training.steps=60", "training.batch_size=16", "cluster.workers=4",
+     "cluster.servers=3", "cluster.worker.speed=100Mf", "compute.distribution=lognormal", "compute.cv=0.2"});
 
-constexpr auto sparse = R"([data]
-source = "clicks"
-samples = 2000
-features = 3000
-nonzeros = 10
-[model]
-kind = "logistic"
-[training]
-steps = 40
-batch_size = 20
-optimizer = "momentum"
-learning_rate = 0.5
-[cluster]
-workers = 4
-servers = 3
-[cluster.worker]
-speed = "1Mf"
-)";
+const ScenarioBuilder sparse = ScenarioBuilder(
+    {"data.source=clicks", "data.samples=2000", "data.features=3000", "data.nonzeros=10",
+     "model.kind=logistic", "training.steps=40", "training.batch_size=20", "training.optimizer=momentum",
+     "training.learning_rate=0.5", "cluster.workers=4", "cluster.servers=3", "cluster.worker.speed=1Mf"});
 
 constexpr auto crash = "[[fault]]\nkind = \"crash\"\nnodes = [\"server 1\"]\nat = \"100ms\"\n";
 
-Json run(const std::string& more, int code = 0, const std::string& what = training) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() / "scenario.toml") << what << more;
-  const Outcome outcome = psim::test::psim({"run", "scenario.toml", "--json"}, folder.path());
-  INFO(more << outcome.err);
-  REQUIRE(outcome.code == code);
-  return Json::parse(outcome.out);
+Json run(const std::string& more, int code = 0, const ScenarioBuilder& what = training) {
+  INFO(more);
+  Json summary = what.with(more).run();
+  REQUIRE(exit_code(summary) == code);
+  return summary;
 }
 
 }  // namespace
@@ -80,16 +50,12 @@ TEST_CASE("servers that keep gradients lose none with a crash", "[recovery]") {
   // verify compares what every copy's next update depends on, and that are the kept gradients, too.
   for (const char* when : {"after-aggregation", "every-push"}) {
     INFO(when);
-    const TemporaryFolder folder;
-    std::ofstream(folder.path() / "scenario.toml")
-        << training << "[consistency]\nmodel = \"asp\"\naggregation = \"last\"\n"
-        << fmt::format("[replication]\ncopies = 1\nwhen = \"{}\"\n", when) << crash;
-    const Outcome made =
-        psim::test::psim({"run", "scenario.toml", "--trace", "events", "--out", "run"}, folder.path());
-    CHECK(made.code == 0);
-    const Outcome verdict = psim::test::psim({"verify", "run"}, folder.path());
-    INFO(verdict.out << verdict.err);
-    CHECK(verdict.code == 0);
+    const KeptRun kept(
+        training.set({"consistency.model=asp", "consistency.aggregation=last", "replication.copies=1"})
+            .set("replication.when", when)
+            .with(crash));
+    CHECK(exit_code(kept.summary()) == 0);
+    kept.check_promises();
   }
 }
 

@@ -5,25 +5,19 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
 Json run(int workers, const std::string& training, const std::string& tables) {
-  return run_toml(fmt::format(R"([model]
-layers = [64, 10]
-[training]
-batch_size = 8
-steps = 30
-{}
-[compute]
-time = "10ms"
-[cluster]
-workers = {}
-{})",
-                              training, workers, tables));
+  return ScenarioBuilder(
+             {"model.layers=[64, 10]", "training.batch_size=8", "training.steps=30", "compute.time=10ms"})
+      .with("training", training)
+      .set("cluster.workers", workers)
+      .with(tables)
+      .run();
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -20,30 +20,22 @@ struct Case {
 };
 
 // Unequal connections: pushes overtake one another on the way to different servers.
-std::string scenario(const Case& c, int seed) {
-  return fmt::format(R"(seed = {}
-{}
-[training]
-batch_size = 1
-steps = {}
-[consistency]
-{}
-[compute]
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.network]
-{}
-{}
-)",
-                     seed, c.model, c.steps, c.consistency, c.compute, c.workers, c.servers, c.network,
-                     c.shares);
+ScenarioBuilder scenario(const Case& c, int seed) {
+  return ScenarioBuilder({"training.batch_size=1"})
+      .set("seed", seed)
+      .with(c.model)
+      .set("training.steps", c.steps)
+      .with("consistency", c.consistency)
+      .with("compute", c.compute)
+      .set("cluster.workers", c.workers)
+      .set("cluster.servers", c.servers)
+      .with("cluster.network", c.network)
+      .with("cluster.network", c.shares);
 }
 
 void never_stuck(const Case& c, int first_seed, int last_seed) {
   for (int seed = first_seed; seed <= last_seed; ++seed) {
-    const Json run = run_toml(scenario(c, seed));
+    const Json run = scenario(c, seed).run();
     INFO(c.consistency << ", seed " << seed << "\n" << run["stuck"].dump());
     CHECK(run["stuck"].empty());
     CHECK(run["updates"] >= c.steps);

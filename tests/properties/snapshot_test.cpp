@@ -5,37 +5,21 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
-constexpr const char* scenario = R"(
-[model]
-kind = "phantom"
-arrays = [3000, 1000, 2000]
-[messages]
-unit = "array"
-[training]
-steps = 20
-batch_size = 4
-[compute]
-time = "10ms"
-[cluster]
-workers = 2
-servers = 1
-[recovery]
-enabled = true
-heartbeat = "20ms"
-timeout = "70ms"
-retry = "50ms"
-)";
+const ScenarioBuilder scenario = ScenarioBuilder(
+    {"model.kind=phantom", "model.arrays=[3000, 1000, 2000]", "messages.unit=array", "training.steps=20",
+     "training.batch_size=4", "compute.time=10ms", "cluster.workers=2", "cluster.servers=1",
+     "recovery.enabled=true", "recovery.heartbeat=20ms", "recovery.timeout=70ms", "recovery.retry=50ms"});
 
 }  // namespace
 
 TEST_CASE("every shard of a server gets a snapshot at each of the updates that are asked for", "[recovery]") {
-  const TracedRun run = trace_toml(std::string(scenario) + "[snapshot]\nevery = \"5 updates\"\n");
+  const TracedRun run = (scenario + "[snapshot]\nevery = \"5 updates\"\n").trace();
   std::map<std::int64_t, std::vector<std::int64_t>> versions;  // by shard
   for (const RecordedEvent& event : run.events) {
     if (event.is("snapshot")) versions[event["shard"]].push_back(event["version"]);
@@ -51,10 +35,11 @@ TEST_CASE("every shard of a server gets a snapshot at each of the updates that a
 // The disk writes one state after the other, and a server that takes over waits until it has read its own.
 TEST_CASE("snapshots are written and read at the bandwidth of the disk", "[recovery]") {
   constexpr double bandwidth = 1e6;
-  const TracedRun run = trace_toml(std::string(scenario) +
-                                   "[snapshot]\nevery = \"5 updates\"\nbandwidth = \"1MBps\"\n"
-                                   "[[fault]]\nkind = \"crash\"\nnodes = [\"server 0\"]\nat = \"120ms\"\n"
-                                   "restart_after = \"10ms\"\n");
+  const TracedRun run = (scenario +
+                         "[snapshot]\nevery = \"5 updates\"\nbandwidth = \"1MBps\"\n"
+                         "[[fault]]\nkind = \"crash\"\nnodes = [\"server 0\"]\nat = \"120ms\"\n"
+                         "restart_after = \"10ms\"\n")
+                            .trace();
   REQUIRE(run.summary["stuck"].empty());
   std::map<std::int64_t, RecordedEvent> asked, here;  // by shard
   double free = 0;                                    // when the disk has done what came before
@@ -86,28 +71,14 @@ TEST_CASE("snapshots are written and read at the bandwidth of the disk", "[recov
 // flops_per_value / speed twice more than its computation, instead of once.
 TEST_CASE("a replica computes for each value that it is sent", "[recovery]") {
   const auto seconds = [](const char* more) {
-    const Json run = run_toml(std::string(R"(
-[model]
-kind = "phantom"
-parameters = 20000
-[training]
-steps = 20
-batch_size = 4
-[compute]
-time = "10ms"
-[cluster]
-workers = 1
-servers = 2
-[cluster.network]
-latency = "0s"
-bandwidth = "1000Gbps"
-simgrid_model = "cm02"
-[cluster.server]
-speed = "1Mf"
-flops_per_value = 1
-[recovery]
-enabled = true
-)") + more);
+    const Json run =
+        phantom(20000)
+            .set({"training.steps=20", "training.batch_size=4", "compute.time=10ms", "cluster.workers=1",
+                  "cluster.servers=2", "cluster.network.latency=0s", "cluster.network.bandwidth=1000Gbps",
+                  "cluster.network.simgrid_model=cm02", "cluster.server.speed=1Mf",
+                  "cluster.server.flops_per_value=1", "recovery.enabled=true"})
+            .with(more)
+            .run();
     return run["sim_time_s"].get<double>();
   };
   constexpr double half = 10000 * 1.0 / 1e6;  // each server owns one half, and has a copy of the other

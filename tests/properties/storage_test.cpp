@@ -3,38 +3,19 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
 
 // Server 1 is lost at 400 ms, without a replica; failures are noticed within 70 ms.
-constexpr const char* scenario = R"(
-[model]
-layers = [64, 16, 10]
-[training]
-steps = 70
-batch_size = 16
-[compute]
-time = "10ms"
-[consistency]
-model = "asp"
-[cluster]
-workers = 4
-servers = 3
-[recovery]
-heartbeat = "20ms"
-timeout = "70ms"
-retry = "50ms"
-longest_retry = "200ms"
-[snapshot]
-every = "50ms"
-[[fault]]
-kind = "crash"
-nodes = ["server 1"]
-at = "400ms"
-)";
+const ScenarioBuilder scenario =
+    ScenarioBuilder({"model.layers=[64, 16, 10]", "training.steps=70", "training.batch_size=16",
+                     "compute.time=10ms", "consistency.model=asp", "cluster.workers=4", "cluster.servers=3",
+                     "recovery.heartbeat=20ms", "recovery.timeout=70ms", "recovery.retry=50ms",
+                     "recovery.longest_retry=200ms", "snapshot.every=50ms"})
+        .fault("crash", "server 1", {"at=400ms"});
 
 std::string storage_crash(const std::string& disk) {
   return "[[fault]]\nkind = \"crash\"\nnodes = [\"storage\"]\nat = \"390ms\"\nrestart_after = \"300ms\"\n" +
@@ -46,7 +27,7 @@ struct Takeover {
 };
 
 Takeover takeover(const std::string& more) {
-  const Json s = run_toml(scenario + more);
+  const Json s = (scenario + more).run();
   REQUIRE(s["stuck"].empty());
   REQUIRE(s["failures"]["recoveries"].size() == 1);
   const Json& recovery = s["failures"]["recoveries"].at(0);

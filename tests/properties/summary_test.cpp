@@ -7,7 +7,7 @@
 
 #include "sim/record/summary_path.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim;
 using namespace psim::test;
@@ -86,13 +86,9 @@ TEST_CASE("summaries have the keys of the schema, and no others", "[summary][slo
       {"rack_aggregation", "cluster.network.aggregate=\"rack\""}};
   for (const std::vector<std::string>& one : runs) {
     INFO(one.front());
-    std::vector<std::string> words{"run", (source_folder() / "scenarios" / (one.front() + ".toml")).string(),
-                                   "--json"};
-    for (std::size_t i = 1; i < one.size(); ++i) words.insert(words.end(), {"--set", one[i]});
-    const psim::test::Outcome run = psim::test::psim(words);
-    INFO(run.err);
-    REQUIRE(run.code <= 1);
-    compare(Json::parse(run.out), summary_keys, "", seen);
+    const Settings settings(one.begin() + 1, one.end());
+    compare(run_scenario(scenario_file("scenarios/" + one.front() + ".toml", settings)), summary_keys, "",
+            seen);
   }
   all_paths(summary_keys, "", all);
   // Groups have evaluations and curves like the run, and no scenario here has all of them.

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
@@ -19,37 +18,23 @@ struct Case {
   int workers = 2, servers = 0;
 };
 
-std::string toml(const Case& c) {
-  std::string text =
-      fmt::format(R"([model]
-layers = [64, 10]
-[training]
-batch_size = 8
-duration = "400ms"
-{}
-[cluster]
-workers = {}
-{}
-[compute]
-time = "5ms"
-[recovery]
-heartbeat = "5ms"
-timeout = "20ms"
-retry = "10ms"
-longest_retry = "20ms"
-{}
-{})",
-                  c.training, c.workers, c.servers > 0 ? fmt::format("servers = {}", c.servers) : "",
-                  c.recovery, c.architecture);
+ScenarioBuilder toml(const Case& c) {
+  ScenarioBuilder scenario =
+      ScenarioBuilder({"model.layers=[64, 10]", "training.batch_size=8", "training.duration=400ms",
+                       "compute.time=5ms", "recovery.heartbeat=5ms", "recovery.timeout=20ms",
+                       "recovery.retry=10ms", "recovery.longest_retry=20ms"})
+          .with("training", c.training)
+          .set("cluster.workers", c.workers)
+          .with("cluster", c.servers > 0 ? fmt::format("servers = {}", c.servers) : "")
+          .with("recovery", c.recovery)
+          .with(c.architecture);
   for (int worker = 1; worker < c.workers; ++worker) {
-    const std::string who = fmt::format("nodes = [\"worker {}\"]\nat = ", worker);
-    if (c.fault == "crash")
-      text += "[[fault]]\nkind = \"crash\"\n" + who + "\"100ms\"\nrestart_after = \"150ms\"\n";
-    else
-      text += "[[fault]]\nkind = \"leave\"\n" + who + "\"100ms\"\n[[fault]]\nkind = \"join\"\n" + who +
-              "\"250ms\"\n";
+    const std::string who = fmt::format("worker {}", worker);
+    scenario = c.fault == "crash"
+                   ? scenario.fault("crash", who, {"at=100ms", "restart_after=150ms"})
+                   : scenario.fault("leave", who, {"at=100ms"}).fault("join", who, {"at=250ms"});
   }
-  return text;
+  return scenario;
 }
 
 std::string all_reduce(const std::string& algorithm) {
@@ -58,22 +43,18 @@ std::string all_reduce(const std::string& algorithm) {
 
 // Each worker that was away begins steps after 300 ms, and so do the others; verify holds.
 void check_all_compute(const Case& c) {
-  const std::string text = toml(c);
-  INFO(text);
-  const TemporaryFolder folder;
-  const std::string run = (folder.path() / "run").string();
-  const Json summary = run_toml(text, {"--out", run, "--trace", "events"});
-  CHECK(summary["stuck"].empty());
+  const ScenarioBuilder scenario = toml(c);
+  INFO(scenario.toml());
+  const KeptRun run(scenario);
+  CHECK(run.summary()["stuck"].empty());
   const int first = 1 + c.servers;
   std::vector<int> steps(static_cast<std::size_t>(c.workers), 0);
-  for (const RecordedEvent& event : events_of(run)) {
+  for (const RecordedEvent& event : run.events()) {
     if (event.is("computation", "begun") && event.at > 0.3)
       ++steps[static_cast<std::size_t>(event.node - first)];
   }
   for (const int own : steps) CHECK(own > 3);  // a clock of three local steps takes 15 ms
-  const Outcome verified = psim::test::psim({"verify", run});
-  INFO(verified.out);
-  CHECK(verified.code == 0);
+  run.check_promises();
 }
 
 }  // namespace
@@ -99,11 +80,9 @@ TEST_CASE("with servers, too, whoever comes back computes again", "[survivor][sl
 }
 
 TEST_CASE("a scheduler that comes back learns the view of a lone survivor", "[survivor]") {
-  Case c{.architecture = all_reduce("ring")};
-  const std::string text =
-      toml(c) +
-      "[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"150ms\"\nrestart_after = \"20ms\"\n";
-  const TracedRun traced = trace_toml(text);
+  const TracedRun traced = toml({.architecture = all_reduce("ring")})
+                               .fault("crash", "scheduler", {"at=150ms", "restart_after=20ms"})
+                               .trace();
   int steps = 0;
   for (const RecordedEvent& event : traced.events)
     steps += event.is("computation", "begun") && event.node == 2 && event.at > 0.3 ? 1 : 0;
@@ -111,8 +90,7 @@ TEST_CASE("a scheduler that comes back learns the view of a lone survivor", "[su
 }
 
 TEST_CASE("the wait of a worker that a view ends is in the record", "[survivor]") {
-  const TracedRun traced =
-      trace_toml(toml({.architecture = all_reduce("ring"), .fault = "crash", .workers = 3}));
+  const TracedRun traced = toml({.architecture = all_reduce("ring"), .fault = "crash", .workers = 3}).trace();
   // Worker 0 waits for a part of a worker that is down until the scheduler has noticed that.
   double longest = 0;
   for (const RecordedEvent& event : traced.events) {

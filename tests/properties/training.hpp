@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 namespace psim::test {
 
@@ -22,26 +22,19 @@ struct Training {
   int steps = 25;
 };
 
-inline std::string toml(const Training& t) {
-  return fmt::format(R"([model]
-{}
-[training]
-batch_size = {}
-steps = {}
-evaluate_every = "1 updates"
-{}
-[consistency]
-{}
-[cluster]
-workers = {}
-servers = {}
-[cluster.worker]
-speed = "100Mf"
-{})",
-                     t.model, t.batch, t.steps, t.optimizer, t.consistency, t.workers, t.servers, t.more);
+inline ScenarioBuilder toml(const Training& t) {
+  return ScenarioBuilder({"training.evaluate_every=1 updates", "cluster.worker.speed=100Mf"})
+      .with("model", t.model)
+      .set("training.batch_size", t.batch)
+      .set("training.steps", t.steps)
+      .with("training", t.optimizer)
+      .with("consistency", t.consistency)
+      .set("cluster.workers", t.workers)
+      .set("cluster.servers", t.servers)
+      .with(t.more);
 }
 
-inline Json run(const Training& training) { return run_toml(toml(training)); }
+inline Json run(const Training& training) { return toml(training).run(); }
 
 // The loss at every number of updates.
 using Losses = std::map<std::int64_t, double>;

@@ -9,7 +9,7 @@
 
 #include "analysis/database.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 namespace fs = std::filesystem;
@@ -43,12 +43,9 @@ class Images {
     write_images(folder_.path(), "train", 80, false);
     write_images(folder_.path(), "t10k", 20, wrong_test);
   }
-  Json run(const std::string& toml, std::vector<std::string> more = {}) const {
-    more.insert(more.end(), {"--data-dir", folder_.path().string()});
-    return run_toml(toml, more);
-  }
-  Outcome say(const std::string& toml) const {
-    std::ofstream(folder_.path() / "scenario.toml") << toml;
+  Json run(const ScenarioBuilder& scenario) const { return scenario.data_folder(folder_.path()).run(); }
+  Outcome say(const ScenarioBuilder& scenario) const {
+    std::ofstream(folder_.path() / "scenario.toml") << scenario.toml();
     return psim::test::psim({"run", "scenario.toml", "--out", "run"}, folder_.path());
   }
   fs::path run_db() const { return folder_.path() / "run" / "run.db"; }
@@ -57,25 +54,13 @@ class Images {
   TemporaryFolder folder_;
 };
 
-std::string scenario(double fraction, const std::string& training, const std::string& more = "") {
-  return fmt::format(R"([data]
-source = "idx"
-path = "."
-validation_fraction = {}
-[model]
-layers = [4, 2]
-[training]
-batch_size = 4
-learning_rate = 0.5
-epochs = 4
-evaluate_every = "2 updates"
-{}
-[cluster]
-workers = 4
-[compute]
-time = "1ms"
-{})",
-                     fraction, training, more);
+ScenarioBuilder scenario(double fraction, const std::string& training, const std::string& more = "") {
+  return ScenarioBuilder({"data.source=idx", "data.path=\".\"", "model.layers=[4, 2]",
+                          "training.batch_size=4", "training.learning_rate=0.5", "training.epochs=4",
+                          "training.evaluate_every=2 updates", "cluster.workers=4", "compute.time=1ms"})
+      .set("data.validation_fraction", fraction)
+      .with("training", training)
+      .with(more);
 }
 
 // All but what is computed of the test set, and who ran it.
@@ -96,13 +81,13 @@ TEST_CASE("with a validation set another test set changes nothing before the end
   const Images right(false), wrong(true);
   const std::string fault =
       "[[fault]]\nkind = \"slow\"\nnodes = [\"worker 1\"]\nfactor = 0.2\nwhen = \"loss < 0.6\"\n";
-  for (const std::string& toml :
+  for (const ScenarioBuilder& one :
        {scenario(0.25, target), scenario(0.25, "target = { loss = 0.3, stop = false }", fault),
         scenario(0.25, target, "[architecture]\nkind = \"all-reduce\"\n"),
         scenario(0.25, "", "[inference]\nrate = 2000\nrefresh = \"2ms\"\n"),
         scenario(0.25, target, "[[group]]\nname = \"a\"\n[[group]]\nname = \"b\"\nset = [\"seed = 2\"]\n")}) {
-    INFO(toml);
-    const Json a = right.run(toml), b = wrong.run(toml);
+    INFO(one.toml());
+    const Json a = right.run(one), b = wrong.run(one);
     CHECK(before_the_end(a) == before_the_end(b));
     CHECK(a["scenario_hash"] != b["scenario_hash"]);
     CHECK(a["final"]["accuracy"] == 1.0);
@@ -133,10 +118,9 @@ TEST_CASE("what is held out is not learned: an epoch has fewer steps", "[validat
 }
 
 TEST_CASE("without a test set the validation set has the last word", "[validation]") {
-  const std::string toml =
-      "[data]\ntest_fraction = 0\nvalidation_fraction = 0.2\n[model]\nlayers = [64, 10]\n[training]\n"
-      "steps = 20\n[cluster]\nworkers = 2\n";
-  const Json summary = run_toml(toml);
+  const Json summary = ScenarioBuilder({"data.test_fraction=0", "data.validation_fraction=0.2",
+                                        "model.layers=[64, 10]", "training.steps=20", "cluster.workers=2"})
+                           .run();
   CHECK(summary["final"] == summary["final_validation"]);
   CHECK(summary["evaluated_on"]["final"] == "validation");
 }
@@ -151,7 +135,7 @@ TEST_CASE("sparse data, regressions and pipelines hold out samples as others do"
         std::string("[architecture]\nkind = \"model-parallel\"\n[data]\nvalidation_fraction = 0.2\n"
                     "[model]\nlayers = [64, 16, 10]\n")}) {
     INFO(begin);
-    const Json summary = run_toml(begin + rest);
+    const Json summary = ScenarioBuilder::from(begin + rest).run();
     CHECK(summary["evaluated_on"]["curve"] == "validation");
     CHECK(summary["final"]["loss"] != summary["final_validation"]["loss"]);
     CHECK(summary["curve"].back()["loss"] == summary["final_validation"]["loss"]);

@@ -7,33 +7,19 @@
 #include <string>
 
 #include "tests/support/catch.hpp"
-#include "tests/support/run_file.hpp"
-#include "tests/support/run_psim.hpp"
+#include "tests/support/scenario.hpp"
 
-using psim::test::RecordedEvent;
-using psim::test::trace_toml;
-using psim::test::TracedRun;
+using namespace psim::test;
 
 namespace {
 
 // Two servers, nodes 1 and 2; workers 3 to 5, of which the last takes twice as long.
-std::string scenario(const std::string& more) {
-  return R"(
-[model]
-kind = "phantom"
-parameters = 1000
-[training]
-steps = 6
-batch_size = 4
-[cluster]
-servers = 2
-workers = 3
-[compute]
-time = "100ms"
-[[straggler]]
-workers = [2]
-slowdown = 2
-)" + more;
+ScenarioBuilder scenario(const std::string& more) {
+  return phantom(1000)
+             .set({"training.steps=6", "training.batch_size=4", "cluster.servers=2", "cluster.workers=3",
+                   "compute.time=100ms"})
+             .straggler(2, 2) +
+         more;
 }
 constexpr int slow = 5;
 
@@ -47,7 +33,7 @@ std::map<std::int64_t, RecordedEvent> by_number(const TracedRun& run) {
 
 TEST_CASE("a wait leads to its answer, to the push that released it, and to that worker's computation",
           "[waits]") {
-  const TracedRun run = trace_toml(scenario("[consistency]\nmodel = \"bsp\"\n"));
+  const TracedRun run = scenario("[consistency]\nmodel = \"bsp\"\n").trace();
   const std::map<std::int64_t, RecordedEvent> events = by_number(run);
   int followed = 0;
   for (const RecordedEvent& wait : run.events) {
@@ -81,7 +67,7 @@ TEST_CASE("a wait leads to its answer, to the push that released it, and to that
 TEST_CASE("what a worker does not compute it waits for something", "[waits]") {
   for (const std::string model : {"model = \"bsp\"", "model = \"asp\"", "model = \"ssp\"\nstaleness = 1"}) {
     CAPTURE(model);
-    const TracedRun run = trace_toml(scenario("[consistency]\n" + model + "\n"));
+    const TracedRun run = scenario("[consistency]\n" + model + "\n").trace();
     std::map<int, double> waited, first_pull, computed, begun, finished;
     for (const RecordedEvent& e : run.events) {
       if (e.is("sent", "pull")) first_pull.try_emplace(e.node, e.at);
@@ -102,19 +88,11 @@ TEST_CASE(
     "a pull that waits for copies is released by a confirmation, one that a crash held up by a view or a "
     "state",
     "[waits]") {
-  const TracedRun run = trace_toml(scenario(R"([consistency]
-model = "asp"
-[replication]
-copies = 1
-[recovery]
-heartbeat = "20ms"
-timeout = "100ms"
-[[fault]]
-kind = "crash"
-nodes = ["server 0"]
-at = "250ms"
-restart_after = "100ms"
-)"));
+  const TracedRun run = scenario(ScenarioBuilder({"consistency.model=asp", "replication.copies=1",
+                                                  "recovery.heartbeat=20ms", "recovery.timeout=100ms"})
+                                     .fault("crash", "server 0", {"at=250ms", "restart_after=100ms"})
+                                     .toml())
+                            .trace();
   const std::map<std::int64_t, RecordedEvent> events = by_number(run);
   std::set<std::string> reasons;
   for (const RecordedEvent& e : run.events) {
@@ -131,23 +109,11 @@ restart_after = "100ms"
 }
 
 TEST_CASE("a worker of an all-reduce waits for its peers", "[waits]") {
-  const TracedRun run = trace_toml(R"(
-[architecture]
-kind = "all-reduce"
-[model]
-kind = "phantom"
-parameters = 1000
-[training]
-steps = 3
-batch_size = 4
-[cluster]
-workers = 3
-[compute]
-time = "100ms"
-[[straggler]]
-workers = [2]
-slowdown = 2
-)");
+  const TracedRun run = phantom(1000)
+                            .set({"architecture.kind=all-reduce", "training.steps=3", "training.batch_size=4",
+                                  "cluster.workers=3", "compute.time=100ms"})
+                            .straggler(2, 2)
+                            .trace();
   const std::map<std::int64_t, RecordedEvent> events = by_number(run);
   int waits = 0;
   for (const RecordedEvent& e : run.events) {

@@ -70,26 +70,14 @@ Json run_toml(const std::string& toml, const std::vector<std::string>& arguments
   return Json::parse(outcome.out);
 }
 
-Json run_file(const std::string& file, const std::vector<std::string>& sets, int code) {
-  std::vector<std::string> words{"run", (source_folder() / file).string(), "--json"};
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  const Outcome outcome = psim(words);
-  INFO(file << " " << outcome.err);
-  REQUIRE(outcome.code == code);
-  return Json::parse(outcome.out);
-}
-
 fs::path source_folder() { return PSIM_SOURCE; }
-fs::path binary() {
-  const char* other = std::getenv("PSIM_BINARY");
-  return other != nullptr ? other : PSIM_BINARY;
-}
+fs::path binary() { return PSIM_BINARY; }
 
 bool is_sanitized() {
 #ifdef __SANITIZE_ADDRESS__
   return true;
 #else
-  return std::getenv("PSIM_SANITIZED") != nullptr;
+  return false;
 #endif
 }
 

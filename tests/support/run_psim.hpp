@@ -29,10 +29,6 @@ Outcome process(const std::vector<std::string>& words, const std::filesystem::pa
 // Fails the test when the exit code is neither 0 nor 1.
 Json run_toml(const std::string& toml, const std::vector<std::string>& arguments = {});
 
-// The document of `psim run FILE --json` with a --set for each of `sets`. FILE is in the project's folder:
-// "scenarios/quickstart.toml". Fails the test when the exit code is not `code`.
-Json run_file(const std::string& file, const std::vector<std::string>& sets = {}, int code = 0);
-
 // All bytes of a file; none if it cannot be read.
 std::string content(const std::filesystem::path& path);
 
