@@ -13,7 +13,6 @@
 namespace sg4 = simgrid::s4u;
 
 namespace psim {
-
 namespace {
 
 // Seconds for a message of a process that has so much to do for each, and for each byte.
@@ -315,22 +314,26 @@ Message Network::take(NodeId me) {
   return message;
 }
 
-std::optional<Message> Network::receive_until(NodeId me, double date) {
-  const simgrid::s4u::SemaphorePtr mail = nodes_[me].mail;
-  if (!has_mail(me)) {
-    if (!(date > Agenda::now())) return std::nullopt;
-    nodes_[me].receives_until = true;
-    const bool is_late = mail->acquire_timeout(date - Agenda::now());
-    nodes_[me].receives_until = false;
-    if (is_late) {
-      ++timeouts_;
-      recorder_.course().spends(Agenda::now(), Spent::timeout);
-      return std::nullopt;
-    }
-  } else {
-    mail->acquire();
-  }
+Message Network::receive(NodeId me) {
+  nodes_[me].mail->acquire();
   return take(me);
+}
+
+std::optional<Message> Network::receive_until(NodeId me, double date) {
+  if (has_mail(me)) return receive(me);
+  if (!(date > Agenda::now())) return std::nullopt;
+  const sg4::SemaphorePtr mail = nodes_[me].mail;  // also if the node goes down meanwhile
+  nodes_[me].receives_until = true;
+  const bool is_late = mail->acquire_timeout(date - Agenda::now());
+  nodes_[me].receives_until = false;
+  if (!is_late) return take(me);
+  ++timeouts_;
+  recorder_.course().spends(Agenda::now(), Spent::timeout);
+  return std::nullopt;
+}
+
+void Network::let_go(NodeId node) {
+  if (std::exchange(nodes_[node].receives_until, false)) nodes_[node].mail->release();
 }
 
 void Network::take_down(NodeId node, const std::function<void(const Message&)>& unread) {

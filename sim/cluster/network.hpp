@@ -82,10 +82,7 @@ class Network {
   SumTraffic sum_traffic() const { return carrier_->traffic(); }
 
   // Waits for the next message to `me`, or until a date.
-  Message receive(NodeId me) {
-    nodes_[me].mail->acquire();
-    return take(me);
-  }
+  Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);
   // How often no message came until the date: a measure of the machine's work.
   std::uint64_t timeouts() const { return timeouts_; }
@@ -96,9 +93,7 @@ class Network {
 
   // To be called before the node's actor is killed: SimGrid 3.32 aborts if that happens at the date until
   // which the actor receives.
-  void let_go(NodeId node) {
-    if (std::exchange(nodes_[node].receives_until, false)) nodes_[node].mail->release();
-  }
+  void let_go(NodeId node);
   // A node that is down receives nothing, and loses what it has sent and received so far. Its connections
   // break; messages on their way over them are lost at once and use no more bandwidth. Called from the
   // agenda, when the node has no actor left. `unread` gets the messages of its inbox.

@@ -14,7 +14,7 @@
 #include "sim/nodes/answer_filters.hpp"
 #include "sim/nodes/job_context.hpp"
 #include "sim/nodes/shard_causes.hpp"
-#include "sim/nodes/shard_loads.hpp"
+#include "sim/nodes/load_counter.hpp"
 #include "sim/protocol/server/shard_server.hpp"
 #include "sim/record/result.hpp"
 
@@ -120,7 +120,7 @@ class ServerShards {
     Release cause;
   };
   std::deque<Announced> announced_;
-  ShardLoads loads_;
+  LoadCounter loads_;
   SharedView view_;
   std::map<std::uint32_t, Owner> owners_;
 };

@@ -1,4 +1,4 @@
-// The values that went through the shards of one server, in and out, by which is decided where to cut.
+// How many values have gone in and out of the shards of one server. The scheduler decides by them where to cut.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace psim {
 
-class ShardLoads {
+class LoadCounter {
  public:
   // `are_counted`: somebody asks for them.
-  explicit ShardLoads(bool are_counted) : are_counted_(are_counted) {}
+  explicit LoadCounter(bool are_counted) : are_counted_(are_counted) {}
 
   // Values have gone through this shard. Each epoch of ownership counts anew.
   void add(const ShardServer& server, std::size_t values) {
