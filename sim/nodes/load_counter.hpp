@@ -1,4 +1,4 @@
-// How many values have gone in and out of the shards of one server. The scheduler decides by them where to cut.
+// How many values have gone in and out of the shards of one server, by which the scheduler cuts shards.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ class SchedulerPost final : public SchedulerOutbox {
     first_.record(scheduler_node, Suspicion{node, view}, silence);
   }
   void announces(std::int64_t view) override { first_.record(scheduler_node, ViewChange{view}); }
-  void has_new_view(const View& view, const LoadCounter& loads) override {
+  void has_new_view(const View& view, const ShardLoads& loads) override {
     first_.state.hear(view);
     first_.state.views.record(jobs_, view, loads);
   }

@@ -25,7 +25,7 @@ std::vector<std::int64_t> sizes_of(const std::vector<JobContext*>& jobs, const V
 
 }  // namespace
 
-void ViewRecorder::record(const std::vector<JobContext*>& jobs, const View& view, const LoadCounter& loads) {
+void ViewRecorder::record(const std::vector<JobContext*>& jobs, const View& view, const ShardLoads& loads) {
   record_changes(jobs, view, loads);
   JobContext& job = *jobs.front();
   for (std::uint32_t s = 0; s < view.owners.size(); ++s) {
@@ -47,7 +47,7 @@ void ViewRecorder::record(const std::vector<JobContext*>& jobs, const View& view
 // What the placement or the load makes of who came and who went. Where whole servers' parts move, the places
 // tell as much.
 void ViewRecorder::record_changes(const std::vector<JobContext*>& jobs, const View& view,
-                                  const LoadCounter& loads) {
+                                  const ShardLoads& loads) {
   JobContext& job = *jobs.front();
   const bool by_load = job.plan.scenario.recovery.rebalance == Rebalance::load;
   if (!by_load && std::ranges::none_of(jobs, sends_ranges)) return;

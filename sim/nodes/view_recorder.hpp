@@ -14,10 +14,10 @@ struct JobContext;
 class ViewRecorder {
  public:
   // `jobs`: all of the run.
-  void record(const std::vector<JobContext*>& jobs, const View& view, const LoadCounter& loads);
+  void record(const std::vector<JobContext*>& jobs, const View& view, const ShardLoads& loads);
 
  private:
-  void record_changes(const std::vector<JobContext*>& jobs, const View& view, const LoadCounter& loads);
+  void record_changes(const std::vector<JobContext*>& jobs, const View& view, const ShardLoads& loads);
 
   // By shard: where the last view that was recorded has it, or sends it. A scheduler that comes back may not
   // know that view, and its first view differs from it all the same.
