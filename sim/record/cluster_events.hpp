@@ -52,8 +52,7 @@ struct ShardPlace {
     column("shard", shard_meaning, &ShardPlace::shard);
     column("epoch", "of the shard's ownership", &ShardPlace::epoch);
     column("role",
-           "owner; former: an owner before, which has not handed the shard over yet; "
-           "replica; next: it is to "
+           "owner; former: an owner before, which has not handed the shard over yet; replica; next: it is to "
            "own the shard as soon as it has it",
            &ShardPlace::role);
     column("holder", "a node", &ShardPlace::holder);
@@ -94,8 +93,8 @@ struct ShardMove {
     column("to_server", "a node", &ShardMove::to);
     column("shard_values", "that the shard has", &ShardMove::values);
     column("load_per_s",
-           "where loads decide: values pushed to the shard or pulled from it in a second, as "
-           "heartbeats told, before the last server joined",
+           "where loads decide: values pushed to the shard or pulled from it in a second, as heartbeats "
+           "told, before the last server joined",
            &ShardMove::load);
   }
 };

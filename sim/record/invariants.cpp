@@ -62,10 +62,10 @@ std::vector<std::string> broken_invariants(const RunResult& r) {
 void check_invariants(const RunResult& result, const std::string& scenario) {
   const std::vector<std::string> broken = broken_invariants(result);
   if (broken.empty()) return;
-  throw BrokenInvariant(fmt::format(
-      "this run breaks what holds in every run, so psim has a defect: {}\n  = help: please report "
-      "it with this scenario:\n\n{}",
-      fmt::join(broken, "; "), scenario));
+  throw BrokenInvariant(
+      fmt::format("this run breaks what holds in every run, so psim has a defect: {}\n  = help: please "
+                  "report it with this scenario:\n\n{}",
+                  fmt::join(broken, "; "), scenario));
 }
 
 }  // namespace psim

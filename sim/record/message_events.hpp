@@ -36,8 +36,8 @@ struct Sent : MessageFacts {
            &Sent::entries);
     column("log_epoch", "whose owner wrote that log", &Sent::log_epoch);
     column("part",
-           "which round of an all-reduce, micro-batch of a pipeline, batch of a database, piece of "
-           "a batch, request for samples to hold, or decision about work",
+           "which round of an all-reduce, micro-batch of a pipeline, batch of a database, piece of a batch, "
+           "request for samples to hold, or decision about work",
            &Sent::part);
     column("samples", "that it assigns, or gives to another worker", &Sent::samples);
     column("samples_before", "assign: those of the workers before", &Sent::samples_before);

@@ -158,11 +158,12 @@ Texts little_computing(const Scenario& scenario, const RunResult& run) {
   }
   if (!(compute > 0) || most >= little || !run.stuck.empty()) return {};
   const double speed = scenario.cluster.worker.speed.of(0).value;
-  const std::string help = scenario.compute.time ? "give a longer compute.time"
-                                                 : fmt::format(
-                                                       "slow the workers, for example with --set "
-                                                       "cluster.worker.speed={}, or give compute.time",
-                                                       slower(speed, compute / all));
+  const std::string help =
+      scenario.compute.time
+          ? "give a longer compute.time"
+          : fmt::format(
+                "slow the workers, for example with --set cluster.worker.speed={}, or give compute.time",
+                slower(speed, compute / all));
   return {fmt::format("computing is {:.2g} % of the time, so a straggler shows next to nothing; {}",
                       100 * compute / all, help)};
 }
@@ -196,10 +197,10 @@ Texts plain_local_steps(const Scenario& scenario, const RunResult& run) {
     const TrainingSpec& training = one.scenario.training;
     const bool several = training.local_steps > 1 || training.local_steps_of(0) > 1 || training.local_time;
     if (one.curve.empty() || !several || !training.optimizer.kind->adaptive) continue;
-    texts.push_back(fmt::format(
-        "{0}local steps are plain SGD at training.learning_rate, {1:g}: {2} is applied to their sum "
-        "only, and a rate that suits {2} may be far too small for them",
-        one.name, training.learning_rate, training.optimizer.kind->name));
+    texts.push_back(
+        fmt::format("{0}local steps are plain SGD at training.learning_rate, {1:g}: {2} is applied to their "
+                    "sum only, and a rate that suits {2} may be far too small for them",
+                    one.name, training.learning_rate, training.optimizer.kind->name));
   }
   return texts;
 }
@@ -238,10 +239,9 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
                       one.name, by_inverse ? "one update" : "zero updates"));
     const std::optional<std::int64_t>& limit = one.scenario.consistency.max_staleness;
     if (limit && one.stalest <= *limit && !one.drops)
-      texts.push_back(
-          fmt::format("{}no push was more than {} updates stale, so consistency.max_staleness changed "
-                      "nothing",
-                      one.name, *limit));
+      texts.push_back(fmt::format(
+          "{}no push was more than {} updates stale, so consistency.max_staleness changed nothing", one.name,
+          *limit));
   }
   return texts;
 }
@@ -289,10 +289,8 @@ std::string hasty_detector(const Scenario& scenario, double way) {
   if (!scenario.may_fail() || recovery.detector != DetectorKind::timeout || timeout > silence) return "";
   return fmt::format(
       "recovery.timeout, {:.4g} s, is not longer than the silence of a node that is up: its heartbeat takes "
-      "up "
-      "to {:.4g} s to the scheduler, and the next one comes up to {:.4g} s later; every false suspicion "
-      "moves "
-      "shards and makes more. Give a longer one, for example --set recovery.timeout={}s",
+      "up to {:.4g} s to the scheduler, and the next one comes up to {:.4g} s later; every false suspicion "
+      "moves shards and makes more. Give a longer one, for example --set recovery.timeout={}s",
       timeout, way, heartbeat, std::ceil(20 * silence) / 10);
 }
 

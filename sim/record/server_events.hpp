@@ -34,10 +34,9 @@ struct Release {
     column("version", "of the answer", &Release::version);
     column("reason",
            "what released it. push: of a worker; pull: of another worker, which will push no more before a "
-           "new "
-           "version, or is through; decision: of the first shard, on an update; confirmation: of a replica; "
-           "state: of the shard, which this server owns now; view: of the scheduler; date: nobody else has "
-           "answered about the shard until then, or an update's window or deadline is over",
+           "new version, or is through; decision: of the first shard, on an update; confirmation: of a "
+           "replica; state: of the shard, which this server owns now; view: of the scheduler; date: nobody "
+           "else has answered about the shard until then, or an update's window or deadline is over",
            &Release::reason);
     column("message", "push, pull, decision, confirmation, state: its number in `sent`", &Release::message);
     column("sender", "of that message: a node", &Release::sender);
@@ -60,10 +59,8 @@ struct PushOutcome {
   static constexpr const char* about = "What server `node` does with a push";
   static constexpr void fields(auto&& column) {
     column("outcome",
-           "applied; late: it is dropped, too late or too stale for the model; unused: the run ended "
-           "before "
-           "it was applied, or the shard went to another owner; duplicate: it has been here before; "
-           "refused: "
+           "applied; late: it is dropped, too late or too stale for the model; unused: the run ended before "
+           "it was applied, or the shard went to another owner; duplicate: it has been here before; refused: "
            "it is for another owner, or came too early, and will come again",
            &PushOutcome::outcome);
     column("shard", shard_meaning, &PushOutcome::shard);

@@ -55,8 +55,7 @@ inline constexpr SummaryKey shares[] = {
     {"wait_share", number, always, "Share of the time, from 0 to 1, in which workers wait for others."},
     {"network_share", number, always,
      "Share of the time, from 0 to 1, in which workers do not compute, and a message from or to them is on "
-     "its "
-     "way."},
+     "its way."},
     {"absent_share", number, always,
      "Share of the time, from 0 to 1, in which workers are down, have left, or have not joined."},
     {"total_s", number, always,
@@ -95,8 +94,7 @@ inline constexpr SummaryKey target[] = {
     {"updates", number, maybe},
     {"last_miss_s", number, maybe,
      "The simulated second of the evaluation before the one that reached the target: the truth lies between "
-     "the "
-     "two."},
+     "the two."},
     {"budget_s", number, maybe},
 };
 inline constexpr SummaryKey model[] = {
@@ -205,8 +203,7 @@ inline constexpr SummaryKey failures[] = {
     {"heartbeat_bytes", number, always, "Bytes of heartbeats."},
     {"recoveries", list, needed,
      "One for each crash of a server that owned shards, or without servers of a worker, with how long each "
-     "part "
-     "of the recovery took.",
+     "part of the recovery took.",
      recoveries},
     {"rebalances", list, given,
      "One for each view that sends shards to other servers, where ranges or loads decide which ones move.",
@@ -311,8 +308,7 @@ inline constexpr SummaryKey all[] = {
      "acknowledged\nis sent again)."},
     {"sim_time_s", number, needed,
      "Simulated seconds until the last worker was through, or the run was ended. Under `target`: until it "
-     "was "
-     "reached.\nIn `curve`: of the evaluation."},
+     "was reached.\nIn `curve`: of the evaluation."},
     {"updates", number, needed},
     {"steps", number},
     {"samples_per_s", number, maybe,

@@ -32,8 +32,7 @@ struct Computation {
   static constexpr void fields(auto&& column) {
     column("phase",
            "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
-           "version "
-           "is there; killed: the worker crashed, whether it computed or not",
+           "version is there; killed: the worker crashed, whether it computed or not",
            &Computation::phase);
     column("work", "step: of its own clock; filter: what it sends; piece: samples of another worker's batch",
            &Computation::work);
@@ -101,9 +100,8 @@ struct Wait {
       "Worker `node` has waited until now, for the message that came last of those that it waited for";
   static constexpr void fields(auto&& column) {
     column("awaited",
-           "weights; acknowledgement: that its push is taken; samples: of its next batch; "
-           "peers: their part of a "
-           "sum, or of a pipeline's work",
+           "weights; acknowledgement: that its push is taken; samples: of its next batch; peers: their part "
+           "of a sum, or of a pipeline's work",
            &Wait::awaited);
     column("since_s", "simulated seconds", &Wait::since);
     column("clock", "that it is in, or waits to start", &Wait::clock);

@@ -15,6 +15,11 @@ void write_file(const fs::path& path, const std::string& text);
 // Throws InputError if there is no such file, or if it is a folder, a device or a pipe.
 std::string read_file(const fs::path& path);
 
+// The folder that it is in: "." for a name alone.
+inline fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
 bool is_utf8(std::string_view text);
 
 // Whether `text`, which may stand in a file of somebody else's, is the name of a file in a folder that is

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/runs/answer.hpp"
+#include "sim/runs/open_file.hpp"
 
 namespace psim {
 
@@ -14,14 +15,11 @@ namespace psim {
 class MemoryFile {
  public:
   MemoryFile();
-  ~MemoryFile();
-  MemoryFile(MemoryFile&& other) noexcept;
-  MemoryFile& operator=(MemoryFile&&) = delete;
-  int file() const { return file_; }
+  const OpenFile& file() const { return file_; }
   std::string text() const;
 
  private:
-  int file_;
+  OpenFile file_;
 };
 
 class ForkedRun {

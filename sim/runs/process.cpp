@@ -13,15 +13,21 @@
 #include <csignal>
 #include <cstring>
 #include <stdexcept>
-#include <system_error>
 
 namespace psim {
 
-int open_for_writing(const std::filesystem::path& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0)
-    throw std::filesystem::filesystem_error("open", path, std::error_code(errno, std::generic_category()));
+OpenFile open_for_writing(const fs::path& path) {
+  OpenFile file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file) throw_errno("open", path);
   return file;
+}
+
+void end_with_parent(pid_t parent) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
 }
 
 namespace {
@@ -41,7 +47,8 @@ void limit(__rlimit_resource what, std::uint64_t most, std::uint64_t grace = 0) 
 
 }  // namespace
 
-pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits& limits) {
+pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const OpenFile& err,
+                 const Limits& limits) {
   words.insert(words.begin(), "psim");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -51,49 +58,30 @@ pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits&
   if (child < 0) throw std::runtime_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (child > 0) return child;
   // From here to the new program, system calls only.
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
+  end_with_parent(parent);
   limit(RLIMIT_CPU, limits.cpu_seconds, 1);
   if (!maps_all_memory) limit(RLIMIT_AS, limits.address_space);
   limit(RLIMIT_FSIZE, limits.file_bytes);
   if (!limits.folder.empty() && chdir(limits.folder.c_str()) != 0) _exit(127);
-  dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
+  dup2(out.number(), STDOUT_FILENO);
+  dup2(err.number(), STDERR_FILENO);
   execv("/proc/self/exe", argv.data());
   _exit(127);
 }
 
-namespace {
-
-// An open file that goes with its owner.
-struct File {
-  explicit File(const std::filesystem::path& path) : number(open_for_writing(path)) {}
-  ~File() { close(number); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int number;
-};
-
-}  // namespace
-
-Child::Child(std::vector<std::string> words, const std::filesystem::path& out,
-             const std::filesystem::path& err, const Limits& limits) {
-  const File out_file(out), err_file(err);
-  process_ = start_psim(std::move(words), out_file.number, err_file.number, limits);
-  handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
+Child::Child(std::vector<std::string> words, const fs::path& out, const fs::path& err, const Limits& limits) {
+  const OpenFile out_file = open_for_writing(out), err_file = open_for_writing(err);
+  process_ = start_psim(std::move(words), out_file, err_file, limits);
+  handle_ = OpenFile(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
 }
 
 Child::~Child() {
   if (!status_) kill(process_, SIGKILL);
   wait();
-  close(handle_);
 }
 
 bool Child::ends_within(std::chrono::milliseconds time) const {
-  pollfd end{.fd = handle_, .events = POLLIN, .revents = 0};
+  pollfd end{.fd = handle_.number(), .events = POLLIN, .revents = 0};
   return poll(&end, 1, static_cast<int>(time.count())) == 1;
 }
 
@@ -106,11 +94,13 @@ int Child::wait() {
   return *status_;
 }
 
-std::string process_name() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return fmt::format("{}-{}", host, getpid());
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
 }
+
+std::string process_name() { return fmt::format("{}-{}", host_name(), getpid()); }
 
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status))

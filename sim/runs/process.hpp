@@ -5,16 +5,21 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "sim/runs/open_file.hpp"
 
 namespace psim {
 
 // An empty file for what a process prints, closed in every other one. Throws
 // std::filesystem::filesystem_error.
-int open_for_writing(const std::filesystem::path& path);
+OpenFile open_for_writing(const fs::path& path);
+
+// In a process that `parent` has just made: it ends when its parent does, and takes all signals. With system
+// calls only.
+void end_with_parent(pid_t parent);
 
 // What a process may use at most. 0: no less than this one.
 struct Limits {
@@ -26,27 +31,28 @@ struct Limits {
 
 // Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. It ends when the thread ends that
 // started it, even if that is killed.
-pid_t start_psim(std::vector<std::string> words, int out, int err, const Limits& limits = {});
+pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const OpenFile& err,
+                 const Limits& limits = {});
 
 // A psim of its own, which ends with its owner.
 class Child {
  public:
   // stdout and stderr go to files, made anew. Throws std::filesystem::filesystem_error where they cannot be
   // written, and as start_psim does.
-  Child(std::vector<std::string> words, const std::filesystem::path& out, const std::filesystem::path& err,
-        const Limits& limits = {});
+  Child(std::vector<std::string> words, const fs::path& out, const fs::path& err, const Limits& limits = {});
   ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  Child(Child&&) = delete;
 
   bool ends_within(std::chrono::milliseconds time) const;
   int wait();  // its status, as of waitpid
 
  private:
   pid_t process_ = 0;
-  int handle_ = -1;
+  OpenFile handle_;
   std::optional<int> status_;
 };
+
+std::string host_name();
 
 // The machine and this process' number in it: no other process that sees the same files has this name now.
 std::string process_name();

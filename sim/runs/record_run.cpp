@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <ctime>
 
@@ -11,6 +10,7 @@
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/runs/host_clock.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/refused.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/reference/reference.hpp"
@@ -21,14 +21,12 @@ namespace psim {
 namespace {
 
 std::map<std::string, std::string> host_facts(const RunRequest& request, double wall_seconds) {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
   std::vector<fs::path> folders = data_folders(request);
   folders.push_back(fs::absolute(request.scenario).parent_path());
   std::string dirs;
   for (const fs::path& dir : folders) dirs += fs::absolute(dir).string() + "\n";
   return {{"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-          {"host", name},
+          {"host", host_name()},
           {"wall_s", fmt::format("{:.3f}", wall_seconds)},
           {"threads", fmt::to_string(thread_count(request.threads))},
           {"data_dirs", dirs}};

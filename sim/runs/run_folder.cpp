@@ -25,12 +25,6 @@ constexpr const char* between = ".psim-partial-";
 
 constexpr const char* name_another = "name another folder; psim replaces nothing but its own runs";
 
-fs::path parent_of(const fs::path& dir) { return dir.has_parent_path() ? dir.parent_path() : fs::path("."); }
-
-[[noreturn]] void fail(const char* what, const fs::path& path) {
-  throw fs::filesystem_error(what, path, std::error_code(errno, std::generic_category()));
-}
-
 // By which the file system knows what is at `path`; 0: nothing is.
 std::uint64_t number_of(const fs::path& path) {
   struct stat facts {};
@@ -38,10 +32,8 @@ std::uint64_t number_of(const fs::path& path) {
 }
 
 void sync(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  fsync(file);  // a file system without it keeps what it keeps
-  close(file);
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file) fsync(file.number());  // a file system without it keeps what it keeps
 }
 
 bool is_at_or_above(const fs::path& dir, const fs::path& other) {
@@ -73,8 +65,8 @@ void sweep_partial_runs(const fs::path& parent, const fs::path& to) {
     if (is_partial_name(entry.path().filename().string())) left.push_back(entry.path());
   }
   for (const fs::path& folder : left) {
-    const int lock = lock_folder(folder);
-    if (lock < 0) continue;
+    const OpenFile lock = lock_folder(folder);
+    if (!lock) continue;
     const std::string name = folder.filename().string();
     const bool is_own = !to.empty() && name.rfind(between) + std::string_view(between).size() == own.size() &&
                         name.starts_with(own);
@@ -83,29 +75,22 @@ void sweep_partial_runs(const fs::path& parent, const fs::path& to) {
       if (contents.foreign.empty() && (!contents.complete || is_own)) analysis::remove_run(folder);
     } catch (const fs::filesystem_error&) {  // it is somebody else's trouble
     }
-    close(lock);
   }
 }
 
-int lock_folder(const fs::path& folder) {
-  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0) return -1;
+OpenFile lock_folder(const fs::path& folder) {
+  OpenFile file(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat locked {};
   // Between open and flock somebody may have removed it, as what nobody holds.
-  if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &locked) == 0 && locked.st_ino == number_of(folder))
-    return file;
-  close(file);
-  return -1;
+  const bool is_held = file && flock(file.number(), LOCK_EX | LOCK_NB) == 0 &&
+                       fstat(file.number(), &locked) == 0 && locked.st_ino == number_of(folder);
+  return is_held ? std::move(file) : OpenFile();
 }
 
 FolderWatch::FolderWatch(fs::path dir)
     : dir_(std::move(dir)),
       file_(open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       number_(number_of(dir_)) {}
-
-FolderWatch::~FolderWatch() {
-  if (file_ >= 0) close(file_);
-}
 
 bool FolderWatch::is_still_there() const { return number_of(dir_) == number_; }
 
@@ -131,7 +116,8 @@ void check_target(const fs::path& dir) {
                   name_another);
   struct stat inside {
   }, outside{};
-  if (stat(real.c_str(), &inside) != 0 || stat(real.parent_path().c_str(), &outside) != 0) fail("stat", dir);
+  if (stat(real.c_str(), &inside) != 0 || stat(real.parent_path().c_str(), &outside) != 0)
+    throw_errno("stat", dir);
   if (inside.st_dev != outside.st_dev)
     throw Refused(fmt::format("{} is where a file system is mounted", dir.string()),
                   fmt::format("name a folder in it: {}", (dir / "run").string()));
@@ -183,10 +169,10 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
   sweep_partial_runs(parent_of(dir_), dir_);
   sweep_scratch();
   const InterruptsHeld held;  // until it is known what is to be removed
-  for (int attempt = 0; lock_ < 0; ++attempt) {
+  for (int attempt = 0; !lock_; ++attempt) {
     path_ = fmt::format("{}{}{}-{}", dir_.string(), between, getpid(), attempt);
     if (mkdir(path_.c_str(), 0777) == 0) lock_ = lock_folder(path_);
-    else if (errno != EEXIST) fail("mkdir", path_);
+    else if (errno != EEXIST) throw_errno("mkdir", path_);
   }
   at_interrupt_.emplace(path_.string(), "interrupted: nothing was written; the same command starts again");
 }
@@ -195,13 +181,12 @@ UnfinishedRun::~UnfinishedRun() {
   const InterruptsHeld held;  // until all is removed
   at_interrupt_.reset();
   analysis::remove_run(path_);
-  close(lock_);
 }
 
 void UnfinishedRun::move_into_place() {
   // Where nothing is, or an empty folder.
   while (std::rename(path_.c_str(), dir_.c_str()) != 0) {
-    if (errno != ENOTEMPTY && errno != EEXIST) fail("rename", dir_);
+    if (errno != ENOTEMPTY && errno != EEXIST) throw_errno("rename", dir_);
     check_target(dir_);  // somebody may have written there meanwhile
     if (replace()) return;
   }
@@ -214,7 +199,7 @@ bool UnfinishedRun::replace() {
   sync(path_);
   if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, dir_.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno == ENOENT) return false;
-    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) fail("rename", dir_);
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) throw_errno("rename", dir_);
     // The file system cannot swap. Killed in between, both runs are there, under other names that are kept.
     const fs::path old = fmt::format("{}.psim-replaced-{}", dir_.string(), getpid());
     fs::rename(dir_, old);

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
+#include "sim/runs/open_file.hpp"
 #include "sim/runs/outcome.hpp"
 
 namespace psim {
@@ -16,21 +16,18 @@ namespace psim {
 // "out" for "out/" and "out/.", as a shell may complete it.
 fs::path folder_named(const std::string& out);
 
-// A lock of the folder that ends with this process; -1 when another process has it, or the folder is gone.
-int lock_folder(const fs::path& folder);
+// A lock of the folder; nothing open when another process has it, or the folder is gone.
+OpenFile lock_folder(const fs::path& folder);
 
 // Whether a path stays the same folder.
 class FolderWatch {
  public:
   explicit FolderWatch(fs::path dir);
-  ~FolderWatch();
-  FolderWatch(const FolderWatch&) = delete;
-  FolderWatch& operator=(const FolderWatch&) = delete;
   bool is_still_there() const;
 
  private:
   fs::path dir_;
-  int file_;  // open, so that no other folder gets its number
+  OpenFile file_;  // so that no other folder gets its number
   std::uint64_t number_;
 };
 
@@ -81,8 +78,7 @@ class UnfinishedRun {
   // std::filesystem::filesystem_error where nothing can be written.
   explicit UnfinishedRun(const fs::path& dir);
   ~UnfinishedRun();
-  UnfinishedRun(const UnfinishedRun&) = delete;
-  UnfinishedRun& operator=(const UnfinishedRun&) = delete;
+  UnfinishedRun(UnfinishedRun&&) = delete;
 
   const fs::path& path() const { return path_; }
 
@@ -93,7 +89,7 @@ class UnfinishedRun {
   bool replace();
 
   fs::path dir_, path_;
-  int lock_ = -1;
+  OpenFile lock_;
   std::optional<RemovedAtInterrupt> at_interrupt_;
 };
 

@@ -52,10 +52,8 @@ void sweep_scratch() {
     if (is_scratch_name(entry.path().filename().string())) left.push_back(entry.path());
   }
   for (const fs::path& folder : left) {
-    const int lock = lock_folder(folder);
-    if (lock < 0) continue;
-    if (is_scratch(folder)) analysis::remove_folder(folder, anything);
-    close(lock);
+    const OpenFile lock = lock_folder(folder);
+    if (lock && is_scratch(folder)) analysis::remove_folder(folder, anything);
   }
 }
 
@@ -66,21 +64,19 @@ ScratchFolder::ScratchFolder(const std::string& name) {
     throw Refused(fmt::format("TMPDIR is {}: there is no such folder", parent.string()),
                   "make it, or name another one");
   sweep_scratch();
-  while (lock_ < 0) {
+  while (!lock_) {
     std::string path = (parent / (name + "-XXXXXX")).string();
     if (mkdtemp(path.data()) == nullptr)
       throw Refused(fmt::format("no folder can be made in {}: {}", parent.string(), std::strerror(errno)),
                     "let TMPDIR name one that you may write to");
     path_ = path;
     lock_ = lock_folder(path_);
-    const int file = open((path_ / mark).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (file >= 0) close(file);
+    const OpenFile marked(open((path_ / mark).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   }
 }
 
 ScratchFolder::~ScratchFolder() {
   remove_scratch(path_);  // what is left, the next one sweeps up
-  close(lock_);
 }
 
 void remove_scratch(const fs::path& folder) { analysis::remove_folder(folder, anything); }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/runs/files.hpp"
+#include "sim/runs/open_file.hpp"
 
 namespace psim {
 
@@ -13,14 +13,13 @@ class ScratchFolder {
   // have left there. Throws Refused when there is no such place.
   explicit ScratchFolder(const std::string& name);
   ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ScratchFolder(ScratchFolder&&) = delete;
 
   const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
-  int lock_ = -1;
+  OpenFile lock_;
 };
 
 // Removes the temporary folders of killed processes.

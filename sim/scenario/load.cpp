@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/spec/ranks.hpp"
 #include "sim/scenario/text/document.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
 void merge(const Diagnostics& found, Diagnostics& diagnostics) {
@@ -50,10 +50,6 @@ std::string similar_file(const fs::path& path) {
   const std::string near = nearest(path.stem().string() + ".toml", names);
   return near.empty() ? near : (folder / near).string();
 }
-
-}  // namespace
-
-namespace {
 
 // Adds a diagnostic about the file as a whole.
 std::nullopt_t refuse_file(const std::string& path, std::string message, std::string help,
@@ -166,12 +162,11 @@ class TraceFile {
     for (std::size_t at = 0; (at = line.find_first_not_of(gaps, at)) != std::string_view::npos;) {
       const std::string_view word = line.substr(at, line.find_first_of(gaps, at) - at);
       at += word.size();
-      double factor = 0;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), factor);
-      if (error != std::errc{} || end != word.data() + word.size() || !(factor >= 0) || factor > 1e9)
+      const auto factor = number_in<double>(word);
+      if (!factor || !(*factor >= 0) || *factor > 1e9)
         return refuse({"compute.trace"}, fmt::format("{} is not a factor", in_backticks(word)),
                       "in this file", "factors are numbers from 0 to 1e9");
-      row.push_back(factor);
+      row.push_back(*factor);
       if (++factors_ > most_factors)
         return refuse({"compute.trace"},
                       fmt::format("more than {} million factors", most_factors / 1'000'000),

@@ -69,10 +69,10 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
       diagnostics.add({"group", place, fmt::format("`{}` sets nothing", text), "expected KEY = VALUE",
                        "for example \"training.batch_size = 64\""});
     } else if (joins && key != "training.batch_size") {
-      diagnostics.add({"group", place, fmt::format("`{}` is the whole namespace's", key),
-                       "this group shares it with the one before",
-                       "such a group may set training.batch_size only; others go to the first group of the "
-                       "namespace"});
+      diagnostics.add(
+          {"group", place, fmt::format("`{}` is the whole namespace's", key),
+           "this group shares it with the one before",
+           "such a group may set training.batch_size only; others go to the first group of the namespace"});
     } else if (!is_of_group(key)) {
       diagnostics.add({"group", place, fmt::format("`{}` is no group's own", key), "all groups share it",
                        "a group may set seed, compute.time, and what is in [data], [model], [training], "

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -11,17 +10,16 @@
 #include "model/input.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<double> number_of(const std::string& word) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size() || value - value != 0) return std::nullopt;
-  return value;
+std::optional<double> finite_number_in(const std::string& word) {
+  const auto value = number_in<double>(word);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // One profile's file.
@@ -66,7 +64,7 @@ class ProfileFile {
     if (words.size() != 2)
       return refuse(at + fmt::format("{} columns", words.size()), "in this file",
                     "each line has a date in seconds and a value");
-    const std::optional<double> date = number_of(words[0]), value = number_of(words[1]);
+    const std::optional<double> date = finite_number_in(words[0]), value = finite_number_in(words[1]);
     if (!date || *date < 0 || *date > 1e9)
       return refuse(at + fmt::format("{} is not a date", in_backticks(words[0])), "in this file",
                     "dates are seconds from 0 to 1e9");

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/text/number_in.hpp"
 #include "sim/scenario/tune.hpp"
 
 namespace psim {
@@ -123,10 +123,7 @@ class TuneReader {
     for (int i = 0; i < static_cast<int>(points); ++i) {
       const double exact = *field.from * std::pow(*field.to / *field.from, i / (points - 1));
       field.values.push_back(three_digits(exact));
-      double rounded = 0;
-      std::from_chars(field.values.back().data(), field.values.back().data() + field.values.back().size(),
-                      rounded);
-      toml::value<double> node(rounded);
+      toml::value<double> node(*number_in<double>(field.values.back()));
       check_value(base_, field.key, place, node, diagnostics_);
     }
     return true;

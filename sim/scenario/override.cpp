@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "model/nesting.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/text/number_in.hpp"
 #include "sim/scenario/text/toml_scan.hpp"
 
 namespace psim {
@@ -49,18 +49,11 @@ std::vector<NamePart> split_path(std::string_view key, const Place& place, std::
   }
 }
 
-std::optional<std::size_t> index_of(const std::string& text) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return index;
-}
-
 // Why `part` cannot be entered from `parent`, which is no table; empty when it can.
 std::string no_way(const toml::node& parent, const std::string& path, const std::string& part) {
   const toml::array* array = parent.as_array();
   if (array == nullptr) return fmt::format("`{}` is no table", path);
-  const std::optional<std::size_t> index = index_of(part);
+  const std::optional<std::size_t> index = number_in<std::size_t>(part);
   if (index && *index < array->size()) return "";
   if (array->empty()) return fmt::format("`{}` has no elements", path);
   if (array->size() == 1) return fmt::format("there is only `{}.0`", path);
@@ -84,7 +77,7 @@ NamedModel split_model(const std::string& text) {
   const std::size_t blank = text.find_last_of(" \t");
   const std::size_t name_end = text.find_last_not_of(" \t", std::min(blank, text.size() - 1));
   const std::optional<std::size_t> number =
-      blank == std::string::npos ? std::nullopt : index_of(text.substr(blank + 1));
+      blank == std::string::npos ? std::nullopt : number_in<std::size_t>(text.substr(blank + 1));
   if (!number || name_end == std::string::npos) return {text, std::nullopt};
   NamedModel result{text.substr(0, name_end + 1), blank + 1};
   result.field = number_field(result.model);
@@ -186,14 +179,14 @@ void put(Document& document, std::string_view key, Place place, toml::node& valu
       }
       if (last) return assign(*table, name, value);
       parent = table->get(part);
-      if (parent == nullptr && index_of(parts[i + 1].name))
+      if (parent == nullptr && number_in<std::size_t>(parts[i + 1].name))
         return refuse(where, fmt::format("`{}` has no elements", path.empty() ? part : path + "." + part),
                       help_for(key));
       if (parent == nullptr) parent = &table->insert_or_assign(name, toml::table{}).first->second;
     } else {
       if (const std::string why = no_way(*parent, path, part); !why.empty())
         return refuse(where, why, parent->is_array() ? "" : help_for(key));
-      parent = parent->as_array()->get(*index_of(part));
+      parent = parent->as_array()->get(*number_in<std::size_t>(part));
       if (last)
         return refuse(where, "only a field of a table can be replaced",
                       fmt::format("give `{}` as a whole", path));

@@ -62,11 +62,10 @@ std::string baseline_of(const std::vector<std::string>& arms, const std::string&
                         const std::string& asked) {
   if (asked.empty()) return arms.front();
   if (std::ranges::find(arms, asked) != arms.end()) return asked;
-  const std::string near = nearest(asked, arms);
-  throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
-                near.empty()
-                    ? fmt::format("the arms are the values of {}, for example {}", arm_axis, arms.front())
-                    : fmt::format("did you mean `{}`?", near));
+  throw Refused(
+      fmt::format("--baseline {}: no arm has this name", asked),
+      did_you_mean(asked, arms,
+                   fmt::format("the arms are the values of {}, for example {}", arm_axis, arms.front())));
 }
 
 bool is_text(const Json& value) { return value.is_string(); }
@@ -194,7 +193,7 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
   }
   if (!stands && fs::exists(dir / manifest_name)) {
     // A scenario of another name stays, unless it is the one that the study's text says.
-    const fs::path before = dir / (StudyFolder(dir).manifest["name"].get<std::string>() + ".toml");
+    const fs::path before = StudyFolder(dir).scenario();
     if (before != scenario && fs::is_regular_file(fs::symlink_status(before)) &&
         read_file(before) == plan.text)
       fs::remove(before);

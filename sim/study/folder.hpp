@@ -43,6 +43,18 @@ struct StudyFolder {
 
   fs::path dir;
   Json manifest;
+  std::string name() const { return manifest["name"]; }  // of the scenario
+  fs::path scenario() const { return dir / (name() + ".toml"); }
+  // What makes its runs, from its own copy of the scenario, as `asked`. Data folders of before that are still
+  // there are looked into, too.
+  template <class AnyRequest>
+  AnyRequest request(AnyRequest asked) const {
+    asked.scenario = scenario().string();
+    for (const Json& folder : manifest["data_dirs"]) {
+      if (fs::is_directory(folder.get<std::string>())) asked.data_dirs.push_back(folder);
+    }
+    return asked;
+  }
   std::vector<std::string> hashes() const;  // of the runs and then the trials, in order; some are there twice
 };
 

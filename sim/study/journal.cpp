@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "analysis/remove_folder.hpp"
@@ -66,29 +64,10 @@ std::vector<fs::path> part_files(const fs::path& folder) {
   return files;
 }
 
-[[noreturn]] void fail(const char* what, const fs::path& path) {
-  throw fs::filesystem_error(what, path, std::error_code(errno, std::generic_category()));
-}
-
 }  // namespace
 
 Journal::Journal(fs::path folder, Builds builds) : folder_(std::move(folder)), builds_(builds) {
   read_again();
-}
-
-Journal::Journal(Journal&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      builds_(other.builds_),
-      summaries_(std::move(other.summaries_)),
-      causes_(std::move(other.causes_)),
-      other_builds_(std::move(other.other_builds_)),
-      contradictory_(std::move(other.contradictory_)),
-      damaged_(other.damaged_),
-      foreign_(other.foreign_),
-      file_(std::exchange(other.file_, -1)) {}
-
-Journal::~Journal() {
-  if (file_ >= 0) close(file_);
 }
 
 void Journal::read_again() {
@@ -157,23 +136,17 @@ void Journal::adopt(const Journal& other, const std::set<std::string>& hashes) {
 // Its name is no other process's, on this machine or another one.
 void Journal::open_own() {
   fs::create_directories(folder_ / results_folder);
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  for (int attempt = 0; file_ < 0; ++attempt) {
-    const fs::path path = folder_ / results_folder / fmt::format("{}-{}-{}.jsonl", host, getpid(), attempt);
-    file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (file_ < 0 && errno != EEXIST) fail("open", path);
+  for (int attempt = 0; !file_; ++attempt) {
+    const fs::path path = folder_ / results_folder / fmt::format("{}-{}.jsonl", process_name(), attempt);
+    file_ = OpenFile(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+    if (!file_ && errno != EEXIST) throw_errno("open", path);
   }
 }
 
 void Journal::add(Results& results, const std::string& hash, const std::string& result) {
-  if (file_ < 0) open_own();
-  const std::string line = line_of(hash, &results == &causes_ ? of_cause : of_summary, result);
-  for (std::size_t done = 0; done < line.size();) {
-    const ssize_t written = write(file_, line.data() + done, line.size() - done);
-    if (written < 0 && errno != EINTR) fail("write", folder_ / results_folder);
-    if (written > 0) done += static_cast<std::size_t>(written);
-  }
+  if (!file_) open_own();
+  if (!write_all(file_, line_of(hash, &results == &causes_ ? of_cause : of_summary, result)))
+    throw_errno("write", folder_ / results_folder);
   results.emplace(hash, result);
 }
 
@@ -191,7 +164,7 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   }
   write_file(fresh, text);
   fs::rename(fresh, folder_ / settled);
-  if (file_ >= 0) close(std::exchange(file_, -1));
+  file_ = OpenFile();
   std::string others;
   for (const auto& [hash, summary] : summaries_) {
     if (!kept.contains(hash)) others += lines_of(hash);

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/runs/files.hpp"
+#include "sim/runs/open_file.hpp"
 
 namespace psim::study {
 
@@ -28,9 +28,6 @@ class Journal {
   // Reads what is in `folder`, if there is one. Throws std::filesystem::filesystem_error when it cannot be
   // read.
   explicit Journal(fs::path folder, Builds builds = Builds::own);
-  ~Journal();
-  Journal(Journal&& other) noexcept;
-  Journal& operator=(Journal&&) = delete;
 
   // The summary of a run, as text; null: it has not been made.
   const std::string* find(const std::string& hash) const;
@@ -75,7 +72,7 @@ class Journal {
   std::set<std::string> contradictory_;
   std::size_t damaged_ = 0;
   std::size_t foreign_ = 0;  // lines that psim did not write
-  int file_ = -1;            // this process' own
+  OpenFile file_;            // this process' own
 };
 
 }  // namespace psim::study

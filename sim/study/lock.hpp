@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "sim/runs/files.hpp"
+#include "sim/runs/open_file.hpp"
 
 namespace psim::study {
 
@@ -14,13 +14,9 @@ class StudyLock {
   // Keeps everybody out; nothing while somebody works there. A file system without locks cannot tell.
   static std::optional<StudyLock> alone(const fs::path& dir);
 
-  ~StudyLock();
-  StudyLock(StudyLock&& other) noexcept;
-  StudyLock& operator=(StudyLock&&) = delete;
-
  private:
-  explicit StudyLock(int file) : file_(file) {}
-  int file_;
+  explicit StudyLock(OpenFile file) : file_(std::move(file)) {}
+  OpenFile file_;
 };
 
 }  // namespace psim::study

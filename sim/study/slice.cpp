@@ -3,27 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <set>
 #include <string_view>
 
 #include "sim/runs/refused.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::study {
 namespace {
 
-std::optional<std::size_t> number_in(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<std::size_t> variable(const char* name) {
   const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : number_in(value);
+  return value == nullptr ? std::nullopt : number_in<std::size_t>(value);
 }
 
 // The place of this task in its array, from 1.
@@ -56,9 +49,9 @@ std::optional<Slice> slice_of_array() {
 std::optional<Slice> slice_of(const std::string& text) {
   if (text.empty()) return slice_of_array();
   const std::size_t bar = std::min(text.find('/'), text.size());
-  const auto count = number_in(std::string_view(text).substr(std::min(bar + 1, text.size())));
+  const auto count = number_in<std::size_t>(std::string_view(text).substr(std::min(bar + 1, text.size())));
   const bool is_told = bar == 0 && count;
-  const auto number = is_told ? array_place() : number_in(std::string_view(text).substr(0, bar));
+  const auto number = is_told ? array_place() : number_in<std::size_t>(std::string_view(text).substr(0, bar));
   if (is_told && !number)
     throw Refused(fmt::format("--slice {}: which one is not said", text),
                   "SLURM_ARRAY_TASK_ID or PARALLEL_SEQ says it; outside of them write 1" + text);

@@ -31,13 +31,13 @@ void check_complete(const study::StudyFolder& folder, const study::StudyContents
   const std::string dir = folder.dir.string();
   const study::Journal journal(folder.dir, study::Journal::Builds::any);
   say_what_is_not_read(folder.dir, journal);
-  const std::string scenario = folder.manifest["name"].get<std::string>() + ".toml";
+  const std::string scenario = folder.scenario().filename().string();
   const std::vector<Json> missing = missing_runs(folder, journal);
   if (!missing.empty())
     throw Refused(
         fmt::format("{} is not complete: {} of {} runs are missing, the first is {}", dir, missing.size(),
                     folder.manifest["runs"].size(), missing.front()["run"].get<std::string>()),
-        fmt::format("psim compare {} --out {}", file_word(folder.dir / scenario), file_word(dir)));
+        fmt::format("psim compare {} --out {}", file_word(folder.scenario()), file_word(dir)));
   const bool is_tuning = folder.manifest.contains("stage");
   std::vector<std::string> lacking;
   for (const std::string& name : {scenario, std::string("results.jsonl"), std::string("study.json"),
@@ -128,8 +128,7 @@ int archive(const ArchiveCommand& asked) {
   if (!lock)
     throw Refused(fmt::format("a process works on {}", folder.dir.string()),
                   "wait until the study is complete");
-  const study::StudyContents contents =
-      study::study_contents(folder.dir, folder.manifest["name"].get<std::string>());
+  const study::StudyContents contents = study::study_contents(folder.dir, folder.name());
   check_complete(folder, contents);
   for (const fs::path& other : contents.foreign)
     say("note: {} is left out: psim did not write it\n", (folder.dir / other).string());
@@ -137,12 +136,10 @@ int archive(const ArchiveCommand& asked) {
     say("note: without --author 'Family, Given', CITATION.cff and .zenodo.json name nobody\n");
   if (asked.license.empty())
     say("note: without --license, for example CC-BY-4.0, nobody else may use the results: the archive states "
-        "no "
-        "licence\n");
+        "no licence\n");
   else if (study::spdx_of(asked.license).empty())
     say("note: --license {}: SPDX has no such identifier that psim knows, so LICENSE.txt alone states it, "
-        "and "
-        "not CITATION.cff and .zenodo.json, which take such identifiers only: {}; more are at "
+        "and not CITATION.cff and .zenodo.json, which take such identifiers only: {}; more are at "
         "https://spdx.org/licenses/\n",
         asked.license, study::spdx_names());
   const std::vector<Citation> citations = citations_of_study(folder, asked.data_dirs);

@@ -58,10 +58,9 @@ void add_run_options(CLI::App* app, Command& c) {
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
   app->add_flag("--force", c.force,
                 "Run again even if the run is there already, and even if memory seems too small.");
-  app->add_option(
-         "--trace", c.trace,
-         "What run.db keeps: none, steps or events. `run` keeps events, or steps where there would be "
-         "too many of them.")
+  app->add_option("--trace", c.trace,
+                  "What run.db keeps: none, steps or events. `run` keeps events, or steps where there would "
+                  "be too many of them.")
       ->check(one_of({trace_names.begin(), trace_names.end()}));
 }
 
@@ -182,10 +181,9 @@ const Subcommand subcommands[] = {
            ->check(whole(0, 1024));
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3 or 1-20.")
            ->transform(seed_list());
-       app->add_option(
-              "--slice", a.study.slice,
-              "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's array "
-              "or GNU parallel.")
+       app->add_option("--slice", a.study.slice,
+                       "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's "
+                       "array or GNU parallel.")
            ->check(not_empty("slice such as 3/8"));
        app->add_option("--until-ci", a.study.until_ci,
                        "Add seeds until the intervals of the ratios are that narrow, for example 5%.")

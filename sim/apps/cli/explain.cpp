@@ -14,8 +14,7 @@
 #include "sim/apps/cli/words.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/runs/shipped.hpp"
-#include "sim/scenario/fields/field_tables.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/reference/compatibility.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/reference/topics.hpp"
@@ -35,28 +34,21 @@ std::string example_of(std::string_view key) {
 }
 
 // The fields of [consistency] that have a meaning under one model, as lines of a scenario.
-class OwnFields final : public FieldVisitor {
- public:
-  explicit OwnFields(std::string_view model) : model_(model) {}
-  void field(std::string_view key, FieldTarget target, FieldInfo info) override {
-    if (info.when_key != "model" || std::ranges::count(info.when, model_) == 0) return;
-    const std::string value = toml_text(target).value_or(example_of(key));
-    const std::string line = fmt::format("{}{} = {}", key == number_field(model_) ? "" : "# ", key, value);
-    lines += fmt::format("  {:<26} # {}{}\n", line, key == "staleness" ? "s: " : "", info.doc);
-  }
-  void table(std::string_view, std::string_view, const std::function<void()>&, bool*) override {}
-  void tables(std::string_view, std::string_view, std::size_t, const std::function<void(std::size_t)>&,
-              const std::function<void(std::size_t)>&, const FieldInfo&) override {}
+std::string own_fields(std::string_view model) {
   std::string lines;
-
- private:
-  std::string_view model_;
-};
+  for (const DescribedField& field : all_fields().fields) {
+    if (field.table != "consistency" || field.info.when_key != "model" ||
+        std::ranges::count(field.info.when, model) == 0)
+      continue;
+    const std::string value = field.value.value_or(example_of(field.key));
+    const std::string line =
+        fmt::format("{}{} = {}", field.key == number_field(model) ? "" : "# ", field.key, value);
+    lines += fmt::format("  {:<26} # {}{}\n", line, field.key == "staleness" ? "s: " : "", field.info.doc);
+  }
+  return lines;
+}
 
 std::string explain_model(const ConsistencyRow& row) {
-  ConsistencySpec defaults;
-  OwnFields own(row.name);
-  describe_consistency(own, defaults);
   std::string out = fmt::format("{}: a consistency model", row.name);
   if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
   return out + fmt::format(
@@ -64,7 +56,7 @@ std::string explain_model(const ConsistencyRow& row) {
                    "pushes:                     {}\n  source:                          {}\n"
                    "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n{}",
                    row.may_start, row.applies, row.late, row.source.empty() ? "the scenario" : row.source,
-                   row.name, own.lines);
+                   row.name, own_fields(row.name));
 }
 
 std::string explain_filter(const FilterRow& row) {

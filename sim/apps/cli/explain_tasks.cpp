@@ -72,9 +72,8 @@ std::string explain_program(const std::string& path) {
 
 Refused nothing_called(const std::string& name, const std::vector<std::string>& names,
                        std::string_view help) {
-  const std::string near = nearest(name, names);
   return {fmt::format("there is nothing called `{}` to explain", name),
-          near.empty() ? std::string(help) : fmt::format("did you mean `{}`?", near)};
+          did_you_mean(name, names, std::string(help))};
 }
 
 std::string explain_tasks(const std::string& what) {

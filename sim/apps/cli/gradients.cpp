@@ -85,10 +85,9 @@ GradientsReport measure_gradients(const fs::path& path) {
   }
   Json json = json_of(all);
   json["by_staleness"] = std::move(rows);
-  return {.text = fmt::format(
-              "the cosine between an applied gradient and the fresh one of the same samples is {:.4f} on "
-              "average\n\n{}",
-              all.mean_cosine(), table_of(by_staleness)),
+  return {.text = fmt::format("the cosine between an applied gradient and the fresh one of the same samples "
+                              "is {:.4f} on average\n\n{}",
+                              all.mean_cosine(), table_of(by_staleness)),
           .json = std::move(json)};
 }
 

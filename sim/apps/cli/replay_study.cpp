@@ -22,17 +22,6 @@
 namespace psim::cli {
 namespace {
 
-// What makes the study's runs, with its own copy of the scenario.
-Command command_of(const study::StudyFolder& folder, const Command& asked) {
-  Command command = asked;
-  command.trace = "none";  // nothing is kept
-  command.scenario = (folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")).string();
-  for (const Json& dir : folder.manifest["data_dirs"]) {
-    if (fs::is_directory(dir.get<std::string>())) command.data_dirs.push_back(dir);
-  }
-  return command;
-}
-
 // The plan of the study in the folder, as this program makes it.
 study::Plan plan_again(const study::StudyFolder& folder, const Command& command) {
   const Json tuning = folder.manifest.value("tuning", Json());
@@ -112,7 +101,8 @@ int replay_study(const fs::path& dir, const Command& given) {
   say_what_is_not_read(dir, recorded);
   if (!missing_runs(folder, recorded).empty())
     throw Refused(fmt::format("{} is not complete", dir.string()), "psim merge says what is missing");
-  const Command asked = command_of(folder, given);
+  Command asked = folder.request(given);
+  asked.trace = "none";  // nothing is kept
   study::Plan plan = plan_again(folder, asked);
   const std::vector<std::string> hashes = folder.hashes();
   std::vector<std::size_t> numbers;

@@ -48,8 +48,7 @@ std::string in_folder(const std::string& command, const std::string& file) {
 
 // Where a run of the study is, if it was recorded with it.
 fs::path recorded_run(const study::StudyFolder& folder, const std::string& hash) {
-  return fs::path("runs") /
-         fmt::format("{}-{}", folder.manifest["name"].get<std::string>(), hash.substr(0, 8));
+  return fs::path("runs") / fmt::format("{}-{}", folder.name(), hash.substr(0, 8));
 }
 
 // By hash: the command of each run, and its own page where it was recorded with the study and has one.
@@ -58,7 +57,7 @@ std::map<std::string, analysis::RunPlace> places_of(const study::StudyFolder& fo
   for (const Json& run : folder.manifest["runs"]) {
     const std::string hash = run["run"];
     analysis::RunPlace& place = places[hash];
-    place.command = in_folder(run["command"], folder.manifest["name"].get<std::string>() + ".toml");
+    place.command = in_folder(run["command"], folder.name() + ".toml");
     const fs::path page = recorded_run(folder, hash) / analysis::page_name;
     if (analysis::is_page(folder.dir / page)) place.report = page.string();
   }

@@ -92,8 +92,7 @@ std::string study_size(const study::Plan& plan) {
   }
   return fmt::format(
       "; psim compare makes {} of it\nunless targets end them sooner, the runs take roughly {} of one core; "
-      "each "
-      "takes about {:.0f} MB of memory",
+      "each takes about {:.0f} MB of memory",
       text_of(count_of(plan)), time_text(seconds * effort_of(plan).times), bytes / 1e6);
 }
 
@@ -135,7 +134,7 @@ int run(const Command& command) {
       summary = std::move(found.summary);
     }
     reused = summary.has_value();
-    if (reused) sweep_partial_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."), dir);
+    if (reused) sweep_partial_runs(parent_of(dir), dir);
     if (!reused) {
       require_room(loaded, command);
       summary = make_with_progress(kept, loaded, identity);

@@ -129,12 +129,9 @@ std::vector<Where> wheres_of(const ShelfCommand& asked, const std::vector<Json>&
   for (const std::string& text : asked.wheres) {
     const std::optional<Override> one = override_of(text);
     if (!one) throw Refused(fmt::format("--where {}: it has no `=`", text), "for example --where seed=2");
-    if (!rows.empty() && std::ranges::find(keys, one->key) == keys.end()) {
-      const std::string near = nearest(one->key, keys);
+    if (!rows.empty() && std::ranges::find(keys, one->key) == keys.end())
       throw Refused(fmt::format("--where {}: no run has `{}`", text, one->key),
-                    near.empty() ? fmt::format("they have {}", fmt::join(keys, ", "))
-                                 : fmt::format("did you mean `{}`?", near));
-    }
+                    did_you_mean(one->key, keys, fmt::format("they have {}", fmt::join(keys, ", "))));
     if (one->key == "reached" && one->value != "yes" && one->value != "no")
       throw Refused(fmt::format("--where {}: it is `yes` or `no`", text),
                     "runs without a target have neither");

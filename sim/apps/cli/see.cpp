@@ -11,8 +11,8 @@
 namespace psim::cli {
 namespace {
 
-void add_run(CLI::App* app, std::string& run) {
-  app->add_option("run", run, "The run, recorded with --trace events: its path or name, or `latest`.")
+CLI::Option* add_run(CLI::App* app, auto& run) {
+  return app->add_option("run", run, "The run, recorded with --trace events: its path or name, or `latest`.")
       ->required();
 }
 
@@ -24,10 +24,9 @@ void add_window(CLI::App* app, std::optional<double>& from, std::optional<double
 }
 
 void add_export_options(CLI::App* app, ExportCommand& e) {
-  app->add_option(
-         "run", e.run,
-         "The run, recorded with --trace events, or for --svg a study: its path or name, or `latest` "
-         "(the latest run; `studies/latest` is the latest study).")
+  app->add_option("run", e.run,
+                  "The run, recorded with --trace events, or for --svg a study: its path or name, or "
+                  "`latest` (the latest run; `studies/latest` is the latest study).")
       ->required();
   const auto file = [app](const char* name, std::string& path, const char* what) {
     app->add_option(name, path, what)->check(not_empty("file"));
@@ -39,10 +38,9 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
        "What came of what, for Graphviz: around the first fault (without one the first clocks), or --from "
        "and --until.");
   file("--tikz", e.tikz, "Time line and loss for LaTeX.");
-  app->add_option(
-         "--svg", e.svg,
-         "A folder for charts: of a run its time line, loss, staleness, clocks and traffic; of a study "
-         "loss, accuracy, times, and time against bytes sent (pareto).")
+  app->add_option("--svg", e.svg,
+                  "A folder for charts: of a run its time line, loss, staleness, clocks and traffic; of a "
+                  "study loss, accuracy, times, and time against bytes sent (pareto).")
       ->check(not_empty("folder"));
   app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; 180 if not given.")
       ->check(CLI::Range(50, 1000));
@@ -61,10 +59,7 @@ const Subcommand subcommands[] = {
      "difference\n"
      "  psim why latest --json | jq .waits\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("run", a.why.runs,
-                       "The run, recorded with --trace events: its path or name, or `latest`.")
-           ->required()
-           ->expected(1, 2);
+       add_run(app, a.why.runs)->expected(1, 2);
        app->add_option("--until", a.why.until, "What to explain: the end, or when the target was reached.")
            ->check(one_of({"end", "target"}));
        app->add_option("--at", a.why.at, "Explain what had happened until this date, for example 2s.")
@@ -135,9 +130,7 @@ const Subcommand subcommands[] = {
      "  psim what-if latest 'no-crash=server 1' no-faults\n"
      "  psim what-if latest --set consistency.model=asp    only run again: there is no prediction\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("run", a.what_if.run,
-                       "The run, recorded with --trace events: its path or name, or `latest`.")
-           ->required();
+       add_run(app, a.what_if.run);
        app->add_option("change", a.what_if.changes,
                        "no-straggler[=worker N], no-faults, no-crash=NODE, bandwidth=2x, latency=0.5x, "
                        "compute=[worker N:]50%; without any, those that make sense for the run.");

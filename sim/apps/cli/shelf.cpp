@@ -34,6 +34,10 @@ fs::path target_of(const fs::path& link) {
   return (link.parent_path() / fs::read_symlink(link)).lexically_normal();
 }
 
+std::string listed_by(const Shelf& shelf) {
+  return fmt::format("`psim {}` lists those that there are", shelf.many);
+}
+
 // A link's folder may be elsewhere, and somebody else's.
 fs::path followed(const Shelf& shelf, const fs::path& path) {
   if (!is_link(path)) return path;
@@ -43,7 +47,7 @@ fs::path followed(const Shelf& shelf, const fs::path& path) {
                   fmt::format("name the {}'s folder itself", shelf.one));
   if (!shelf.holds(target))
     throw Refused(fmt::format("{} points to {}, which is no {}", path.string(), target.string(), shelf.one),
-                  fmt::format("`psim {}` lists those that there are", shelf.many));
+                  listed_by(shelf));
   return target;
 }
 
@@ -101,15 +105,12 @@ fs::path found_on(const Shelf& shelf, const std::string& name) {
   if (!name.empty() && fs::exists(fs::symlink_status(path, none))) {
     fs::path dir = followed(shelf, path);
     if (shelf.holds(dir)) return dir;
-    throw Refused(fmt::format("{} is no {}", dir.string(), shelf.one),
-                  fmt::format("`psim {}` lists those that there are", shelf.many));
+    throw Refused(fmt::format("{} is no {}", dir.string(), shelf.one), listed_by(shelf));
   }
   std::vector<std::string> names;
   for (const fs::path& folder : folders_on(shelf)) names.push_back(folder.filename().string());
-  const std::string near = nearest(name, names);
   throw Refused(fmt::format("there is no {} `{}`", shelf.one, name),
-                near.empty() ? fmt::format("`psim {}` lists those that there are", shelf.many)
-                             : fmt::format("did you mean `{}`?", near));
+                did_you_mean(name, names, listed_by(shelf)));
 }
 
 fs::path run_or_study(const std::string& name) {
@@ -127,16 +128,14 @@ fs::path run_or_study(const std::string& name) {
   for (const Shelf* shelf : {&studies, &runs}) {
     for (const fs::path& folder : folders_on(*shelf)) names.push_back(folder.filename().string());
   }
-  const std::string near = nearest(name, names);
   throw Refused(fmt::format("there is no run or study `{}`", name),
-                near.empty() ? "`psim runs` and `psim studies` list those that there are"
-                             : fmt::format("did you mean `{}`?", near));
+                did_you_mean(name, names, "`psim runs` and `psim studies` list those that there are"));
 }
 
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name) {
   check_name(name);
   check_not_inside(dir);
-  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  const fs::path parent = parent_of(dir);
   const fs::path to = (parent / name).lexically_normal();
   const bool is_latest = target_of(parent / latest).filename() == dir.filename();
   int failure = renameat2(AT_FDCWD, dir.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
@@ -158,7 +157,7 @@ void check_not_inside(const fs::path& dir) {
 }
 
 void check_can_go(const fs::path& dir) {
-  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  const fs::path parent = parent_of(dir);
   for (const fs::path& folder : {parent, dir}) {
     if (access(folder.c_str(), W_OK | X_OK) == 0) continue;
     const std::string why = std::generic_category().message(errno);
@@ -168,7 +167,7 @@ void check_can_go(const fs::path& dir) {
 }
 
 void mend_latest(const Shelf& shelf, const fs::path& dir) {
-  const fs::path parent = dir.has_parent_path() ? dir.parent_path() : fs::path(".");
+  const fs::path parent = parent_of(dir);
   if (target_of(parent / latest).filename() != dir.filename()) return;
   Shelf beside = shelf;
   beside.home = parent;

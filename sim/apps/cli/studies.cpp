@@ -41,7 +41,7 @@ Json row_of_study(const fs::path& dir) {
   const std::size_t all = folder.hashes().size(), missing = missing_runs(folder, journal).size();
   return {{"name", dir.filename().string()},
           {"folder", dir.string()},
-          {"scenario", folder.manifest["name"].get<std::string>()},
+          {"scenario", folder.name()},
           {"title", folder.manifest["title"].get<std::string>()},
           {"study", folder.manifest["study"].get<std::string>()},
           {"arms", arms.size()},
@@ -111,8 +111,7 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   const study::StudyFolder folder(dir);
   check_not_inside(dir);
   const study::StudyLock lock = locked(dir);
-  const study::StudyContents contents =
-      study::study_contents(dir, folder.manifest["name"].get<std::string>());
+  const study::StudyContents contents = study::study_contents(dir, folder.name());
   check_can_go(dir);
   const std::uintmax_t bytes = study::bytes_in(dir);
   study::remove_study(dir, contents);

@@ -188,7 +188,7 @@ void print_missing(const study::StudyFolder& folder, const std::vector<Json>& mi
   if (missing.size() > most) fmt::print("  ... and {} more\n", missing.size() - most);
   fmt::print(
       "the same slices again make what is missing; so does, in one process:\n  psim compare {} --out {}\n",
-      file_word(folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")), file_word(folder.dir));
+      file_word(folder.scenario()), file_word(folder.dir));
 }
 
 }  // namespace psim::cli

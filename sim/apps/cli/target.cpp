@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 
 #include "analysis/remove_folder.hpp"
@@ -17,6 +16,7 @@
 #include "sim/apps/cli/talk.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 namespace {
@@ -43,10 +43,6 @@ bool is_psims_manifest(const fs::path& path) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // What the machine says to an attempt to write `path`.
 [[noreturn]] void throw_not_written(const fs::path& path, const std::error_code& error) {
   if (is_machines(error)) throw fs::filesystem_error("write", path, error);
@@ -72,9 +68,8 @@ void check_what_is_there(const fs::path& path) {
 void check_is_file(const fs::path& path) {
   check_what_is_there(path);
   const FreshFile trial(path);
-  const int file = open(trial.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) throw_not_written(path, std::error_code(errno, std::generic_category()));
-  close(file);
+  const OpenFile file(open(trial.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file) throw_not_written(path, std::error_code(errno, std::generic_category()));
 }
 
 void check_can_make(const fs::path& out, std::string_view option) {
@@ -136,11 +131,9 @@ void sweep_fresh(const fs::path& target) {
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string other = entry.path().filename().string();
-    pid_t process = 0;
     if (!other.starts_with(prefix)) continue;
-    const char* const end = other.data() + other.size();
-    const auto [rest, error] = std::from_chars(other.data() + prefix.size(), end, process);
-    const bool is_dead = error == std::errc{} && rest == end && kill(process, 0) != 0 && errno == ESRCH;
+    const auto process = number_in<pid_t>(other.substr(prefix.size()));
+    const bool is_dead = process && kill(*process, 0) != 0 && errno == ESRCH;
     if (is_dead && fs::is_regular_file(entry.symlink_status(ignored))) left.push_back(entry.path());
   }
   for (const fs::path& file : left) fs::remove(file, ignored);

@@ -70,8 +70,8 @@ std::string inference_text(const Json& s) {
   if (s["answered"] == 0) return text;
   text += fill(s, ", in {latency_s/mean:.4g ms} on average, 99 % within {latency_s/p99:.4g ms}");
   text += line("served", s,
-               "weights {age_s/mean:.4g s} and {staleness/mean:.2f} updates old on average, "
-               "at most {age_s/max:.4g s} and {staleness/max}");
+               "weights {age_s/mean:.4g s} and {staleness/mean:.2f} updates old on average, at most "
+               "{age_s/max:.4g s} and {staleness/max}");
   if (!s["accuracy"].is_null()) text += fill(s, "; accuracy {accuracy:.2f %}");
   return text + fill(s, "; pulled {bytes_pulled: bytes}");
 }
@@ -101,12 +101,11 @@ std::string some_lines(const Json& all, ColumnName name, LineOf line_of) {
 std::string recovery_text(const Json& one) {
   return one.contains("worker")
              ? line("recovery", one,
-                    "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                    "re-forming {reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
+                    "worker {worker} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, re-forming "
+                    "{reforming_s:.4g s}, lost work {lost_work_s:.4g s}")
              : line("recovery", one,
-                    "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, "
-                    "takeover {takeover_s:.4g s}, transfer {transfer_s:.4g s}, "
-                    "catch-up {catch_up_s:.4g s}");
+                    "server {server} crashed at {at_s:.4g s}: detection {detection_s:.4g s}, takeover "
+                    "{takeover_s:.4g s}, transfer {transfer_s:.4g s}, catch-up {catch_up_s:.4g s}");
 }
 
 std::string move_text(const Json& one) {
@@ -124,12 +123,12 @@ std::string move_text(const Json& one) {
 
 std::string failures_text(const Json& s) {
   std::string text = line("failures", s,
-                          "crashes {crashes}   suspicions {suspicions} ({false_suspicions} "
-                          "false)   requests sent again {repeated_requests}");
+                          "crashes {crashes}   suspicions {suspicions} ({false_suspicions} false)   requests "
+                          "sent again {repeated_requests}");
   if (s["replication_bytes"] != 0 || s["state_bytes"] != 0)
-    text += line("copies", s,
-                 "{replication_bytes: bytes} of logs, {state_bytes: bytes} of whole shards, "
-                 "{snapshots} snapshots");
+    text += line(
+        "copies", s,
+        "{replication_bytes: bytes} of logs, {state_bytes: bytes} of whole shards, {snapshots} snapshots");
   return text + some_lines(s["recoveries"], "recovery", recovery_text) +
          some_lines(s.value("rebalances", Json::array()), "moved", move_text);
 }
@@ -183,10 +182,10 @@ std::string groups_text(const Json& groups) {
                                 name("sent"), ColumnName("ended").heading(), name("final"));
   for (const Json& g : groups) {
     out += fmt::format("\n  {:<{}}", g["name"].get<std::string>(), width);
-    out += fill(g,
-                " {workers:>9} {namespace:>11} {updates:>9} {time/compute_share:>7.1f %} "
-                "{time/wait_share:>6.1f %} {time/network_share:>7.1f %} {staleness/mean:>11.2f} "
-                "{bytes_sent:>11 bytes} {finished_s:>11.4g}   ");
+    out += fill(
+        g,
+        " {workers:>9} {namespace:>11} {updates:>9} {time/compute_share:>7.1f %} {time/wait_share:>6.1f %} "
+        "{time/network_share:>7.1f %} {staleness/mean:>11.2f} {bytes_sent:>11 bytes} {finished_s:>11.4g}   ");
     out += (g["final"]["loss"].is_null() ? "-" : quality(g["final"])) + when_reached(g);
   }
   return out;
@@ -303,8 +302,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   const bool has_groups = s.contains("groups"), any_absent = s["time"]["absent_share"] > 0;
   out += has_groups ? groups_line(s) : training_text(s);
   out += line("workers", s["time"],
-              "compute {compute_share:.1f %}   wait {wait_share:.1f %}   "
-              "network {network_share:.1f %}");
+              "compute {compute_share:.1f %}   wait {wait_share:.1f %}   network {network_share:.1f %}");
   if (any_absent) out += fill(s["time"], "   absent {absent_share:.1f %}");
   out += staleness_text(s);
   out += line("traffic", s, "{messages} messages, {bytes_sent: bytes}");

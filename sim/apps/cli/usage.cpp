@@ -24,13 +24,21 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+void add_flags(const CLI::Option& option, std::vector<std::string>& names) {
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+}
+
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-  }
+  for (const CLI::Option* option : app.get_options()) add_flags(*option, names);
   return names;
+}
+
+// The subcommand that is given, or else psim.
+const CLI::App& command_of(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
 }
 
 // What to say about `word`, which no option of `command` takes.
@@ -86,8 +94,7 @@ const Need& need_of(std::string_view command) {
 }
 
 Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::App& command = command_of(app);
   const std::string name = command.get_name();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const Need& need = need_of(name);
@@ -104,8 +111,7 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 // What no option takes: all flags among it, or else the first word.
 std::vector<Refused> unexpected_words(const CLI::App& app) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::App& command = command_of(app);
   std::vector<Refused> all;
   const std::vector<std::string> left = app.remaining(true);
   for (const std::string& word : left) {
@@ -117,13 +123,11 @@ std::vector<Refused> unexpected_words(const CLI::App& app) {
 
 // Removes the option that a validator has refused, "--jobs: `x` is ...", with its values.
 void remove_option(const CLI::App& app, const std::string& what, std::vector<std::string>& words) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::App& command = command_of(app);
   const CLI::Option* option = command.get_option_no_throw(what.substr(0, what.find(':')));
   if (option == nullptr) return;
   std::vector<std::string> names;
-  for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  add_flags(*option, names);
   for (std::size_t i = 0; i < words.size();) {
     const std::string& word = words[i];
     const auto is_it = [&](const std::string& name) {

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -13,15 +12,14 @@
 
 #include "sim/record/summary.hpp"
 #include "sim/scenario/spec/units.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 
 CLI::Validator whole(std::int64_t least, std::int64_t most) {
   const auto check = [least, most](const std::string& text) -> std::string {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool good =
-        error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
+    const auto value = number_in<std::int64_t>(text);
+    const bool good = value && *value >= least && *value <= most;
     return good ? "" : fmt::format("`{}` is not an integer from {} to {}", text, least, most);
   };
   return {check, ""};
@@ -51,12 +49,10 @@ CLI::Validator date() {
 CLI::Validator percentage() {
   const auto check = [](std::string& text) -> std::string {
     const std::string number = text.substr(0, text.find('%'));
-    double percent = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
-    const bool good = error == std::errc{} && end == number.data() + number.size() &&
-                      number.size() + 1 == text.size() && percent > 0 && percent <= 100;
+    const auto percent = number_in<double>(number);
+    const bool good = percent && number.size() + 1 == text.size() && *percent > 0 && *percent <= 100;
     if (!good) return fmt::format("`{}` is not a percentage such as 5%", text);
-    text = shortest(percent / 100);
+    text = shortest(*percent / 100);
     return "";
   };
   return {check, ""};
@@ -71,11 +67,8 @@ constexpr std::int64_t most_seeds = 10'000;
 std::optional<std::int64_t> seed_in(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc{} && end == text.data() + text.size() && !text.starts_with('-') &&
-                    value <= largest_seed;
-  return good ? std::optional(value) : std::nullopt;
+  const auto value = number_in<std::int64_t>(text);
+  return value && !text.starts_with('-') && *value <= largest_seed ? value : std::nullopt;
 }
 
 // "1-5,9" -> "1,2,3,4,5,9". Returns what is wrong with it; empty: nothing.

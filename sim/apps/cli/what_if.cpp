@@ -1,11 +1,8 @@
 // psim what-if.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <limits>
 #include <set>
@@ -39,9 +36,9 @@ class Reruns {
     const FinishedRun run = open_run(path);
     if (run.summary.at("scenario_hash") != scenario_hash(load_again(run)))
       throw Refused(
-          fmt::format("{} cannot be made again as it was: psim or a file that its scenario names is "
-                      "another one",
-                      path.string()),
+          fmt::format(
+              "{} cannot be made again as it was: psim or a file that its scenario names is another one",
+              path.string()),
           "--predict-only asks for no run");
     for (std::string& dir : data_dirs_of(run)) {
       if (fs::is_directory(dir)) data_dirs_.push_back(std::move(dir));
@@ -73,10 +70,8 @@ class Reruns {
 
  private:
   int run_to_end(std::vector<std::string> words, const fs::path& log) const {
-    const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0) throw fs::filesystem_error("open", log, std::error_code(errno, std::generic_category()));
+    const OpenFile file = open_for_writing(log);
     const pid_t child = start_psim(std::move(words), file, file);
-    close(file);
     int status = 0;
     for (;;) {
       interrupts_.wait();

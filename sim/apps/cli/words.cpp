@@ -23,63 +23,62 @@ namespace {
 using analysis::ColumnDoc;
 using analysis::FieldDoc;
 
-// In the order of MessageKind.
-constexpr FieldDoc message_docs[] = {
-    {"join", "kinds of messages", "To the scheduler: this node is up, and asks to take part."},
-    {"start", "kinds of messages", "From the scheduler: all nodes are up, so training begins."},
-    {"pull", "kinds of messages", "A worker asks a server for weights, for as soon as it may start a clock."},
-    {"weights", "kinds of messages", "A server's answer to a pull: the weights, or that no clock is left."},
-    {"push", "kinds of messages", "A worker sends a server a gradient, which ends a clock."},
-    {"group", "kinds of messages",
-     "From the first shard's server to the others: which pushes make an update (k models)."},
-    {"finished", "kinds of messages", "A worker tells the servers that it has finished all its clocks."},
-    {"leave", "kinds of messages",
-     "To the scheduler: a worker has finished its clocks, or a server hands its shards over and goes."},
-    {"ack", "kinds of messages",
-     "A server has a push: it was applied, dropped, or is safe with the replicas."},
-    {"chunk", "kinds of messages", "All-reduce: a part of the sum of gradients so far."},
-    {"activation", "kinds of messages", "Pipeline: a stage's output for a micro-batch, to the next stage."},
-    {"error", "kinds of messages",
-     "Pipeline: the derivative of the loss by those activations, to the stage before."},
-    {"report", "kinds of messages", "To the scheduler: a worker's measured time for one sample."},
-    {"assign", "kinds of messages", "From the scheduler: a worker's batch size from a clock on."},
-    {"fetch", "kinds of messages", "A worker asks the database, or another worker, for samples."},
-    {"samples", "kinds of messages", "The samples that a worker has asked for."},
-    {"idle", "kinds of messages",
-     "To another worker: I have computed my samples and can compute some of yours."},
-    {"piece", "kinds of messages", "To another worker: compute these samples of my batch."},
-    {"heartbeat", "kinds of messages", "To the scheduler: this node is alive."},
-    {"view", "kinds of messages", "From the scheduler: who takes part from now on, and who owns each shard."},
-    {"replicate", "kinds of messages", "To a shard's replica: entries of the shard's log."},
-    {"replicated", "kinds of messages", "A replica's answer: how many entries of the log it has."},
-    {"state", "kinds of messages",
-     "A whole shard, or what the receiver lacks of it: to a next owner or the storage."},
-    {"restore", "kinds of messages", "A new owner asks for a shard's state."},
-    {"decide", "kinds of messages", "To the first shard's server: which pushes made an update?"},
-    {"ready", "kinds of messages", "To the scheduler: a shard's next owner has its state."},
-    {"standing", "kinds of messages",
-     "Without servers, to the first worker of a new group: how many updates the sender's copy has."},
-    {"regroup", "kinds of messages", "Its answer: with which copy of the model the group goes on."},
-    {"run", "kinds of messages", "From the scheduler to a worker: do this task."},
-    {"done", "kinds of messages", "A worker tells the scheduler that a task is done."},
-    {"call", "kinds of messages", "From the scheduler to a server: run this function on a shard."},
-    {"returned", "kinds of messages", "A server's answer: the function is done."},
-    {"gradient", "kinds of messages", "To another worker: the gradient of the samples that you gave me."},
+struct Kind {
+  std::string_view name, doc;
 };
-static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &FieldDoc::name));
+
+// In the order of MessageKind.
+constexpr Kind message_docs[] = {
+    {"join", "To the scheduler: this node is up, and asks to take part."},
+    {"start", "From the scheduler: all nodes are up, so training begins."},
+    {"pull", "A worker asks a server for weights, for as soon as it may start a clock."},
+    {"weights", "A server's answer to a pull: the weights, or that no clock is left."},
+    {"push", "A worker sends a server a gradient, which ends a clock."},
+    {"group", "From the first shard's server to the others: which pushes make an update (k models)."},
+    {"finished", "A worker tells the servers that it has finished all its clocks."},
+    {"leave",
+     "To the scheduler: a worker has finished its clocks, or a server hands its shards over and goes."},
+    {"ack", "A server has a push: it was applied, dropped, or is safe with the replicas."},
+    {"chunk", "All-reduce: a part of the sum of gradients so far."},
+    {"activation", "Pipeline: a stage's output for a micro-batch, to the next stage."},
+    {"error", "Pipeline: the derivative of the loss by those activations, to the stage before."},
+    {"report", "To the scheduler: a worker's measured time for one sample."},
+    {"assign", "From the scheduler: a worker's batch size from a clock on."},
+    {"fetch", "A worker asks the database, or another worker, for samples."},
+    {"samples", "The samples that a worker has asked for."},
+    {"idle", "To another worker: I have computed my samples and can compute some of yours."},
+    {"piece", "To another worker: compute these samples of my batch."},
+    {"heartbeat", "To the scheduler: this node is alive."},
+    {"view", "From the scheduler: who takes part from now on, and who owns each shard."},
+    {"replicate", "To a shard's replica: entries of the shard's log."},
+    {"replicated", "A replica's answer: how many entries of the log it has."},
+    {"state", "A whole shard, or what the receiver lacks of it: to a next owner or the storage."},
+    {"restore", "A new owner asks for a shard's state."},
+    {"decide", "To the first shard's server: which pushes made an update?"},
+    {"ready", "To the scheduler: a shard's next owner has its state."},
+    {"standing",
+     "Without servers, to the first worker of a new group: how many updates the sender's copy has."},
+    {"regroup", "Its answer: with which copy of the model the group goes on."},
+    {"run", "From the scheduler to a worker: do this task."},
+    {"done", "A worker tells the scheduler that a task is done."},
+    {"call", "From the scheduler to a server: run this function on a shard."},
+    {"returned", "A server's answer: the function is done."},
+    {"gradient", "To another worker: the gradient of the samples that you gave me."},
+};
+static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &Kind::name));
 
 // In the order of TaskKind.
-constexpr FieldDoc task_docs[] = {
-    {"pull", "kinds of tasks", "A worker gets the weights."},
-    {"gradient", "kinds of tasks", "A worker computes a gradient on the weights that it has."},
-    {"push", "kinds of tasks", "A worker sends its gradient to the servers, where it waits."},
-    {"apply", "kinds of tasks", "One push changes the weights."},
-    {"update", "kinds of tasks", "All pushes that are there change the weights, as one."},
-    {"scale", "kinds of tasks", "Servers multiply the weights by a number."},
-    {"clip", "kinds of tasks", "Weights beyond a bound become that bound."},
-    {"norm", "kinds of tasks", "Servers tell the Euclidean norm of the weights."},
+constexpr Kind task_docs[] = {
+    {"pull", "A worker gets the weights."},
+    {"gradient", "A worker computes a gradient on the weights that it has."},
+    {"push", "A worker sends its gradient to the servers, where it waits."},
+    {"apply", "One push changes the weights."},
+    {"update", "All pushes that are there change the weights, as one."},
+    {"scale", "Servers multiply the weights by a number."},
+    {"clip", "Weights beyond a bound become that bound."},
+    {"norm", "Servers tell the Euclidean norm of the weights."},
 };
-static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &FieldDoc::name));
+static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &Kind::name));
 
 std::vector<FieldDoc> all_docs() {
   std::vector<FieldDoc> all;
@@ -92,8 +91,8 @@ std::vector<FieldDoc> all_docs() {
   add(analysis::cause_docs());
   add(analysis::word_docs());
   add(analysis::suspect_docs());
-  add(message_docs);
-  add(task_docs);
+  for (const auto& [name, doc] : message_docs) all.push_back({name, "kinds of messages", doc});
+  for (const auto& [name, doc] : task_docs) all.push_back({name, "kinds of tasks", doc});
   return all;
 }
 

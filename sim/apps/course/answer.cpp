@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
+
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 namespace {
@@ -46,15 +47,15 @@ std::optional<std::string> with_point(std::string digits) {
 
 // "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6", "3.6 ms" and "0.0036 s" where ms are
 // asked for. Where a share is asked for, 73 is neither 73 % nor 7300 %.
-std::optional<double> number_in(std::string text, const std::string& unit) {
+std::optional<double> amount_in(std::string text, const std::string& unit) {
   std::erase(text, ' ');
   const std::size_t end = text.find_last_of("0123456789.") + 1;  // 0 where there is none
   const std::string suffix = text.substr(end);
   const std::optional<std::string> digits = with_point(text.substr(0, end));
   if (!digits) return {};
-  double number = 0;
-  const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), number);
-  if (error != std::errc{} || stop != digits->data() + digits->size() || !std::isfinite(number)) return {};
+  const auto whole = number_in<double>(*digits);
+  if (!whole || !std::isfinite(*whole)) return {};
+  const double number = *whole;
   if (suffix == "%" && (unit.empty() || unit == "%")) return number / 100;
   if (unit == "%") {
     const bool is_share = suffix.empty() && std::abs(number) <= 1;
@@ -84,10 +85,6 @@ std::string number_text(double number, const std::string& unit) {
   if (unit == "%") return fmt::format("{:.4g} %", 100 * number);
   return fmt::format("{:.6g}{}{}", number, unit.empty() ? "" : " ", unit);
 }
-
-}  // namespace
-
-namespace {
 
 // How far an answer may be from what is right.
 double slack(const LabQuestion& question, double right) {
@@ -120,13 +117,13 @@ Mark mark_of(const LabQuestion& question, const std::string& answer, const Right
     if (!chosen) return Mark::unreadable;
     return std::ranges::count(right.choices, *chosen) > 0 ? Mark::right : Mark::wrong;
   }
-  const std::optional<double> number = number_in(answer, question.unit);
+  const std::optional<double> number = amount_in(answer, question.unit);
   if (!number) return Mark::unreadable;
   return std::abs(*number - right.number) <= slack(question, right.number) ? Mark::right : Mark::wrong;
 }
 
 bool is_readable(const LabQuestion& question, const std::string& answer) {
-  return question.choices.empty() ? number_in(answer, question.unit).has_value()
+  return question.choices.empty() ? amount_in(answer, question.unit).has_value()
                                   : chosen_in(question, answer).has_value();
 }
 
@@ -139,7 +136,7 @@ std::string form_of(const LabQuestion& question) {
 
 std::string as_read(const LabQuestion& question, const std::string& answer) {
   if (!question.choices.empty()) return question.choices[chosen_in(question, answer).value()];
-  return number_text(number_in(answer, question.unit).value(), question.unit);
+  return number_text(amount_in(answer, question.unit).value(), question.unit);
 }
 
 std::string answer_text(const LabQuestion& question, const RightAnswer& right) {

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +18,7 @@
 #include "sim/runs/refusals.hpp"
 #include "sim/runs/scratch.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 namespace {
@@ -36,12 +36,10 @@ int list_labs(const fs::path& course) {
 
 std::int64_t number_of_lab(const LabCommand& command, const char* example) {
   if (command.words.size() != 2) throw Refused("which lab?", example);
-  std::int64_t number = 0;
-  const std::string& word = command.words[1];
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size())
-    throw Refused(fmt::format("`{}` is no number of a lab", word), "`psim lab list` shows them");
-  return number;
+  const auto number = number_in<std::int64_t>(command.words[1]);
+  if (!number)
+    throw Refused(fmt::format("`{}` is no number of a lab", command.words[1]), "`psim lab list` shows them");
+  return *number;
 }
 
 int start_lab(const LabCommand& command) {

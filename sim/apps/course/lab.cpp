@@ -164,10 +164,9 @@ class LabFile {
     if (observe == nullptr) {
       if (one.choices.empty())
         return {.asks = "What do your own runs show?", .value = one.answer.front(), .unit = one.unit};
-      refuse(t.source(),
-             fmt::format("`{}` predicts a choice: `observe = {{ asks = ..., value = ... }}` must say which "
-                         "number of the student's own runs shows what is right",
-                         one.name));
+      refuse(t.source(), fmt::format("`{}` predicts a choice: `observe = {{ asks = ..., value = ... }}` must "
+                                     "say which number of the student's own runs shows what is right",
+                                     one.name));
     }
     allow(*observe, {"asks", "value", "unit"});
     return {.asks = value<std::string>(*observe, "asks"),

@@ -6,7 +6,6 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <regex>
@@ -20,6 +19,7 @@
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 namespace {
@@ -30,12 +30,6 @@ constexpr Limits run_limits{.cpu_seconds = 60, .address_space = 4'000'000'000};
 constexpr std::string_view computed = "{=";  // EXPRESSION }
 
 bool is_stuck(const Json& run) { return !run["stuck"].empty(); }
-
-std::optional<double> as_number(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 }  // namespace
 
@@ -125,7 +119,7 @@ std::map<std::string, std::string> LabSolver::digests() {
 // its target, or its end where it is stuck.
 double LabSolver::number(const std::string& path) {
   if (const auto parameter = drawn_.find(path); parameter != drawn_.end()) {
-    if (const auto found = as_number(parameter->second)) return *found;
+    if (const auto found = number_in<double>(parameter->second)) return *found;
     throw Refused(fmt::format("`{}` is {}, which is no number", path, parameter->second),
                   "use it in texts only");
   }
@@ -140,7 +134,7 @@ double LabSolver::number(const std::string& path) {
       continue;
     }
     if (at->is_null()) return std::nan("");
-    const auto index = as_number(part);
+    const auto index = number_in<double>(part);
     if (at->is_array() && index && *index < static_cast<double>(at->size()))
       at = &(*at)[static_cast<std::size_t>(*index)];
     else if (at->is_object() && at->contains(part)) at = &(*at)[part];

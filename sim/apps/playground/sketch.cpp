@@ -5,12 +5,12 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <charconv>
 #include <regex>
 #include <sstream>
 #include <string_view>
 
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 namespace {
@@ -36,9 +36,7 @@ std::string aligned(const std::string& line) {
 
 // The last node of a role.
 std::string last_of(const Sketch& sketch, const char* nodes) {
-  const std::string count = setting_of(sketch, nodes);
-  std::int64_t number = 1;
-  std::from_chars(count.data(), count.data() + count.size(), number);
+  const std::int64_t number = number_in<std::int64_t>(setting_of(sketch, nodes)).value_or(1);
   return fmt::to_string(std::max<std::int64_t>(0, number - 1));
 }
 

@@ -1,13 +1,12 @@
 // The command line of `psim new` and `psim serve`.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <regex>
-#include <system_error>
 
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/validators.hpp"
 #include "sim/apps/playground/commands.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 namespace {
@@ -16,13 +15,10 @@ namespace {
 CLI::Validator number_from(double least, double most) {
   return CLI::Validator(
       [least, most](std::string& text) -> std::string {
-        double number = 0;
-        const char* const last = text.data() + text.size();
-        const auto [end, error] = std::from_chars(text.data(), last, number);
-        const bool is_number = error == std::errc{} && end == last;
-        if (!is_number || !(number >= least && number <= most))
+        const auto number = number_in<double>(text);
+        if (!number || !(*number >= least && *number <= most))
           return fmt::format("{} is no number from {} to {}", text, least, most);
-        text = fmt::format("{}", number);
+        text = fmt::format("{}", *number);
         return "";
       },
       "NUMBER");

@@ -22,10 +22,6 @@ std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
                      time ? " s" : "");
 }
 
-}  // namespace
-
-namespace {
-
 // Server i is on worker i's machine, so there must be that one, and it has one speed and one link.
 void check_colocation(const Check& check) {
   const ClusterSpec& c = check.s.cluster;

@@ -138,10 +138,9 @@ void check_disks(const Check& check, std::size_t i) {
          "snapshot.every"},
         fmt::format("{} has nothing on a disk that it could lose", node_name(check.s.cluster, node)),
         "what it has is in memory, and gone with every crash",
-        check.s.cluster.storage
-            ? "snapshots are on the storage's disk: nodes = [\"storage\"]"
-            : "with every = \"1s\" in [snapshot] there are snapshots on a storage's disk: "
-              "nodes = [\"storage\"]");
+        check.s.cluster.storage ? "snapshots are on the storage's disk: nodes = [\"storage\"]"
+                                : "with every = \"1s\" in [snapshot] there are snapshots on a storage's "
+                                  "disk: nodes = [\"storage\"]");
   }
 }
 

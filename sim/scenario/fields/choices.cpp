@@ -1,12 +1,44 @@
 #include "sim/scenario/fields/choices.hpp"
 
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <string>
+
 namespace psim {
 
+namespace {
+
+// "startup_cv" for "cv": names that live as long as the program.
+std::string_view with_prefix(std::string_view prefix, std::string_view key) {
+  static std::mutex mutex;
+  static std::set<std::string> names;
+  if (prefix.empty()) return key;
+  const std::scoped_lock lock(mutex);
+  return *names.insert(std::string(prefix) + std::string(key)).first;
+}
+
+}  // namespace
+
+std::vector<std::string> all_names(const std::vector<Choice>& choices) {
+  std::vector<std::string> names;
+  for (const Choice& choice : choices) {
+    names.emplace_back(choice.name);
+    std::string_view aliases = choice.aliases;
+    while (!aliases.empty()) {
+      const std::size_t space = std::min(aliases.find(' '), aliases.size());
+      names.emplace_back(aliases.substr(0, space));
+      aliases.remove_prefix(std::min(space + 1, aliases.size()));
+    }
+  }
+  return names;
+}
+
 void describe_setting(FieldVisitor& visitor, std::string_view key, const Setting& setting,
-                      std::vector<std::string_view> names, Settings& settings) {
+                      std::vector<std::string_view> names, Settings& settings, const SettingFields& fields) {
   const FieldTarget target =
       std::visit([](auto& value) -> FieldTarget { return &value; }, settings.place_of(setting));
-  visitor.field(setting.key, target,
+  visitor.field(with_prefix(fields.prefix, setting.key), target,
                 {.doc = setting.doc,
                  .min = setting.min,
                  .max = setting.max,
@@ -14,6 +46,7 @@ void describe_setting(FieldVisitor& visitor, std::string_view key, const Setting
                  .below_max = setting.below_max,
                  .when_key = key,
                  .when = std::move(names),
+                 .need = fields.need,
                  .default_text = setting.default_text});
 }
 
@@ -53,14 +86,13 @@ std::vector<Choice> choices<PipelineSchedule>() {
 
 template <>
 std::vector<Choice> choices<AggregateAt>() {
-  return {
-      {"servers", "every push and every answer goes its own way between its worker and its server"},
-      {"rack",
-       "a node of each rack, with a link like the others', sums the pushes of its workers, sends the server "
-       "one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
-      {"switch",
-       "each rack's switch does so at the rate of its links, packet by packet (SwitchML: Sapio et al., NSDI "
-       "2021)"}};
+  return {{"servers", "every push and every answer goes its own way between its worker and its server"},
+          {"rack",
+           "a node of each rack, with a link like the others', sums the pushes of its workers, sends the "
+           "server one, and hands its answer on to each (PHub: Luo et al., SoCC 2018)"},
+          {"switch",
+           "each rack's switch does so at the rate of its links, packet by packet (SwitchML: Sapio et al., "
+           "NSDI 2021)"}};
 }
 
 template <>
@@ -137,12 +169,11 @@ std::vector<Choice> choices<RateSchedule>() {
 
 template <>
 std::vector<Choice> choices<Late>() {
-  return {
-      {"cancel", "the server tells the late workers, which stop at once and start on the new version"},
-      {"drop", "late workers finish and push, and the server drops the push"},
-      {"next",
-       "the push counts in the next update, for which its worker waits (semi-asynchronous; with k-sync this "
-       "is k-async)"}};
+  return {{"cancel", "the server tells the late workers, which stop at once and start on the new version"},
+          {"drop", "late workers finish and push, and the server drops the push"},
+          {"next",
+           "the push counts in the next update, for which its worker waits (semi-asynchronous; with k-sync "
+           "this is k-async)"}};
 }
 
 template <>
@@ -157,8 +188,8 @@ template <>
 std::vector<Choice> choices<Algorithm>() {
   return {{"gradient", "the gradients of its steps; servers apply them with the optimizer"},
           {"elastic",
-           "elastic averaging: workers keep their own weights, and a spring ties them to the servers' "
-           "centre (Zhang, Choromanska, LeCun, NIPS 2015)"}};
+           "elastic averaging: workers keep their own weights, and a spring ties them to the servers' centre "
+           "(Zhang, Choromanska, LeCun, NIPS 2015)"}};
 }
 
 template <>
@@ -182,11 +213,10 @@ std::vector<Choice> choices<Delivery>() {
 
 template <>
 std::vector<Choice> choices<UpdateAt>() {
-  return {
-      {"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
-      {"worker",
-       "servers only add up; under bsp every worker runs the optimizer on the sum (BytePS), else on its own "
-       "gradient, and pushes what its weights moved by (BYTEPS_ENABLE_ASYNC)"}};
+  return {{"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
+          {"worker",
+           "servers only add up; under bsp every worker runs the optimizer on the sum (BytePS), else on its "
+           "own gradient, and pushes what its weights moved by (BYTEPS_ENABLE_ASYNC)"}};
 }
 
 template <>
@@ -263,13 +293,12 @@ std::vector<Choice> choices<TopologyKind>() {
 
 template <>
 std::vector<Choice> choices<NetworkModel>() {
-  return {
-      {"fluid",
-       "SimGrid's flow model: concurrent transfers share links by max-min fairness; exact, and slow where "
-       "hundreds overlap"},
-      {"nic",
-       "messages travel in segments, for which every NIC and every port of a switch has a fair queue: near "
-       "to fluid, and for thousands of nodes (docs/network.md)"}};
+  return {{"fluid",
+           "SimGrid's flow model: concurrent transfers share links by max-min fairness; exact, and slow "
+           "where hundreds overlap"},
+          {"nic",
+           "messages travel in segments, for which every NIC and every port of a switch has a fair queue: "
+           "near to fluid, and for thousands of nodes (docs/network.md)"}};
 }
 
 template <>

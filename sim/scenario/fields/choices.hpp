@@ -43,14 +43,21 @@ std::vector<std::string_view> names_of_rows(Holds&& holds) {
   return names;
 }
 
+// How the fields of settings differ from the settings: by the begin of their names, and by a need.
+struct SettingFields {
+  std::string_view prefix = {};
+  Need need = {};
+};
+
 // The field of a setting, which has a meaning when `key` is one of `names`.
 void describe_setting(FieldVisitor& visitor, std::string_view key, const Setting& setting,
-                      std::vector<std::string_view> names, Settings& settings);
+                      std::vector<std::string_view> names, Settings& settings, const SettingFields& fields);
 
 // The fields of all settings that rows of a table have, each where it is met first. `key`: the field that
 // chooses the row.
 template <class Row>
-void describe_settings(FieldVisitor& visitor, std::string_view key, Settings& settings) {
+void describe_settings(FieldVisitor& visitor, std::string_view key, Settings& settings,
+                       const SettingFields& fields = {}) {
   std::vector<std::string_view> described;
   for (const Row& row : all_rows<Row>()) {
     for (const Setting* setting : row.settings) {
@@ -59,7 +66,7 @@ void describe_settings(FieldVisitor& visitor, std::string_view key, Settings& se
       const auto has_it = [setting](const Row& other) {
         return std::ranges::find(other.settings, setting->key, &Setting::key) != other.settings.end();
       };
-      describe_setting(visitor, key, *setting, names_of_rows<Row>(has_it), settings);
+      describe_setting(visitor, key, *setting, names_of_rows<Row>(has_it), settings, fields);
     }
   }
 }

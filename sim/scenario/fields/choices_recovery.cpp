@@ -6,11 +6,10 @@ namespace psim {
 
 template <>
 std::vector<Choice> choices<DetectorKind>() {
-  return {
-      {"timeout", "when the scheduler has not heard from it for `timeout`"},
-      {"phi-accrual",
-       "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et al., "
-       "SRDS 2004)"}};
+  return {{"timeout", "when the scheduler has not heard from it for `timeout`"},
+          {"phi-accrual",
+           "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et "
+           "al., SRDS 2004)"}};
 }
 
 template <>
@@ -19,8 +18,7 @@ std::vector<Choice> choices<LostWorkers>() {
           {"remove", "it no longer takes part, until the scheduler hears from it again"},
           {"restart",
            "all wait until it is back, and go on from the last snapshot, or from the beginning without one "
-           "(a job of "
-           "all-reduce that is started again)"}};
+           "(a job of all-reduce that is started again)"}};
 }
 
 template <>
@@ -47,12 +45,11 @@ std::vector<Choice> choices<LostServers>() {
 
 template <>
 std::vector<Choice> choices<Rebalance>() {
-  return {
-      {"none", "nothing, until other servers go"},
-      {"placement", "the shards that the placement gives it"},
-      {"load",
-       "the shards with the highest load, until it has its share; a shard that alone is more than that is "
-       "cut (Li et al., OSDI 2014, section 4.5)"}};
+  return {{"none", "nothing, until other servers go"},
+          {"placement", "the shards that the placement gives it"},
+          {"load",
+           "the shards with the highest load, until it has its share; a shard that alone is more than that "
+           "is cut (Li et al., OSDI 2014, section 4.5)"}};
 }
 
 template <>

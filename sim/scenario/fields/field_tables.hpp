@@ -1,6 +1,7 @@
 // The tables of a scenario, each described where its file is (fields.cpp puts them together).
 #pragma once
 
+#include "sim/scenario/fields/field_parts.hpp"
 #include "sim/scenario/fields/fields.hpp"
 
 namespace psim {

@@ -4,10 +4,9 @@
 namespace psim {
 
 void describe(FieldVisitor& v, Scenario& s) {
-  v.field("title", &s.title, {.doc = "The question that this scenario answers."});
-  v.field("preset", choice(s.preset),
-          {.doc = "A real system whose defaults the scenario uses (see Presets)."});
-  v.field("seed", &s.seed, {.doc = "Seed of every random draw.", .min = 0, .max = 9e15});
+  v.field("title", &s.title, "The question that this scenario answers.");
+  v.field("preset", choice(s.preset), "A real system whose defaults the scenario uses (see Presets).");
+  v.field("seed", &s.seed, "Seed of every random draw.", within(0, 9e15));
   v.table("architecture", "How the machines share the work.",
           [&] { describe_architecture(v, s.architecture); });
   v.table("data", "The data set, and how samples reach the workers.", [&] {
@@ -16,8 +15,8 @@ void describe(FieldVisitor& v, Scenario& s) {
   });
   v.table("model", "The model to train.", [&] { describe_model(v, s); });
   v.table("training",
-          "How the model is trained, and when the run ends: at the first of steps, epochs, samples, "
-          "duration and a target with `stop`. One of them must be given.",
+          "How the model is trained, and when the run ends: at the first of steps, epochs, samples, duration "
+          "and a target with `stop`. One of them must be given.",
           [&] { describe_training(v, s.training, s.model); });
   v.table("consistency", "When workers wait for each other, and how servers apply their pushes.",
           [&] { describe_consistency(v, s.consistency); });
@@ -33,33 +32,18 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.table("replication", "Copies of every shard on other servers.",
           [&] { describe_replication(v, s.replication); });
   v.table("snapshot", "Copies of every shard on a storage node.", [&] { describe_snapshot(v, s.snapshot); });
-  v.tables(
-      "group", "Groups of workers. Each group has its own parameters or shares those of another group.",
-      s.groups.size(), [&](std::size_t count) { s.groups.resize(count); },
-      [&](std::size_t i) { describe_group(v, s.groups[i]); });
-  v.tables(
-      "task",
-      "Tasks that the scheduler gives to workers and servers in every clock, under the model \"tasks\": "
-      "`steps` is the "
-      "number of clocks.",
-      s.tasks.size(), [&](std::size_t count) { s.tasks.resize(count); },
-      [&](std::size_t i) { describe_task(v, s.tasks[i]); });
-  v.tables(
-      "straggler", "Workers that are slow, always or at times.", s.stragglers.size(),
-      [&](std::size_t count) { s.stragglers.resize(count); },
-      [&](std::size_t i) { describe_straggler(v, s.stragglers[i]); });
-  v.tables(
-      "profile", "Speed or availability of workers over time, read from a file.", s.profiles.size(),
-      [&](std::size_t count) { s.profiles.resize(count); },
-      [&](std::size_t i) { describe_profile(v, s.profiles[i]); });
-  v.tables(
-      "filter", "Filters that messages pass before they are sent, in this order.", s.filters.size(),
-      [&](std::size_t count) { s.filters.resize(count); },
-      [&](std::size_t i) { describe_filter(v, s.filters[i]); });
-  v.tables(
-      "fault", "Faults: what goes wrong, when, and on which nodes.", s.faults.size(),
-      [&](std::size_t count) { s.faults.resize(count); },
-      [&](std::size_t i) { describe_fault(v, s.faults[i]); });
+  v.tables("group", "Groups of workers. Each group has its own parameters or shares those of another group.",
+           s.groups, describe_group);
+  v.tables("task",
+           "Tasks that the scheduler gives to workers and servers in every clock, under the model \"tasks\": "
+           "`steps` is the number of clocks.",
+           s.tasks, describe_task);
+  v.tables("straggler", "Workers that are slow, always or at times.", s.stragglers, describe_straggler);
+  v.tables("profile", "Speed or availability of workers over time, read from a file.", s.profiles,
+           describe_profile);
+  v.tables("filter", "Filters that messages pass before they are sent, in this order.", s.filters,
+           describe_filter);
+  v.tables("fault", "Faults: what goes wrong, when, and on which nodes.", s.faults, describe_fault);
 }
 
 }  // namespace psim

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Choice {
   std::string_view doc;
   std::string_view aliases = {};  // separated by spaces
 };
+
+// Their names and aliases.
+std::vector<std::string> all_names(const std::vector<Choice>& choices);
 
 // An enumeration field: its value as an index into `choices`.
 struct ChoiceField {
@@ -70,6 +74,13 @@ class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   virtual void field(std::string_view key, FieldTarget target, FieldInfo info) = 0;
+  // The same, as field_parts.hpp has it: each of `parts` says one thing of the field.
+  template <class... Parts>
+  void field(std::string_view key, FieldTarget target, std::string_view doc, const Parts&... parts) {
+    FieldInfo info{.doc = doc};
+    (parts(info), ...);
+    field(key, std::move(target), std::move(info));
+  }
   // `given`: of a table that means something by being there, whether it is.
   virtual void table(std::string_view key, std::string_view doc, const std::function<void()>& fields,
                      bool* given = nullptr) = 0;
@@ -78,6 +89,16 @@ class FieldVisitor {
   virtual void tables(std::string_view key, std::string_view doc, std::size_t count,
                       const std::function<void(std::size_t)>& resize,
                       const std::function<void(std::size_t)>& element, const FieldInfo& info = {}) = 0;
+  // The same of `elements`, each of which `describe` declares.
+  template <class T, class... Parts>
+  void tables(std::string_view key, std::string_view doc, std::vector<T>& elements,
+              void (*describe)(FieldVisitor&, T&), const Parts&... parts) {
+    FieldInfo info;
+    (parts(info), ...);
+    tables(
+        key, doc, elements.size(), [&](std::size_t count) { elements.resize(count); },
+        [&](std::size_t i) { describe(*this, elements[i]); }, info);
+  }
 };
 
 void describe(FieldVisitor& visitor, Scenario& scenario);

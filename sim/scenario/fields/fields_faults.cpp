@@ -7,9 +7,8 @@ namespace {
 
 constexpr double longest = 1e9;  // seconds
 
-std::vector<std::string_view> kinds_that(bool (*fit)(const FaultKindRow&)) {
-  return names_of_rows<FaultKindRow>(fit);
-}
+// Only with kinds that `fit`.
+auto of_kind(bool (*fit)(const FaultKindRow&)) { return when("kind", names_of_rows<FaultKindRow>(fit)); }
 
 bool is_window(const FaultKindRow& kind) { return kind.window; }
 bool has_nodes(const FaultKindRow& kind) { return kind.on == FaultOn::nodes || kind.on == FaultOn::messages; }
@@ -21,108 +20,56 @@ bool crashes(const FaultKindRow& kind) { return kind.crashes; }
 
 // By which a fault begins.
 void describe_trigger(FieldVisitor& v, FaultSpec& f) {
-  v.field("at", &f.at, {.doc = "When the fault happens, once.", .min = 0, .max = longest});
-  v.field("from", &f.from,
-          {.doc = "When the fault begins.",
-           .min = 0,
-           .max = longest,
-           .when_key = "kind",
-           .when = kinds_that(is_window),
-           .default_text = "the beginning"});
-  v.field("until", &f.until,
-          {.doc = "When the fault ends.",
-           .min = 0,
-           .max = longest,
-           .above_min = true,
-           .when_key = "kind",
-           .when = kinds_that(is_window),
-           .default_text = "the end"});
+  v.field("at", &f.at, "When the fault happens, once.", within(0, longest));
+  v.field("from", &f.from, "When the fault begins.", within(0, longest), of_kind(is_window),
+          otherwise("the beginning"));
+  v.field("until", &f.until, "When the fault ends.", above(0, longest), of_kind(is_window),
+          otherwise("the end"));
   v.field("mtbf", &f.mtbf,
-          {.doc = "Mean time to the next fault, from the begin of the run or the end of the last fault. The "
-                  "times are exponential, drawn for each node separately.",
-           .min = 0,
-           .max = longest,
-           .above_min = true});
+          "Mean time to the next fault, from the begin of the run or the end of the last fault. The times "
+          "are exponential, drawn for each node separately.",
+          above(0, longest));
   v.field("when", &f.when,
-          {.doc = "A condition; the fault happens when it first holds: \"loss < 0.5\", \"accuracy > 0.9\", "
-                  "\"updates >= 200\", \"clock of worker 3 = 100\", \"server 1 crashed\". Loss, accuracy and "
-                  "updates are those of the first [[group]]."});
-  v.field("every", &f.every,
-          {.doc = "Repeat `at`, or `from` and `until`, with this period.",
-           .min = 0,
-           .max = longest,
-           .above_min = true,
-           .default_text = "once"});
-  v.field("lasts", &f.lasts,
-          {.doc = "How long the fault lasts, if it began by `at`, `mtbf` or `when`.",
-           .min = 0,
-           .max = longest,
-           .above_min = true,
-           .when_key = "kind",
-           .when = kinds_that(is_window),
-           .default_text = "for ever"});
+          "A condition; the fault happens when it first holds: \"loss < 0.5\", \"accuracy > 0.9\", \"updates "
+          ">= 200\", \"clock of worker 3 = 100\", \"server 1 crashed\". Loss, accuracy and updates are those "
+          "of the first [[group]].");
+  v.field("every", &f.every, "Repeat `at`, or `from` and `until`, with this period.", above(0, longest),
+          otherwise("once"));
+  v.field("lasts", &f.lasts, "How long the fault lasts, if it began by `at`, `mtbf` or `when`.",
+          above(0, longest), of_kind(is_window), otherwise("for ever"));
 }
 
 }  // namespace
 
 void describe_fault(FieldVisitor& v, FaultSpec& f) {
-  v.field("kind", choice(f.kind), {.doc = "The kind of fault.", .required = true});
+  v.field("kind", choice(f.kind), "The kind of fault.", required);
   v.field("nodes", &f.nodes,
-          {.doc = "Nodes that the fault affects: \"scheduler\", \"server 1\", \"worker 3\", \"storage\", "
-                  "\"inference 0\", \"servers\", \"workers\" or \"all\". A fault of messages affects those "
-                  "that one of the "
-                  "nodes sends or receives.",
-           .filled = true,
-           .when_key = "kind",
-           .when = kinds_that(has_nodes)});
+          "Nodes that the fault affects: \"scheduler\", \"server 1\", \"worker 3\", \"storage\", \"inference "
+          "0\", \"servers\", \"workers\" or \"all\". A fault of messages affects those that one of the nodes "
+          "sends or receives.",
+          filled, of_kind(has_nodes));
   v.field("between", &f.between,
-          {.doc = "Two lists of nodes; the fault affects messages between them, both ways. [\"rest\"] stands "
-                  "for all nodes that are not in the other list.",
-           .filled = true,
-           .when_key = "kind",
-           .when = kinds_that(has_sides)});
+          "Two lists of nodes; the fault affects messages between them, both ways. [\"rest\"] stands for all "
+          "nodes that are not in the other list.",
+          filled, of_kind(has_sides));
   v.field("messages", &f.messages,
-          {.doc = "Kinds of messages that the fault affects, such as \"push\", \"pull\" and \"weights\".",
-           .filled = true,
-           .when_key = "kind",
-           .when = kinds_that(has_messages),
-           .default_text = "all"});
+          "Kinds of messages that the fault affects, such as \"push\", \"pull\" and \"weights\".", filled,
+          of_kind(has_messages), otherwise("all"));
   describe_trigger(v, f);
-  v.field("restart_after", &f.restart_after,
-          {.doc = "Time from a crash to the restart.",
-           .min = 0,
-           .max = longest,
-           .when_key = "kind",
-           .when = kinds_that(crashes),
-           .default_text = "never"});
+  v.field("restart_after", &f.restart_after, "Time from a crash to the restart.", within(0, longest),
+          of_kind(crashes), otherwise("never"));
   v.field("disk", choice(f.disk),
-          {.doc = "What happens to the snapshots that a crashing storage node has written. Other nodes have "
-                  "nothing on a disk.",
-           .when_key = "kind",
-           .when = kinds_that(crashes)});
-  v.field("probability", &f.probability,
-          {.doc = "Probability that the fault affects a message.",
-           .min = 0,
-           .max = 1,
-           .when_key = "kind",
-           .when = kinds_that(has_messages)});
+          "What happens to the snapshots that a crashing storage node has written. Other nodes have nothing "
+          "on a disk.",
+          of_kind(crashes));
+  v.field("probability", &f.probability, "Probability that the fault affects a message.", within(0, 1),
+          of_kind(has_messages));
   v.field("factor", &f.factor,
-          {.doc = "Remaining share of the speed (slow; 0 freezes the node) or of the bandwidth (degrade).",
-           .min = 0,
-           .max = 1,
-           .when_key = "kind",
-           .when = kinds_that(has_factor),
-           .default_text = "required"});
-  v.field(
-      "delay", &f.delay,
-      {.doc =
-           "How much later a message arrives (delay), or at most how much (reorder: uniformly distributed).",
-       .min = 0,
-       .max = longest,
-       .above_min = true,
-       .when_key = "kind",
-       .when = kinds_that(has_delay),
-       .default_text = "required"});
+          "Remaining share of the speed (slow; 0 freezes the node) or of the bandwidth (degrade).",
+          within(0, 1), of_kind(has_factor), otherwise("required"));
+  v.field("delay", &f.delay,
+          "How much later a message arrives (delay), or at most how much (reorder: uniformly distributed).",
+          above(0, longest), of_kind(has_delay), otherwise("required"));
 }
 
 }  // namespace psim

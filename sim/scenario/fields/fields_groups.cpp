@@ -5,20 +5,14 @@
 namespace psim {
 
 void describe_group(FieldVisitor& v, GroupSpec& g) {
-  v.field("name", &g.name,
-          {.doc = "Name of the group in results; each group has a different one.", .required = true});
-  v.field("workers", &g.workers,
-          {.doc = "Number of workers. The groups take them from `cluster.workers` in order.",
-           .min = 1,
-           .max = 20'000,
-           .default_text = "an equal share of what the other groups leave"});
-  v.field("namespace", choice(g.space), {.doc = "Which parameters the group trains."});
-  v.field(
-      "set", &g.set,
-      {.doc =
-           "Fields that differ from the rest of the scenario, as in --set: \"training.batch_size = 64\". "
-           "Possible are fields of [data], [model], [training], [consistency], [placement], [messages] and "
-           "[[filter]], `seed` and `compute.time`; in a shared namespace only `training.batch_size`."});
+  v.field("name", &g.name, "Name of the group in results; each group has a different one.", required);
+  v.field("workers", &g.workers, "Number of workers. The groups take them from `cluster.workers` in order.",
+          within(1, 20'000), otherwise("an equal share of what the other groups leave"));
+  v.field("namespace", choice(g.space), "Which parameters the group trains.");
+  v.field("set", &g.set,
+          "Fields that differ from the rest of the scenario, as in --set: \"training.batch_size = 64\". "
+          "Possible are fields of [data], [model], [training], [consistency], [placement], [messages] and "
+          "[[filter]], `seed` and `compute.time`; in a shared namespace only `training.batch_size`.");
 }
 
 }  // namespace psim

@@ -5,75 +5,55 @@ namespace psim {
 namespace {
 
 void describe_warmup(FieldVisitor& v, TrainingSpec& t) {
-  v.field("warmup", choice(t.warmup),
-          {.doc = "When workers do the first clock's local steps.",
-           .need = {.keys = {"training.warmup_steps"},
-                    .text = "with warmup_steps",
-                    .met = [&t] { return t.warmup_steps > 0; }},
-           .default_text = "`\"before-servers\"` where nodes take time to start, else `\"after-pull\"`"});
+  v.field("warmup", choice(t.warmup), "When workers do the first clock's local steps.",
+          only({.keys = {"training.warmup_steps"},
+                .text = "with warmup_steps",
+                .met = [&t] { return t.warmup_steps > 0; }}),
+          otherwise("`\"before-servers\"` where nodes take time to start, else `\"after-pull\"`"));
 }
 
 }  // namespace
 
 void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
-  v.field("algorithm", choice(t.algorithm), {.doc = "What a worker pushes."});
+  v.field("algorithm", choice(t.algorithm), "What a worker pushes.");
   v.field("elastic_rate", &t.elastic_rate,
-          {.doc = "Share of the distance between a worker and the centre by which both move (alpha).",
-           .min = 0,
-           .max = 1,
-           .when_key = "algorithm",
-           .when = {"elastic"},
-           .default_text = "0.9 / workers"});
-  v.field("update", choice(t.update), {.doc = "Which nodes run the optimizer."});
+          "Share of the distance between a worker and the centre by which both move (alpha).", within(0, 1),
+          when("algorithm", {"elastic"}), otherwise("0.9 / workers"));
+  v.field("update", choice(t.update), "Which nodes run the optimizer.");
   v.field("local_steps", &t.local_steps,
-          {.doc = "Steps that a worker takes on its own copy of the weights between pull and push, at the "
-                  "clock's learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
-           .min = 1,
-           .max = 1e6});
-  v.field(
-      "local_time", &t.local_time,
-      {.doc =
-           "Instead of a number of local steps: a clock has as many as fit in this time, at least one and at "
-           "most 1000000. Each worker decides that when its clock begins, from the time of a step. Servers "
-           "average workers' weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et "
-           "al., ICLR 2019; local SGD).",
-       .min = 0,
-       .max = 1e9,
-       .above_min = true,
-       .default_text = "local_steps decides"});
-  v.field("accumulate", &t.accumulate,
-          {.doc = "Batches whose gradients are averaged before a step.", .min = 1, .max = 1e6});
+          "Steps that a worker takes on its own copy of the weights between pull and push, at the clock's "
+          "learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
+          within(1, 1e6));
+  v.field("local_time", &t.local_time,
+          "Instead of a number of local steps: a clock has as many as fit in this time, at least one and at "
+          "most 1000000. Each worker decides that when its clock begins, from the time of a step. Servers "
+          "average workers' weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et "
+          "al., ICLR 2019; local SGD).",
+          above(0, 1e9), otherwise("local_steps decides"));
+  v.field("accumulate", &t.accumulate, "Batches whose gradients are averaged before a step.", within(1, 1e6));
   v.field("recompute", &t.recompute,
-          {.doc = "Whether workers keep only some layers' activations, and compute the others again in the "
-                  "backward pass: less memory, and one more forward pass of time (Chen et al., arXiv "
-                  "1604.06174, 2016). Gradients stay the same."});
+          "Whether workers keep only some layers' activations, and compute the others again in the backward "
+          "pass: less memory, and one more forward pass of time (Chen et al., arXiv 1604.06174, 2016). "
+          "Gradients stay the same.");
   v.field("warmup_steps", &t.warmup_steps,
-          {.doc = "Local steps of the first clock, in which workers train alone before they synchronise.",
-           .min = 0,
-           .max = 1e6,
-           .default_text = "local_steps"});
+          "Local steps of the first clock, in which workers train alone before they synchronise.",
+          within(0, 1e6), otherwise("local_steps"));
   describe_warmup(v, t);
   v.field("pull_every", &t.pull_every,
-          {.doc = "Clocks from one pull to the next. In between, a worker continues with its own copy and "
-                  "applies its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
-           .min = 1,
-           .max = 1e6});
+          "Clocks from one pull to the next. In between, a worker continues with its own copy and applies "
+          "its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
+          within(1, 1e6));
   v.field("delay_compensation", &t.delay_compensation,
-          {.doc = "lambda of DC-ASGD (Zheng et al., ICML 2017), which adds lambda * g * g * (w now - w at "
-                  "the computation of g) to a late gradient g; 0 adds nothing.",
-           .min = 0,
-           .max = 1e6});
-  v.field(
-      "delay_compensation_decay", &t.delay_compensation_decay,
-      {.doc =
-           "DC-ASGD-a: lambda is divided by the root of the running mean of g * g with this decay; 0 keeps "
-           "lambda constant.",
-       .min = 0,
-       .max = 1,
-       .below_max = true,
-       .need = {.keys = {"training.delay_compensation"}, .text = "with delay_compensation", .met = [&t] {
+          "lambda of DC-ASGD (Zheng et al., ICML 2017), which adds lambda * g * g * (w now - w at the "
+          "computation of g) to a late gradient g; 0 adds nothing.",
+          within(0, 1e6));
+  v.field("delay_compensation_decay", &t.delay_compensation_decay,
+          "DC-ASGD-a: lambda is divided by the root of the running mean of g * g with this decay; 0 keeps "
+          "lambda constant.",
+          below(0, 1),
+          only({.keys = {"training.delay_compensation"}, .text = "with delay_compensation", .met = [&t] {
                   return t.delay_compensation > 0;
-                }}});
+                }}));
 }
 
 }  // namespace psim

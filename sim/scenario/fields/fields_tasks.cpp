@@ -18,36 +18,22 @@ std::vector<Choice> choices<TaskKind>() {
 }
 
 void describe_task(FieldVisitor& v, TaskSpec& t) {
-  v.field("name", &t.name,
-          {.doc = "Name of the task, one word; each has a different one.", .required = true});
-  v.field("do", choice(t.kind), {.doc = "What the task does.", .required = true});
-  v.field("on", &t.on,
-          {.doc = "Where it runs: \"workers\" (each worker, once a clock), \"worker 3\", or \"any worker\", "
-                  "whichever "
-                  "has nothing to do when the task is ready. A gradient and a push run where their pull ran.",
-           .when_key = "do",
-           .when = {"pull"},
-           .default_text = "workers"});
+  v.field("name", &t.name, "Name of the task, one word; each has a different one.", required);
+  v.field("do", choice(t.kind), "What the task does.", required);
+  v.field(
+      "on", &t.on,
+      "Where it runs: \"workers\" (each worker, once a clock), \"worker 3\", or \"any worker\", whichever "
+      "has nothing to do when the task is ready. A gradient and a push run where their pull ran.",
+      when("do", {"pull"}), otherwise("workers"));
   v.field("count", &t.count,
-          {.doc = "On any worker: how many of it there are in a clock. Unit u of clock t computes the "
-                  "gradient of the "
-                  "clock's batch number u.",
-           .min = 1,
-           .max = 20'000,
-           .when_key = "do",
-           .when = {"pull"},
-           .default_text = "workers"});
+          "On any worker: how many of it there are in a clock. Unit u of clock t computes the gradient of "
+          "the clock's batch number u.",
+          within(1, 20'000), when("do", {"pull"}), otherwise("workers"));
   v.field("after", &t.after,
-          {.doc = "Tasks that must have ended before: \"push\", of its own unit where both have units; \"all "
-                  "push\", of "
-                  "all units; \"update[-1]\", of the clock before."});
-  v.field("amount", &t.amount,
-          {.doc = "The factor of scale, the bound of clip.",
-           .min = 0,
-           .max = 1e9,
-           .when_key = "do",
-           .when = {"scale", "clip"},
-           .default_text = "required"});
+          "Tasks that must have ended before: \"push\", of its own unit where both have units; \"all push\", "
+          "of all units; \"update[-1]\", of the clock before.");
+  v.field("amount", &t.amount, "The factor of scale, the bound of clip.", within(0, 1e9),
+          when("do", {"scale", "clip"}), otherwise("required"));
 }
 
 }  // namespace psim

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/scenario/fields/fields.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
 
@@ -34,20 +35,6 @@ std::string unit_names() {
   std::vector<std::string_view> names;
   for (const UnitName& unit : Unit<Quantity>::names) names.push_back(unit.name);
   return fmt::format("units: {}", fmt::join(names, ", "));
-}
-
-inline std::vector<std::string> all_names(const std::vector<Choice>& choices) {
-  std::vector<std::string> names;
-  for (const Choice& choice : choices) {
-    names.emplace_back(choice.name);
-    std::string_view aliases = choice.aliases;
-    while (!aliases.empty()) {
-      const std::size_t space = std::min(aliases.find(' '), aliases.size());
-      names.emplace_back(aliases.substr(0, space));
-      aliases.remove_prefix(std::min(space + 1, aliases.size()));
-    }
-  }
-  return names;
 }
 
 inline bool named(const Choice& choice, std::string_view name) {
@@ -84,10 +71,7 @@ inline std::string with_decimal_point(std::string text, bool whole) {
     return "";
   const std::string list = text;
   text[comma] = '.';
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number && !whole
+  return number_in<double>(text) && !whole
              ? fmt::format("a decimal point: {}; or, for `psim compare`, a list: [{}]", text, list)
              : fmt::format("for `psim compare`, a list: [{}]", list);
 }
@@ -95,12 +79,10 @@ inline std::string with_decimal_point(std::string text, bool whole) {
 // How the user may have meant a value of another type than a number, or true or false.
 inline std::string mend(const toml::node& node, bool whole = false) {
   if (const auto text = node.value_exact<std::string>()) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-    const bool plain =
-        (error == std::errc{} && end == text->data() + text->size()) || *text == "true" || *text == "false";
+    const auto number = number_in<double>(*text);
+    const bool plain = number || *text == "true" || *text == "false";
     const bool digits = text->find_first_not_of("+-0123456789") == std::string::npos;
-    if (plain && digits && std::abs(number) > 9.2e18)
+    if (plain && digits && std::abs(*number) > 9.2e18)
       return "the number is too large: at most 9223372036854775807";
     if (plain) return fmt::format("write {} without quotes", *text);
     return with_decimal_point(*text, whole);

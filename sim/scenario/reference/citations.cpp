@@ -4,50 +4,18 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "sim/protocol/filter_rows.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/fields/meaningful.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/spec/presets.hpp"
 
 namespace psim {
 namespace {
-
-// The values of all fields outside of arrays of tables, as text, by path; also of those that mean nothing
-// yet: another model may give them a meaning and leave them as they are.
-class Values final : public FieldVisitor {
- public:
-  std::map<std::string, std::string> by_path;
-
-  void field(std::string_view key, FieldTarget target, FieldInfo) override {
-    by_path[path_ + std::string(key)] = toml_text(target).value_or("");
-  }
-  void table(std::string_view key, std::string_view, const std::function<void()>& fields, bool*) override {
-    const std::string outer = path_;
-    path_ += std::string(key) + ".";
-    fields();
-    path_ = outer;
-  }
-  void tables(std::string_view, std::string_view, std::size_t, const std::function<void(std::size_t)>&,
-              const std::function<void(std::size_t)>&, const FieldInfo&) override {}
-
- private:
-  std::string path_;  // of the table, with its dot
-};
-
-const std::map<std::string, std::string>& defaults() {
-  static const std::map<std::string, std::string> all = [] {
-    Scenario scenario;
-    Values values;
-    describe(values, scenario);
-    return values.by_path;
-  }();
-  return all;
-}
 
 std::vector<const Reference*> published_in(std::string_view text) {
   std::vector<const Reference*> found = references_in(text);
@@ -83,8 +51,8 @@ class CitationCollector final : public MeaningfulFields {
  private:
   void on_field(std::string_view key, const FieldTarget& target, const FieldInfo& info) override {
     const std::string path = path_of(key), value = toml_text(target).value_or("");
-    const auto usual = defaults().find(path);
-    const bool is_default = usual != defaults().end() && usual->second == value;
+    const DescribedField* usual = is_in_array_ ? nullptr : all_fields().find(path);
+    const bool is_default = usual != nullptr && usual->value.value_or("") == value;
     if (const auto* choice = std::get_if<ChoiceField>(&target)) {
       const Choice& chosen = choice->choices[choice->get()];
       const std::optional<std::string> source = source_of(path, chosen.name);

@@ -8,80 +8,13 @@
 #include <map>
 #include <type_traits>
 
-#include "sim/scenario/fields/fields.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/reference/compare_reference.hpp"
 
 namespace psim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct FieldDoc {
-  std::string table;  // "", "cluster.network", "straggler"
-  std::string key;
-  FieldInfo info;
-  FieldTarget target;
-  std::optional<std::string> value;  // as TOML
-
-  std::string path() const { return table.empty() ? key : fmt::format("{}.{}", table, key); }
-};
-
-struct TableDoc {
-  std::string path;
-  std::string doc;
-  bool repeated = false;
-};
-
-std::string when_text(const FieldInfo& info) {
-  std::string text;
-  if (!info.when.empty())
-    text = fmt::format(" Only with {} = {}.", info.when_key, fmt::join(info.when, ", "));
-  if (!info.need.text.empty()) text += fmt::format(" Only {}.", info.need.text);
-  return text;
-}
-
-// Writes down every field with its present value.
-class Collector final : public FieldVisitor {
- public:
-  void field(std::string_view key, FieldTarget target, FieldInfo info) override {
-    fields.push_back({path_, std::string(key), info, target, toml_text(target)});
-  }
-  void table(std::string_view key, std::string_view doc, const std::function<void()>& content,
-             bool*) override {
-    enter(key, std::string(doc), false, content);
-  }
-  void tables(std::string_view key, std::string_view doc, std::size_t,
-              const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
-              const FieldInfo& info = {}) override {
-    resize(1);
-    enter(key, std::string(doc) + when_text(info), true, [&] { element(0); });
-  }
-
-  std::vector<TableDoc> table_docs;
-  std::vector<FieldDoc> fields;
-
- private:
-  void enter(std::string_view key, const std::string& doc, bool repeated,
-             const std::function<void()>& content) {
-    const std::string outer = path_;
-    path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
-    table_docs.push_back({path_, doc, repeated});
-    content();
-    path_ = outer;
-  }
-  std::string path_;
-};
-
-const Collector& all_fields() {
-  static Scenario defaults;  // the targets point into it
-  static const Collector collector = [] {
-    Collector c;
-    describe(c, defaults);
-    return c;
-  }();
-  return collector;
-}
 
 template <class Quantity>
 std::string quantity_pattern() {
@@ -150,22 +83,10 @@ auto with_type(const FieldTarget& target, F&& f) {
       target);
 }
 
-std::vector<std::string> names_of(const ChoiceField& choice) {
-  std::vector<std::string> names;
-  for (const Choice& c : choice.choices) {
-    names.emplace_back(c.name);
-    for (std::string_view rest = c.aliases; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      names.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-  return names;
-}
-
-Json field_schema(const FieldDoc& field) {
+Json field_schema(const DescribedField& field) {
   Json schema = with_type(field.target, [&]<class T>(std::type_identity<T>) -> Json {
-    if constexpr (std::is_void_v<T>) return {{"enum", names_of(std::get<ChoiceField>(field.target))}};
+    if constexpr (std::is_void_v<T>)
+      return {{"enum", all_names(std::get<ChoiceField>(field.target).choices)}};
     else return schema_of<T>(field.info);
   });
   schema["description"] = field.info.doc;
@@ -178,13 +99,13 @@ std::string range_column(const FieldInfo& info) {
                      info.below_max ? ")" : "]");
 }
 
-std::string default_column(const FieldDoc& field) {
+std::string default_column(const DescribedField& field) {
   if (field.info.required) return "required";
   if (field.value && field.info.default_text.empty()) return fmt::format("`{}`", *field.value);
   return field.info.default_text.empty() ? "none" : std::string(field.info.default_text);
 }
 
-std::string type_column(const FieldDoc& field) {
+std::string type_column(const DescribedField& field) {
   return with_type(field.target, [&]<class T>(std::type_identity<T>) -> std::string {
     if constexpr (std::is_void_v<T>) return "name";
     else return type_name<T>();
@@ -218,10 +139,8 @@ std::string filter_table() {
   }
   return out + fmt::format(
                    "\nFilters of one direction stand in this order: those that select ({}), one "
-                   "that\nquantises ({}), {}, "
-                   "{}. Values that a filter leaves out of a dense push are\nzero for the receiver. Of "
-                   "values left out of "
-                   "a pull the receiver keeps what it had.\n",
+                   "that\nquantises ({}), {}, {}. Values that a filter leaves out of a dense push are\nzero "
+                   "for the receiver. Of values left out of a pull the receiver keeps what it had.\n",
                    fmt::join(stages[0], ", "), fmt::join(stages[1], ", "), fmt::join(stages[2], ", "),
                    fmt::join(stages[3], ", "));
 }
@@ -229,7 +148,7 @@ std::string filter_table() {
 // "cluster", "cluster.network", "straggler"; empty when it is no table.
 std::string explain_table(std::string_view path) {
   std::string out;
-  for (const TableDoc& table : all_fields().table_docs) {
+  for (const DescribedTable& table : all_fields().tables) {
     const std::size_t dot = table.path.rfind('.');
     const bool is_inside = dot != std::string::npos && std::string_view(table.path).substr(0, dot) == path;
     if (table.path == path)
@@ -238,7 +157,7 @@ std::string explain_table(std::string_view path) {
     else if (is_inside) out += fmt::format("  {:<22} {}\n", "[" + table.path + "]", table.doc);
   }
   if (out.empty()) return out;
-  for (const FieldDoc& field : all_fields().fields) {
+  for (const DescribedField& field : all_fields().fields) {
     if (field.table == path)
       out += fmt::format("  {:<22} {}; default: {}\n", field.key, type_column(field), default_column(field));
   }
@@ -254,7 +173,7 @@ Json scenario_schema() {
                {"additionalProperties", false},
                {"properties", Json::object()}};
   std::map<std::string, std::string> pointer{{"", ""}};  // table path -> JSON pointer of its object
-  for (const TableDoc& table : all_fields().table_docs) {
+  for (const DescribedTable& table : all_fields().tables) {
     const std::size_t dot = table.path.rfind('.');
     const std::string outer = dot == std::string::npos ? "" : table.path.substr(0, dot);
     const std::string key = dot == std::string::npos ? table.path : table.path.substr(dot + 1);
@@ -267,7 +186,7 @@ Json scenario_schema() {
     root[Json::json_pointer(here)] = object;
     pointer[table.path] = table.repeated ? here + "/items" : here;
   }
-  for (const FieldDoc& field : all_fields().fields) {
+  for (const DescribedField& field : all_fields().fields) {
     root[Json::json_pointer(fmt::format("{}/properties/{}", pointer.at(field.table), field.key))] =
         field_schema(field);
     if (field.info.required)
@@ -294,12 +213,12 @@ std::string scenario_reference() {
   out += unit_table();
   const auto rows = [&](const std::string& table) {
     out += "\n| field | type | default | range | meaning |\n|---|---|---|---|---|\n";
-    for (const FieldDoc& f : all_fields().fields) {
+    for (const DescribedField& f : all_fields().fields) {
       if (f.table != table) continue;
       out += fmt::format("| `{}` | {} | {} | {} | {}{} |\n", f.key, type_column(f), default_column(f),
                          range_column(f.info), f.info.doc, when_text(f.info));
     }
-    for (const FieldDoc& f : all_fields().fields) {
+    for (const DescribedField& f : all_fields().fields) {
       const auto* choice = std::get_if<ChoiceField>(&f.target);
       if (f.table != table || choice == nullptr) continue;
       out += fmt::format("\n`{}` is one of:\n\n", f.key);
@@ -310,7 +229,7 @@ std::string scenario_reference() {
     }
   };
   rows("");
-  for (const TableDoc& table : all_fields().table_docs) {
+  for (const DescribedTable& table : all_fields().tables) {
     out += fmt::format("\n## {}{}{}\n\n{}\n", table.repeated ? "[[" : "[", table.path,
                        table.repeated ? "]]" : "]", table.doc);
     rows(table.path);
@@ -322,7 +241,7 @@ std::string scenario_reference() {
 }
 
 std::string home_of_key(std::string_view key) {
-  for (const FieldDoc& field : all_fields().fields) {
+  for (const DescribedField& field : all_fields().fields) {
     if (field.key == key && !field.table.empty())
       return fmt::format("`{}` belongs in [{}]", key, field.table);
   }
@@ -330,38 +249,29 @@ std::string home_of_key(std::string_view key) {
 }
 
 std::size_t list_depth(std::string_view path) {
-  std::string plain;  // without the numbers of elements
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('.', begin), path.size());
-    const std::string_view part = path.substr(begin, end - begin);
-    if (part.find_first_not_of("0123456789") != std::string_view::npos)
-      plain += (plain.empty() ? "" : ".") + std::string(part);
-    begin = end + 1;
-  }
-  for (const TableDoc& table : all_fields().table_docs) {
+  const std::string plain = without_numbers(path);
+  for (const DescribedTable& table : all_fields().tables) {
     if (table.path == plain) return table.repeated && plain == path ? 1 : 0;
   }
-  for (const FieldDoc& field : all_fields().fields) {
-    if (field.path() != plain) continue;
-    return with_type(field.target,
-                     []<class T>(std::type_identity<T>) -> std::size_t { return depth_of<T>(); });
-  }
-  return 0;
+  const DescribedField* field = all_fields().find(plain);
+  if (field == nullptr) return 0;
+  return with_type(field->target,
+                   []<class T>(std::type_identity<T>) -> std::size_t { return depth_of<T>(); });
 }
 
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
-  for (const FieldDoc& f : all_fields().fields) {
+  for (const DescribedField& f : all_fields().fields) {
     names.push_back(f.path());
     names.push_back(f.key);
   }
-  for (const TableDoc& table : all_fields().table_docs) names.push_back(table.path);
+  for (const DescribedTable& table : all_fields().tables) names.push_back(table.path);
   return names;
 }
 
 std::string explain_field(std::string_view path) {
   std::string out;
-  for (const FieldDoc& f : all_fields().fields) {
+  for (const DescribedField& f : all_fields().fields) {
     if (f.path() != path && f.key != path) continue;
     out += fmt::format("{}: {}\n  {}{}\n  default: {}\n", f.path(), type_column(f), f.info.doc,
                        when_text(f.info), default_column(f));
@@ -377,12 +287,11 @@ std::string explain_field(std::string_view path) {
 
 std::string explain_choice(std::string_view name) {
   std::string out;
-  for (const FieldDoc& f : all_fields().fields) {
+  for (const DescribedField& f : all_fields().fields) {
     const auto* field = std::get_if<ChoiceField>(&f.target);
     if (field == nullptr) continue;
     for (const Choice& c : field->choices) {
-      if (fmt::format(" {} {} ", c.name, c.aliases).find(fmt::format(" {} ", name)) != std::string::npos)
-        out += fmt::format("{} = \"{}\"\n  {}\n", f.path(), c.name, c.doc);
+      if (answers_to(c, name)) out += fmt::format("{} = \"{}\"\n  {}\n", f.path(), c.name, c.doc);
     }
   }
   return out;

@@ -89,10 +89,9 @@ Demands of_model(const Scenario& s) {
 }
 
 constexpr std::string_view example_program =
-    "\ntask = [{name = \"pull\", do = \"pull\", after = [\"update[-1]\"]}, "
-    "{name = \"gradient\", do = \"gradient\", after = [\"pull\"]}, "
-    "{name = \"push\", do = \"push\", after = [\"gradient\"]}, "
-    "{name = \"update\", do = \"update\", after = [\"push\"]}]";
+    "\ntask = [{name = \"pull\", do = \"pull\", after = [\"update[-1]\"]}, {name = \"gradient\", do = "
+    "\"gradient\", after = [\"pull\"]}, {name = \"push\", do = \"push\", after = [\"gradient\"]}, {name = "
+    "\"update\", do = \"update\", after = [\"push\"]}]";
 
 // In a cluster of several servers, with more workers than k.
 Feature feature_of(const ConsistencyRow& row) {

@@ -4,21 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <map>
 
+#include "sim/scenario/text/number_in.hpp"
+
 namespace psim {
-namespace {
-
-std::optional<std::uint32_t> number_in(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-}  // namespace
-
 std::uint32_t node_count(const ClusterSpec& cluster) {
   return first_inference_node(cluster) + static_cast<std::uint32_t>(cluster.inference.count());
 }
@@ -71,7 +61,7 @@ std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_
   if (name == "storage") return storage_node(cluster);
   const std::size_t space = name.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
-  const std::optional<std::uint32_t> number = number_in(name.substr(space + 1));
+  const std::optional<std::uint32_t> number = number_in<std::uint32_t>(name.substr(space + 1));
   if (!number || name.substr(space + 1) != fmt::to_string(*number)) return std::nullopt;
   if (name.starts_with("server ") && *number < cluster.servers) return 1 + *number;
   if (name.starts_with("worker ") && *number < cluster.workers)
@@ -97,7 +87,7 @@ std::vector<std::uint32_t> nodes_on(const ClusterSpec& cluster, std::uint32_t ho
 std::optional<std::uint32_t> host_named(const ClusterSpec& cluster, std::string_view name) {
   constexpr std::string_view word = "host ";
   if (!cluster.colocate || !name.starts_with(word)) return std::nullopt;
-  const std::optional<std::uint32_t> number = number_in(name.substr(word.size()));
+  const std::optional<std::uint32_t> number = number_in<std::uint32_t>(name.substr(word.size()));
   if (!number || *number >= cluster.workers) return std::nullopt;
   return 1 + *number;
 }
@@ -118,7 +108,7 @@ std::string meant_node(std::string_view name) {
   }
   if ((word == "scheduler" || word == "database" || word == "storage") && rest.empty()) return word;
   if (word != "server" && word != "worker" && word != "inference") return "";
-  const std::optional<std::uint32_t> number = number_in(rest);
+  const std::optional<std::uint32_t> number = number_in<std::uint32_t>(rest);
   return number ? fmt::format("{} {}", word, *number) : "";
 }
 

@@ -114,8 +114,7 @@ std::string explain_preset(const PresetTable& table) {
 std::string preset_reference() {
   std::string out =
       "\n## Presets\n\nA preset puts the defaults of a real system in the place of psim's own. What the "
-      "file, "
-      "`--set` or an axis gives\n"
+      "file, `--set` or an axis gives\n"
       "goes before it, and a default that has no meaning beside that is left out. `filter = []` removes a "
       "preset's filters.\n";
   for (const PresetTable& table : all_rows<PresetTable>()) {

@@ -4,22 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "sim/scenario/text/diagnostics.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
 namespace {
 
 constexpr std::string_view any_worker = "any worker", all_workers = "workers", one_worker = "worker ";
-
-std::optional<std::int64_t> whole_number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 class Parser {
  public:
@@ -71,7 +64,7 @@ class Parser {
         const std::string_view inside = rest.substr(open);
         const bool fits = inside.size() > 3 && inside.starts_with("[-") && inside.ends_with(']');
         const std::optional<std::int64_t> back =
-            fits ? whole_number_in(inside.substr(2, inside.size() - 3)) : std::nullopt;
+            fits ? number_in<std::int64_t>(inside.substr(2, inside.size() - 3)) : std::nullopt;
         if (!back || *back < 1) {
           find(i, key, fmt::format("`{}` is no clock before", inside), "not understood",
                "[-1] is the clock before, [-2] the one before that");
@@ -125,8 +118,9 @@ class Parser {
     }
     if (spec.on.empty() || spec.on == all_workers || task.anywhere) return;
     const std::optional<std::int64_t> number =
-        spec.on.starts_with(one_worker) ? whole_number_in(std::string_view(spec.on).substr(one_worker.size()))
-                                        : std::nullopt;
+        spec.on.starts_with(one_worker)
+            ? number_in<std::int64_t>(std::string_view(spec.on).substr(one_worker.size()))
+            : std::nullopt;
     if (!number || *number < 0 || *number >= workers_) {
       find(i, "on", fmt::format("no worker is called `{}`", spec.on), "not understood",
            fmt::format("possible are \"workers\", \"any worker\" and \"worker 0\" to \"worker {}\"",

@@ -228,6 +228,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         const std::string& otherwise) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? otherwise : fmt::format("did you mean `{}`?", near);
+}
+
 bool fits_in_a_line(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = first_code_point(text).bytes;

@@ -72,6 +72,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // near enough to be a typing error; else empty. Upper and lower case are the same letter.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// "did you mean `workers`?" of the nearest one; `otherwise` where none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         const std::string& otherwise);
+
 // "3 workers", "1 worker"; "there are only 3 workers".
 std::string counted(std::int64_t count, std::string_view what);
 std::string there_are(std::int64_t count, std::string_view what);

@@ -122,11 +122,7 @@ std::vector<Citation> citations_of_study(const StudyFolder& folder,
                                          const std::vector<std::string>& data_dirs) {
   Request request;
   request.data_dirs = data_dirs;
-  request.scenario = (folder.dir / (folder.manifest["name"].get<std::string>() + ".toml")).string();
-  for (const Json& data : folder.manifest["data_dirs"]) {
-    if (fs::is_directory(data.get<std::string>())) request.data_dirs.push_back(data);
-  }
-  std::vector<Citation> all = citations_of_scenario(request);
+  std::vector<Citation> all = citations_of_scenario(folder.request(request));
   add_methods_of(folder, all);
   return all;
 }

@@ -129,8 +129,7 @@ std::string citation_cff(const Json& manifest, const Publication& asked,
   const std::string_view license = spdx_of(asked.license);
   std::string out = fmt::format(
       "cff-version: 1.2.0\nmessage: \"If you use this study, please cite it, and psim and SimGrid, with "
-      "which "
-      "it was made.\"\ntitle: {}\ntype: dataset\n{}authors:\n{}keywords:\n",
+      "which it was made.\"\ntitle: {}\ntype: dataset\n{}authors:\n{}keywords:\n",
       quoted(title_of(manifest)),
       // The key takes SPDX's names alone.
       license.empty() ? "" : fmt::format("license: {}\n", quoted(std::string(license))),
@@ -156,9 +155,8 @@ std::string zenodo(const Json& manifest, const Publication& asked,
       {"upload_type", "dataset"},
       {"description",
        fmt::format(
-           "<p>A study of {} runs of psim {}, a deterministic simulator of parameter-server training: "
-           "the scenario, the summary of every run, and tables. README.md says how to reproduce "
-           "it.</p>",
+           "<p>A study of {} runs of psim {}, a deterministic simulator of parameter-server training: the "
+           "scenario, the summary of every run, and tables. README.md says how to reproduce it.</p>",
            manifest["runs"].size(), text_of(manifest, "psim"))},
       {"creators", creators},
       {"access_right", "open"},
