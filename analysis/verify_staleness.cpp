@@ -194,7 +194,7 @@ class Copies final : public Check {
   }
   void receives(const Row& row) {
     const auto answer = sent_.extract(row.sent);
-    Copy& copy = copies_[row.node][row.shard];
+    KnownCopy& copy = copies_[row.node][row.shard];
     const Request answered{row.pull, row.epoch};
     if (!answer || answered != copy.asked || answered == copy.taken) return;
     copy.taken = answered;
@@ -212,14 +212,14 @@ class Copies final : public Check {
   }
 
   using Request = std::pair<std::int64_t, std::int64_t>;  // a pull's number, and the epoch that it is sent in
-  struct Copy {
+  struct KnownCopy {
     Request asked = {-1, -1}, taken = {-1, -1};  // the last one; the one whose answer this is
     std::optional<std::int64_t> clock = {};      // none: no copy
   };
 
   Decisions decisions_;
-  std::map<std::int64_t, std::int64_t> sent_;                      // clocks, by answer that is on its way
-  std::map<std::uint32_t, std::map<std::uint32_t, Copy>> copies_;  // by worker and shard
+  std::map<std::int64_t, std::int64_t> sent_;  // clocks, by answer that is on its way
+  std::map<std::uint32_t, std::map<std::uint32_t, KnownCopy>> copies_;  // by worker and shard
 };
 
 class LocalTime final : public Check {

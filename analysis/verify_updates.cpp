@@ -207,14 +207,14 @@ class Shares final : public Check {
   }
 
  private:
-  struct Part {
+  struct SampleRange {
     std::int64_t begin, end;
   };
   void on_part(const Row& row) {
     if (!facts_.in_step()) return;
     examined();
-    const Part part{row.samples_before, row.samples_before + row.samples};
-    std::map<std::uint32_t, Part>& decision = decisions_[row.clock];
+    const SampleRange part{row.samples_before, row.samples_before + row.samples};
+    std::map<std::uint32_t, SampleRange>& decision = decisions_[row.clock];
     for (const auto& [worker, other] : decision) {
       const bool is_same = worker == row.peer && other.begin == part.begin && other.end == part.end;
       if (is_same || part.begin >= other.end || part.end <= other.begin) continue;
@@ -228,7 +228,7 @@ class Shares final : public Check {
                whole);
   }
 
-  std::map<std::int64_t, std::map<std::uint32_t, Part>> decisions_;  // by clock and worker
+  std::map<std::int64_t, std::map<std::uint32_t, SampleRange>> decisions_;  // by clock and worker
   // By worker and piece, in its step.
   std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> given_;
 };

@@ -179,7 +179,7 @@ Json document(const Explanation& why, const Facts& facts) {
   Json path = Json::array(), shares = Json::array(), waits = Json::array(), slack = Json::array(),
        links = Json::array();
   for (std::size_t n = 0; n < why.path.size(); ++n) {
-    const Piece& piece = why.path[n];
+    const PathPiece& piece = why.path[n];
     Json one{{"node", facts.name_of(piece.node)},
              {"kind", name_of(piece.kind)},
              {"begin_s", piece.begin},

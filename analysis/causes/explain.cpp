@@ -22,9 +22,9 @@ double date_of(const RunRecord& record, Until until) {
   return target.at("sim_time_s");
 }
 
-std::vector<Share> shares_of(const std::vector<Piece>& path) {
+std::vector<Share> shares_of(const std::vector<PathPiece>& path) {
   std::map<std::pair<std::uint32_t, Kind>, double> seconds;
-  for (const Piece& piece : path) seconds[{piece.node, piece.kind}] += piece.seconds();
+  for (const PathPiece& piece : path) seconds[{piece.node, piece.kind}] += piece.seconds();
   std::vector<Share> shares;
   for (const auto& [key, sum] : seconds) shares.push_back({key.first, key.second, sum});
   std::ranges::stable_sort(shares, std::ranges::greater{}, &Share::seconds);
@@ -35,10 +35,10 @@ bool is_work(const Moment& moment) {
   return moment.type == Name("ended") || moment.type == Name("model_update");
 }
 
-std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Piece>& path,
+std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<PathPiece>& path,
                                  std::uint32_t end) {
   std::vector<bool> on_path(graph.size(), false);
-  for (const Piece& piece : path) {
+  for (const PathPiece& piece : path) {
     if (piece.effect != CausalGraph::none) on_path[piece.effect] = true;
   }
   const std::vector<double> slack = slack_of(graph, end);
@@ -65,21 +65,22 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pie
   return all;
 }
 
-NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph, const std::vector<Piece>& path) {
+NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph,
+                         const std::vector<PathPiece>& path) {
   if (traffic.lone.links().empty()) return {};  // sums on the way are on no links that the record tells
-  enum class Part : std::uint8_t { none, until_it_left, whole };
-  std::vector<Part> on_path(graph.sent.size(), Part::none);
-  for (const Piece& piece : path) {
+  enum class OnPath : std::uint8_t { none, until_it_left, whole };
+  std::vector<OnPath> on_path(graph.sent.size(), OnPath::none);
+  for (const PathPiece& piece : path) {
     const std::int64_t message = message_of(graph, piece);
     if (message < 0) continue;
     const bool left_only = graph.moments[piece.effect].type == Name("sent");
-    on_path[static_cast<std::size_t>(message)] = left_only ? Part::until_it_left : Part::whole;
+    on_path[static_cast<std::size_t>(message)] = left_only ? OnPath::until_it_left : OnPath::whole;
   }
   NetworkTime time;
   for (const Transfer& message : traffic.transfers) {
-    const Part part = on_path[static_cast<std::size_t>(message.message)];
-    if (part == Part::none) continue;
-    if (part == Part::whole) time.latency += message.latency;
+    const OnPath part = on_path[static_cast<std::size_t>(message.message)];
+    if (part == OnPath::none) continue;
+    if (part == OnPath::whole) time.latency += message.latency;
     time.alone += message.alone;
     time.sharing += message.sharing;
     time.rest += message.rest;
@@ -102,7 +103,7 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
   if (end == CausalGraph::none)
     throw Unverifiable(fmt::format("nothing had happened until {:.9g} s", why.total), "choose a later date");
   why.path = path_to(graph, end, why.total);
-  for (const Piece& piece : why.path) why.causes.push_back(cause_of(graph, record.facts, piece));
+  for (const PathPiece& piece : why.path) why.causes.push_back(cause_of(graph, record.facts, piece));
   why.shares = shares_of(why.path);
   why.waits = waits_of(graph, record.facts, why.total);
   why.slack = slacks_of(graph, why.path, end);

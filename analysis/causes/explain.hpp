@@ -42,7 +42,7 @@ struct Explanation {
   double total = 0;  // simulated seconds from the start
   MainCause main_cause;
   std::vector<std::string> sentences;
-  std::vector<Piece> path;
+  std::vector<PathPiece> path;
   std::vector<std::string> causes;  // of the pieces
   std::vector<Share> shares;        // of the path, most first; their sum is the total
   std::vector<WaitTotal> waits;

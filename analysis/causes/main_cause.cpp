@@ -62,9 +62,9 @@ class Books {
     }
   }
 
-  MainCause main_cause(const std::vector<Piece>& path, double total) {
+  MainCause main_cause(const std::vector<PathPiece>& path, double total) {
     find_transfers(path);
-    for (const Piece& piece : path) add(piece);
+    for (const PathPiece& piece : path) add(piece);
     add_recoveries(total);
     return most(total);
   }
@@ -74,8 +74,8 @@ class Books {
   static bool is_scheduler(std::uint32_t node) { return node == 0; }
   bool is_storage(std::uint32_t node) const { return facts_.name_of(node) == "storage"; }
 
-  void find_transfers(const std::vector<Piece>& path) {
-    for (const Piece& piece : path) {
+  void find_transfers(const std::vector<PathPiece>& path) {
+    for (const PathPiece& piece : path) {
       if (const std::int64_t message = message_of(graph_, piece); message >= 0) transfers_[message] = {};
     }
     for (const Transfer& one : traffic_.transfers) {
@@ -87,7 +87,7 @@ class Books {
     }
   }
 
-  void add(const Piece& piece) {
+  void add(const PathPiece& piece) {
     switch (piece.kind) {
       case Kind::compute: return add_computation(piece);
       case Kind::network: return add_message(piece);
@@ -110,7 +110,7 @@ class Books {
     of_fault_[fault->table] += end - begin;
   }
 
-  void add_computation(const Piece& piece) {
+  void add_computation(const PathPiece& piece) {
     const double seconds = piece.seconds();
     for (const FaultInForce& fault : faults_.all()) {
       const double frozen =
@@ -125,7 +125,7 @@ class Books {
     beyond_.add(seconds - typical, piece.node);
   }
 
-  void add_idle(const Piece& piece) {
+  void add_idle(const PathPiece& piece) {
     const FaultInForce* fault = faults_.behind(piece.begin, piece.end);
     if (fault != nullptr && fault->overlap(piece.begin, piece.end) > 0.5 * piece.seconds())
       return add_trouble(piece.begin, piece.end, piece.node);
@@ -136,7 +136,7 @@ class Books {
         .add(piece.seconds(), piece.node);
   }
 
-  void add_message(const Piece& piece) {
+  void add_message(const PathPiece& piece) {
     const Transfer& t = transfers_[message_of(graph_, piece)];
     if (!(t.received > t.sent)) return add_link(std::nullopt, piece.seconds(), piece.node, piece.to);
     if (is_storage(t.from) || is_storage(t.to))
@@ -375,7 +375,7 @@ class Books {
 
 }  // namespace
 
-MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
+MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<PathPiece>& path,
                         const Bottlenecks& bottlenecks, const Traffic& traffic, const FaultBook& faults,
                         double total) {
   return Books(record, graph, bottlenecks, traffic, faults).main_cause(path, total);

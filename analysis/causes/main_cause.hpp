@@ -87,7 +87,7 @@ struct MainCause {
   std::map<Suspect, double> by_kind;  // seconds of the path that each kind of cause took
 };
 
-MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<Piece>& path,
+MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<PathPiece>& path,
                         const Bottlenecks& bottlenecks, const Traffic& traffic, const FaultBook& faults,
                         double total);
 

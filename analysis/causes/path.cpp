@@ -25,7 +25,7 @@ std::optional<Binding> binding_of(const CausalGraph& graph, std::uint32_t moment
 }
 
 // Whose time a message's is, where a worker waits: the server's, which its links are shared at.
-std::uint32_t blamed(const Facts& facts, const Piece& piece) {
+std::uint32_t blamed(const Facts& facts, const PathPiece& piece) {
   return piece.kind == Kind::network && facts.is_server(piece.to) ? piece.to : piece.node;
 }
 
@@ -40,8 +40,8 @@ std::string size_text(std::uint64_t bytes) {
 
 }  // namespace
 
-std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double until, double since) {
-  std::vector<Piece> path;
+std::vector<PathPiece> path_to(const CausalGraph& graph, std::uint32_t end, double until, double since) {
+  std::vector<PathPiece> path;
   const auto add = [&](double begin, double finish, std::uint32_t node, std::uint32_t to, Kind kind,
                        std::uint32_t effect) {
     if (finish > std::max(begin, since))
@@ -72,14 +72,14 @@ std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double u
   return path;
 }
 
-std::int64_t message_of(const CausalGraph& graph, const Piece& piece) {
+std::int64_t message_of(const CausalGraph& graph, const PathPiece& piece) {
   if (piece.kind != Kind::network || piece.effect == CausalGraph::none) return -1;
   const Moment& effect = graph.moments[piece.effect];
   if (effect.type != Name("sent")) return effect.message;
   return graph.moments[binding_of(graph, piece.effect)->cause].number;
 }
 
-std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece) {
+std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPiece& piece) {
   if (piece.effect == CausalGraph::none)
     return piece.kind == Kind::compute ? "a step that was not through" : "nothing more was needed";
   const Moment& effect = graph.moments[piece.effect];
@@ -120,16 +120,16 @@ class WaitBook {
 
   // `pieces`: what the time went into. A wait is for the node that took most of it, and for what that node
   // took most of it for.
-  void add(std::uint32_t waiter, double since, double until, const std::vector<Piece>& pieces) {
+  void add(std::uint32_t waiter, double since, double until, const std::vector<PathPiece>& pieces) {
     std::map<std::uint32_t, double> seconds;
-    for (const Piece& piece : pieces) {
+    for (const PathPiece& piece : pieces) {
       const std::uint32_t node = blamed(facts_, piece);
       if (node != waiter || is_trouble(piece.kind)) seconds[node] += piece.seconds();
     }
     const auto most = std::ranges::max_element(seconds, {}, [](const auto& entry) { return entry.second; });
     const std::uint32_t awaited = most == seconds.end() ? waiter : most->first;
     std::array<double, kind_names.size()> of_kind{};
-    for (const Piece& piece : pieces) {
+    for (const PathPiece& piece : pieces) {
       if (blamed(facts_, piece) == awaited) of_kind[static_cast<std::size_t>(piece.kind)] += piece.seconds();
     }
     const auto kind = static_cast<Kind>(std::ranges::max_element(of_kind) - of_kind.begin());
@@ -155,14 +155,14 @@ class WaitBook {
 };
 
 // What each node was in the middle of at a date.
-struct Standing {
+struct NodeStatus {
   enum class Is : std::uint8_t { waiting, computing, down, gone } is = Is::waiting;
   double since = 0;
 };
 
-std::map<std::uint32_t, Standing> standing_at(const CausalGraph& graph, const Facts& facts, double date) {
-  std::map<std::uint32_t, Standing> nodes;
-  using Is = Standing::Is;
+std::map<std::uint32_t, NodeStatus> status_at(const CausalGraph& graph, const Facts& facts, double date) {
+  std::map<std::uint32_t, NodeStatus> nodes;
+  using Is = NodeStatus::Is;
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
     const Moment& moment = graph.moments[id];
     const Name type = moment.type;
@@ -184,9 +184,9 @@ std::map<std::uint32_t, Standing> standing_at(const CausalGraph& graph, const Fa
 // that is down, or else for the worker that has computed the longest.
 void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, WaitBook& book) {
   constexpr double long_share = 0.05;
-  using Is = Standing::Is;
-  const std::map<std::uint32_t, Standing> nodes = standing_at(graph, facts, date);
-  const std::pair<const std::uint32_t, Standing>* awaited = nullptr;
+  using Is = NodeStatus::Is;
+  const std::map<std::uint32_t, NodeStatus> nodes = status_at(graph, facts, date);
+  const std::pair<const std::uint32_t, NodeStatus>* awaited = nullptr;
   for (const auto& node : nodes) {
     if (node.second.is != Is::down && node.second.is != Is::computing) continue;
     const bool is_worse = awaited == nullptr ||
@@ -201,7 +201,8 @@ void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, W
     const Kind kind = awaited == nullptr                    ? Kind::timeout
                       : awaited->second.is == Is::computing ? Kind::compute
                                                             : Kind::down;
-    book.add(node, standing.since, date, {Piece{standing.since, date, whom, whom, kind, CausalGraph::none}});
+    book.add(node, standing.since, date,
+             {PathPiece{standing.since, date, whom, whom, kind, CausalGraph::none}});
   }
 }
 

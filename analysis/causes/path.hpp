@@ -12,7 +12,7 @@
 namespace psim::analysis {
 
 // A stretch of the path: [begin, end) in simulated seconds. A message's time is its sender's.
-struct Piece {
+struct PathPiece {
   double begin = 0, end = 0;
   std::uint32_t node = 0, to = 0;  // to: the receiver of a message, else the node
   Kind kind = Kind::idle;
@@ -22,13 +22,13 @@ struct Piece {
 
 // Back from a moment to the start of the run, or to the date `since`; rising. Each piece begins where the one
 // before it ends, the first at `since`. `until`: a later date up to which nothing else happened.
-std::vector<Piece> path_to(const CausalGraph& graph, std::uint32_t end, double until, double since = 0);
+std::vector<PathPiece> path_to(const CausalGraph& graph, std::uint32_t end, double until, double since = 0);
 
 // The number of the message that the piece was spent on; -1: on none.
-std::int64_t message_of(const CausalGraph& graph, const Piece& piece);
+std::int64_t message_of(const CausalGraph& graph, const PathPiece& piece);
 
 // What a piece was spent on: "step 12", "push of step 12, 4820 B".
-std::string cause_of(const CausalGraph& graph, const Facts& facts, const Piece& piece);
+std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPiece& piece);
 
 // How often and how long a worker waited for the same of another node, which is the one whose computing, or
 // whose messages, took most of the time that a wait lasted. Of a message between a worker and a server that

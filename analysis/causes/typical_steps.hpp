@@ -22,9 +22,9 @@ class TypicalSteps {
   std::map<std::uint32_t, double> by_worker() const;
 
  private:
-  using Part = std::pair<std::uint8_t, std::uint32_t>;  // what is computed, and which part of it
-  std::map<Part, std::map<std::uint32_t, std::vector<double>>> durations_;  // by worker
-  std::map<Part, double> typical_;
+  using PartOfStep = std::pair<std::uint8_t, std::uint32_t>;  // what is computed, and which part of it
+  std::map<PartOfStep, std::map<std::uint32_t, std::vector<double>>> durations_;  // by worker
+  std::map<PartOfStep, double> typical_;
 };
 
 // The value below which this share of the values is, at least; of two the lower one. 0 without values.

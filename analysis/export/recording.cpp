@@ -87,7 +87,7 @@ Recording part_of(Recording all, double from, double until) {
 
 std::vector<std::int64_t> messages_of_path(const RunRecord& run, const CausalGraph& graph) {
   std::vector<std::int64_t> numbers;
-  for (const Piece& piece : explain(run, graph).path) {
+  for (const PathPiece& piece : explain(run, graph).path) {
     if (const std::int64_t message = message_of(graph, piece); message >= 0) numbers.push_back(message);
   }
   std::ranges::sort(numbers);

@@ -218,10 +218,10 @@ std::vector<std::pair<double, std::string>> dates_of(const Json& summary) {
     double at = all[i]["at_s"].get<double>();
     dates.emplace_back(at, i == 0 ? "crash" : "");
     if (i > 0) continue;
-    using Parts = std::vector<std::pair<const char*, const char*>>;
-    const Parts parts = all[i].contains("worker")
-                            ? Parts{{"detection_s", "detected"}, {"reforming_s", "new group"}}
-                            : Parts{{"detection_s", "detected"}, {"takeover_s", "taken over"}};
+    using Phases = std::vector<std::pair<const char*, const char*>>;
+    const Phases parts = all[i].contains("worker")
+                             ? Phases{{"detection_s", "detected"}, {"reforming_s", "new group"}}
+                             : Phases{{"detection_s", "detected"}, {"takeover_s", "taken over"}};
     for (const auto& [key, name] : parts) {
       if (!all[i][key].is_number()) break;
       at += all[i][key].get<double>();
@@ -288,19 +288,19 @@ std::string traffic_table(const RunView& view) {
 std::string recoveries_figure(const RunView& view) {
   if (!view.page.summary.contains("failures")) return "";
   const Json& recoveries = view.page.summary["failures"]["recoveries"];
-  struct Part {
+  struct Phase {
     const char* key;
     ColumnName name;
   };
-  using Parts = std::vector<Part>;
+  using Phases = std::vector<Phase>;
   const bool of_workers = !recoveries.empty() && recoveries[0].contains("worker");
-  const Parts parts =
+  const Phases parts =
       of_workers
-          ? Parts{{"detection_s", "detection"}, {"reforming_s", "re-forming"}, {"lost_work_s", "lost work"}}
-          : Parts{{"detection_s", "detection"},
-                  {"takeover_s", "takeover"},
-                  {"transfer_s", "transfer"},
-                  {"catch_up_s", "catch-up"}};
+          ? Phases{{"detection_s", "detection"}, {"reforming_s", "re-forming"}, {"lost_work_s", "lost work"}}
+          : Phases{{"detection_s", "detection"},
+                   {"takeover_s", "takeover"},
+                   {"transfer_s", "transfer"},
+                   {"catch_up_s", "catch-up"}};
   const ColumnName who = of_workers ? ColumnName("worker") : ColumnName("server");
   double longest = 0;
   for (const Json& one : recoveries) {

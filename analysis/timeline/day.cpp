@@ -54,7 +54,7 @@ void Days::joins(std::uint32_t worker, double now) {
   Day& day = pass(worker, now);
   day.here = true;
   if (!std::exchange(day.through, false)) return;
-  for (const Piece& one : std::exchange(day.later, {})) on_piece_(worker, one.begin, one.end, one.use);
+  for (const TimeSpan& one : std::exchange(day.later, {})) on_piece_(worker, one.begin, one.end, one.use);
 }
 
 Days::Day& Days::pass(std::uint32_t worker, double now) {

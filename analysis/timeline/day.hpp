@@ -32,7 +32,7 @@ class Days {
   void close();
 
  private:
-  struct Piece {
+  struct TimeSpan {
     double begin, end;
     Use use;
   };
@@ -40,8 +40,8 @@ class Days {
     bool here = true, computes = false, in_step = false, through = false;
     int on_the_way = 0;  // messages
     double since = 0;
-    double last = 0;           // its time ends then at the latest, whatever comes after
-    std::vector<Piece> later;  // since it was through: counts if it goes on after all
+    double last = 0;              // its time ends then at the latest, whatever comes after
+    std::vector<TimeSpan> later;  // since it was through: counts if it goes on after all
   };
   // Takes the time until `now`, before something changes.
   Day& pass(std::uint32_t worker, double now);

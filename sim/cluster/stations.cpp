@@ -84,7 +84,7 @@ void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   open.place = place - std::floor(place);
   open.sent = 0;
   open.under_way = 0;
-  for (Open::Part& part : open.parts) part.bytes = 0;
+  for (Open::InFlight& part : open.parts) part.bytes = 0;
   open.present = true;
   open.counts = open.alone = false;
   lay_out(slot, load);
@@ -232,7 +232,7 @@ double Stations::time_of(const Segment& segment) const {
 // To the queue of the station that it crosses next.
 void Stations::come(const Segment& segment) {
   Open& open = open_[segment.slot];
-  const Open::Part& part = open.parts[segment.index];
+  const Open::InFlight& part = open.parts[segment.index];
   Hop& hop = hops_of(segment.slot)[segment.hop];
   Station& station = stations_[hop.station];
   hop.at[segment.index].stage = Stage::here;
@@ -281,7 +281,7 @@ void Stations::serve(std::uint32_t number, const Segment& segment) {
 // which announces it to the others when it serves it.
 void Stations::announce(const Segment& segment, double begin, double end) {
   Open& open = open_[segment.slot];
-  Open::Part& part = open.parts[segment.index];
+  Open::InFlight& part = open.parts[segment.index];
   while (part.announced < open.hops) {
     Segment ahead = segment;
     ahead.hop = part.announced++;

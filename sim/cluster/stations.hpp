@@ -90,14 +90,14 @@ class Stations {
     double place = 0;  // of its segments between start and finish, in [0, 1)
     double step = 0;
     double rate = 0, through = 0;  // alone: how fast, and until when
-    struct Part {
+    struct InFlight {
       double bytes = 0;             // 0: there is none
       std::uint16_t announced = 0;  // hops that it has come to, or that its coming is planned for
       std::uint16_t passed = 0;     // hops
       std::uint8_t number = 0;      // as in Segment
       bool is_last_turn = false;
     };
-    Part parts[2] = {};      // the segments under way
+    InFlight parts[2] = {};  // the segments under way
     std::uint32_t life = 0;  // slots are used again; a segment knows by the life whose it is
     std::uint32_t sent = 0;  // segments
     std::uint16_t hops = 0;  // of its path

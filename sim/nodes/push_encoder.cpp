@@ -32,8 +32,8 @@ void PushEncoder::cut(const Cut& cut, const KeySpace& keys) {
 }
 
 // The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
-PushEncoder::Part PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
-                                       const BatchKeys* batch, KeyRange block) const {
+PushEncoder::Content PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
+                                          const BatchKeys* batch, KeyRange block) const {
   const Slice weights = last_weights_.empty() ? Slice{} : last_weights_[s];
   if (batch == nullptr) return {JobPlan::part_of(keys_->shards[s], gradient), nullptr, weights};
   const std::vector<std::uint32_t>& keys = batch->keys;
@@ -66,7 +66,7 @@ PushEncoder::Part PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Va
 
 Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
                             KeyRange block, std::int64_t clock) {
-  Part part = part_of(s, gradient, batch, block);
+  Content part = part_of(s, gradient, batch, block);
   if (own_steps_) part.values = own_steps_->step(s, part.weights, part.values, clock);
   FilterChain* filters = filters_.empty() ? nullptr : filters_[s].get();
   if (filters == nullptr)

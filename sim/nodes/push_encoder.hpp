@@ -29,13 +29,13 @@ class PushEncoder {
                  KeyRange block, std::int64_t clock);
 
  private:
-  struct Part {
+  struct Content {
     Slice values;
     SharedKeys keys;  // null: of the whole shard
     Slice weights;    // that belong to the values; only if a filter wants them
   };
-  Part part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
-               KeyRange block) const;
+  Content part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
+                  KeyRange block) const;
 
   JobContext& job_;
   NodeId node_;

@@ -165,7 +165,7 @@ Timestamp SharedStep::push() {
     }
     double share = static_cast<double>(own.size()) / static_cast<double>(all);
     gradient = gradient_of(std::move(own), weights_, keys_);
-    for (const Part& part : parts_) {
+    for (const PartialGradient& part : parts_) {
       const double more = static_cast<double>(part.samples) / static_cast<double>(all);
       mix(*gradient, share, more, *part.gradient);
       share = 1;

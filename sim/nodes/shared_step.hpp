@@ -26,7 +26,7 @@ class SharedStep final : public Step {
 
  private:
   // The mean gradient of some samples.
-  struct Part {
+  struct PartialGradient {
     std::int64_t samples = 0;
     std::shared_ptr<const Values> gradient = {};  // null: of a phantom model
   };
@@ -68,7 +68,7 @@ class SharedStep final : public Step {
   double flops_per_sample_ = 0;            // here
   std::vector<Range> taken_back_;          // of the batch, still to be computed
   std::vector<Range> computed_;            // of the batch, after they were taken back
-  std::vector<Part> parts_;                // by others
+  std::vector<PartialGradient> parts_;     // by others
   std::vector<Stolen> stolen_;             // by worker
 };
 

@@ -11,12 +11,12 @@
 
 namespace psim {
 
-void Strand::compute(const Part& part) {
+void Strand::compute(const Block& part) {
   processor_.copy(part.copy);
   processor_.compute(part.flops, false);
 }
 
-void Strand::start(std::vector<Part> parts, std::function<void()> ended) {
+void Strand::start(std::vector<Block> parts, std::function<void()> ended) {
   done_ = 0;
   runs_ = true;
   mailbox_.computes(true);
@@ -28,8 +28,8 @@ void Strand::start(std::vector<Part> parts, std::function<void()> ended) {
 }
 
 // Whoever waits for a part is waiting for messages.
-void Strand::run(const std::vector<Part>& parts, const std::function<void()>& ended) {
-  for (const Part& part : parts) {
+void Strand::run(const std::vector<Block>& parts, const std::function<void()>& ended) {
+  for (const Block& part : parts) {
     compute(part);
     if (++done_ == parts.size()) {
       runs_ = false;

@@ -17,13 +17,13 @@ class Strand {
   Strand(JobContext& job, NodeId node, Mailbox& mailbox)
       : job_(job), node_(node), mailbox_(mailbox), processor_(job, node) {}
 
-  struct Part {
+  struct Block {
     double flops, copy;  // operations, and seconds of copies before them
   };
   // In the calling actor, until it is done.
-  void compute(const Part& part);
+  void compute(const Block& part);
   // One after the other, beside the calling actor; `ended` is called at the end of the last one.
-  void start(std::vector<Part> parts, std::function<void()> ended);
+  void start(std::vector<Block> parts, std::function<void()> ended);
   // Waits until the first `parts` of them are done.
   void wait_for(std::size_t parts, std::int64_t clock);
   // What the filters take, of the same processor.
@@ -35,7 +35,7 @@ class Strand {
   Processor& processor() { return processor_; }
 
  private:
-  void run(const std::vector<Part>& parts, const std::function<void()>& ended);
+  void run(const std::vector<Block>& parts, const std::function<void()>& ended);
   void record_filter(ComputePhase phase);
 
   JobContext& job_;

@@ -15,14 +15,14 @@ std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
   std::int64_t round = 0;
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // reduce-scatter: ends with the sum of chunk me + 1
     result.push_back({.round = round++,
-                      .send = Exchange::Part{right, chunk(me + n - s)},
-                      .receive = Exchange::Part{left, chunk(me + n - s - 1)},
+                      .send = Exchange::Partner{right, chunk(me + n - s)},
+                      .receive = Exchange::Partner{left, chunk(me + n - s - 1)},
                       .reduces = true});
   }
   for (std::uint32_t s = 0; s + 1 < n; ++s) {  // all-gather
     result.push_back({.round = round++,
-                      .send = Exchange::Part{right, chunk(me + 1 + n - s)},
-                      .receive = Exchange::Part{left, chunk(me + n - s)}});
+                      .send = Exchange::Partner{right, chunk(me + 1 + n - s)},
+                      .receive = Exchange::Partner{left, chunk(me + n - s)}});
   }
   return result;
 }
@@ -36,12 +36,12 @@ std::vector<Exchange> tree(std::uint32_t n, std::uint32_t me) {
     const std::uint32_t distance = 1U << static_cast<unsigned>(level);
     if ((me & distance) != 0) {
       result.push_back(
-          {.round = level, .send = Exchange::Part{me - distance, all}, .receive = {}, .reduces = true});
+          {.round = level, .send = Exchange::Partner{me - distance, all}, .receive = {}, .reduces = true});
       break;
     }
     if (me + distance < n)
       result.push_back(
-          {.round = level, .send = {}, .receive = Exchange::Part{me + distance, all}, .reduces = true});
+          {.round = level, .send = {}, .receive = Exchange::Partner{me + distance, all}, .reduces = true});
   }
   for (std::size_t i = result.size(); i-- > 0;) {  // broadcast: the same way back
     const Exchange there = result[i];
@@ -73,12 +73,12 @@ std::vector<Exchange> halving_doubling(std::uint32_t n, std::uint32_t me) {
   const std::int64_t folded = fold.pairs > 0 ? 1 : 0;  // a round before, and one after
   const std::int64_t last = folded + 2 * (std::bit_width(fold.power) - 1);
   if (fold.is_out(me)) {
-    return {{.round = 0, .send = Exchange::Part{me + 1, all}, .receive = {}, .reduces = true},
-            {.round = last, .send = {}, .receive = Exchange::Part{me + 1, all}}};
+    return {{.round = 0, .send = Exchange::Partner{me + 1, all}, .receive = {}, .reduces = true},
+            {.round = last, .send = {}, .receive = Exchange::Partner{me + 1, all}}};
   }
   const bool is_pair = me < 2 * fold.pairs;
   if (is_pair)
-    result.push_back({.round = 0, .send = {}, .receive = Exchange::Part{me - 1, all}, .reduces = true});
+    result.push_back({.round = 0, .send = {}, .receive = Exchange::Partner{me - 1, all}, .reduces = true});
   Chunks mine = all;
   std::int64_t round = folded;
   const std::size_t first = result.size();
@@ -90,15 +90,15 @@ std::vector<Exchange> halving_doubling(std::uint32_t n, std::uint32_t me) {
     const std::uint32_t partner = fold.worker(within ^ distance);
     mine = keeps_lower ? lower : upper;
     result.push_back({.round = round++,
-                      .send = Exchange::Part{partner, keeps_lower ? upper : lower},
-                      .receive = Exchange::Part{partner, mine},
+                      .send = Exchange::Partner{partner, keeps_lower ? upper : lower},
+                      .receive = Exchange::Partner{partner, mine},
                       .reduces = true});
   }
   for (std::size_t i = result.size(); i-- > first;) {  // all-gather: the same way back
     const Exchange there = result[i];
     result.push_back({.round = round++, .send = there.receive, .receive = there.send});
   }
-  if (is_pair) result.push_back({.round = last, .send = Exchange::Part{me - 1, all}, .receive = {}});
+  if (is_pair) result.push_back({.round = last, .send = Exchange::Partner{me - 1, all}, .receive = {}});
   return result;
 }
 
@@ -109,8 +109,8 @@ std::vector<Exchange> gather_around(std::uint32_t n, std::uint32_t me) {
   for (std::uint32_t s = 0; s + 1 < n; ++s) {
     const std::uint32_t own = (me + n - s) % n, next = (me + n - s - 1) % n;
     result.push_back({.round = s,
-                      .send = Exchange::Part{right, {own, own + 1}},
-                      .receive = Exchange::Part{left, {next, next + 1}}});
+                      .send = Exchange::Partner{right, {own, own + 1}},
+                      .receive = Exchange::Partner{left, {next, next + 1}}});
   }
   return result;
 }
@@ -136,11 +136,11 @@ std::vector<Exchange> gather_doubling(std::uint32_t n, std::uint32_t me) {
   const std::int64_t folded = fold.pairs > 0 ? 1 : 0;
   const std::int64_t last = folded + std::bit_width(fold.power) - 1;
   if (fold.is_out(me)) {
-    return {{.round = 0, .send = Exchange::Part{me + 1, {me, me + 1}}, .receive = {}},
-            {.round = last, .send = {}, .receive = Exchange::Part{me + 1, {0, n}}}};
+    return {{.round = 0, .send = Exchange::Partner{me + 1, {me, me + 1}}, .receive = {}},
+            {.round = last, .send = {}, .receive = Exchange::Partner{me + 1, {0, n}}}};
   }
   const bool is_pair = me < 2 * fold.pairs;
-  if (is_pair) result.push_back({.round = 0, .send = {}, .receive = Exchange::Part{me - 1, {me - 1, me}}});
+  if (is_pair) result.push_back({.round = 0, .send = {}, .receive = Exchange::Partner{me - 1, {me - 1, me}}});
   // The workers from the first to the last of `count` within the power, with those folded in.
   const auto those = [&fold](std::uint32_t begin, std::uint32_t count) {
     return Chunks{begin + std::min(begin, fold.pairs), begin + count + std::min(begin + count, fold.pairs)};
@@ -151,10 +151,10 @@ std::vector<Exchange> gather_doubling(std::uint32_t n, std::uint32_t me) {
     const std::uint32_t own = within & ~(distance - 1), others = own ^ distance;
     const std::uint32_t partner = fold.worker(within ^ distance);
     result.push_back({.round = round++,
-                      .send = Exchange::Part{partner, those(own, distance)},
-                      .receive = Exchange::Part{partner, those(others, distance)}});
+                      .send = Exchange::Partner{partner, those(own, distance)},
+                      .receive = Exchange::Partner{partner, those(others, distance)}});
   }
-  if (is_pair) result.push_back({.round = last, .send = Exchange::Part{me - 1, {0, n}}, .receive = {}});
+  if (is_pair) result.push_back({.round = last, .send = Exchange::Partner{me - 1, {0, n}}, .receive = {}});
   return result;
 }
 

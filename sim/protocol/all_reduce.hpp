@@ -29,12 +29,12 @@ struct Chunks {
 
 // One round of one worker: it sends, and then waits for what it receives.
 struct Exchange {
-  struct Part {
+  struct Partner {
     std::uint32_t worker;
     Chunks chunks;
   };
   std::int64_t round = 0;
-  std::optional<Part> send, receive;
+  std::optional<Partner> send, receive;
   bool reduces = false;  // partial sums travel, which the receiver adds to its own; otherwise whole sums
 };
 

@@ -96,7 +96,7 @@ std::uint32_t busiest_of(const analysis::CausalGraph& graph, const analysis::Run
   const std::uint32_t last = analysis::end_of(graph, end, record.summary, {}, analysis::Until::What::end);
   std::vector<double> seconds(1 + record.facts.servers + record.facts.workers, 0);
   if (last == analysis::CausalGraph::none) return 0;
-  for (const analysis::Piece& piece : analysis::path_to(graph, last, end)) {
+  for (const analysis::PathPiece& piece : analysis::path_to(graph, last, end)) {
     if (piece.kind == analysis::Kind::compute && piece.node < seconds.size())
       seconds[piece.node] += piece.seconds();
   }

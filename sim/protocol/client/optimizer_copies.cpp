@@ -7,7 +7,7 @@ namespace psim {
 
 void OptimizerCopies::take(std::uint32_t shard, Answer&& answer, std::uint32_t epoch, std::size_t count,
                            Slice& weights) {
-  Copy& copy = copies_[shard];
+  WorkerCopy& copy = copies_[shard];
   const Slice values = std::move(answer.weights.values);
   if (answer.is_copy) {
     copy.parameters = answer.copy ? std::make_shared<Parameters>(*answer.copy) : nullptr;
@@ -25,7 +25,7 @@ void OptimizerCopies::take(std::uint32_t shard, Answer&& answer, std::uint32_t e
 }
 
 // Servers only sum, and under bsp a worker sees every sum.
-void OptimizerCopies::update(Copy& copy, const Slice& sum, std::int64_t version, Slice& weights) {
+void OptimizerCopies::update(WorkerCopy& copy, const Slice& sum, std::int64_t version, Slice& weights) {
   if (!copy.parameters)
     copy.parameters = std::make_shared<Parameters>(
         options_.optimizer, options_.storage, Values::copy_of(*weights.values, weights.begin, sum.count));
@@ -36,7 +36,7 @@ void OptimizerCopies::update(Copy& copy, const Slice& sum, std::int64_t version,
 }
 
 State OptimizerCopies::lend(std::uint32_t shard, const Restore& request, std::size_t count) const {
-  const Copy& copy = copies_[shard];
+  const WorkerCopy& copy = copies_[shard];
   State answer{.version = copy.version, .log_epoch = copy.epoch};
   if (copy.version <= request.entries) return answer;
   answer.entries = copy.version;

@@ -28,18 +28,18 @@ class OptimizerCopies {
   // For a server that needs this worker's copy for another worker, or has lost the shard.
   State lend(std::uint32_t shard, const Restore& request, std::size_t count) const;
   // The shard becomes two; the new one has the next free number.
-  void cut(std::uint32_t shard) { copies_.push_back(Copy(copies_[shard])); }
+  void cut(std::uint32_t shard) { copies_.push_back(WorkerCopy(copies_[shard])); }
 
  private:
-  struct Copy {
+  struct WorkerCopy {
     std::int64_t version = -1;
     std::uint32_t epoch = 0;  // of the owner that made it, or showed it
     std::shared_ptr<Parameters> parameters = {};
   };
-  void update(Copy& copy, const Slice& sum, std::int64_t version, Slice& weights);
+  void update(WorkerCopy& copy, const Slice& sum, std::int64_t version, Slice& weights);
 
   Options options_;
-  std::vector<Copy> copies_;  // by shard
+  std::vector<WorkerCopy> copies_;  // by shard
 };
 
 }  // namespace psim

@@ -6,7 +6,7 @@ namespace psim {
 
 std::int64_t RangeClock::least(Range range, std::size_t worker) const {
   const std::size_t end = range.begin + range.count;
-  auto part = std::prev(std::ranges::upper_bound(parts_, range.begin, {}, &Part::begin));
+  auto part = std::prev(std::ranges::upper_bound(parts_, range.begin, {}, &ClockedRange::begin));
   std::int64_t result = part->clocks[worker];
   while (++part != parts_.end() && part->begin < end) result = std::min(result, part->clocks[worker]);
   return result;
@@ -15,7 +15,7 @@ std::int64_t RangeClock::least(Range range, std::size_t worker) const {
 RangeClock RangeClock::part(Range range) const {
   RangeClock result(range.count, parts_.front().clocks.size());
   result.parts_.clear();
-  auto first = std::prev(std::ranges::upper_bound(parts_, range.begin, {}, &Part::begin));
+  auto first = std::prev(std::ranges::upper_bound(parts_, range.begin, {}, &ClockedRange::begin));
   for (auto one = first; one != parts_.end() && one->begin < range.begin + range.count; ++one)
     result.parts_.push_back({std::max(one->begin, range.begin) - range.begin, one->clocks});
   return result;
@@ -23,10 +23,10 @@ RangeClock RangeClock::part(Range range) const {
 
 // The number of the range that begins with `key`, split off if none does.
 std::size_t RangeClock::cut(std::size_t key) {
-  const auto next = std::ranges::lower_bound(parts_, key, {}, &Part::begin);
+  const auto next = std::ranges::lower_bound(parts_, key, {}, &ClockedRange::begin);
   const auto number = static_cast<std::size_t>(next - parts_.begin());
   const bool is_there = next == parts_.end() ? key == keys_ : next->begin == key;
-  if (!is_there) parts_.insert(next, Part{key, parts_[number - 1].clocks});
+  if (!is_there) parts_.insert(next, ClockedRange{key, parts_[number - 1].clocks});
   return number;
 }
 

@@ -36,14 +36,14 @@ class RangeClock {
 
  private:
   using Clocks = std::vector<std::int64_t>;  // by worker
-  struct Part {
+  struct ClockedRange {
     std::size_t begin;  // up to the next one's
     Clocks clocks;
   };
   std::size_t cut(std::size_t key);
 
   std::size_t keys_;
-  std::vector<Part> parts_;  // rising
+  std::vector<ClockedRange> parts_;  // rising
 };
 
 }  // namespace psim

@@ -31,19 +31,19 @@ ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double n
   std::vector<NodeId> nodes = owner.replicas;
   const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
   if (apart) nodes.push_back(owner.next);
-  std::vector<Copy> before = std::exchange(copies_, {});
+  std::vector<Follower> before = std::exchange(copies_, {});
   // Decisions without copies are in no log. A returning replica must not seem to have them.
   if (!before.empty() && nodes.empty()) ++entries_, next_.shown.clear();
   Deliveries out;
   for (const NodeId node : nodes) {
-    const auto old = std::ranges::find(before, node, &Copy::node);
+    const auto old = std::ranges::find(before, node, &Follower::node);
     if (old != before.end()) {
       copies_.push_back(*old);
     } else {
       copies_.push_back({.node = node, .entries = entries_, .asked = now, .wait = options_.resend.timeout});
       out.push_back({.to = node, .what = WholeState{}});
     }
-    Copy& copy = copies_.back();
+    Follower& copy = copies_.back();
     copy.is_replica = !apart || node != owner.next;
     copy.is_next = node == owner.next;
     if (!copy.is_next) copy.told = 0;
@@ -52,7 +52,7 @@ ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double n
   return out;
 }
 
-void ReplicatedLog::tell_if_ready(Copy& copy, double now, Deliveries& out) const {
+void ReplicatedLog::tell_if_ready(Follower& copy, double now, Deliveries& out) const {
   if (!copy.is_ready() || (copy.told > 0 && copy.told + options_.resend.timeout > now)) return;
   copy.told = now;
   out.push_back({.to = scheduler_node, .what = Ready{copy.node}, .again = true});
@@ -69,7 +69,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append() {
   const auto entry = std::make_shared<const LogEntry>(std::move(decided));
   const bool chained = options_.replication.layout == ReplicationLayout::chain;
   Deliveries out;
-  for (const Copy& copy : copies_) {
+  for (const Follower& copy : copies_) {
     const bool is_passed_on = chained && copy.is_replica && copy.node != copies_.front().node;
     if (copy.has_state && !is_passed_on) out.push_back({.to = copy.node, .what = Replicate{entry}});
   }
@@ -104,7 +104,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append_update(const std::vector<Push>& 
 
 ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::int64_t> entries,
                                                 double now) {
-  const auto copy = std::ranges::find(copies_, from, &Copy::node);
+  const auto copy = std::ranges::find(copies_, from, &Follower::node);
   if (copy == copies_.end()) return {};
   // It had lost its place meanwhile, and has not received yet what it missed.
   if (!copy->has_state && entries && *entries < copy->entries) return {};
@@ -135,7 +135,7 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
 
 std::vector<std::pair<NodeId, std::int64_t>> ReplicatedLog::confirmed() const {
   std::vector<std::pair<NodeId, std::int64_t>> result;
-  for (const Copy& copy : copies_) {
+  for (const Follower& copy : copies_) {
     if (copy.has_state && copy.is_replica) result.emplace_back(copy.node, copy.entries);
   }
   return result;
@@ -143,7 +143,7 @@ std::vector<std::pair<NodeId, std::int64_t>> ReplicatedLog::confirmed() const {
 
 std::int64_t ReplicatedLog::replicated_index() const {
   std::int64_t least = entries_;
-  for (const Copy& copy : copies_) {
+  for (const Follower& copy : copies_) {
     if (copy.has_state && copy.is_replica) least = std::min(least, copy.entries);
   }
   return least;
@@ -153,7 +153,7 @@ std::int64_t ReplicatedLog::replicated_index() const {
 // still waits for its first state. It must be all of them, because as many owners may fail one after the
 // other.
 void ReplicatedLog::commit() {
-  const auto is_no_newcomer = [](const Copy& copy) { return copy.has_state || !copy.is_replica; };
+  const auto is_no_newcomer = [](const Follower& copy) { return copy.has_state || !copy.is_replica; };
   if (std::ranges::all_of(copies_, is_no_newcomer)) commit_through(replicated_index());
 }
 
@@ -161,7 +161,7 @@ void ReplicatedLog::commit() {
 void ReplicatedLog::commit_through(std::int64_t entry) {
   for (OfWorker& worker : workers_) worker.committed = std::max(worker.committed, worker.begun);
   std::int64_t kept = entry;
-  for (const Copy& copy : copies_) kept = std::min(kept, copy.entries);
+  for (const Follower& copy : copies_) kept = std::min(kept, copy.entries);
   for (auto next = log_.lower_bound(committed_); next != log_.end() && next->first < entry; ++next) {
     for (const std::vector<PushId>* list : {&next->second->dropped, &next->second->pushes}) {
       for (const PushId& id : *list)
@@ -182,7 +182,7 @@ bool ReplicatedLog::is_safe(std::size_t worker) const {
 
 std::optional<double> ReplicatedLog::next_resend() const {
   std::optional<double> first;
-  for (const Copy& copy : copies_) {
+  for (const Follower& copy : copies_) {
     const double again = copy.asked + copy.wait, tell = copy.told + options_.resend.timeout;
     if (!copy.has(entries_)) first = std::min(first.value_or(again), again);
     if (copy.is_ready()) first = std::min(first.value_or(tell), tell);
@@ -192,7 +192,7 @@ std::optional<double> ReplicatedLog::next_resend() const {
 
 ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
   Deliveries out;
-  for (Copy& copy : copies_) {
+  for (Follower& copy : copies_) {
     tell_if_ready(copy, now, out);
     if (copy.has(entries_) || copy.asked + copy.wait > now) continue;
     copy.asked = now;

@@ -89,7 +89,7 @@ class ReplicatedLog {
   // Replicas in the order of the chain, and the next owner. New ones receive the state.
   Deliveries set_copies(const Owner& owner, double now);
   bool has_copies() const { return !copies_.empty(); }
-  bool has_replicas() const { return std::ranges::any_of(copies_, &Copy::is_replica); }
+  bool has_replicas() const { return std::ranges::any_of(copies_, &Follower::is_replica); }
   // The entry that collects the current decisions, if there are copies. append() completes it and sends it to
   // every replica, or to the first one of a chain.
   LogEntry& next() { return next_; }
@@ -142,7 +142,7 @@ class ReplicatedLog {
   std::optional<std::vector<SharedEntry>> log_suffix_after(Extent theirs) const;
 
  private:
-  struct Copy {
+  struct Follower {
     NodeId node;
     std::int64_t entries = 0;  // entries that it has
     bool has_state = false;    // it has received its first state
@@ -167,7 +167,7 @@ class ReplicatedLog {
     return workers_[worker - options_.first_worker];
   }
   OfWorker of_index(std::size_t worker) const { return workers_.empty() ? OfWorker{} : workers_[worker]; }
-  void tell_if_ready(Copy& copy, double now, Deliveries& out) const;
+  void tell_if_ready(Follower& copy, double now, Deliveries& out) const;
   void commit_through(std::int64_t entry);
   std::int64_t replicated_index() const;
 
@@ -177,12 +177,12 @@ class ReplicatedLog {
   std::map<std::int64_t, SharedEntry> log_;   // owner: some copies lack these; copy: they came too early
   std::map<std::int64_t, SharedEntry> past_;  // entries of a former owner, for the next one
   // Owner.
-  std::vector<Copy> copies_;
+  std::vector<Follower> copies_;
   LogEntry next_;                  // the decisions since the last entry
   std::int64_t committed_ = 0;     // entries that are safe
   std::int64_t update_ = 0;        // one more than the entry with the last update
   std::vector<OfWorker> workers_;  // empty while nothing is known: most shards have no copies
-  // Copy.
+  // Follower.
   bool in_step_ = false;
   NodeId primary_ = 0;
   std::optional<NodeId> next_in_chain_;

@@ -143,7 +143,7 @@ TEST_CASE("after an all-gather every worker has all vectors, and nobody sends wh
       std::vector<std::vector<bool>> has(n, std::vector<bool>(n));
       for (std::uint32_t w = 0; w < n; ++w) has[w][w] = true;
       for (std::int64_t round = 0; round < 2 * n + 2; ++round) {
-        std::vector<std::pair<std::uint32_t, Exchange::Part>> sent;  // by whom, to whom
+        std::vector<std::pair<std::uint32_t, Exchange::Partner>> sent;  // by whom, to whom
         for (std::uint32_t w = 0; w < n; ++w) {
           for (const Exchange& e : gathering(c.algorithm, n, w)) {
             if (e.round != round || !e.send) continue;
