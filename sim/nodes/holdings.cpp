@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/dataset.hpp"
 #include "sim/nodes/batch_source.hpp"
 
 namespace psim {

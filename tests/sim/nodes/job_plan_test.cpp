@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/dataset.hpp"
 #include "model/sampler.hpp"
 #include "sim/nodes/job_plan.hpp"
 #include "tests/sim/nodes/stage.hpp"
