@@ -18,7 +18,7 @@ void ShardOutbox::send(Message message) {
   if (message.is<Answer>()) {
     const std::int64_t released = release(message);
     if (released >= 0) message.because = {released};
-    else message.needs = all_.causes_.of_answer(message, server());
+    else message.needs = all_.causes_.of_answer(message, shard_server());
   }
   if (Answer* answer = message.as<Answer>(); answer != nullptr && answer->weights.values.count > 0)
     flops = all_.encode(message.shard, message.to, *answer);
@@ -37,7 +37,7 @@ std::int64_t ShardOutbox::release(const Message& message) {
   record.pull = answer.number;
   record.clock = answer.clock;
   record.version = answer.version;
-  return job_.record(all_.node_, record, {}, all_.causes_.of_answer(message, server()));
+  return job_.record(all_.node_, record, {}, all_.causes_.of_answer(message, shard_server()));
 }
 
 void ShardOutbox::send_again(Message message) {
@@ -47,7 +47,8 @@ void ShardOutbox::send_again(Message message) {
 }
 
 void ShardOutbox::announce(UpdateGroup group) {
-  Message message{.from = all_.node_, .shard = shard_, .epoch = server()->epoch(), .body = std::move(group)};
+  Message message{
+      .from = all_.node_, .shard = shard_, .epoch = shard_server()->epoch(), .body = std::move(group)};
   const std::vector<std::size_t> load = job_.plan.keys.load(job_.plan.servers());
   for (std::uint32_t s = 0; s < job_.plan.servers(); ++s) {
     message.to = job_.plan.first_server() + s;
@@ -63,7 +64,7 @@ void ShardOutbox::announce(UpdateGroup group) {
 // push is applied would then wait for ever.
 bool ShardOutbox::acknowledges_arrival() const {
   if (job_.plan.rule.gate == Gate::none) return true;
-  const ShardServer* shard = server();
+  const ShardServer* shard = shard_server();
   return job_.plan.rule.drops_stale && shard != nullptr && shard->version() >= job_.plan.steps;
 }
 
@@ -84,7 +85,7 @@ void ShardOutbox::dropped(const Push& push) {
 }
 
 void ShardOutbox::updated(std::int64_t version) {
-  const ShardServer* server = server();
+  const ShardServer* server = shard_server();
   const Hashes hashes = server != nullptr ? hashes_of(*server) : Hashes{};
   all_.causes_.makes(shard_, version,
                      job_.record(all_.node_, ModelUpdate{of_run(), version, hashes.weights, hashes.state}));
@@ -96,7 +97,7 @@ void ShardOutbox::updated(std::int64_t version) {
 }
 
 void ShardOutbox::promoted() {
-  const ShardServer& server = *server();
+  const ShardServer& server = *shard_server();
   all_.filters_.forget_keys(shard_);
   const auto [weights, state] = hashes_of(server);
   job_.record(all_.node_, Promotion{.shard = of_run(),
@@ -126,7 +127,7 @@ ShardOutbox::Hashes ShardOutbox::hashes_of(const ShardServer& server) const {
 }
 
 void ShardOutbox::copied(NodeId replica) {
-  job_.record(all_.node_, Copy{of_run(), replica, server()->version()});
+  job_.record(all_.node_, Copy{of_run(), replica, shard_server()->version()});
 }
 
 void ShardOutbox::membership_changed(NodeId node, const WorkerClocks::Worker& worker) {

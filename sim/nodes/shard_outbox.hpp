@@ -38,7 +38,7 @@ class ShardOutbox final : public Outbox {
     std::optional<std::uint64_t> weights = {}, state = {};
   };
   Hashes hashes_of(const ShardServer& server) const;
-  const ShardServer* server() const { return all_.find(shard_); }
+  const ShardServer* shard_server() const { return all_.find(shard_); }
   std::uint32_t of_run() const { return job_.plan.first_shard + shard_; }
   std::int64_t release(const Message& answer);
   bool acknowledges_arrival() const;
