@@ -1,7 +1,5 @@
 #include "sim/cluster/fluid_carrier.hpp"
 
-#include <simgrid/s4u/Comm.hpp>
-
 #include <simgrid/kernel/resource/Action.hpp>
 #include <xbt/config.hpp>
 

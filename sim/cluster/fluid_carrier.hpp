@@ -25,7 +25,7 @@
 //   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
 #pragma once
 
-#include <simgrid/forward.h>
+#include <simgrid/s4u/Comm.hpp>
 
 #include <unordered_map>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "sim/nodes/processor.hpp"
 
-#include <simgrid/s4u/Exec.hpp>
-
 #include <simgrid/Exception.hpp>
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Host.hpp>

@@ -2,7 +2,7 @@
 // can be stopped meanwhile.
 #pragma once
 
-#include <simgrid/forward.h>
+#include <simgrid/s4u/Exec.hpp>
 
 #include <cstdint>
 
