@@ -178,7 +178,7 @@ check_numbers() {
   while IFS=$tab read -r name command; do values_of "$command" >"$scratch/values/$name"; done <"$scratch/parts/commands"
   cd "$here" || exit 3
   awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -v long=$long -f numbers.awk "$source/$page" \
-    $entries >>"$scratch/wrong"
+    $entries >>"$scratch/wrong" || [ $? = 1 ] || wrong "$page" "numbers.awk fails"
   sentences=$(cat $entries | grep -c '^says: ')
 }
 

@@ -67,6 +67,7 @@ says: There are {%w a/workers/length} workers and {%d a/model/parameters} weight
 says: takes {%.2f 1000 * seconds} ms
 given, an example:
   1 page of 2014
+every row
 END
 }
 
@@ -103,6 +104,8 @@ the run gives: 38'
 finds "$page" 's/The run takes/The run needs/' 'numbers/page.txt:6: docs/page.md has no such sentence: The run takes'
 finds "$page" '$s/$/\nAnd 77 more./' 'docs/page.md:30: where does this number come from?'
 finds "$page" 's/1 page of/2 pages of/' 'numbers/page.txt:10: docs/page.md does not say: 1 page of 2014'
+finds "$page" '$s/$/\n| feature | sees |\n|---|---|\n| one | a cell |/' \
+  'docs/page.md:32: where does this cell come from? a cell'
 finds "$page" '4s/worked_example/worked_exampel/' \
   'docs/page.md:4: exit code expected: 0, found: 2, of ./psim run worked_exampel'
 finds "$page" 's/<!-- exit 2 -->/<!-- exit 1 -->/' 'docs/page.md:20: exit code expected: 1, found: 2'
