@@ -119,6 +119,17 @@ finds "$page" '21s/$/"/' 'docs/page.md:20: a command without an end'
 finds "$numbers" 's|a/sim_time_s|a/sim_time|' 'numbers/page.txt:6: nothing is known of a/sim_time'
 finds "$numbers" 's/= psim run worked_example$/= psim run nothing/' 'exit code 2 of psim run nothing'
 
+# Of slides a part of a line is shown.
+write_right_page
+slides=docs/course/slides/1.md
+mkdir -p "$folder/docs/course/slides"
+cp -R "$folder/scenarios" "$folder/docs/course/slides"
+printf '```console\n$ psim run worked_example\nsimulated   0.01822 s\n```\n' >"$folder/$slides"
+check $slides || fail "right slides are said to be wrong"
+sed -i 's/0.01822/0.01823/' "$folder/$slides"
+check $slides && fail "wrong slides are said to be right"
+grep -q "$slides:3: the page shows: simulated   0.01823 s" "$folder/said" || fail "other words on wrong slides"
+
 # Elsewhere numbers may be others, and words may not.
 write_right_page
 made_on x86-64-v9
