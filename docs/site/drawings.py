@@ -8,9 +8,9 @@ A page asks for one by a comment above the commands that make it:
     $ ./psim export runs/bsp --svg charts
     ```
 
-All commands of such a page run one after the other in a folder of their own, and what a block shows of their
-output must be what they print. A page whose parts are divided by `<!-- folder -->` gets a new folder at each
-of these. With `and output` behind its words, a drawing comes with the numbers that the first command printed.
+All commands of such a page run one after the other in a folder of their own. A page whose parts are divided by
+`<!-- folder -->` gets a new folder at each of these. With `and output` behind its words, a drawing comes with the
+numbers that the first command printed.
 """
 import hashlib
 import pathlib
@@ -25,14 +25,8 @@ NUMBERS_END = re.compile(r"^(±|All runs|A single seed|This is one run|wrote |  
 
 
 def commands(block):
-    """Pairs of a command and the lines that the block shows of its output."""
-    found = []
-    for line in block.replace("\\\n", "").split("\n"):
-        if line.startswith("$ "):
-            found.append((line[2:], []))
-        elif found and line not in ("", "..."):
-            found[-1][1].append(line)
-    return found
+    """The commands of a block, without what it shows of their output."""
+    return [line[2:] for line in block.replace("\\\n", "").split("\n") if line.startswith("$ ")]
 
 
 def fold(summary, text):
@@ -92,7 +86,7 @@ class Maker:
             scratch.mkdir(parents=True)
             (scratch / "psim").symlink_to(self.psim)
             (scratch / "scenarios").symlink_to(self.root / "scenarios")
-            outputs = [self.run(page, command, shown, scratch) for command, shown in todo]
+            outputs = [self.run(page, command, scratch) for command in todo]
             made.mkdir()
             (made / "output").write_text(outputs[0])
             for chart in charts:
@@ -107,13 +101,9 @@ class Maker:
         for made in set(self.kept.glob("*")) - self.used:
             shutil.rmtree(made)
 
-    def run(self, page, command, shown, scratch):
+    def run(self, page, command, scratch):
         done = subprocess.run(["sh", "-c", command], cwd=scratch, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode not in (0, 1):  # 1: the answer is no
             raise SystemExit(f"{page}: {command}: exit code {done.returncode}\n{done.stdout}")
-        said = [line.rstrip() for line in done.stdout.split("\n")]
-        for line in shown:
-            if line.rstrip() not in said:
-                raise SystemExit(f"{page}: {command} does not say: {line}\nIt says:\n{done.stdout}")
         return done.stdout

@@ -1,5 +1,4 @@
 """The gallery: every scenario with its question, a picture, the answer and the commands."""
-import json
 import re
 import tomllib
 
@@ -23,16 +22,18 @@ def groups(readme):
     return [(about.strip(), re.findall(r"\]\(scenarios/(\w+)\.toml\)", cell)) for about, cell in rows]
 
 
-def sentences(root):
-    """What docs/features.md says of each feature, and the runs that its numbers come from."""
-    claims = json.loads((root / "tests/features/claims.json").read_text())
-    lines = (root / "docs/features.md").read_text().split("\n")
-    said = dict(line[2:].split(" | ")[:2] for line in lines if line.startswith("| "))
-
-    def sentence(feature):
-        return next(text for name, text in said.items() if name.startswith(feature))
-
-    return {claim["feature"]: (sentence(claim["feature"]), list(claim["runs"].values())) for claim in claims}
+def answer_of(root, feature):
+    """What docs/features.md says of a feature, and the runs that the numbers come from."""
+    row = re.search(rf"^\| {re.escape(feature)}.*", (root / "docs/features.md").read_text(), re.M).group()
+    sentence = row.split(" | ")[1]
+    entries = re.sub(r"\n  +", " ", (root / "tests/docs/numbers/features.txt").read_text())
+    runs = re.findall(r"^(\w+) = psim (run .*)", entries, re.M)
+    for words in re.findall(r"^says: \| (.*) \|$", entries, re.M):
+        parts = re.split(r"\{(.*?)\}", words)  # words and formulas in turn
+        if re.fullmatch(".+".join(map(re.escape, parts[::2])), sentence):
+            formulas = " ".join(parts[1::2])
+            return sentence, [command for name, command in runs if f" {name}/" in formulas]
+    raise SystemExit(f"tests/docs/numbers/features.txt has no such sentence: {sentence}")
 
 
 def of_scenario(root, name):
@@ -60,9 +61,9 @@ def drawing(name, entry):
     return f'<!-- drawing: charts/{picture}.svg "{WORDS[picture.split("-")[0]]}" and output -->\n{block}'
 
 
-def section(root, name, entry, features):
+def section(root, name, entry):
     title, about = of_scenario(root, name)
-    answer, runs = features[entry["feature"]] if "feature" in entry else (entry["answer"], [])
+    answer, runs = answer_of(root, entry["feature"]) if "feature" in entry else (entry["answer"], [])
     if entry.get("fetched"):
         command = console(f"run scenarios/{name}.toml --data-dir DIR")
         shown = f"No picture: its data must be fetched first.\n\n{command}"
@@ -72,18 +73,17 @@ def section(root, name, entry, features):
     if "short" in entry:
         parts.append(entry["short"] + "\n")
     if runs:
-        parts.append(fold("Measured by", "".join(f"    ./psim run {run}\n" for run in runs)))
+        parts.append(fold("Measured by", "".join(f"    ./psim {run}\n" for run in runs)))
     parts.append(fold("About it", f"```text\n{about}\n```\n\n[{name}.toml](../scenarios/{name}.toml)"))
     return "\n".join(parts)
 
 
 def page(root):
     entries = tomllib.loads((root / "docs/site/gallery.toml").read_text())
-    features = sentences(root)
     parts, seen = [HEAD], set()
     for about, names in groups((root / "README.md").read_text()):
         parts.append(f"## {about[0].upper()}{about[1:]}\n")
-        parts += ["<!-- folder -->\n" + section(root, name, entries[name], features) for name in names]
+        parts += ["<!-- folder -->\n" + section(root, name, entries[name]) for name in names]
         seen.update(names)
     stray = {path.stem for path in root.glob("scenarios/*.toml")} ^ seen | set(entries) ^ seen
     if stray:

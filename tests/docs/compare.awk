@@ -1,9 +1,10 @@
 # Is what a page shows what psim printed?
-#   awk -v page=PAGE -v first=LINE [-v masked=1] -f compare.awk WANT GOT
+#   awk -v page=PAGE -v first=LINE [-v masked=1] [-v excerpts=1] -f compare.awk WANT GOT
 #                                                                  prints what differs; exit code 1
 #   awk -v update=1 ...                                            prints WANT with the lines of GOT
 # `...` on a line of its own stands for any lines, `...` in a line for anything: three dots, no more, and not in
 # a line of a chart.
+# excerpts: each line of the page is a part of a printed line.
 # masked: numbers may be others, and columns of tables have other widths.
 
 # The axis of a chart is the twelfth character.
@@ -71,6 +72,15 @@ function says(line, shown, printed) {
   differs = 1
 }
 
+function check_excerpts(    i, printed, line) {
+  for (i = 1; i <= m; i++) printed = printed (masked ? plain(got[i]) : got[i]) "\n"
+  for (i = 1; i <= n; i++) {
+    line = masked ? plain(want[i]) : want[i]
+    sub(/^ +/, "", line)
+    if (!index(printed, line)) says(i, want[i], "(no such line)")
+  }
+}
+
 # Where in the output, from `low` to `high`, the lines from..from+size-1 of the page stand; the last lines of the
 # page as late as can be.
 function place(from, size, low, high,    at, i, step) {
@@ -88,6 +98,7 @@ function place(from, size, low, high,    at, i, step) {
 FILENAME == ARGV[1] { want[++n] = $0; next }
 { got[++m] = $0 }
 END {
+  if (excerpts) { check_excerpts(); exit differs }
   next_line = 1
   for (i = 1; i <= n; i = end + 1) {
     if (want[i] == "...") { any = 1; end = i; continue }

@@ -6,6 +6,7 @@
 # ENTRIES has, each on a line of its own and with what goes on indented below it:
 #   page PAGE         the page that all of it is about
 #   every number      each number of the page's sentences must be here; code and addresses are not sentences
+#   every row         each row of the page's tables must have its second cell here: "says: | WORDS |"
 #   NAME = COMMAND    psim run: its summary; psim compare: its study.json; else, or with a "|", what it prints
 #   says: WORDS {FORMAT FORMULA} WORDS
 #                     the page must say this, with that number. FORMAT: %.1f and its like, "%," a whole number
@@ -29,7 +30,8 @@ function take(kind, text) {
 # Entries: what is indented goes on with the entry above.
 function read_entry(line) {
   if (line ~ /^(#|$)/) return
-  if (line == "every number") every = 1
+  if (line == "every number") every_number = 1
+  else if (line == "every row") every_row = 1
   else if (line ~ /^given, .*:$/) kind = "given"
   else if (sub(/^says: /, "", line)) take(kind = "says", line)
   else if (line ~ /^[a-z_0-9]+ = /) take(kind = "run", line)
@@ -57,7 +59,7 @@ function line_at(position,    i) {
 }
 
 function operand(word,    name, path, value, lines) {
-  if (word ~ /^-?[0-9.]+$/) return word
+  if (word ~ /^-?[0-9.]+(e-?[0-9]+)?$/) return word
   name = word
   sub(/\/.*/, "", name)
   if (!(name in known)) {
@@ -106,26 +108,28 @@ function written(placeholder,    format, value) {
 }
 
 # Finds the literals of a sentence in the text, near each other; gap_at and gap_text: what is between.
-function find_sentence(count, from,    at, i, next_at) {
-  at = index(substr(all, from), literal[1])
-  if (!at) return 0
-  at += from - 1
-  start = at
-  at += length(literal[1])
-  for (i = 2; i <= count; i++) {
-    next_at = index(substr(all, at), literal[i])
-    if (next_at < 2 || next_at > 30) return find_sentence(count, start + 1)
-    gap_at[i - 1] = at
-    gap_text[i - 1] = substr(all, at, next_at - 1)
-    at += next_at - 1 + length(literal[i])
+function find_sentence(count,    from, at, i, next_at) {
+  for (from = 1; (at = index(substr(all, from), literal[1])) > 0; from = start + 1) {
+    start = from + at - 1
+    at = start + length(literal[1])
+    for (i = 2; i <= count; i++) {
+      next_at = index(substr(all, at, 29 + length(literal[i])), literal[i])
+      if (next_at < 2) break
+      gap_at[i - 1] = at
+      gap_text[i - 1] = substr(all, at, next_at - 1)
+      at += next_at - 1 + length(literal[i])
+    }
+    if (i <= count) continue
+    said[start] = substr(all, start, at - start)
+    return 1
   }
-  return start
+  return 0
 }
 
 function check_sentence(sentence,    count, i, j, placeholder, right, said) {
   count = split(sentence, literal, /\{[^}]*\}/)
   if (literal[1] == "" || literal[count] == "") return wrong(place, "begin and end with words: " sentence)
-  if (!find_sentence(count, 1)) return wrong(place, page " has no such sentence: " sentence)
+  if (!find_sentence(count)) return wrong(place, page " has no such sentence: " sentence)
   for (i = 1; i < count; i++) {
     match(sentence, /\{[^}]*\}/)
     placeholder = substr(sentence, RSTART + 1, RLENGTH - 2)
@@ -170,6 +174,16 @@ function check_every_number(    rest, at, dots, around) {
   }
 }
 
+# A row that is no header, which a line of dashes follows.
+function check_every_row(    i, cell) {
+  for (i = 1; i <= parts; i++) {
+    if (substr(all, begin_of[i], 2) != "| " || substr(all, begin_of[i + 1], 2) == "|-") continue
+    split(substr(all, begin_of[i]), cell, / \| /)
+    if (said[begin_of[i] + length(cell[1]) + 1] == "| " cell[2] " |") continue
+    wrong(page ":" line_of[i], "where does this cell come from? " cell[2])
+  }
+}
+
 BEGIN {
   split("no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen", \
     number_words, " ")
@@ -189,6 +203,7 @@ END {
     if (kinds[k] == "says") check_sentence(texts[k])
     if (kinds[k] == "given") check_given(texts[k])
   }
-  if (every && !commands) check_every_number()
+  if (every_number && !commands) check_every_number()
+  if (every_row && !commands) check_every_row()
   exit failed
 }

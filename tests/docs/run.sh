@@ -10,6 +10,7 @@
 #   sentences  `psim why runs/bsp` is run too; of `psim why RUN` the name and the options must be psim's.
 #   labs       are started for a student: the commands are those of the student's text, and run in the
 #              student's folder.
+#   slides     run in their own folder; a line below a command is a part of a line that it prints.
 #   numbers    tests/docs/numbers has those of sentences, and the runs that they are from: numbers.awk
 # tests/docs/not_run.txt lists what is not run, and why. --update writes what psim prints into the blocks.
 # --long checks the numbers of numbers/*.long.txt, whose runs take long, and nothing else.
@@ -80,7 +81,7 @@ prepare() {
   rm -rf "$scratch/page" "$scratch/parts" "$scratch/values"
   mkdir "$scratch/page" "$scratch/parts" "$scratch/values"
   : >"$scratch/wrong" && : >"$scratch/left_out" && : >"$scratch/remarks"
-  text=$source/$page indented=
+  text=$source/$page indented= excerpts=
   cp -R "$source/scenarios" "$scratch/page"
   mkdir -p "$scratch/page/docs/course" && cp -R "$source/docs/course/slides" "$scratch/page/docs/course"
   ln -s ../bin/psim "$scratch/page/psim"
@@ -92,6 +93,7 @@ prepare() {
       cd "lab$lab" || exit 3
       text=$PWD/README.md indented=1
       ;;
+    docs/course/slides/*) cd docs/course/slides && excerpts=1 ;;
   esac
   folder=$PWD
 }
@@ -113,9 +115,9 @@ run_command() {
     wrong "$page:$line" "exit code expected: $exit_code, found: $code, of $command
 $(tail -n 5 "$scratch/got" | sed 's/^/  /')"
   fi
-  awk -v page="$page" -v first="$first" -v masked="$masked" -f "$here/compare.awk" \
+  awk -v page="$page" -v first="$first" -v masked="$masked" -v excerpts="$excerpts" -f "$here/compare.awk" \
     "$scratch/parts/$number.want" "$scratch/got" >>"$scratch/wrong" && return
-  $update || return
+  $update && [ -z "$excerpts" ] || return
   awk -v update=1 -f "$here/compare.awk" "$scratch/parts/$number.want" "$scratch/got" >"$scratch/parts/$first.new"
   echo "$first $((first + shown))" >>"$scratch/parts/updates"
 }
@@ -178,7 +180,7 @@ check_numbers() {
   while IFS=$tab read -r name command; do values_of "$command" >"$scratch/values/$name"; done <"$scratch/parts/commands"
   cd "$here" || exit 3
   awk -v page="$page" -v values="$scratch/values" -v masked="$masked" -v long=$long -f numbers.awk "$source/$page" \
-    $entries >>"$scratch/wrong"
+    $entries >>"$scratch/wrong" || [ $? = 1 ] || wrong "$page" "numbers.awk fails"
   sentences=$(cat $entries | grep -c '^says: ')
 }
 
@@ -210,7 +212,7 @@ check_page() {
 pages() {
   cd "$source" || exit 3
   [ -z "$long" ] || { sed -n 's/^page //p' "$here"/numbers/*.long.txt && return; }
-  grep -lE '^```console$|`(\./)?psim [a-z]' README.md CONTRIBUTING.md docs/*.md docs/concepts/*.md docs/course/*.md docs/course/*/README.md
+  grep -lE '^```console$|`(\./)?psim [a-z]' README.md CONTRIBUTING.md docs/*.md docs/concepts/*.md docs/course/*.md docs/course/*/*.md
 }
 
 [ $# -gt 0 ] || set -- $(pages)

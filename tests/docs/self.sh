@@ -67,6 +67,7 @@ says: There are {%w a/workers/length} workers and {%d a/model/parameters} weight
 says: takes {%.2f 1000 * seconds} ms
 given, an example:
   1 page of 2014
+every row
 END
 }
 
@@ -103,6 +104,8 @@ the run gives: 38'
 finds "$page" 's/The run takes/The run needs/' 'numbers/page.txt:6: docs/page.md has no such sentence: The run takes'
 finds "$page" '$s/$/\nAnd 77 more./' 'docs/page.md:30: where does this number come from?'
 finds "$page" 's/1 page of/2 pages of/' 'numbers/page.txt:10: docs/page.md does not say: 1 page of 2014'
+finds "$page" '$s/$/\n| feature | sees |\n|---|---|\n| one | a cell |/' \
+  'docs/page.md:32: where does this cell come from? a cell'
 finds "$page" '4s/worked_example/worked_exampel/' \
   'docs/page.md:4: exit code expected: 0, found: 2, of ./psim run worked_exampel'
 finds "$page" 's/<!-- exit 2 -->/<!-- exit 1 -->/' 'docs/page.md:20: exit code expected: 1, found: 2'
@@ -115,6 +118,17 @@ finds "$page" 's/`psim lab check`/psim/' 'not_run.txt: docs/page.md has no such 
 finds "$page" '21s/$/"/' 'docs/page.md:20: a command without an end'
 finds "$numbers" 's|a/sim_time_s|a/sim_time|' 'numbers/page.txt:6: nothing is known of a/sim_time'
 finds "$numbers" 's/= psim run worked_example$/= psim run nothing/' 'exit code 2 of psim run nothing'
+
+# Of slides a part of a line is shown.
+write_right_page
+slides=docs/course/slides/1.md
+mkdir -p "$folder/docs/course/slides"
+cp -R "$folder/scenarios" "$folder/docs/course/slides"
+printf '```console\n$ psim run worked_example\nsimulated   0.01822 s\n```\n' >"$folder/$slides"
+check $slides || fail "right slides are said to be wrong"
+sed -i 's/0.01822/0.01823/' "$folder/$slides"
+check $slides && fail "wrong slides are said to be right"
+grep -q "$slides:3: the page shows: simulated   0.01823 s" "$folder/said" || fail "other words on wrong slides"
 
 # Elsewhere numbers may be others, and words may not.
 write_right_page
