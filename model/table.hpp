@@ -38,8 +38,8 @@ const std::deque<Row>& all_rows() {
   return Table<Row>::rows();
 }
 
-// A row from outside of psim's sources, as long as this object lives. As a global variable it is there before
-// main() begins. Additions of one table end in the reverse of their order.
+// A row from outside of psim's sources, as long as this object lives. It must be there before the first
+// scenario is loaded; as a global variable it is. Additions of one table end in the reverse of their order.
 template <class Row>
 struct Addition {
   explicit Addition(Row row) { Table<Row>::add(std::move(row)); }

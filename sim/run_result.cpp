@@ -1,5 +1,7 @@
 #include "sim/run_result.hpp"
 
+#include <algorithm>
+
 #include "model/dataset.hpp"
 #include "sim/cluster/slowest_heartbeat.hpp"
 #include "sim/protocol/task_dag.hpp"
@@ -45,6 +47,8 @@ void add_servers(const Job& job, RunResult& result) {
 std::vector<TaskResult> tasks_of(const Job& job) {
   std::vector<TaskResult> results;
   const std::vector<TaskUse>& uses = job.state().tasks.all();
+  // The run ended before its tasks began.
+  if (std::ranges::all_of(uses, [](const TaskUse& use) { return use.times == 0; })) return results;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const TaskUse& use = uses[i];
     const TaskKind kind = job.plan().tasks->program()[i].kind;

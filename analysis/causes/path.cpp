@@ -194,15 +194,14 @@ void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, W
                           (node.second.is == awaited->second.is && node.second.since < awaited->second.since);
     if (is_worse) awaited = &node;
   }
-  for (const auto& [node, standing] : nodes) {
-    if (standing.is != Is::waiting || !facts.is_worker(node) || !(date - standing.since > long_share * date))
+  for (const auto& [node, status] : nodes) {
+    if (status.is != Is::waiting || !facts.is_worker(node) || !(date - status.since > long_share * date))
       continue;
     const std::uint32_t whom = awaited == nullptr ? node : awaited->first;
     const Kind kind = awaited == nullptr                    ? Kind::timeout
                       : awaited->second.is == Is::computing ? Kind::compute
                                                             : Kind::down;
-    book.add(node, standing.since, date,
-             {PathPiece{standing.since, date, whom, whom, kind, CausalGraph::none}});
+    book.add(node, status.since, date, {PathPiece{status.since, date, whom, whom, kind, CausalGraph::none}});
   }
 }
 

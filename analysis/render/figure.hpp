@@ -2,6 +2,7 @@
 // the height, so letters stay readable on any screen.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <string>

@@ -2,6 +2,7 @@
 // samples are kept for what.
 #include <fmt/format.h>
 
+#include <deque>
 #include <stdexcept>
 #include <utility>
 #include <vector>

@@ -173,7 +173,7 @@ Json ask_child(const std::function<Json()>& inspect) {
   }
   close(ends[1]);
   std::string text, block(65536, '\0');
-  for (ssize_t got = 0; (got = read(ends[0], block.data(), block.size())) > 0;)
+  for (ssize_t got = 0; (got = ::read(ends[0], block.data(), block.size())) > 0;)
     text.append(block, 0, static_cast<std::size_t>(got));
   close(ends[0]);
   int status = 0;

@@ -36,7 +36,8 @@ void draw_added_model(Table& model, Table& data, Dice& dice) {
   model.rows.front().value = in_quotes(kind->name);
   draw_settings(kind->settings, model, dice);
   if (kind->learns == Learns::targets) data.rows.front().value = in_quotes("teacher");
-  if (kind->learns == Learns::two_classes) std::ranges::find(data.rows, "classes", &Row::key)->value = "2";
+  const auto classes = std::ranges::find(data.rows, "classes", &Row::key);
+  if (kind->learns == Learns::two_classes && classes != data.rows.end()) classes->value = "2";
   const DataSourceRow* source = drawn_addition<DataSourceRow>(dice);
   if (source == nullptr || source->is_sparse || source->reads_files || !fits(*kind, *source)) return;
   std::erase_if(data.rows, [source](const Row& row) {

@@ -39,7 +39,9 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
     rows.push_back({"evaluate_every", dice.chance(0.6) ? dice.text_of({"3 updates", "1 update", "10 samples"})
                                                        : dice.time(500, 4000)});
   if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
-  if (learns && dice.chance(0.1))
+  const std::string* const source = draft.find("data", "source");
+  const bool has_classes = source == nullptr || *source != "\"teacher\"";
+  if (learns && dice.chance(0.1) && has_classes)
     draft["training.target"].rows = {
         {"accuracy", "0.9"}, {"hold", dice.number(1, 3)}, {"stop", dice.chance(0.5) ? "true" : "false"}};
 }

@@ -48,7 +48,7 @@ void PeerStep::begin(std::int64_t clock, const Replica& replica) {
   mailbox_.wait_until(Awaited::samples, clock, [&] { return source_.prepare(clock); });
   batch_size_ = source_.batch_size();
   strand_.processor().start_timer();
-  std::vector<Strand::Block> work = parts();
+  std::vector<Strand::Block> work = blocks();
   record(ComputePhase::begun);
   LocalWork local{.batches = source_.take(),
                   .rate = job_.plan.learning_rate().at(job_.plan.epochs().after(static_cast<double>(clock))),
@@ -65,7 +65,7 @@ void PeerStep::begin(std::int64_t clock, const Replica& replica) {
 }
 
 // The whole step; or first all that comes before the last batch's backward pass, and then that of each layer.
-std::vector<Strand::Block> PeerStep::parts() const {
+std::vector<Strand::Block> PeerStep::blocks() const {
   const TrainingSpec& training = job_.plan.scenario.training;
   const double flops = flops_of_samples(job_, index_, source_.local_steps_of(clock_), source_.scale()) *
                        job_.slowness.of_step(index_, clock_);
@@ -77,14 +77,14 @@ std::vector<Strand::Block> PeerStep::parts() const {
   std::vector<std::size_t> values(layers.size());
   for (const ParameterArray& array : parameter_arrays(job_.plan.scenario.model))
     values[array.layer] += array.range.count;
-  std::vector<Strand::Block> parts{{.flops = flops, .copy = copies}};
+  std::vector<Strand::Block> blocks{{.flops = flops, .copy = copies}};
   for (std::size_t l = layers.size(); l-- > 0;) {
     const Strand::Block last{.flops = batch * layers[l].backward, .copy = all_copies(job_, values[l], 1) / 2};
-    parts.front().flops -= last.flops;
-    parts.front().copy -= last.copy;
-    parts.push_back(last);
+    blocks.front().flops -= last.flops;
+    blocks.front().copy -= last.copy;
+    blocks.push_back(last);
   }
-  return parts;
+  return blocks;
 }
 
 void PeerStep::wait_for(std::size_t bucket) {

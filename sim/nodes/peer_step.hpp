@@ -40,7 +40,7 @@ class PeerStep {
   Strand& strand() { return strand_; }
 
  private:
-  std::vector<Strand::Block> parts() const;
+  std::vector<Strand::Block> blocks() const;
   void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
   void weigh();
 

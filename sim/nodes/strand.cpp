@@ -11,27 +11,26 @@
 
 namespace psim {
 
-void Strand::compute(const Block& part) {
-  processor_.copy(part.copy);
-  processor_.compute(part.flops, false);
+void Strand::compute(const Block& block) {
+  processor_.copy(block.copy);
+  processor_.compute(block.flops, false);
 }
 
-void Strand::start(std::vector<Block> parts, std::function<void()> ended) {
+void Strand::start(std::vector<Block> blocks, std::function<void()> ended) {
   done_ = 0;
   runs_ = true;
   mailbox_.computes(true);
   const std::string name = fmt::format("processor of {}", node_);
   actor_ = add_actor(name, simgrid::s4u::this_actor::get_host(),
-                     on_own_course(job_.recorder, [this, parts = std::move(parts), ended = std::move(ended)] {
-                       run(parts, ended);
-                     }));
+                     on_own_course(job_.recorder, [this, blocks = std::move(blocks),
+                                                   ended = std::move(ended)] { run(blocks, ended); }));
 }
 
-// Whoever waits for a part is waiting for messages.
-void Strand::run(const std::vector<Block>& parts, const std::function<void()>& ended) {
-  for (const Block& part : parts) {
-    compute(part);
-    if (++done_ == parts.size()) {
+// Whoever waits for a block is waiting for messages.
+void Strand::run(const std::vector<Block>& blocks, const std::function<void()>& ended) {
+  for (const Block& block : blocks) {
+    compute(block);
+    if (++done_ == blocks.size()) {
       runs_ = false;
       mailbox_.computes(false);
       ended();
@@ -41,11 +40,11 @@ void Strand::run(const std::vector<Block>& parts, const std::function<void()>& e
   }
 }
 
-void Strand::wait_for(std::size_t parts, std::int64_t clock) {
-  mailbox_.wait_until(std::nullopt, clock, [&] { return done_ >= parts; });
+void Strand::wait_for(std::size_t blocks, std::int64_t clock) {
+  mailbox_.wait_until(std::nullopt, clock, [&] { return done_ >= blocks; });
 }
 
-// It counts as a part of the step as long as that is computed.
+// It counts as a block of the step as long as that is computed.
 void Strand::filter(double flops) {
   if (!(flops > 0)) return;
   filters_ = true;

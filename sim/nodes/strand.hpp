@@ -1,5 +1,5 @@
 // A worker's computing beside its sending and receiving: an actor of its own, while the worker's actor takes
-// part in all-reduces.
+// block in all-reduces.
 #pragma once
 
 #include <simgrid/forward.h>
@@ -21,21 +21,21 @@ class Strand {
     double flops, copy;  // operations, and seconds of copies before them
   };
   // In the calling actor, until it is done.
-  void compute(const Block& part);
+  void compute(const Block& block);
   // One after the other, beside the calling actor; `ended` is called at the end of the last one.
-  void start(std::vector<Block> parts, std::function<void()> ended);
-  // Waits until the first `parts` of them are done.
-  void wait_for(std::size_t parts, std::int64_t clock);
+  void start(std::vector<Block> blocks, std::function<void()> ended);
+  // Waits until the first `blocks` of them are done.
+  void wait_for(std::size_t blocks, std::int64_t clock);
   // What the filters take, of the same processor.
   void filter(double flops);
   bool is_running() const { return runs_; }
-  // The parts that are left are not computed.
+  // The blocks that are left are not computed.
   void stop();
 
   Processor& processor() { return processor_; }
 
  private:
-  void run(const std::vector<Block>& parts, const std::function<void()>& ended);
+  void run(const std::vector<Block>& blocks, const std::function<void()>& ended);
   void record_filter(ComputePhase phase);
 
   JobContext& job_;
@@ -43,7 +43,7 @@ class Strand {
   Mailbox& mailbox_;
   Processor processor_;
   simgrid::s4u::ActorPtr actor_;
-  std::size_t done_ = 0;  // parts
+  std::size_t done_ = 0;  // blocks
   bool runs_ = false, filters_ = false;
 };
 

@@ -6,15 +6,13 @@
 //
 // Decisions:
 // - A question must not change anything: the simulator may ask it again.
-// - All shards take the same pushes if a worker waits for more than the arrival of its own pushes (gate),
-// some
-//   pushes may be late, and not every push makes an update by itself (is_in_turn). Then the first shard
-//   decides, and tells the other shards its pushes and their weights (UpdateGroup). The others ask on_push
-//   only whether they could make an update, too. In all other cases each shard decides for itself, with a
-//   memory of its own. note_update is called at every shard.
+// - All shards take the same pushes if three things hold: a worker waits for more than the arrival of its own
+//   pushes (gate), some pushes may be late, and not every push makes an update by itself (is_in_turn). Then
+//   the first shard decides, and tells the other shards its pushes and their weights (UpdateGroup). The
+//   others ask on_push only whether they could make an update, too. In all other cases each shard decides for
+//   itself, with a memory of its own. note_update is called at every shard.
 // - A server that takes over one of the other shards learns which pushes earlier decisions took, but not
-// their
-//   weights. It asks on_timer for the weights.
+//   their weights. It asks on_timer for the weights.
 // - An update takes the pushes of one worker in their order: no later push without those before it.
 // - Estimates are numbers about time. They change whenever a push comes or a worker waits, and they go to the
 //   next owner only with the whole state of a shard; an owner that takes over by a log begins with zeros.
@@ -65,7 +63,7 @@ struct ShardView {
   const std::vector<Push>& pending;  // pushes that wait for an update, in the order of their arrival
   std::int64_t version = 0;          // updates so far
   double now = 0;                    // seconds
-  // Seconds: when the first of `pending` came, or the last update if that is later.
+  // The date, in seconds, when the first of `pending` came, or that of the last update if it is later.
   double waits_since = 0;
   NodeId first_worker = 0;               // the node of worker 0
   std::optional<std::size_t> came = {};  // which of `pending` has just come

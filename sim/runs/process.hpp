@@ -17,8 +17,8 @@ namespace psim {
 // std::filesystem::filesystem_error.
 OpenFile open_for_writing(const fs::path& path);
 
-// In a process that `parent` has just made: it ends when its parent does, and takes all signals. With system
-// calls only.
+// For a process that `parent` has just made: it ends when its parent does, and no signal is blocked. Makes
+// system calls only.
 void end_with_parent(pid_t parent);
 
 // What a process may use at most. 0: no less than this one.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "analysis/remove_folder.hpp"
 #include "sim/runs/refused.hpp"

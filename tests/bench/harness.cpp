@@ -49,7 +49,7 @@ std::string read_all(int fd) {
   std::string text;
   std::array<char, 4096> part;
   for (;;) {
-    const ssize_t count = read(fd, part.data(), part.size());
+    const ssize_t count = ::read(fd, part.data(), part.size());
     if (count <= 0) return text;
     text.append(part.data(), static_cast<std::size_t>(count));
   }

@@ -81,7 +81,7 @@ TEST_CASE("each layer is pulled as often as its own bound demands", "[oracle][ca
 
 TEST_CASE("one worker reads its own pushes in its copy: the curve is that of fresh weights",
           "[oracle][cache]") {
-  const auto curve = [](const Settings& consistency) {
+  const auto curve = [](const FieldValues& consistency) {
     return ScenarioBuilder({"seed=2", "model.layers=[64, 8, 10]", "model.precision=float64",
                             "training.batch_size=16", "training.steps=40", "training.learning_rate=0.1",
                             "training.evaluate_every=1 update", "consistency.model=ssp", "cluster.workers=1"})

@@ -10,7 +10,7 @@ using namespace psim::test;
 
 namespace {
 
-Json clicks(const Settings& settings = {}) { return run_file("scenarios/clicks.toml", settings); }
+Json clicks(const FieldValues& settings = {}) { return run_file("scenarios/clicks.toml", settings); }
 
 }  // namespace
 

@@ -204,7 +204,7 @@ TEST_CASE("what others keep of a shard goes on where it is cut", "[ranges][slow]
   sparse.more =
       "[data]\nsource = \"clicks\"\nsamples = 500\nfeatures = 2000\nnonzeros = 10\n"
       "[[filter]]\nkind = \"key-caching\"\n";
-  const std::vector<std::pair<Case, Settings>> cases{
+  const std::vector<std::pair<Case, FieldValues>> cases{
       {joins, {"consistency.staleness=3", "consistency.cache=true"}},
       {joins, {"consistency.model=bsp", "consistency.deadline=12ms"}},
       {joins, {"inference.refresh=20ms", "inference.rate=200"}},

@@ -39,7 +39,7 @@ inline ScenarioBuilder toml(const Plan& plan) {
 // The plan's run in a folder of its own.
 class Recorded {
  public:
-  explicit Recorded(const Plan& plan, const Settings& more = {}) : run_(toml(plan).set(more)) {}
+  explicit Recorded(const Plan& plan, const FieldValues& more = {}) : run_(toml(plan).set(more)) {}
   Json what_if(const std::vector<std::string>& changes) const { return run_.told("what-if", changes); }
   Outcome answer(const std::vector<std::string>& changes) const { return run_.ask("what-if", changes); }
 

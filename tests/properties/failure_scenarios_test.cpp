@@ -14,7 +14,7 @@ using namespace psim::test;
 
 namespace {
 
-using Sets = Settings;
+using Sets = FieldValues;
 
 // A scenario of the folder, as it is but for `sets`.
 Json shipped(const std::string& name, const Sets& sets, int code = 0) {

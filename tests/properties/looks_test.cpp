@@ -21,7 +21,7 @@ struct Case {
   int workers = 4, servers = 3;
 };
 
-Json run(const Case& c, const Settings& settings = {}) {
+Json run(const Case& c, const FieldValues& settings = {}) {
   const bool has_servers = c.architecture == "parameter-server";
   return ScenarioBuilder({"model.layers=[64, 16, 10]", "training.batch_size=8", "training.learning_rate=0.2",
                           "compute.time=10ms", "cluster.network.latency=100us"})

@@ -86,7 +86,7 @@ TEST_CASE("summaries have the keys of the schema, and no others", "[summary][slo
       {"rack_aggregation", "cluster.network.aggregate=\"rack\""}};
   for (const std::vector<std::string>& one : runs) {
     INFO(one.front());
-    const Settings settings(one.begin() + 1, one.end());
+    const FieldValues settings(one.begin() + 1, one.end());
     compare(run_scenario(scenario_file("scenarios/" + one.front() + ".toml", settings)), summary_keys, "",
             seen);
   }

@@ -71,7 +71,7 @@ void set(toml::table& root, const std::string& setting) {
   put(*at->as_table(), setting.substr(begin, equals - begin), *it(setting.substr(equals + 1)).get("it"));
 }
 
-toml::table table_of(const Settings& settings) {
+toml::table table_of(const FieldValues& settings) {
   toml::table table;
   for (const std::string& one : settings) set(table, one);
   return table;
@@ -79,32 +79,32 @@ toml::table table_of(const Settings& settings) {
 
 }  // namespace
 
-ScenarioBuilder::ScenarioBuilder(const Settings& settings)
+ScenarioBuilder::ScenarioBuilder(const FieldValues& settings)
     : tree_(std::make_shared<Tree>(Tree{.root = table_of(settings)})) {}
 
 ScenarioBuilder ScenarioBuilder::from(const std::string& toml) { return ScenarioBuilder().with(toml); }
 
-ScenarioBuilder ScenarioBuilder::set(const Settings& settings) const {
+ScenarioBuilder ScenarioBuilder::set(const FieldValues& settings) const {
   const auto tree = std::make_shared<Tree>(*tree_);
   for (const std::string& one : settings) psim::test::set(tree->root, one);
   return ScenarioBuilder(tree);
 }
 
-ScenarioBuilder ScenarioBuilder::add(const std::string& list, const Settings& fields) const {
+ScenarioBuilder ScenarioBuilder::add(const std::string& list, const FieldValues& fields) const {
   const auto tree = std::make_shared<Tree>(*tree_);
   merge(tree->root, toml::table{{list, toml::array{table_of(fields)}}});
   return ScenarioBuilder(tree);
 }
 
 ScenarioBuilder ScenarioBuilder::fault(const std::string& kind, const std::string& nodes,
-                                       const Settings& fields) const {
-  Settings all{"kind=" + kind, "nodes=" + (nodes.starts_with("[") ? nodes : "[\"" + nodes + "\"]")};
+                                       const FieldValues& fields) const {
+  FieldValues all{"kind=" + kind, "nodes=" + (nodes.starts_with("[") ? nodes : "[\"" + nodes + "\"]")};
   all.insert(all.end(), fields.begin(), fields.end());
   return add("fault", all);
 }
 
-ScenarioBuilder ScenarioBuilder::straggler(int worker, double slowdown, const Settings& fields) const {
-  Settings all{fmt::format("workers=[{}]", worker), fmt::format("slowdown={}", slowdown)};
+ScenarioBuilder ScenarioBuilder::straggler(int worker, double slowdown, const FieldValues& fields) const {
+  FieldValues all{fmt::format("workers=[{}]", worker), fmt::format("slowdown={}", slowdown)};
   all.insert(all.end(), fields.begin(), fields.end());
   return add("straggler", all);
 }
@@ -153,11 +153,6 @@ TracedRun ScenarioBuilder::trace() const {
   return {run.summary(), run.events()};
 }
 
-ScenarioBuilder digits() {
-  return ScenarioBuilder({"model.layers=[64, 16, 10]", "cluster.workers=4", "cluster.servers=1",
-                          "cluster.worker.speed=100Mf", "compute.distribution=lognormal", "compute.cv=0.5"});
-}
-
 ScenarioBuilder phantom(std::int64_t parameters) {
   return ScenarioBuilder({"model.kind=phantom"}).set("model.parameters", parameters);
 }
@@ -171,14 +166,14 @@ Json run_scenario(const api::Scenario& scenario, const api::RunOptions& options)
   return Json::parse(api::run(scenario, options).summary);
 }
 
-api::Scenario scenario_file(const std::string& file, const Settings& settings) {
+api::Scenario scenario_file(const std::string& file, const FieldValues& settings) {
   api::Scenario scenario = api::Scenario::from_file(source_folder() / file);
   for (const std::string& one : settings)
     scenario.set(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
   return scenario;
 }
 
-Json run_file(const std::string& file, const Settings& settings, int code) {
+Json run_file(const std::string& file, const FieldValues& settings, int code) {
   INFO(file);
   Json summary = run_scenario(scenario_file(file, settings));
   REQUIRE(exit_code(summary) == code);

@@ -16,26 +16,26 @@ namespace psim::test {
 
 // Fields by their dotted paths, as `psim run --set` has them: "training.steps=40", "consistency.model=asp".
 // A value is TOML; text that is no TOML is a string.
-using Settings = std::vector<std::string>;
+using FieldValues = std::vector<std::string>;
 
 // Each call gives a scenario of its own, so that many can begin with one. What is set replaces what was
 // there.
 class ScenarioBuilder {
  public:
-  explicit ScenarioBuilder(const Settings& settings = {});
+  explicit ScenarioBuilder(const FieldValues& settings = {});
   static ScenarioBuilder from(const std::string& toml);
 
-  [[nodiscard]] ScenarioBuilder set(const Settings& settings) const;
+  [[nodiscard]] ScenarioBuilder set(const FieldValues& settings) const;
   template <class Value>
   [[nodiscard]] ScenarioBuilder set(const std::string& path, const Value& value) const {
     return set({fmt::format("{}={}", path, value)});
   }
   // A table more of a list: add("filter", {"kind=top-k", "fraction=0.1"}).
-  [[nodiscard]] ScenarioBuilder add(const std::string& list, const Settings& fields) const;
+  [[nodiscard]] ScenarioBuilder add(const std::string& list, const FieldValues& fields) const;
   // One [[fault]]; `nodes` is one node, or a list: ["worker 0", "worker 1"].
   [[nodiscard]] ScenarioBuilder fault(const std::string& kind, const std::string& nodes,
-                                      const Settings& fields) const;
-  [[nodiscard]] ScenarioBuilder straggler(int worker, double slowdown, const Settings& fields = {}) const;
+                                      const FieldValues& fields) const;
+  [[nodiscard]] ScenarioBuilder straggler(int worker, double slowdown, const FieldValues& fields = {}) const;
   // TOML more, whose lists of tables ([[fault]]) follow those that are there.
   [[nodiscard]] ScenarioBuilder with(const std::string& toml) const;
   // Fields of a table, one a line; other tables may follow.
@@ -63,8 +63,6 @@ inline ScenarioBuilder operator+(const ScenarioBuilder& scenario, const std::str
   return scenario.with(toml);
 }
 
-// Four workers and one server learn digits; the workers' steps are of unequal length.
-ScenarioBuilder digits();
 // A model that is nothing but so many numbers.
 ScenarioBuilder phantom(std::int64_t parameters);
 
@@ -72,8 +70,8 @@ Json run_scenario(const api::Scenario& scenario, const api::RunOptions& options 
 
 // The run of a file of the project, "scenarios/quickstart.toml", with these settings. Fails the test when
 // `psim run` would not end with `code`.
-Json run_file(const std::string& file, const Settings& settings = {}, int code = 0);
-api::Scenario scenario_file(const std::string& file, const Settings& settings = {});
+Json run_file(const std::string& file, const FieldValues& settings = {}, int code = 0);
+api::Scenario scenario_file(const std::string& file, const FieldValues& settings = {});
 
 // How `psim run` ends: 1 if the run is stuck or misses its target, else 0.
 int exit_code(const Json& summary);

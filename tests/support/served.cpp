@@ -54,7 +54,7 @@ Served::Served(const std::vector<std::string>& options) {
   }
   close(out[1]);
   std::string line;
-  for (char byte = 0; read(out[0], &byte, 1) == 1 && byte != '\n';) line += byte;
+  for (char byte = 0; ::read(out[0], &byte, 1) == 1 && byte != '\n';) line += byte;
   close(out[0]);
   std::smatch found;
   if (!std::regex_search(line, found, std::regex(":([0-9]+)/\\?token=([0-9a-f]+)")))

@@ -33,8 +33,9 @@ struct RunFailed : std::runtime_error {
 };
 
 // Makes one run in a process of its own, as often as you like. Call it while this process has one thread, and
-// not after `watch`: that throws std::logic_error. Throws BadScenario, RunRefused, RunFailed, and
-// std::invalid_argument for another `trace`.
+// not after `watch`: that throws std::logic_error. Throws BadScenario, RunRefused, RunFailed,
+// std::invalid_argument for another `trace`, and std::logic_error for a row of the program's own that cannot
+// be used.
 Result run(const Scenario& scenario, const RunOptions& options = {});
 
 // Makes a run in this process; `observer` gets its events (sinks.hpp). If the observer throws, it gets no

@@ -42,7 +42,8 @@ class Scenario {
   // Where data files are looked for first.
   Scenario& data_folder(std::filesystem::path folder);
 
-  // All that is wrong; empty: it can be run. Loads the data.
+  // All that is wrong; empty: it can be run. Loads the data. Throws std::logic_error for a row of the
+  // program's own that cannot be used, as all that follows.
   std::vector<Problem> problems() const;
   // The scenario as TOML with every default written out. Throws BadScenario.
   std::string resolved() const;

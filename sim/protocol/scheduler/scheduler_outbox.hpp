@@ -21,7 +21,7 @@ class SchedulerOutbox {
   virtual void send_once(Message message) = 0;
 
   // What jobs know, and messages do not tell.
-  virtual bool is_over(std::size_t job) const = 0;         // it has ended by itself
+  virtual bool is_over(std::size_t job) const = 0;         // it has ended, although others may go on
   virtual bool some_completed(std::size_t job) const = 0;  // some worker has done all its steps
   virtual bool all_through(std::size_t job) const = 0;     // each has done so, has left, or has not joined
   virtual bool has_completed(NodeId worker) const = 0;

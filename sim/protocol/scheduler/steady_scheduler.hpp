@@ -15,7 +15,7 @@ class SteadyScheduler {
 
   void on(const Message& message, double now);
   bool has_started() const { return joined_ == members_; }
-  // Every job has ended by itself, or its workers have left.
+  // Every job has ended, or its workers have left.
   bool is_over() const;
 
  private:

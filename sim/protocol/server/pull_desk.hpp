@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/protocol/server/pulls.hpp"
@@ -24,7 +25,7 @@ class PullDesk {
   // Handles what the pull tells about its worker: that it has returned, or that pushes are lost that only a
   // former owner had. The worker then continues from this server's state.
   void reconcile(std::uint32_t worker, const Pull& pull, const ShardContext& shard);
-  // A push of this worker tells that its pushes before this number are lost.
+  // A push or a pull of this worker tells that its pushes before this number are lost.
   void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, const ShardContext& shard);
   // Pushes of this worker have arrived.
   void note_arrivals(std::uint32_t worker, const ShardState& state) { pulls_.note_arrivals(worker, state); }

@@ -182,7 +182,7 @@ class ReplicatedLog {
   std::int64_t committed_ = 0;     // entries that are safe
   std::int64_t update_ = 0;        // one more than the entry with the last update
   std::vector<OfWorker> workers_;  // empty while nothing is known: most shards have no copies
-  // Follower.
+  // Copy.
   bool in_step_ = false;
   NodeId primary_ = 0;
   std::optional<NodeId> next_in_chain_;

@@ -118,12 +118,9 @@ void UpdateMaker::tell_decision(NodeId from, const Decide& question) const {
   shard_.send(from, std::move(answer));
 }
 
-std::optional<std::int64_t> UpdateMaker::lacks_decision() const {
-  return shard_.replication.leads() ? state_.updates.lacks_decision() : std::nullopt;
-}
-
 bool UpdateMaker::ask_for_decision(double timeout) {
-  const std::optional<std::int64_t> version = lacks_decision();
+  if (!shard_.replication.leads()) return false;
+  const std::optional<std::int64_t> version = state_.updates.lacks_decision();
   if (!version || state_.updates.asked() + timeout > shard_.now) return false;
   state_.updates.ask(shard_.now);
   if (state_.updates.stop_waiting(shard_.now - timeout)) return make_complete();

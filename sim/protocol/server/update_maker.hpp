@@ -18,7 +18,7 @@ class UpdateMaker {
 
   struct Taken {
     bool is_dropped = false;
-    std::optional<Decision> decision = {};  // of the policy; none: the first shard decides
+    std::optional<Decision> decision = {};  // of the policy; none: it is dropped, or the first shard decides
   };
   // A worker's next push waits for an update from now on, or is dropped.
   Taken take(const Push& push);
@@ -31,9 +31,8 @@ class UpdateMaker {
   // First shard: answers with its last decision, but with no older one. Decisions to come go to all shards
   // anyway. Where late pushes count, all decisions so far are each worker's last push in one of them.
   void tell_decision(NodeId from, const Decide& question) const;
-  // The version for which another shard lacks the first shard's decision.
-  std::optional<std::int64_t> lacks_decision() const;
-  // Asks for it if nothing has come for `timeout` seconds. Returns whether updates were made instead.
+  // Another shard: asks for a decision of the first shard that it lacks, if none has come for `timeout`
+  // seconds. Returns whether updates were made instead.
   bool ask_for_decision(double timeout);
 
   // A function that a task calls. Pushes that it applies have arrived: their tasks ended before.
@@ -46,7 +45,7 @@ class UpdateMaker {
   bool make_next(const std::optional<Decision>& on_push);
   void update_with(WeighedPushes pushes);
 
-  const ShardContext& shard_;
+  const ShardContext shard_;
   ShardState& state_;
   const Pulls& pulls_;
 };

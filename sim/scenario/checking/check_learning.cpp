@@ -65,10 +65,13 @@ void check_learns(const Check& check, const DataShape& train) {
   const std::string there =
       train.classification ? fmt::format("{} classes", train.outputs) : std::string("targets");
   const bool given = check.reading.given("model.kind");
-  check.add({given ? "model.kind" : "data.source", "model.kind", "data.source"},
-            fmt::format("{} learns {}", kind.name, needed),
-            fmt::format("{} has {}", check.s.data.source->name, there),
-            fmt::format("choose data with {}, or another kind", needed));
+  const bool has_field = lists(check.s.data.source->fields, "classes");
+  const bool wants_field = kind.learns == Learns::two_classes && train.classification && has_field;
+  check.add(
+      {given ? "model.kind" : "data.source", "model.kind", "data.source", "data.classes"},
+      fmt::format("{} learns {}", kind.name, needed),
+      fmt::format("{} has {}", check.s.data.source->name, there),
+      wants_field ? "classes = 2 in [data]" : fmt::format("choose data with {}, or another kind", needed));
 }
 
 void check_regression(const Check& check, const DataShape& train) {

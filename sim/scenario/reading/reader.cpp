@@ -13,7 +13,7 @@
 
 namespace psim {
 Reader::Reader(const Document& document, Diagnostics& diagnostics)
-    : document_(document), diagnostics_(diagnostics) {
+    : document_(document), diagnostics_(diagnostics), unused_(document, reading_) {
   frames_.push_back(
       {.table = &document.root, .preset = document.preset ? &document.preset->rows : nullptr, .path = ""});
   if (document.preset) {
@@ -21,20 +21,6 @@ Reader::Reader(const Document& document, Diagnostics& diagnostics)
     reading_.preset_source = document.preset->source;
   }
   reading_.complete = document.complete;
-}
-
-bool Reading::by_preset(const std::string& path) const {
-  const auto place = places.find(path);
-  return place != places.end() && preset_source == place->second.source;
-}
-
-bool Reading::reliable(const std::string& path) const {
-  const auto inner = wrong.lower_bound(path + ".");
-  if (inner != wrong.end() && inner->starts_with(path + ".")) return false;
-  for (std::string around = path; !around.empty(); around = parent_of(around)) {
-    if (wrong.contains(around)) return false;
-  }
-  return complete || (given(path) && !by_preset(path));
 }
 
 std::string Reader::path_of(std::string_view key) const {
@@ -60,11 +46,6 @@ const toml::node* Reader::find_or_preset(std::string_view key) {
 const toml::node* Reader::remember(std::string_view key, const toml::node* node) {
   if (node != nullptr) reading_.places[path_of(key)] = place_of(node->source());
   return node;
-}
-
-// The later source wins. A preset's choices count as made where the preset is named.
-std::size_t Reader::rank(std::size_t source) const {
-  return reading_.preset_source == source ? document_.preset->given_in : source;
 }
 
 void Reader::refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
@@ -117,8 +98,8 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
   if (std::ranges::find(info.when, chosen.name) != info.when.end()) return true;
   const std::size_t source = place_of(node.source()).source;
   if (reading_.preset_source == source) return false;
-  if (const std::size_t by = rank(chosen.source); by > source) {
-    if (is_set(by)) undone_[by].push_back(path_of(key));
+  if (const std::size_t by = unused_.rank(chosen.source); by > source) {
+    unused_.lose(path_of(key), by);
     return false;
   }
   const std::string by_preset =
@@ -137,7 +118,7 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
 void Reader::remember_need(std::string_view key, const toml::node& node, const FieldInfo& info) {
   const toml::table* table = frames_.back().table;
   if (!info.need.met || table == nullptr || !table->contains(key)) return;  // also of a preset
-  needy_.push_back({path_of(key), place_of_key(key, node), place_of(node.source()).source, info.need});
+  unused_.remember(path_of(key), place_of_key(key, node), place_of(node.source()).source, info.need);
 }
 
 template <class Quantity>
@@ -269,7 +250,7 @@ void Reader::read(const toml::node& node, std::string_view key, std::optional<T>
 }
 
 void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
-  if (!again_) fields_.push_back(path_of(key));
+  if (!again_) described_.fields.push_back(path_of(key));
   const toml::node* node = find_or_preset(key);
   if (node == nullptr && info.required && frames_.back().table != nullptr) {
     pending_.push_back({path_of(key),
@@ -302,11 +283,11 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
 }
 
 void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields, bool* given) {
-  tables_.push_back(path_of(key));
+  described_.tables.push_back(path_of(key));
   const toml::node* node = find(key);
   if (given != nullptr) *given = node != nullptr;
   if (node != nullptr && !node->is_table()) {
-    const std::vector<std::string> before = keys_of(fields_, frames_.back().path);
+    const std::vector<std::string> before = keys_of(described_.fields, frames_.back().path);
     const std::string near = node->is_array_of_tables() ? "" : nearest(key, before), home = home_of_key(key);
     if (!near.empty()) reading_.wrong.insert(path_of(near));
     std::string help =
@@ -324,7 +305,7 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
 void Reader::tables(std::string_view key, std::string_view, std::size_t,
                     const std::function<void(std::size_t)>& resize,
                     const std::function<void(std::size_t)>& element, const FieldInfo& info) {
-  tables_.push_back(path_of(key));
+  described_.tables.push_back(path_of(key));
   const toml::node* node = find_or_preset(key);
   if (node == nullptr) return;
   const std::string help =
@@ -347,6 +328,15 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
     frames_.pop_back();
   }
   if (!used) resize(0);
+}
+
+void Reader::finish(const std::vector<std::string>& also_known) {
+  described_.fields.insert(described_.fields.end(), also_known.begin(), also_known.end());
+  UnknownKeys(described_, reading_, diagnostics_).report(document_.root);
+  for (Pending& pending : pending_) {
+    if (reading_.reliable(pending.depends_on)) diagnostics_.add(std::move(pending.diagnostic));
+  }
+  unused_.report(diagnostics_);
 }
 
 }  // namespace psim

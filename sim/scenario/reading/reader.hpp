@@ -3,29 +3,16 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/scenario/fields/fields.hpp"
+#include "sim/scenario/reading/reading.hpp"
+#include "sim/scenario/reading/unknown_keys.hpp"
+#include "sim/scenario/reading/unused_fields.hpp"
 #include "sim/scenario/text/document.hpp"
 
 namespace psim {
-
-// What the source says about each field, by dotted path ("straggler.0.workers").
-struct Reading {
-  std::map<std::string, Place> places;  // of the given fields and tables
-  std::set<std::string> wrong;          // fields and tables with an error of their own
-  bool complete = true;                 // false: what is absent may stand in lines that could not be parsed
-
-  std::string preset = {};                        // its name, when there is one
-  std::optional<std::size_t> preset_source = {};  // of its fields
-
-  bool given(const std::string& path) const { return places.contains(path); }
-  bool by_preset(const std::string& path) const;
-  // Whether the field's value is what the user meant; what depends on another one is not judged.
-  bool reliable(const std::string& path) const;
-};
 
 class Reader final : public FieldVisitor {
  public:
@@ -61,29 +48,14 @@ class Reader final : public FieldVisitor {
     Diagnostic diagnostic;
   };
 
-  // A field whose Need is looked at in the end.
-  struct Needy {
-    std::string path;
-    Place place;         // of its key
-    std::size_t source;  // of its value
-    Need need;
-  };
-
   const toml::node* find(std::string_view key);            // in the file
   const toml::node* find_or_preset(std::string_view key);  // or else in the preset
   const toml::node* remember(std::string_view key, const toml::node* node);
-  std::size_t rank(std::size_t source) const;
   std::string path_of(std::string_view key) const;
   std::string path_of_choice(std::string_view key) const;  // of a FieldInfo's when_key
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);
   Place place_of_key(std::string_view key, const toml::node& node) const;
   void remember_need(std::string_view key, const toml::node& node, const FieldInfo& info);
-  void report_needs();
-  bool is_set(std::size_t source) const;
-  void report_undone();
-  void report_unknown(const toml::table& table, const std::string& path, const std::string& described);
-  std::string advice(const std::string& path, const std::string& described, const std::string& key,
-                     bool is_table);
   void refuse(std::string code, const toml::node& node, std::string_view key, std::string message,
               std::string label, std::string help = {});
   void wrong_type(const toml::node& node, std::string_view key, std::string_view wanted,
@@ -108,13 +80,10 @@ class Reader final : public FieldVisitor {
   std::vector<Frame> frames_;
   std::map<std::string, Chosen> choices_;  // by path
   Reading reading_;
-  std::vector<std::string> fields_,
-      tables_;          // every path that was described, given or not; of elements, the first
+  Described described_;
   bool again_ = false;  // describing an element after the first
   std::vector<Pending> pending_;
-  std::vector<Needy> needy_;
-  // By source of a --set: paths of the fields that it leaves without effect.
-  std::map<std::size_t, std::vector<std::string>> undone_;
+  UnusedFields unused_;
 };
 
 }  // namespace psim

@@ -61,7 +61,7 @@ struct FaultKindRow {
   bool takes_factor() const { return slows || degrades; }
   // A function that is missing.
   std::string_view lacks() const {
-    const bool acts = begin != nullptr || meet != nullptr || takes_factor() || cuts;
+    const bool acts = begin != nullptr || meet != nullptr || takes_factor() || cuts || !undoes.empty();
     return acts ? "" : on == FaultOn::messages ? "meet" : "begin";
   }
 };

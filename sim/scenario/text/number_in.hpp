@@ -1,10 +1,10 @@
 // Numbers as texts.
 #pragma once
 
+#include <charconv>
 #include <optional>
 #include <string_view>
-
-#include "model/data/text.hpp"
+#include <system_error>
 
 namespace psim {
 
@@ -12,7 +12,9 @@ namespace psim {
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number number{};
-  return read(text, number) == std::errc{} ? std::optional(number) : std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace psim

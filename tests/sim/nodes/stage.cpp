@@ -108,7 +108,7 @@ Lines on_stage(const std::string& toml, const std::function<void(Stage&)>& play)
   close(ends[1]);
   std::string text;
   std::array<char, 4096> buffer{};
-  for (ssize_t count = 0; (count = read(ends[0], buffer.data(), buffer.size())) > 0;)
+  for (ssize_t count = 0; (count = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<std::size_t>(count));
   close(ends[0]);
   int status = 0;

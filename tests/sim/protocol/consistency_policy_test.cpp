@@ -253,3 +253,38 @@ TEST_CASE("a policy's update keeps the order of a worker's pushes, and its indic
   CHECK(outcome(Decision::drop()) == 0);
   CHECK_THROWS_AS(outcome(Decision::drop(), 0), std::logic_error);  // an earlier one of its worker waits
 }
+
+TEST_CASE("a policy sees since when pushes wait: the first of them, or the update after which it was left",
+          "[policy]") {
+  class Window final : public ConsistencyPolicy {
+    PolicyShape shape() const override { return {.varies = true}; }
+    bool may_start(const StartView&, Memory) const override { return true; }
+    Decision on_push(const ShardView& view, Memory) const override {
+      return view.pending.size() < 3 ? Decision::hold() : Decision::apply({{.push = 0}});
+    }
+    std::optional<double> closes_at(const ShardView& view, Memory) const override {
+      return view.waits_since + 2;
+    }
+  };
+  const Addition<ConsistencyRow> row{
+      {.name = "window-of-a-test",
+       .gate = Gate::none,
+       .group = Group::own,
+       .policy = [](const ConsistencySpec&, std::int64_t) -> std::shared_ptr<const ConsistencyPolicy> {
+         return std::make_shared<const Window>();
+       }}};
+  Driver d({.model = "window-of-a-test"}, 4, setup());
+  d.now = 1;
+  d.push(0, {1});
+  d.now = 1.5;
+  d.push(1, {1});
+  CHECK(d.server.closes_at(d.now) == 3.0);
+  d.now = 2;
+  d.push(2, {1});
+  CHECK(d.server.version() == 1);
+  CHECK(d.server.closes_at(d.now) == 4.0);
+  d.now = 4;
+  d.close();
+  CHECK(d.server.version() == 2);
+  CHECK(d.server.pending().empty());
+}

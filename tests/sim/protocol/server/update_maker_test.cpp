@@ -46,9 +46,9 @@ TEST_CASE("maker: another shard asks for a decision that does not come", "[updat
   const Pulls pulls;
   const ShardContext context = shard.at(5);
   UpdateMaker maker(context, pulls);
-  CHECK_FALSE(maker.lacks_decision());
+  CHECK_FALSE(shard.state.updates.lacks_decision());
   maker.take(shard.push(0));
-  CHECK(maker.lacks_decision() == 0);
+  CHECK(shard.state.updates.lacks_decision() == 0);
   CHECK_FALSE(maker.ask_for_decision(1));
   CHECK(shard.log.sent.empty());
   const ShardContext later = shard.at(6);
