@@ -13,6 +13,14 @@ build "$1" "$2" "$3" curve
 build "$1" "$2" "$3" own_policy
 psim=$folder/opt/bin/psim
 
+# A program that can do without psim is configured where one of psim's libraries is missing.
+mkdir "$folder/optional"
+printf 'cmake_minimum_required(VERSION 3.22)\nproject(optional CXX)\nfind_package(psim QUIET)\nmessage("psim: ${psim_FOUND}, ${psim_NOT_FOUND_MESSAGE}")\n' \
+  >"$folder/optional/CMakeLists.txt"
+"$1" -S "$folder/optional" -B "$folder/optional/build" -DCMAKE_PREFIX_PATH="$folder/opt" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_Snappy=ON >"$folder/said" 2>&1 && grep -q 'psim: 0, .*Snappy' "$folder/said" ||
+  { cat "$folder/said"; exit 1; }
+
 "$folder/curve/build/curve" >"$folder/curves"
 for model in bsp ssp asp watched; do
   grep -q "^$model: " "$folder/curves" || { cat "$folder/curves"; exit 1; }
