@@ -13,8 +13,8 @@
 
 #include "sim/nodes/answer_filters.hpp"
 #include "sim/nodes/job_context.hpp"
-#include "sim/nodes/shard_causes.hpp"
 #include "sim/nodes/load_counter.hpp"
+#include "sim/nodes/shard_causes.hpp"
 #include "sim/protocol/server/shard_server.hpp"
 #include "sim/record/result.hpp"
 
