@@ -39,7 +39,7 @@ struct ModelRow {
   // What computes its gradients, on data that outlive it.
   std::unique_ptr<Learner> (*learner)(const ModelSpec&, const DataSplit&) = nullptr;
 
-  // Whether it learns from samples with so many classes; 0: with targets.
+  // Whether it learns from samples of `classes` classes; 0: the samples have targets.
   bool can_learn(std::int64_t classes) const {
     switch (learns) {
       case Learns::anything: return true;

@@ -13,8 +13,8 @@ namespace psim::analysis {
 std::string section(const char* id, const std::string& heading, const std::string& intro,
                     const std::string& content);
 
-// What the playground and programs are told of runs. Each {name, value, text, doc}: the mean over these runs'
-// summaries. Null, and "-", where one of them has none.
+// Facts about runs for the playground and for programs. Each is {name, value, text, doc}: the mean over the
+// summaries of these runs. If a summary lacks the value, it is null, and the text is "-".
 Json facts_of(const std::vector<const Json*>& summaries);
 
 // {x, mean, low, high}: the curve of "loss" or "accuracy", without a band.
@@ -25,7 +25,7 @@ Json goal_of(const Json& target);
 
 // What a worker did with its time, as a bar: the shares below `path`.
 std::string share_bar(const Numbers& numbers, const std::string& path);
-// Bars of at most `most` of so many workers, whose shares are below `path`/workers.
+// Bars of the shares of workers, at most `most` of the `workers`. The shares stand below `path`/workers.
 std::string share_bars(const Numbers& numbers, const std::string& path, std::size_t workers,
                        std::size_t most);
 // The names of a bar's patterns.

@@ -41,7 +41,7 @@ class Days {
     int on_the_way = 0;  // messages
     double since = 0;
     double last = 0;              // its time ends then at the latest, whatever comes after
-    std::vector<TimeSpan> later;  // since it was through: counts if it goes on after all
+    std::vector<TimeSpan> later;  // since it finished: counts if it computes again
   };
   // Takes the time until `now`, before something changes.
   Day& pass(std::uint32_t worker, double now);

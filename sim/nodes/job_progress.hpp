@@ -1,4 +1,5 @@
-// Who of a job is there, and how far its workers have come. Workers are numbered within the job, from 0.
+// Which nodes of a job take part, and which workers have finished. Workers have numbers from 0 within the
+// job.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ class JobProgress {
   }
   void is_absent(std::uint32_t worker) { left_[worker] = true; }  // at first
   void comes(std::uint32_t worker) { left_[worker] = false; }     // for the first time, or again
-  // A view of the scheduler's has the worker, or not.
+  // The scheduler's view lacks the worker (`is_out`), or has it.
   void take_out(std::uint32_t worker, bool is_out) { taken_out_[worker] = is_out; }
   // Nobody waits any longer for a worker that is gone for good.
   void wait_no_longer(double now) { last_finish_ = now; }
@@ -50,7 +51,7 @@ class JobProgress {
   void has_joined(NodeId node) { joins_[node] = false; }
   bool is_joining(NodeId node) const { return joins_[node]; }
 
-  // The node will be up at a date that is planned; that date has come, or nothing comes of it.
+  // A start of the node is planned. take_start() ends the plan: its date has come, or it is given up.
   void starts(NodeId node) { starts_[node] = true; }
   // Whether it was planned.
   bool take_start(NodeId node) {

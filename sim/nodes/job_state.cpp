@@ -5,7 +5,7 @@
 namespace psim {
 namespace {
 
-// The parts of the model of which workers store copies, where there are no servers.
+// Without servers: the number of parts of the model that workers store copies of.
 std::size_t stored_parts(const JobPlan& plan) {
   return plan.scenario.architecture.kind == Architecture::model_parallel ? plan.workers() : 1;
 }

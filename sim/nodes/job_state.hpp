@@ -1,4 +1,4 @@
-// What changes while a job runs and belongs to no single node. Each part has one class.
+// The state of a job that changes while it runs and belongs to no single node. Each part has one class.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ struct JobState {
   AssemblyCache assemblies;
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
-  // The scheduler has made this view: what is kept of a shard that it cuts is cut as well.
+  // The scheduler has made this view. If the view cuts a shard, the weights that are kept of it are cut, too.
   void hear(const View& view);
 };
 

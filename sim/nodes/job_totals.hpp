@@ -1,4 +1,4 @@
-// What is counted of a job beside its record.
+// Counts of a job that its record does not have.
 #pragma once
 
 #include <algorithm>

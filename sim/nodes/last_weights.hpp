@@ -1,4 +1,4 @@
-// What the last owner of each shard had when it went down, or gave the shard up.
+// The weights that the last owner of each shard had when it went down or gave the shard up.
 #pragma once
 
 #include <cstdint>

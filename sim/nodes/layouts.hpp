@@ -1,4 +1,4 @@
-// The shards that there are while a run goes on.
+// The shards of a run, which change when the scheduler cuts some.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace psim {
 
 class Layouts {
  public:
-  // Of the scheduler's last view; null: that of the plan.
+  // The layout of the scheduler's last view; null: the plan's.
   const Layout* newest() const { return newest_.get(); }
-  // Returns whether the view's is another one.
+  // Returns whether the view has another layout.
   bool take(const View& view) {
     if (view.layout == newest_) return false;
     if (newest_) before_.push_back(newest_);

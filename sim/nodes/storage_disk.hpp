@@ -1,4 +1,4 @@
-// What is on the storage node's disk; it outlives a crash of the node.
+// The contents of the storage node's disk. They outlive a crash of the node.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct StoredState {
   State state = {};
 };
 
-// Of the shards of servers: the last snapshot that each owner has sent. A snapshot from before a cut has the
-// values of both parts, and its reader reads those that it asks for.
+// The last snapshot of each shard that its owner has sent. A snapshot from before a cut has the values of
+// both parts, and its reader takes those that it needs.
 class ShardSnapshots {
  public:
   // Null: there is none.
@@ -47,7 +47,7 @@ class CopySnapshots {
   bool lose() { return !std::exchange(copies_, {}).empty(); }
 
  private:
-  // The newest version of which every part is there; -1: none.
+  // The newest version with all its parts; -1: none.
   std::int64_t newest() const;
 
   std::size_t parts_;

@@ -1,8 +1,7 @@
 #include "sim/nodes/strand.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <fmt/format.h>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <utility>
 
@@ -44,7 +43,7 @@ void Strand::wait_for(std::size_t blocks, std::int64_t clock) {
   mailbox_.wait_until(std::nullopt, clock, [&] { return done_ >= blocks; });
 }
 
-// It counts as a block of the step as long as that is computed.
+// It counts as part of the step as long as the step is computed.
 void Strand::filter(double flops) {
   if (!(flops > 0)) return;
   filters_ = true;

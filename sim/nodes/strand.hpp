@@ -1,5 +1,5 @@
 // A worker's computing beside its sending and receiving: an actor of its own, while the worker's actor takes
-// block in all-reduces.
+// part in all-reduces.
 #pragma once
 
 #include <simgrid/forward.h>
