@@ -1,4 +1,5 @@
-// The events of a run, out of its tables and in their order.
+#include "analysis/run_events.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -183,23 +184,23 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
 
 }  // namespace
 
-std::int64_t RunRecord::each(const std::function<void(const Row&)>& on_row) const {
+std::int64_t each_event(const RunRecord& run, const std::function<void(const Row&)>& on_row) {
   std::int64_t count = 0, events = 0;
   std::vector<Stream> streams;
   streams.reserve(event_table_names.size());  // rows refer to texts in them
   for_each_subject([&]<class T>() {
-    query(database_, fmt::format("SELECT count(*) FROM {}", T::table),
+    query(run.database(), fmt::format("SELECT count(*) FROM {}", T::table),
           [&](sqlite3_stmt* row) { events += sqlite3_column_int64(row, 0); });
-    streams.emplace_back(database_, T::table, on_course<T>() == OnCourse::detail);
+    streams.emplace_back(run.database(), T::table, in_chain<T>() == InChain::detail);
   });
   for (;;) {
     const auto order = [](const Stream& stream) { return stream.row() ? stream.row()->number : no_more; };
     const auto next = std::ranges::min_element(streams, {}, order);
     if (!next->row()) return count;
     const Row& event = *next->row();
-    if (!fits(event, facts, std::ssize(names), events))
+    if (!fits(event, run.facts, std::ssize(run.names), events))
       throw Unverifiable(
-          fmt::format("{}: event {} does not fit the scenario", database_.path().string(), event.number),
+          fmt::format("{}: event {} does not fit the scenario", run.database().path().string(), event.number),
           damaged);
     ++count;
     on_row(event);

@@ -2,90 +2,24 @@
 // and everything that happened (the tables of run.db). Knows nothing of the simulator.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analysis/event_row.hpp"
 #include "model/input_database.hpp"
 #include "model/user_error.hpp"
-#include "sim/record/event_names.hpp"
 #include "sim/record/facts.hpp"
 
 namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
-
-// A type of events, or a kind of messages or of faults. Another name does not compile.
-class Name {
- public:
-  constexpr Name() = default;  // none of them
-  consteval Name(const char* text) : Name(of(text)) {
-    if (*this == Name()) throw "no name of a run's events";
-  }
-  static constexpr Name of(std::string_view text) {
-    Name found;
-    const auto place = std::ranges::find(event_names, text);
-    if (place != event_names.end())
-      found.place_ = static_cast<std::uint8_t>(1 + (place - event_names.begin()));
-    return found;
-  }
-  constexpr std::string_view text() const { return place_ == 0 ? "" : event_names[place_ - 1]; }
-  constexpr bool operator==(const Name&) const = default;
-
- private:
-  std::uint8_t place_ = 0;
-};
-
-// One event. Columns have the names of docs/tables.md; what an event does not have is 0.
-struct Row {
-  std::int64_t number = 0;
-  double at = 0;            // simulated seconds
-  double since = 0;         // likewise, of a wait
-  std::int64_t cause = -1;  // the event that it comes of; -1: none
-  std::string_view spent;   // what the time since then went into; empty: nothing
-  Name type;                // of a computation its phase, of a push its outcome, else the table
-  std::string_view table, kind, role, work, reason;  // kind: of the message or of the fault
-  bool is_detail = false;                            // it only tells more of another event of the same moment
-  std::int64_t task = 0, unit = -1;                  // of a task: which [[task]], and which of its clock
-  std::uint32_t node = 0;
-  std::uint32_t peer = 0;  // the other node that it is about: receiver, sender, worker, replica, target, ...
-  std::uint32_t shard = 0, new_shard = 0;  // new: of a cut
-  std::int64_t sent = -1;                  // the number of the sending of the message that it is about, or -1
-  std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
-  std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
-  std::int64_t staleness = 0, samples = 0, samples_before = 0, part = 0, parts = 0;
-  std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
-  std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
-  std::uint32_t from = 0;        // of a move: a node
-  std::uint32_t releaser = 0;    // of a release: who sent the message that it is about
-  std::int64_t fault_table = 0;  // of a fault: which of Facts::fault_factors
-  std::int64_t has_target = 0;   // of a fault: it happens to its peer; else to all, or to no node
-  std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
-  std::uint64_t values = 0, keys = 0, ids = 0;  // that a message carries; values: of a shard, too
-  std::uint64_t new_values = 0;                 // of the new shard of a cut
-
-  bool is(Name event) const { return type == event; }
-  bool is(Name event, Name its_kind) const { return is(event) && kind == its_kind.text(); }
-  bool is_message() const { return is("sent") || is("received") || is("lost"); }
-  bool is_computation() const { return table == "computation"; }
-  bool is_step() const { return work == "step"; }  // and not of a filter or of samples of others
-  // What a server does with a push.
-  bool is_outcome() const { return table == "push_outcome"; }
-  bool is_dropped() const { return is_outcome() && !is("applied"); }
-  bool takes_away() const { return is("fault", "crash") || is("fault", "leave"); }
-  bool is_crash() const { return is("fault", "crash") && begins != 0; }
-  bool is_last_part() const { return part + 1 == parts; }
-};
 
 using Straggler = SlowWorkers;
 
@@ -148,10 +82,7 @@ class RunRecord {
   Json summary;
   std::vector<Job> jobs;           // empty when there is only one
   std::vector<std::string> names;  // of the run's nodes: "server 1", "storage"
-  // Calls `row` with every event, in order; returns their number. Throws Unverifiable at one that cannot be
-  // of a run of this scenario.
-  std::int64_t each(const std::function<void(const Row&)>& row) const;
-  // For what is no event: the tables of run.db besides those.
+  // run.db: the tables of events (run_events.hpp) and the others.
   const InputDatabase& database() const { return database_; }
 
  private:

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/columns.hpp"
+#include "analysis/run_events.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/verify_checks.hpp"
 
@@ -116,7 +117,7 @@ Verdict verify(const std::filesystem::path& run) try {
   const RunRecord record(run);
   std::deque<Inspection> all = inspections(record);
   Verdict verdict{.model = models_of(record), .checks = {check_files(run)}};
-  verdict.events = record.each([&](const Row& row) {
+  verdict.events = each_event(record, [&](const Row& row) {
     for (Inspection& one : all) one.on(row);
   });
   for (Inspection& one : all) {

@@ -1,16 +1,28 @@
-# Most of a first build is spent on reading the same headers for each file. With PSIM_UNITY the files of one folder
-# are compiled a few at a time, as one.
-set(PSIM_UNITY_FILES 8)  # more save little, and leave the second core idle at the end
+# Most of a first build is spent on reading the same headers for each file. With PSIM_UNITY the files of a target are
+# compiled about forty at a time, as one, in the order of their folders.
+set(PSIM_UNITY_FILES 40)
+
+# Compiling so many takes up to 2.3 GB (g++ 12), so no more are compiled at a time than fit into the memory.
+cmake_host_system_information(RESULT psim_memory QUERY TOTAL_PHYSICAL_MEMORY)  # MiB
+math(EXPR psim_unity_jobs "${psim_memory} / 2500")
+if(psim_unity_jobs LESS 1)
+  set(psim_unity_jobs 1)
+endif()
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS psim_unity=${psim_unity_jobs})
 
 function(psim_unity target)
   get_target_property(sources ${target} SOURCES)
+  list(SORT sources)
+  list(LENGTH sources count)
+  math(EXPR groups "(${count} + ${PSIM_UNITY_FILES} - 1) / ${PSIM_UNITY_FILES}")
+  set(place 0)
   foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} DIRECTORY)
-    file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
-    string(MAKE_C_IDENTIFIER "in_${folder}" room)
-    math(EXPR ${room} "0${${room}} + 1")
-    math(EXPR part "(${${room}} - 1) / ${PSIM_UNITY_FILES}")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${part})
+    math(EXPR group "${place} * ${groups} / ${count}")
+    math(EXPR place "${place} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PSIM_UNITY} UNITY_BUILD_MODE GROUP)
+  if(PSIM_UNITY)
+    set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE psim_unity)
+  endif()
 endfunction()

@@ -83,7 +83,7 @@ Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, c
       slowness(scenario.compute, scenario.stragglers, static_cast<std::uint64_t>(scenario.seed),
                std::vector<double>(static_cast<std::size_t>(scenario.cluster.workers)), scenario.profiles) {
   for (EventSink* sink : sinks) recorder.add_sink(sink);
-  recorder.follow(running_course);
+  recorder.follow(running_chain);
   recorder.set_beside(first_inference_node(scenario.cluster));
   if (scenario.may_fail()) recorder.watch_failures();
   if (!scenario.groups.empty()) split_record(recorder, scenario, jobs);

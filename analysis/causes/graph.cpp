@@ -6,6 +6,7 @@
 
 #include "analysis/causes/builder.hpp"
 #include "analysis/database.hpp"
+#include "analysis/run_events.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -158,7 +159,7 @@ CausalGraph CauseBuilder::graph() && {
 
 CausalGraph causal_graph(const RunRecord& record) {
   CauseBuilder builder(record.database());
-  record.each([&](const Row& row) { builder.on(row); });
+  each_event(record, [&](const Row& row) { builder.on(row); });
   return std::move(builder).graph();
 }
 

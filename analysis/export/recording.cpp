@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "analysis/causes/explain.hpp"
+#include "analysis/run_events.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -38,7 +39,7 @@ Recording recording_of(const RunRecord& run, std::string name) {
   all.until = all.line.end;
   all.curves = curves_in(run.summary);
   std::vector<std::size_t> place;  // by number of an event: among the messages
-  run.each([&](const Row& row) {
+  each_event(run, [&](const Row& row) {
     if (row.is("sent")) {
       place.resize(static_cast<std::size_t>(row.number) + 1, ~std::size_t{0});
       place.back() = all.messages.size();

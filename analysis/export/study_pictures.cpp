@@ -8,8 +8,8 @@
 
 #include "analysis/export/exports.hpp"
 #include "analysis/render/colours.hpp"
-#include "analysis/render/plot.hpp"
-#include "analysis/render/svg.hpp"
+#include "analysis/render/svg_chart.hpp"
+#include "analysis/render/svg_document.hpp"
 #include "analysis/render/ticks.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
@@ -46,7 +46,7 @@ struct TimeRow {
 };
 
 TimeRow row_of(const Study& study, const Aggregate& one, double width) {
-  TimeRow row{.name = wrapped(arm_label(one.cell->arm), width),
+  TimeRow row{.name = wrapped_in_mm(arm_label(one.cell->arm), width),
               .arm = series_of_arm(study, one.cell->arm),
               .mean = mean_time(one),
               .interval = time_interval(one),
@@ -72,7 +72,7 @@ std::string times_label(const ConditionAggregates& condition) {
 class Times {
  public:
   Times(const Study& study, const ConditionAggregates& condition, const std::string& title, double width)
-      : title_(wrapped(title, width - 4)), label_(times_label(condition)), width_(width) {
+      : title_(wrapped_in_mm(title, width - 4)), label_(times_label(condition)), width_(width) {
     double widest = 10, widest_word = 0, most = 0;
     for (const Aggregate* one : condition) {
       const std::string arm = arm_label(one->cell->arm);
@@ -113,7 +113,7 @@ class Times {
         "<path d=\"M{:.2f} {:.2f}V{:.2f}H{:.2f}\" fill=\"none\" stroke=\"#000\" stroke-width=\"0.2\"/>\n",
         left_, begin, bottom, right());
     double line = bottom + 2.6 + 2 * text_mm;
-    for (const std::string& part : wrapped(label_, width_ - 4)) {
+    for (const std::string& part : wrapped_in_mm(label_, width_ - 4)) {
       const double half = text_width(part) / 2, middle = std::min((left_ + right()) / 2, width_ - 2 - half);
       body += svg_text(middle, line, part, "middle");
       line += line_mm;

@@ -8,6 +8,7 @@
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
+#include "analysis/run_events.hpp"
 #include "analysis/timeline/opening.hpp"
 
 namespace psim::analysis {
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240, most_lines = 16;
 
-std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+std::int64_t whole_nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 // Pieces shorter than `least`, one behind the other, as one with the use that takes most of it.
 std::vector<Span> coarsened(const std::vector<Span>& spans, double least) {
@@ -50,7 +51,7 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
   Json pieces = Json::array(), marks = Json::array();
   std::int64_t last = 0;
   for (const Span& span : spans) {
-    const std::int64_t begin = nanoseconds(span.begin), end = nanoseconds(span.end);
+    const std::int64_t begin = whole_nanoseconds(span.begin), end = nanoseconds(span.end);
     for (const std::int64_t number : {begin - last, end - begin, static_cast<std::int64_t>(span.use),
                                       static_cast<std::int64_t>(span.for_node), span.clock})
       pieces.push_back(number);
@@ -74,7 +75,7 @@ Json path_json(const Json& path) {
     return static_cast<std::int64_t>(at->second);
   };
   for (const Json& piece : path) {
-    const std::int64_t begin = nanoseconds(piece["begin_s"]), end = nanoseconds(piece["end_s"]);
+    const std::int64_t begin = whole_nanoseconds(piece["begin_s"]), end = nanoseconds(piece["end_s"]);
     for (const std::int64_t value :
          {number_of(piece, "node"), number_of(piece, "kind"), begin, end - begin, number_of(piece, "to")})
       pieces.push_back(value);
@@ -87,7 +88,7 @@ class Reader {
  public:
   explicit Reader(const RunPage& page)
       : end_(std::max(page.timeline->end, 1e-9)), facts_(page.record->facts) {
-    page.record->each([this](const Row& row) { on(row); });
+    each_event(*page.record, [this](const Row& row) { on(row); });
   }
   Json json() {
     Json kinds = Json::array(), staleness = Json::array(), clocks = Json::array(), traffic = Json::array();
@@ -192,8 +193,8 @@ class Reader {
     Json list = Json::array();
     std::int64_t last = 0;
     for (const auto& [number, m] : sent_) {
-      const std::int64_t at = nanoseconds(m.sent);
-      const std::int64_t took = m.received < 0 ? -1 : nanoseconds(m.received) - at;
+      const std::int64_t at = whole_nanoseconds(m.sent);
+      const std::int64_t took = m.received < 0 ? -1 : whole_nanoseconds(m.received) - at;
       for (const std::int64_t value : {at - last, took, std::int64_t{m.from}, std::int64_t{m.to},
                                        static_cast<std::int64_t>(m.kind), static_cast<std::int64_t>(m.bytes)})
         list.push_back(value);

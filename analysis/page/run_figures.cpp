@@ -10,7 +10,7 @@
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/run_parts.hpp"
-#include "analysis/render/figure.hpp"
+#include "analysis/render/html_chart.hpp"
 #include "analysis/study/labels.hpp"
 
 namespace psim::analysis {

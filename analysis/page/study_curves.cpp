@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "analysis/page/study_parts.hpp"
-#include "analysis/render/figure.hpp"
+#include "analysis/render/html_chart.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
 

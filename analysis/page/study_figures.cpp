@@ -11,7 +11,7 @@
 
 #include "analysis/page/parts.hpp"
 #include "analysis/page/study_parts.hpp"
-#include "analysis/render/figure.hpp"
+#include "analysis/render/html_chart.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"
 

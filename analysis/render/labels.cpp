@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/render/svg.hpp"
+#include "analysis/render/svg_document.hpp"
 
 namespace psim::analysis {
 namespace {

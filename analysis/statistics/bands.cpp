@@ -7,7 +7,7 @@ namespace psim::statistics {
 namespace {
 
 // The last value at or before a time at which the curve has begun.
-double value_at(const Curve& curve, double time_s) {
+double curve_at(const Curve& curve, double time_s) {
   const auto next = std::ranges::upper_bound(curve, time_s, {}, &CurvePoint::time_s);
   return (next - 1)->value;
 }
@@ -38,7 +38,7 @@ std::vector<BandPoint> mean_band(std::span<const Curve> curves, std::size_t poin
     const double time =
         i + 1 == points ? overlap->end_s : overlap->begin_s + part * (overlap->end_s - overlap->begin_s);
     std::vector<double> values;
-    for (const Curve& curve : curves) values.push_back(value_at(curve, time));
+    for (const Curve& curve : curves) values.push_back(curve_at(curve, time));
     std::ranges::sort(values);
     band.push_back({time, mean_of(values), sd_of(values), student_interval(values)});
   }

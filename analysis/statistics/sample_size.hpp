@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "analysis/statistics/bootstrap.hpp"
+#include "analysis/statistics/paired_intervals.hpp"
 
 namespace psim::statistics {
 

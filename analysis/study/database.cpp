@@ -12,14 +12,14 @@
 namespace psim::analysis {
 namespace {
 
-constexpr const char* tables =
+constexpr const char* study_schema =
 #include "analysis/study/schema.sql.inc"
     ;
 
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& path) : db_(path) {
-    db_.execute(tables);
+    db_.execute(study_schema);
     db_.execute("BEGIN");
   }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/render/chart.hpp"
+#include "analysis/render/text_chart.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/report.hpp"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
 #include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "sim/record/summary_path.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/database.hpp"
+#include "analysis/run_events.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -265,7 +266,7 @@ double Lane::seconds(Use use, double from, double until) const {
 
 Timeline timeline_of(const RunRecord& run) {
   Builder builder(run);
-  run.each([&](const Row& row) { builder.on(row); });
+  each_event(run, [&](const Row& row) { builder.on(row); });
   return builder.finish();
 }
 

@@ -24,7 +24,7 @@ struct Letter {
 constexpr Letter letters[] = {{'C', "computes", "\033[32m"}, {'n', "messages on their way", "\033[34m"},
                               {'.', "waits", "\033[33m"},    {'s', "a server works", "\033[36m"},
                               {'x', "down", "\033[31m"},     {'u', "an update of the weights", "\033[35m"}};
-constexpr std::size_t uses = 5, update = 5;
+constexpr std::size_t use_kinds = 5, update_cell = 5;
 
 bool is_of_worker(const Lane& lane) { return lane.name.starts_with("worker"); }
 
@@ -71,7 +71,7 @@ class Drawing {
 
   // Of each column the use that takes most of it; of a server that has none, whether it has updated.
   std::string row(const Lane& lane) {
-    std::vector<std::array<double, uses>> seconds(columns_);
+    std::vector<std::array<double, use_kinds>> seconds(columns_);
     for (const Span& span : lane.spans) {
       if (!is_here(span.begin, span.end)) continue;
       for (std::size_t i = column(span.begin); i <= column(span.end) && i < columns_; ++i) {
@@ -83,14 +83,14 @@ class Drawing {
     std::vector<std::size_t> cells(columns_, std::size(letters));
     if (!is_of_worker(lane)) {
       for (const Mark& mark : lane.marks) {
-        if (mark.kind == "update" && is_here(mark)) cells[std::min(column(mark.at), columns_ - 1)] = update;
+        if (mark.kind == "update" && is_here(mark)) cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
       }
     }
     for (std::size_t i = 0; i < columns_; ++i) {
       const auto most = std::ranges::max_element(seconds[i]);
       const double nothing = step_ - std::accumulate(seconds[i].begin(), seconds[i].end(), 0.0);
       const bool rules = *most > 0 && (is_of_worker(lane) ? *most >= nothing : true);
-      if (rules && cells[i] != update) cells[i] = static_cast<std::size_t>(most - seconds[i].begin());
+      if (rules && cells[i] != update_cell) cells[i] = static_cast<std::size_t>(most - seconds[i].begin());
     }
     std::string out = fmt::format("{:<{}}", lane.name, margin_);
     for (const std::size_t cell : cells) {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/render/chart.hpp"
+#include "analysis/render/text_chart.hpp"
 #include "analysis/render/text_table.hpp"
 
 namespace psim::analysis {

@@ -11,7 +11,7 @@ namespace psim {
 double Agenda::now() { return simgrid::s4u::Engine::get_clock(); }
 
 void Agenda::at(double date, std::function<void()> action) {
-  entries_.push({std::max(date, now()), next_number_++, recorder_.course().cause(), std::move(action)});
+  entries_.push({std::max(date, now()), next_number_++, recorder_.causes().cause(), std::move(action)});
   arm();
 }
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "sim/cluster/aggregation.hpp"
 #include "sim/cluster/fluid_carrier.hpp"
 #include "sim/cluster/nic_carrier.hpp"
+#include "sim/cluster/rack_aggregation.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/cluster/route_table.hpp"
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 
 namespace sg4 = simgrid::s4u;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/cluster/paths.hpp"
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 

@@ -62,7 +62,7 @@ void Network::send_again(Message&& message) {
 }
 
 void Network::enqueue(Message&& message, std::uint32_t rank) {
-  if (message.because.event < 0) message.because = recorder_.course().cause();
+  if (message.because.event < 0) message.because = recorder_.causes().cause();
   if (!in_turn(message.from)) return transmit(std::move(message));
   const NodeId from = message.from, to = message.to;
   Connection& connection = connection_of(message);
@@ -292,7 +292,7 @@ void Network::put(Node& node, Message&& message) {
 void Network::notify(Message&& message) {
   Node& node = nodes_[message.to];
   if (!node.up) return;
-  message.because = recorder_.course().cause();
+  message.because = recorder_.causes().cause();
   if (node.held) return node.waiting.push_back(std::move(message));
   put(node, std::move(message));
 }
@@ -301,7 +301,7 @@ void Network::hand_out(NodeId id) {
   Node& node = nodes_[id];
   node.held = false;
   for (Message& message : std::exchange(node.waiting, {})) {
-    message.because = recorder_.course().cause();
+    message.because = recorder_.causes().cause();
     hand_over(node, std::move(message));
   }
 }
@@ -310,7 +310,7 @@ Message Network::take(NodeId me) {
   std::deque<Message>& inbox = nodes_[me].inbox;
   Message message = std::move(inbox.front());
   inbox.pop_front();
-  recorder_.course().takes(message.there_at, message.because);
+  recorder_.causes().takes(message.there_at, message.because);
   return message;
 }
 
@@ -328,7 +328,7 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   nodes_[me].receives_until = false;
   if (!is_late) return take(me);
   ++timeouts_;
-  recorder_.course().spends(Agenda::now(), Spent::timeout);
+  recorder_.causes().spends(Agenda::now(), Spent::timeout);
   return std::nullopt;
 }
 

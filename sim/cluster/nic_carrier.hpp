@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "sim/cluster/carrier.hpp"
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/stations.hpp"
 #include "sim/cluster/turns.hpp"
 #include "sim/cluster/wiring.hpp"

@@ -7,7 +7,7 @@
 
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/route_table.hpp"
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 

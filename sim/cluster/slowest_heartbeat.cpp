@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/wiring.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/turns.hpp"
 
 namespace psim {

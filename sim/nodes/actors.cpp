@@ -11,12 +11,12 @@ namespace sg4 = simgrid::s4u;
 
 namespace psim {
 
-Course* running_course() {
+CauseChain* running_chain() {
   const sg4::Actor* self = sg4::Actor::self();
-  return self == nullptr ? nullptr : self->get_data<Course>();
+  return self == nullptr ? nullptr : self->get_data<CauseChain>();
 }
 
-void follow(Course& course) { sg4::Actor::self()->set_data(&course); }
+void follow(CauseChain& chain) { sg4::Actor::self()->set_data(&chain); }
 
 // An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
 // SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must
@@ -35,7 +35,7 @@ sg4::ActorPtr Actors::spawn(const std::string& name, NodeId node, bool daemon, s
     }
   };
   const sg4::ActorPtr actor =
-      add_actor(name, platform_.hosts[node], on_own_course(recorder_, std::move(guarded)));
+      add_actor(name, platform_.hosts[node], on_own_chain(recorder_, std::move(guarded)));
   if (daemon) actor->daemonize();
   return actor;
 }

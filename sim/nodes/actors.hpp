@@ -13,16 +13,16 @@
 
 namespace psim {
 
-// The course of the actor that runs; null: none runs, or it has none.
-Course* running_course();
-// The actor that runs follows this course from now on.
-void follow(Course& course);
-// What an actor does, on a course of its own that begins with what made it.
+// The cause chain of the actor that runs; null: no actor runs, or it has none.
+CauseChain* running_chain();
+// Makes `chain` the cause chain of the actor that runs.
+void follow(CauseChain& chain);
+// The body of an actor with a cause chain of its own. The chain begins with the cause of the actor's start.
 template <class Body>
-auto on_own_course(Recorder& recorder, Body body) {
-  return [course = recorder.course(), body = std::move(body)]() mutable {
-    course.needs_nothing();
-    follow(course);
+auto on_own_chain(Recorder& recorder, Body body) {
+  return [chain = recorder.causes(), body = std::move(body)]() mutable {
+    chain.needs_nothing();
+    follow(chain);
     body();
   };
 }

@@ -136,7 +136,7 @@ bool BatchSource::prepare(std::int64_t step) {
     return false;
   }
   if (awaited_.contains(step) || !holdings_.is_complete()) return false;
-  if (const auto arrival = arrivals_.extract(step)) job_.recorder.course().needs(arrival.mapped());
+  if (const auto arrival = arrivals_.extract(step)) job_.recorder.causes().needs(arrival.mapped());
   return true;
 }
 

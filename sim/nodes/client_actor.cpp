@@ -113,7 +113,7 @@ void ClientActor::wait_for_message(std::optional<double> date) {
 
 void ClientActor::handle(Message message) {
   heard_ = Heard(message);
-  if (!message.is<Samples>()) job_.recorder.course().needs(message.because.event);
+  if (!message.is<Samples>()) job_.recorder.causes().needs(message.because.event);
   if (message.is<AskView>()) return tell_view(job_, node_, last_view());
   const bool is_other = std::visit(
       [](const auto& body) {

@@ -53,7 +53,7 @@ class ClientActor final : private ClientOutbox, public KvClient {
 
  private:
   double now() const override { return Agenda::now(); }
-  Cause cause() const override { return job_.recorder.course().cause(); }
+  Cause cause() const override { return job_.recorder.causes().cause(); }
   void send(Message request) override { job_.network.send(std::move(request)); }
   void send_again(Message request, const Cause& asked) override;
   void lend(Message copy) override { job_.network.send_once(std::move(copy)); }

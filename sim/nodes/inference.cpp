@@ -99,7 +99,7 @@ void InferenceNode::run_answers() {
     if (Agenda::now() < arrival_) simgrid::s4u::this_actor::sleep_until(arrival_);
     const Snapshot used = *here_;
     if (flops > 0) simgrid::s4u::this_actor::execute(flops);
-    job_.recorder.course().spends(Agenda::now(), Spent::service);
+    job_.recorder.causes().spends(Agenda::now(), Spent::service);
     answer(used);
   }
 }

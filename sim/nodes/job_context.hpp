@@ -83,7 +83,7 @@ class Serving {
   ~Serving() {
     work_.end = Agenda::now();
     if (work_.begin < work_.end) recorder_.on_service(work_);
-    recorder_.course().spends(work_.end, Spent::service);
+    recorder_.causes().spends(work_.end, Spent::service);
   }
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;

@@ -141,7 +141,7 @@ std::vector<std::string> JobNodes::who_waits() const {
     }
     for (const auto& [worker, pull] : server->waiting()) {
       const ShardState& state = server->state();
-      const StartView start = Pulls::start_of(worker, pull, state, Agenda::now());
+      const StartView start = WaitingPulls::start_of(worker, pull, state, Agenda::now());
       const bool may_start = state.policy().may_start(start, state.memory);
       const std::string why_not = may_start ? "" : state.policy().why_not(start, state.memory),
                         why_no_update = state.policy().why_no_update(state.view(Agenda::now()), state.memory);

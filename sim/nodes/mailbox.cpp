@@ -24,7 +24,7 @@ bool fits(const Mailbox::Wanted& wanted, const Message& message) {
 
 void Mailbox::send_about(std::uint32_t part, NodeId to, Body&& body) {
   Message message{.from = node_, .to = to, .shard = part, .epoch = group_, .body = std::move(body)};
-  message.because = job_.recorder.course().cause();
+  message.because = job_.recorder.causes().cause();
   if (tracks_) {
     Backoff backoff(job_.plan.retry());
     const double due = Agenda::now() + backoff.next();
@@ -50,7 +50,7 @@ Message Mailbox::take(const Wanted& wanted) {
       Message message = std::move(*found);
       early_.erase(found);
       wanted_.reset();
-      job_.recorder.course().needs(message.because.event);
+      job_.recorder.causes().needs(message.because.event);
       end_wait(Heard(message));
       return message;
     }
@@ -72,7 +72,7 @@ void Mailbox::flush() {
   flushes_ = true;
   while (!sending_.empty()) keep_next();
   flushes_ = false;
-  job_.recorder.course().needs(delivered_);
+  job_.recorder.causes().needs(delivered_);
 }
 
 void Mailbox::wait_until(std::optional<Awaited> what, std::int64_t clock,
@@ -186,7 +186,7 @@ void Mailbox::send_again() {
     const Cause asked{one.message.because.event, Spent::timeout};
     job_.record(node_, Repetition{one.message.to, facts.kind, 0, facts.pull, facts.push}, asked);
     Message again = one.message;
-    again.because = job_.recorder.course().cause();
+    again.because = job_.recorder.causes().cause();
     job_.network.send_again(std::move(again));
   }
 }

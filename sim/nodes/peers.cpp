@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "sim/nodes/all_reduce.hpp"
+#include "sim/nodes/all_reduce_worker.hpp"
 #include "sim/nodes/attendance.hpp"
-#include "sim/nodes/pipeline.hpp"
+#include "sim/nodes/pipeline_worker.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {

@@ -51,7 +51,7 @@ class Peers {
   std::vector<bool> leaving_;
 };
 
-// `weights`: the whole initial model, none for a phantom. See all_reduce.hpp and pipeline.hpp.
+// `weights`: the whole initial model, none for a phantom. See all_reduce_worker.hpp and pipeline_worker.hpp.
 std::unique_ptr<Peers> make_peers(JobContext& job, const Values* weights);
 
 // A worker's copy of the model, or of a part of it, and the optimizer that updates it.

@@ -17,7 +17,7 @@ double speed_of(const simgrid::s4u::Host& host) { return host.get_speed() * host
 void compute(JobContext& job, NodeId node, double flops) {
   const Busy busy(job, node);
   simgrid::s4u::this_actor::execute(flops);
-  job.recorder.course().spends(Agenda::now(), Spent::compute);
+  job.recorder.causes().spends(Agenda::now(), Spent::compute);
 }
 
 bool Processor::compute(double flops, bool may_stop) {
@@ -36,8 +36,8 @@ bool Processor::compute(double flops, bool may_stop) {
     is_done = false;
   }
   seconds_ += Agenda::now() - begun_;
-  job_.recorder.course().spends(Agenda::now(), Spent::compute);
-  if (!is_done) job_.recorder.course().goes_on(Agenda::now(), stopped_by_);
+  job_.recorder.causes().spends(Agenda::now(), Spent::compute);
+  if (!is_done) job_.recorder.causes().goes_on(Agenda::now(), stopped_by_);
   state_ = State::unstoppable;
   exec_ = nullptr;
   return is_done;
@@ -51,13 +51,13 @@ bool Processor::copy(double seconds) {
   state_ = State::copying;
   simgrid::s4u::this_actor::sleep_for(seconds);
   seconds_ += Agenda::now() - begun;  // longer where it was frozen meanwhile
-  job_.recorder.course().spends(Agenda::now(), Spent::compute);
+  job_.recorder.causes().spends(Agenda::now(), Spent::compute);
   return std::exchange(state_, State::unstoppable) != State::stopped;
 }
 
 void Processor::stop() {
   if (state_ == State::unstoppable || state_ == State::stopped) return;
-  stopped_by_ = job_.recorder.course().cause();
+  stopped_by_ = job_.recorder.causes().cause();
   if (std::exchange(state_, State::stopped) == State::computing) exec_->cancel();
 }
 

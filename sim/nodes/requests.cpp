@@ -5,7 +5,7 @@
 namespace psim {
 
 void Requests::ask(std::int64_t number, Message&& request, std::optional<NodeId> later) {
-  request.because = job_.recorder.course().cause();
+  request.because = job_.recorder.causes().cause();
   if (job_.plan.scenario.may_fail()) {
     Backoff backoff(job_.plan.retry());
     const double due = Agenda::now() + backoff.next();
@@ -42,7 +42,7 @@ void Requests::repeat(double now) {
     const Cause asked{request.message.because.event, Spent::timeout};
     job_.record(node_, Repetition{request.message.to, name.first, 0, {}, {}}, asked);
     Message again = request.message;
-    again.because = job_.recorder.course().cause();
+    again.because = job_.recorder.causes().cause();
     job_.network.send_again(std::move(again));
   }
 }

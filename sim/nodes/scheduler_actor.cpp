@@ -64,8 +64,8 @@ void run_steadily(const std::vector<JobContext*>& jobs) {
   SteadyScheduler scheduler(first.plan.servers(), scheduled(jobs), post);
   const auto take = [&] {
     const Message message = first.network.receive(scheduler_node);
-    if (scheduler.has_started()) first.recorder.course().needs_nothing();
-    first.recorder.course().needs(message.because.event);
+    if (scheduler.has_started()) first.recorder.causes().needs_nothing();
+    first.recorder.causes().needs(message.because.event);
     scheduler.on(message, Agenda::now());
   };
   while (!scheduler.has_started()) take();
@@ -81,7 +81,7 @@ void run_with_failures(const std::vector<JobContext*>& jobs) {
     const std::optional<double> date = scheduler.next_date();
     const std::optional<Message> message =
         date ? first.network.receive_until(scheduler_node, *date) : first.network.receive(scheduler_node);
-    if (message && !message->is<Heartbeat>()) first.recorder.course().needs(message->because.event);
+    if (message && !message->is<Heartbeat>()) first.recorder.causes().needs(message->because.event);
     message ? scheduler.on(*message, Agenda::now()) : scheduler.on_date(Agenda::now());
   }
 }

@@ -29,10 +29,10 @@ void ServerActor::run() {
         turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
     if (message) {
       // It needs nothing of what it did before; and what comes of pushes and pulls is told one by one.
-      job_.recorder.course().needs_nothing();
-      if (!message->is<Push>() && !message->is<Pull>()) job_.recorder.course().needs(message->because.event);
+      job_.recorder.causes().needs_nothing();
+      if (!message->is<Push>() && !message->is<Pull>()) job_.recorder.causes().needs(message->because.event);
       on(std::move(*message));
-      job_.recorder.course().needs_nothing();
+      job_.recorder.causes().needs_nothing();
     } else {
       take_turn(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
     }

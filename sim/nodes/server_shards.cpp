@@ -175,7 +175,7 @@ std::optional<double> ServerShards::next_closing() const {
 void ServerShards::close_updates(double now) {
   for (auto& [shard, server] : shards_) {
     if (const std::int64_t cause = causes_.closing(server, now); cause >= 0)
-      job_.recorder.course().goes_on(Agenda::now(), {cause});
+      job_.recorder.causes().goes_on(Agenda::now(), {cause});
     act(server, {.reason = Reason::date}, [&server = server, now](Outbox& out) { server.close(now, out); });
     send_all();
   }

@@ -6,7 +6,7 @@
 #include "sim/nodes/gradient_probe.hpp"
 #include "sim/nodes/gradient_step.hpp"
 #include "sim/nodes/overlap_step.hpp"
-#include "sim/nodes/shared_step.hpp"
+#include "sim/nodes/stealing_step.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/pace.hpp"
 

@@ -104,8 +104,8 @@ template <class Kept>
 void run(JobContext& job, Kept kept) {
   for (;;) {
     const Message message = job.network.receive(job.plan.snapshot_node());
-    job.recorder.course().needs_nothing();
-    job.recorder.course().needs(message.because.event);
+    job.recorder.causes().needs_nothing();
+    job.recorder.causes().needs(message.because.event);
     if (const Restore* request = message.as<Restore>()) kept.read(message, *request);
     const State* state = message.as<State>();
     if (state == nullptr) continue;

@@ -21,8 +21,8 @@ void Strand::start(std::vector<Block> blocks, std::function<void()> ended) {
   mailbox_.computes(true);
   const std::string name = fmt::format("processor of {}", node_);
   actor_ = add_actor(name, simgrid::s4u::this_actor::get_host(),
-                     on_own_course(job_.recorder, [this, blocks = std::move(blocks),
-                                                   ended = std::move(ended)] { run(blocks, ended); }));
+                     on_own_chain(job_.recorder, [this, blocks = std::move(blocks),
+                                                  ended = std::move(ended)] { run(blocks, ended); }));
 }
 
 // Whoever waits for a block is waiting for messages.

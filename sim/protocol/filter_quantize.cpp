@@ -27,7 +27,7 @@ const Setting step_size{
     .max = 1e30,
     .above_min = true,
     .default_text = "0.5 for two-bit, else required"};
-const Setting large{.key = "threshold",
+const Setting large_setting{.key = "threshold",
                     .doc = "What counts as large.",
                     .value = 0.5,
                     .min = 0,
@@ -180,7 +180,7 @@ std::size_t fixed_point_bytes(const Settings& settings, std::size_t count) {
 }
 
 const auto keep_large = []<class Scalar>(Selection<Scalar>& s) {
-  const auto least = static_cast<Scalar>(s(large));
+  const auto least = static_cast<Scalar>(s(large_setting));
   s.keep_where([&](std::size_t j) { return std::abs(s.values[j]) >= least; });
 };
 
@@ -190,7 +190,7 @@ const auto two_levels = []<class Scalar>(Quantization<Scalar>& q) {
 
 // The sign travels with the position.
 const auto only_signs = []<class Scalar>(Quantization<Scalar>& q) {
-  const auto least = static_cast<Scalar>(q(large));
+  const auto least = static_cast<Scalar>(q(large_setting));
   for (Scalar& x : q.values) x = std::copysign(least, x);
 };
 
@@ -247,7 +247,7 @@ std::deque<FilterRow> quantizing_filters() {
        .needs_numbers = true,
        .push_only = true,
        .error_feedback = ErrorFeedback::on,
-       .settings = {&large},
+       .settings = {&large_setting},
        .select = keep_large,
        .quantize = only_signs,
        .coded_bytes = [](const Settings&, std::size_t) { return std::size_t{0}; },

@@ -1,5 +1,5 @@
-// What each event comes of, and what else it needs: out of the courses of those who record them, and of the
-// faults.
+// The cause of each event, and the other events that it needs. Both follow from the cause chain of the actor
+// that records the event, and from the faults.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,26 @@
 #include <optional>
 #include <utility>
 
-#include "sim/record/course.hpp"
+#include "sim/record/cause_chain.hpp"
 #include "sim/record/fault_causes.hpp"
 
 namespace psim {
 
 class CauseBook {
  public:
-  // How to find the course of the actor that runs; null: none runs. Without it all is on one course.
-  void follow(std::function<Course*()> running) { running_ = std::move(running); }
-  Course& course() {
-    Course* own = running_ ? running_() : nullptr;
+  // `running` finds the cause chain of the actor that runs; null: no actor runs. Without it all events are on
+  // one chain.
+  void follow(std::function<CauseChain*()> running) { running_ = std::move(running); }
+  CauseChain& chain() {
+    CauseChain* own = running_ ? running_() : nullptr;
     return own != nullptr ? *own : outside_;
   }
-  // That of the simulation kernel.
-  Course& outside() { return outside_; }
+  // The chain of the simulation kernel.
+  CauseChain& outside() { return outside_; }
 
   // `said`: by who records it; none: it comes of what the running actor is on.
   Cause of(Event& event, const std::optional<Cause>& said) {
-    event.cause = said.value_or(course().cause());
+    event.cause = said.value_or(chain().cause());
     return faults_.of(event).value_or(event.cause);
   }
   // What comes of an event, if it is one that its actor goes on from. The others say something, or tell more
@@ -35,8 +36,8 @@ class CauseBook {
              const std::function<void(const Dependency&)>& f);
 
  private:
-  std::function<Course*()> running_;
-  Course outside_;
+  std::function<CauseChain*()> running_;
+  CauseChain outside_;
   FaultCauses faults_;
 };
 

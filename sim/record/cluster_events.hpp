@@ -43,7 +43,7 @@ struct ShardPlace {
   std::uint32_t shard = 0, epoch = 0;
   PlaceRole role = PlaceRole::owner;
   NodeId holder = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "place";
   static constexpr const char* about =
       "What a view, the first one too, says of a shard: one row for each node that may have it";
@@ -63,7 +63,7 @@ struct ShardCut {
   std::int64_t view = 0;
   std::uint32_t shard = 0, part = 0, epoch = 0;
   std::int64_t values = 0, part_values = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "cut";
   static constexpr const char* about = "A view cuts a shard: its last values are a shard of their own";
   static constexpr void fields(auto&& column) {
@@ -82,7 +82,7 @@ struct ShardMove {
   NodeId from = 0, to = 0;
   std::int64_t values = 0;
   std::optional<double> load = {};
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "move";
   static constexpr const char* about =
       "A view sends a shard to another server: of a joiner's or leaver's, or of one that is down";
@@ -102,7 +102,7 @@ struct ShardMove {
 struct Participant {
   std::int64_t view = 0;
   NodeId worker = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "participant";
   static constexpr const char* about = "A worker takes part, as a view says";
   static constexpr void fields(auto&& column) {

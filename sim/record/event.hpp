@@ -10,8 +10,8 @@
 #include <string>
 #include <variant>
 
+#include "sim/record/cause_chain.hpp"
 #include "sim/record/cluster_events.hpp"
-#include "sim/record/course.hpp"
 #include "sim/record/message_events.hpp"
 #include "sim/record/server_events.hpp"
 #include "sim/record/task_events.hpp"

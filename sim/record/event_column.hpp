@@ -15,16 +15,17 @@ struct Field {
 template <class Member>
 Field(const char*, const char*, Member) -> Field<Member>;
 
-// How an event stands on the course of its actor (course.hpp). Of a type that declares none: step.
-enum class OnCourse : std::uint8_t {
-  step,   // the actor goes on from it
-  word,   // it says something, and is at what it was at
-  detail  // tells more of another event of the same moment
+// The place of an event in the cause chain of its actor (cause_chain.hpp). A type that declares none is a
+// step.
+enum class InChain : std::uint8_t {
+  step,   // the cause of the actor's next event
+  word,   // has a cause, and is none
+  detail  // tells more of another event of the same date
 };
 template <class T>
-constexpr OnCourse on_course() {
-  if constexpr (requires { T::on_course; }) return T::on_course;
-  else return OnCourse::step;
+constexpr InChain in_chain() {
+  if constexpr (requires { T::in_chain; }) return T::in_chain;
+  else return InChain::step;
 }
 
 inline constexpr auto shard_meaning = "of the parameters";

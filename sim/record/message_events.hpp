@@ -14,7 +14,7 @@ struct Sent : MessageFacts {
   NodeId from = 0, to = 0;
   std::optional<std::uint32_t> shard = {}, epoch = {};
   std::uint64_t bytes = 0;  // on the network
-  static constexpr OnCourse on_course = OnCourse::word;
+  static constexpr InChain in_chain = InChain::word;
   static constexpr const char* table = "sent";
   static constexpr const char* about = "`node` sends a message; `number` names it in all tables";
   static constexpr void fields(auto&& column) {
@@ -66,7 +66,7 @@ struct Received : Movement {
 };
 
 struct Lost : Movement {
-  static constexpr OnCourse on_course = OnCourse::word;
+  static constexpr InChain in_chain = InChain::word;
   static constexpr const char* table = "lost";
   static constexpr const char* about =
       "A message of `node` will not arrive: a fault took it, or the run ended first";

@@ -112,9 +112,9 @@ class Recorder {
   // what no other event of that actor needs.
   std::uint64_t record(Event event, const std::optional<Cause>& cause = {}, const Dependencies& needs = {});
   // See CauseBook.
-  void follow(std::function<Course*()> running) { causes_.follow(std::move(running)); }
-  Course& course() { return causes_.course(); }
-  Course& outside() { return causes_.outside(); }
+  void follow(std::function<CauseChain*()> running) { causes_.follow(std::move(running)); }
+  CauseChain& causes() { return causes_.chain(); }
+  CauseChain& outside() { return causes_.outside(); }
   void on_service(const Service& work) {
     for (EventSink* sink : sinks_) sink->on_service(work);
   }

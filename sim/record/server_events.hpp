@@ -23,7 +23,7 @@ struct Release {
   std::optional<std::uint64_t> message = {};
   std::optional<NodeId> sender = {};
   std::optional<std::int64_t> push = {}, view = {};
-  static constexpr OnCourse on_course = OnCourse::word;
+  static constexpr InChain in_chain = InChain::word;
   static constexpr const char* table = "release";
   static constexpr const char* about = "Server `node` answers a pull that it did not answer at once";
   static constexpr void fields(auto&& column) {
@@ -95,7 +95,7 @@ struct Recount {
   NodeId worker = 0;
   bool takes_part = true, is_awaited = true;
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "membership";
   static constexpr const char* about = "Server `node` counts a worker's pushes anew";
   static constexpr void fields(auto&& column) {
@@ -113,7 +113,7 @@ struct Copy {
   std::uint32_t shard = 0;
   NodeId replica = 0;
   std::int64_t version = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "copy";
   static constexpr const char* about =
       "Server `node` knows that a replica has the whole shard; it is sent all that comes after";

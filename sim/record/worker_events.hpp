@@ -60,7 +60,7 @@ struct Acknowledgement {
   NodeId server = 0;
   std::uint32_t shard = 0, epoch = 0;
   std::int64_t pushes = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "acknowledgement";
   static constexpr const char* about =
       "worker `node` hears that pushes are safe: no single crash undoes them";
@@ -74,7 +74,7 @@ struct Acknowledgement {
 
 struct Prediction {
   std::int64_t request = 0, version = 0, staleness = 0;
-  static constexpr OnCourse on_course = OnCourse::detail;
+  static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "prediction";
   static constexpr const char* about = "Inference node `node` answers a request";
   static constexpr void fields(auto&& column) {

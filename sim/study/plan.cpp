@@ -11,8 +11,8 @@
 
 #include "model/dataset.hpp"
 #include "sim/record/summary.hpp"
+#include "sim/runs/capacity.hpp"
 #include "sim/runs/refused.hpp"
-#include "sim/runs/room.hpp"
 #include "sim/runs/shipped.hpp"
 #include "sim/scenario/estimate.hpp"
 #include "sim/scenario/load_parts.hpp"

@@ -10,21 +10,30 @@ jobs=${2:-$(nproc)}
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 
-# Processor seconds of all children so far.
-spent() { times | tail -n 1 | awk '{ for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] } printf "%.2f", s }'; }
+# spent NAME: puts the processor seconds of all children so far into the variable NAME. A shell counts its own children,
+# so `times` may not stand in $(...), which is another shell.
+spent() {
+  times >"$build/times"
+  read -r "$1" <<END
+$(tail -n 1 "$build/times" | awk '{ for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] } printf "%.2f", s }')
+END
+}
 
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPSIM_UNITY=ON >"$build/log" || { cat "$build/log"; exit 3; }
 flags=$(sed -n 's/^PSIM_ARCH:STRING=/-march=/p' "$build/CMakeCache.txt")
 reference() {
   c++ -std=c++20 -O3 "$flags" -isystem /usr/include/eigen3 -c "$source/tests/builds/reference.cpp" -o "$build/reference.o"
 }
-before=$(spent)
+spent before
 reference; reference; reference
-of_one=$(echo "$before $(spent)" | awk '{ printf "%.2f", ($2 - $1) / 3 }')
+spent after
+of_one=$(echo "$before $after" | awk '{ printf "%.2f", ($2 - $1) / 3 }')
 
-before=$(spent) begin=$(date +%s)
+spent before
+begin=$(date +%s)
 ninja -C "$build" -j "$jobs" psim >"$build/log" || { cat "$build/log"; exit 3; }
 end=$(date +%s)
-echo "$before $(spent) $of_one $((end - begin)) $jobs" | awk '{
+spent after
+echo "$before $after $of_one $((end - begin)) $jobs" | awk '{
   printf "psim: %.1f minutes of a processor, %.1f minutes of the clock with %d jobs\n", ($2 - $1) / 60, $4 / 60, $5
   printf "one reference file: %.1f s of a processor; psim takes %.0f times as long\n", $3, ($2 - $1) / $3 }'

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
 #include "analysis/statistics/sample_size.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "tests/coverage/methods.hpp"

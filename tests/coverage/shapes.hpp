@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/statistics/bootstrap.hpp"
+#include "analysis/statistics/paired_intervals.hpp"
 #include "model/random.hpp"
 
 namespace psim::test {

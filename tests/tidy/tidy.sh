@@ -87,7 +87,7 @@ allow() {
   ban 'unordered_(map|set)' 'an ordered container' sim/cluster/fluid_carrier.hpp
   ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'
   ban 'using namespace std' 'qualified names'
-  ban 'fmt::print\(stderr' 'say (sim/apps/cli/talk.hpp), which a closed stderr does not stop'
+  ban 'fmt::print\(stderr' 'say (sim/apps/cli/console.hpp), which a closed stderr does not stop'
   ban 'std::endl|std::cout|std::cerr|\bprintf\(' 'fmt::print'
   ours model sim analysis tests docs scenarios cmake README.md psim | grep -vx tests/tidy/tidy.sh |
     xargs grep -nHE '\b(TODO|FIXME|XXX)\b' | sed "s|\$|   do it or drop it|"

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "analysis/sha256.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/files.hpp"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/shipped.hpp"
 #include "sim/study/folder.hpp"

@@ -10,10 +10,10 @@
 #include "psim/command_line.hpp"
 #include "sim/apps/cli/cite.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/guarded.hpp"
 #include "sim/apps/cli/recipe.hpp"
 #include "sim/apps/cli/subcommand.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/usage.hpp"
 #include "sim/apps/cli/validators.hpp"
 #include "sim/record/run_file.hpp"
@@ -321,7 +321,7 @@ const Subcommand subcommands[] = {
 }  // namespace
 
 std::string about_subcommand(std::string_view name) {
-  const std::span<const Subcommand> all[] = {subcommands, see_subcommands(), play_subcommands(),
+  const std::span<const Subcommand> all[] = {subcommands, understand_subcommands(), play_subcommands(),
                                              lab_subcommands()};
   for (const std::span<const Subcommand> some : all) {
     for (const Subcommand& one : some) {
@@ -355,7 +355,7 @@ int psim::command_line(int argc, char** argv) {
   };
   const std::span all(subcommands);
   std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
-  std::ranges::for_each(see_subcommands(), add);
+  std::ranges::for_each(understand_subcommands(), add);
   std::ranges::for_each(all.subspan(2, all.size() - 4), add);
   std::ranges::for_each(play_subcommands(), add);
   std::ranges::for_each(lab_subcommands(), add);

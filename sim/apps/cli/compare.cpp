@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/recipe.hpp"
 #include "sim/apps/cli/report.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_progress.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/refusals.hpp"

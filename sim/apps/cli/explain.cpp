@@ -9,8 +9,8 @@
 
 #include "model/table.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/explain_tasks.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/words.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/runs/shipped.hpp"

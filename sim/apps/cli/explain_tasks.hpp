@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 
 namespace psim::cli {
 

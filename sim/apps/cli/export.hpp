@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/export/exports.hpp"
-#include "sim/apps/cli/see.hpp"
+#include "sim/apps/cli/understand.hpp"
 
 namespace psim::cli {
 

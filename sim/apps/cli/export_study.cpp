@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/export.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/refusals.hpp"
 #include "sim/runs/run_folder.hpp"

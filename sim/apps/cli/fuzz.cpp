@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/judge.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/fuzz/base.hpp"
 #include "sim/fuzz/generator.hpp"
@@ -36,7 +36,7 @@ constexpr double run_limit = 600, shrink_limit = 60;
 std::atomic<int> interrupted = 0;  // the signal
 extern "C" void on_interrupt(int signal) { interrupted = signal; }
 
-using Counts = std::map<std::string, std::int64_t>;
+using Tally = std::map<std::string, std::int64_t>;
 
 // The consistency model of a scenario. Throws Invalid where that does not load.
 fuzz::Table base_consistency(const std::string& file) {
@@ -177,7 +177,7 @@ class Fuzzer {
   std::mutex mutex_;
   std::int64_t started_ = 0, finished_ = 0, refused_ = 0;
   std::set<std::int64_t> in_hand_;  // numbers of runs
-  Counts outcomes_, features_;
+  Tally outcomes_, features_;
   std::vector<std::string> failures_;
   std::exception_ptr error_;
 };

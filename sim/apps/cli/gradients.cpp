@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analysis/render/text_table.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/nodes/gradient_probe.hpp"
 #include "sim/runs/again.hpp"
 #include "sim/runs/request.hpp"

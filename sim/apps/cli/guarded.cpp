@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "sim/apps/cli/command.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/told.hpp"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/dataset.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/scenario/spec/pace.hpp"
 

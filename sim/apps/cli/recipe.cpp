@@ -7,8 +7,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"

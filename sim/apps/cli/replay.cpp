@@ -9,10 +9,10 @@
 
 #include "analysis/run_files.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/replay_study.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/runs/again.hpp"
@@ -59,7 +59,7 @@ class Comparer final : public EventSink {
 };
 
 // Prints what differs, if anything does, and returns the exit code.
-int report(const FinishedRun& run, const Comparer& comparer, const Json& now) {
+int verdict(const FinishedRun& run, const Comparer& comparer, const Json& now) {
   const std::string digest = now["digest"], recorded_digest = value_of(run.recorded.meta, "digest");
   std::string difference = comparer.report();
   if (difference.empty() && digest != recorded_digest)
@@ -101,7 +101,7 @@ int replay(const std::string& name, const Command& command) {
   progress.erase();
   // The scenario's name is that of its file, which only run.db knows.
   const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
-  return report(run, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
+  return verdict(run, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
 }
 
 }  // namespace psim::cli

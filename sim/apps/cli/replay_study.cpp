@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "analysis/study/report.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/study_progress.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/differences.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/request.hpp"

@@ -10,9 +10,9 @@
 
 #include "analysis/run_files.hpp"
 #include "analysis/summary_value.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/replay_study.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/outcome.hpp"
 #include "sim/runs/request.hpp"

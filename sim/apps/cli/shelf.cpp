@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "analysis/render/text_table.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/refusals.hpp"
 #include "sim/runs/run_folder.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/replay_study.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/shell.hpp"
 #include "sim/study/folder.hpp"

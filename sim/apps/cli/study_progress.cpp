@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 
 namespace psim::cli {
 

@@ -9,8 +9,8 @@
 
 #include "sim/apps/cli/archive.hpp"
 #include "sim/apps/cli/command.hpp"
-#include "sim/apps/cli/see.hpp"
 #include "sim/apps/cli/shelf.hpp"
+#include "sim/apps/cli/understand.hpp"
 #include "sim/apps/course/commands.hpp"
 #include "sim/apps/playground/commands.hpp"
 
@@ -56,7 +56,7 @@ struct Subcommand {
 std::string about_subcommand(std::string_view name);
 
 // Those that look at runs that are finished.
-std::span<const Subcommand> see_subcommands();
+std::span<const Subcommand> understand_subcommands();
 // Those of the course.
 std::span<const Subcommand> lab_subcommands();
 // The first scenario, and the playground.

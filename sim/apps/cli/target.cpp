@@ -12,8 +12,8 @@
 
 #include "analysis/remove_folder.hpp"
 #include "model/input.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/scenario/text/number_in.hpp"

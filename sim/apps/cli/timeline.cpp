@@ -8,8 +8,8 @@
 #include "analysis/timeline/opening.hpp"
 #include "analysis/timeline/text.hpp"
 #include "sim/apps/cli/command.hpp"
-#include "sim/apps/cli/see.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/understand.hpp"
 
 namespace psim::cli {
 

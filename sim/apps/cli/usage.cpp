@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/runs/refusals.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/apps/cli/command.hpp"
-#include "sim/apps/cli/see.hpp"
+#include "sim/apps/cli/understand.hpp"
 
 namespace psim::cli {
 

@@ -5,9 +5,9 @@
 
 #include "analysis/causes/difference.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/gradients.hpp"
-#include "sim/apps/cli/see.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/understand.hpp"
 
 namespace psim::cli {
 namespace {

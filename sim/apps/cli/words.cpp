@@ -109,7 +109,7 @@ std::string without_brackets(std::string_view text) {
 }
 
 // On a command line a name may have hyphens, so that it needs no quotes; and no brackets, as of "[%]".
-std::string plain(std::string_view name) {
+std::string spaced(std::string_view name) {
   std::string out = without_brackets(name);
   std::ranges::replace(out, '-', ' ');
   std::ranges::replace(out, '_', ' ');
@@ -119,7 +119,7 @@ std::string plain(std::string_view name) {
 void add_columns(std::string_view name, std::vector<std::string>& texts) {
   for (const ColumnDoc& column : analysis::column_docs) {
     const std::string heading = analysis::heading_of(column);
-    if (plain(name) != plain(column.name) && plain(name) != plain(heading)) continue;
+    if (spaced(name) != spaced(column.name) && spaced(name) != spaced(heading)) continue;
     texts.push_back(
         fmt::format("{}, {}:\n  {}\n", heading,
                     column.where.empty() ? "where psim prints it" : fmt::format("in {}", column.where),
@@ -129,8 +129,8 @@ void add_columns(std::string_view name, std::vector<std::string>& texts) {
 
 void add_docs(std::string_view name, std::vector<std::string>& texts) {
   for (const FieldDoc& doc : all_docs()) {
-    const std::string known = plain(doc.name);
-    if (known == plain(name) || known == plain(name) + " s")
+    const std::string known = spaced(doc.name);
+    if (known == spaced(name) || known == spaced(name) + " s")
       texts.push_back(fmt::format("{}, in {}:\n  {}\n", doc.name, doc.where, indented(doc.doc)));
   }
 }

@@ -8,10 +8,10 @@
 #include <optional>
 #include <set>
 
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"
-#include "sim/apps/course/checker.hpp"
+#include "sim/apps/course/check_answers.hpp"
 #include "sim/apps/course/hand_in.hpp"
 #include "sim/apps/course/session.hpp"
 #include "sim/apps/course/solver.hpp"

@@ -8,8 +8,8 @@
 
 #include "model/nesting.hpp"
 #include "model/random.hpp"
-#include "sim/apps/cli/talk.hpp"
-#include "sim/apps/course/check_lab.hpp"
+#include "sim/apps/cli/console.hpp"
+#include "sim/apps/course/lab_mistakes.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/shipped.hpp"
 

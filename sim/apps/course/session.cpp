@@ -12,7 +12,7 @@
 
 #include "analysis/input.hpp"
 #include "model/input.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"
 #include "sim/runs/files.hpp"

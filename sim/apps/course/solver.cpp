@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "model/formula.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"

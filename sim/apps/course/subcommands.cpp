@@ -5,7 +5,7 @@
 namespace psim::cli {
 namespace {
 
-constexpr Subcommand subcommands[] = {
+constexpr Subcommand lab_table[] = {
     {"lab", groups::learn, "The labs of the course: start one, check answers, hand it in.",
      "  psim lab                                           all labs\n"
      "  psim lab start 2 --student a1234567                writes lab2/, with numbers of your own\n"
@@ -55,6 +55,6 @@ constexpr Subcommand subcommands[] = {
 
 }  // namespace
 
-std::span<const Subcommand> lab_subcommands() { return subcommands; }
+std::span<const Subcommand> lab_subcommands() { return lab_table; }
 
 }  // namespace psim::cli

@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "sim/apps/cli/command.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/playground/commands.hpp"
 #include "sim/runs/run_folder.hpp"
@@ -22,12 +22,12 @@ struct Answer {
   const char *word, *doc;
   Sketch sets;
 };
-struct Question {
+struct SketchQuestion {
   const char* text;
   std::vector<Answer> answers;  // the first is taken for an empty line; none: a number of workers
 };
 
-std::vector<Question> questions() {
+std::vector<SketchQuestion> questions() {
   return {
       {"How many workers?", {}},
       {"What goes wrong?",
@@ -50,7 +50,7 @@ bool is_count(const std::string& word) {
 }
 
 // An empty line is the first answer; so is the end of the input.
-void ask(const Question& question, Sketch& sketch) {
+void ask(const SketchQuestion& question, Sketch& sketch) {
   say("{}\n", question.text);
   for (const Answer& one : question.answers) say("  {:<16}{}\n", one.word, one.doc);
   const std::string usual = question.answers.empty() ? "8" : question.answers.front().word;
@@ -98,7 +98,7 @@ int make_new(const NewCommand& asked) {
     throw Refused(fmt::format("--staleness is a bound of ssp, and this is {}", model),
                   "add --consistency ssp");
   if (sketch.empty()) {
-    for (const Question& question : questions()) ask(question, sketch);
+    for (const SketchQuestion& question : questions()) ask(question, sketch);
     say("\n");
   }
   const bool compares = setting_of(sketch, "consistency") == "all";

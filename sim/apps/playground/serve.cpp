@@ -9,7 +9,7 @@
 
 #include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/playground/commands.hpp"
 #include "sim/apps/playground/http.hpp"
 #include "sim/apps/playground/play_run.hpp"

@@ -51,7 +51,7 @@ void add_settings(CLI::App* app, Sketch& sketch) {
   }
 }
 
-constexpr Subcommand subcommands[] = {
+constexpr Subcommand play_table[] = {
     {"new", groups::simulate,
      "Write a scenario of your own, commented, from three questions or from options.",
      "  psim new my.toml                                   asks three questions\n"
@@ -91,6 +91,6 @@ constexpr Subcommand subcommands[] = {
 
 }  // namespace
 
-std::span<const Subcommand> play_subcommands() { return subcommands; }
+std::span<const Subcommand> play_subcommands() { return play_table; }
 
 }  // namespace psim::cli

@@ -36,10 +36,10 @@ void PullDesk::answer(std::uint32_t w, const ShardContext& shard) {
   ShardState& state = shard.state;
   const Pull* waiting = pulls_.find(w);
   const bool may_show = shard.replication.may_answer(w);  // else a crash may undo the last update
-  if (!may_show || waiting == nullptr || !Pulls::is_due(w, *waiting, state, shard.now)) return;
+  if (!may_show || waiting == nullptr || !WaitingPulls::is_due(w, *waiting, state, shard.now)) return;
   const Pull& pull = *waiting;
   const WorkerClocks::Worker& worker = state.workers[w];
-  const bool over = Pulls::is_over(pull, state);
+  const bool over = WaitingPulls::is_over(pull, state);
   const bool needed = !over || (state.options.rule->shards_advance_independently && state.options.shards > 1);
   if (needed && copies_.needs(pull, state)) {
     const WorkerCopies::Found found = copies_.find(pulls_, shard);

@@ -1,12 +1,12 @@
-// Takes the pulls of one shard, and answers those that are due (pulls.hpp).
+// Takes the pulls of one shard, and answers those that are due (waiting_pulls.hpp).
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/server/pulls.hpp"
 #include "sim/protocol/server/shard_context.hpp"
+#include "sim/protocol/server/waiting_pulls.hpp"
 #include "sim/protocol/server/worker_copies.hpp"
 
 namespace psim {
@@ -15,7 +15,7 @@ class PullDesk {
  public:
   explicit PullDesk(WorkerCopies copies) : copies_(std::move(copies)) {}
 
-  const Pulls& pulls() const { return pulls_; }
+  const WaitingPulls& pulls() const { return pulls_; }
   WorkerCopies& copies() { return copies_; }
   const WorkerCopies& copies() const { return copies_; }
 
@@ -54,7 +54,7 @@ class PullDesk {
   }
 
  private:
-  Pulls pulls_;
+  WaitingPulls pulls_;
   std::vector<KeyMemory> known_keys_;  // by worker: of its pulls in this epoch
   WorkerCopies copies_;
 };

@@ -37,7 +37,7 @@
 #include <vector>
 
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/replication.hpp"
+#include "sim/protocol/replication_spec.hpp"
 #include "sim/protocol/retry.hpp"
 #include "sim/protocol/view.hpp"
 

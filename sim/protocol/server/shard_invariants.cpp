@@ -96,7 +96,7 @@ void check_pulls(const ShardServer& server) {
   for (const auto& [w, pull] : server.waiting()) {
     demand(server.leads(), "worker {} waits at a server that does not lead", w);
     const bool is_held_back = !server.log().is_safe(w) || server.looks_for_copy(pull);
-    demand(is_held_back || !Pulls::is_overdue(w, pull, state),
+    demand(is_held_back || !WaitingPulls::is_overdue(w, pull, state),
            "pull {} of worker {} waits, and nothing holds its answer back", pull.number, w);
   }
 }

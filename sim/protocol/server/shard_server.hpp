@@ -54,7 +54,7 @@ class ShardServer {
   const std::vector<Push>& pending() const { return state_.updates.pending(); }
   std::vector<Push> early() const { return intake_.early(); }
   // Pulls that wait because of the consistency model.
-  Pulls::All waiting() const { return desk_.pulls().all(); }
+  WaitingPulls::All waiting() const { return desk_.pulls().all(); }
   // Whether the answer waits for another worker's copy, for which this server looks.
   bool looks_for_copy(const Pull& pull) const { return desk_.looks_for_copy(pull, state_); }
 

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/protocol/server/pulls.hpp"
 #include "sim/protocol/server/shard_context.hpp"
+#include "sim/protocol/server/waiting_pulls.hpp"
 
 namespace psim {
 
 class UpdateMaker {
  public:
   // `pulls`: of the same shard. They tell which workers wait for others.
-  UpdateMaker(const ShardContext& shard, const Pulls& pulls)
+  UpdateMaker(const ShardContext& shard, const WaitingPulls& pulls)
       : shard_(shard), state_(shard.state), pulls_(pulls) {}
 
   struct Taken {
@@ -47,7 +47,7 @@ class UpdateMaker {
 
   const ShardContext shard_;
   ShardState& state_;
-  const Pulls& pulls_;
+  const WaitingPulls& pulls_;
 };
 
 }  // namespace psim

@@ -18,13 +18,13 @@ void WorkerCopies::fill(Answer& answer, const Pull& pull, const ShardState& stat
 }
 
 // It takes part, and does not wait for a copy itself.
-bool WorkerCopies::may_have_copy(std::uint32_t w, const Pulls& pulls, const ShardState& state) const {
+bool WorkerCopies::may_have_copy(std::uint32_t w, const WaitingPulls& pulls, const ShardState& state) const {
   const Pull* pull = pulls.find(w);
   const bool waits = pull != nullptr && needs(*pull, state);
   return !state.workers[w].gone && !waits && !search_.is_known_without(w);
 }
 
-WorkerCopies::Found WorkerCopies::find(const Pulls& pulls, const ShardContext& shard) {
+WorkerCopies::Found WorkerCopies::find(const WaitingPulls& pulls, const ShardContext& shard) {
   ShardState& state = shard.state;
   if (search_.has(state.version)) return Found::here;
   search_.look_for(state.version);

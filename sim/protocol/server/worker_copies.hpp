@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "sim/protocol/server/copy_search.hpp"
-#include "sim/protocol/server/pulls.hpp"
 #include "sim/protocol/server/shard_context.hpp"
+#include "sim/protocol/server/waiting_pulls.hpp"
 
 namespace psim {
 
@@ -24,7 +24,7 @@ class WorkerCopies {
   // Looks for a copy of this version, and asks a worker for one if it is the worker's turn. When no worker is
   // left that may have one, everybody goes on with first weights.
   enum class Found : std::uint8_t { here, not_yet, first_weights };
-  Found find(const Pulls& pulls, const ShardContext& shard);
+  Found find(const WaitingPulls& pulls, const ShardContext& shard);
   // A worker's answer. Returns whether this server looks for copies at all.
   bool take(NodeId from, const State& state, const ShardContext& shard);
   // The shard goes on where this worker's copy is: nobody else has anything of it.
@@ -35,7 +35,7 @@ class WorkerCopies {
   std::optional<double> next_turn() const { return search_.next_turn(); }
 
  private:
-  bool may_have_copy(std::uint32_t worker, const Pulls& pulls, const ShardState& state) const;
+  bool may_have_copy(std::uint32_t worker, const WaitingPulls& pulls, const ShardState& state) const;
 
   bool is_on_;
   CopySearch search_;

@@ -39,9 +39,9 @@ std::vector<Word> words_of(std::string_view text) {
   return words;
 }
 
-class Parser {
+class ConditionParser {
  public:
-  explicit Parser(std::string_view text) : text_(text), words_(words_of(text)) {}
+  explicit ConditionParser(std::string_view text) : text_(text), words_(words_of(text)) {}
 
   std::variant<FaultCondition, ConditionError> parse() {
     if (words_.empty()) return ConditionError{0, text_.size(), "is empty"};
@@ -138,7 +138,7 @@ class Parser {
 }  // namespace
 
 std::variant<FaultCondition, ConditionError> parse_condition(std::string_view text) {
-  return Parser(text).parse();
+  return ConditionParser(text).parse();
 }
 
 }  // namespace psim

@@ -11,7 +11,7 @@ constexpr std::string_view window_end = "until, or lasts";
 
 bool restart(FaultTarget& target, std::uint32_t node, const FaultSpec&) { return target.restart(node); }
 
-constexpr std::array<FaultKindRow, 14> table{{
+constexpr std::array<FaultKindRow, 14> fault_rows{{
     {.name = "crash",
      .doc = "the nodes stop and lose their memory; messages to and from them are lost",
      .begin = [](auto& target, auto node,
@@ -119,7 +119,7 @@ constexpr std::array<FaultKindRow, 14> table{{
 
 template <>
 std::deque<FaultKindRow> built_in_rows() {
-  return {table.begin(), table.end()};
+  return {fault_rows.begin(), fault_rows.end()};
 }
 
 }  // namespace psim

@@ -91,7 +91,7 @@ bool updates_on_worker(const Scenario& s) {
          make_rule(s.consistency, s.cluster.workers).waits_for_all() == of_sums;
 }
 
-const Feature rows[] = {
+const Feature feature_table[] = {
     row("a model on servers", "architecture.kind = \"parameter-server\"", "kind = \"all-reduce\" in [architecture]",
         {.takes = whole_copies | peers}, [](const Scenario& s) { return s.architecture.has_servers(); }),
     row("all-reduce", "architecture.kind = \"all-reduce\"", in_servers, {.takes = servers | keys},
@@ -343,6 +343,6 @@ const Feature rows[] = {
 
 }  // namespace
 
-std::span<const Feature> feature_rows() { return rows; }
+std::span<const Feature> feature_rows() { return feature_table; }
 
 }  // namespace psim

@@ -33,7 +33,7 @@ bool goes_alone(const Scenario& s) {
 }
 
 // Of a sparse model: features of all batches of a clock, each counted as often as it comes.
-double pulled_weights(const Scenario& s) {
+double pulled_values(const Scenario& s) {
   const auto all = static_cast<double>(parameter_count(s.model));
   if (!is_sparse(s) || s.training.local_time) return all;
   const std::int64_t batches =
@@ -90,10 +90,10 @@ NodeMemory device_of(const Scenario& s) {
 
 // One that computes in its own memory.
 NodeMemory whole_worker(const Scenario& s) {
-  const double pulled = pulled_weights(s) * value_bytes(s);
+  const double pulled = pulled_values(s) * value_bytes(s);
   NodeMemory worker{.node = "worker"};
   worker.add("weights", pulled);
-  if (is_sparse(s)) worker.add("keys", pulled_weights(s) * 4);
+  if (is_sparse(s)) worker.add("keys", pulled_values(s) * 4);
   worker.add("gradients", pulled);
   if (goes_alone(s)) worker.add("sum of local steps", pulled);
   if (s.architecture.has_servers()) {
@@ -107,9 +107,9 @@ NodeMemory whole_worker(const Scenario& s) {
   return worker;
 }
 
-// What a worker has beside, for what it sends.
-void add_talk(const Scenario& s, NodeMemory& worker) {
-  const double pulled = pulled_weights(s) * value_bytes(s);
+// The memory that a worker needs for what it sends.
+void add_send_buffers(const Scenario& s, NodeMemory& worker) {
+  const double pulled = pulled_values(s) * value_bytes(s);
   if (s.training.algorithm == Algorithm::elastic) worker.add("centre and move", 2 * pulled);
   if (s.training.pull_every > 1) worker.add("gradient on its way", pulled);
   if (loses(s)) worker.add("residuals", static_cast<double>(parameter_count(s.model)) * exact_bytes(s));
@@ -209,7 +209,7 @@ std::vector<NodeMemory> worker_memory(const Scenario& s) {
   } else {
     all = {whole_worker(s)};
   }
-  add_talk(s, all.front());
+  add_send_buffers(s, all.front());
   if (!s.architecture.has_servers()) all.front().add("a part of the sum", received_chunk(s));
   limit(all.front(), s.cluster.worker.memory, "cluster.worker.memory");
   return all;

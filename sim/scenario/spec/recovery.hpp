@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/protocol/replication.hpp"
+#include "sim/protocol/replication_spec.hpp"
 #include "sim/protocol/scheduler/failure_detector.hpp"
 #include "sim/protocol/scheduler/rebalance.hpp"
 #include "sim/scenario/spec/node_life.hpp"

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::string_view any_worker = "any worker", all_workers = "workers", one_worker = "worker ";
 
-class Parser {
+class ProgramParser {
  public:
-  Parser(const std::vector<TaskSpec>& specs, std::int64_t workers) : specs_(specs), workers_(workers) {}
+  ProgramParser(const std::vector<TaskSpec>& specs, std::int64_t workers)
+      : specs_(specs), workers_(workers) {}
 
   ParsedProgram parse() {
     for (std::size_t i = 0; i < specs_.size(); ++i) read_name(i);
@@ -182,7 +183,7 @@ class Parser {
 }  // namespace
 
 ParsedProgram parse_program(const std::vector<TaskSpec>& tasks, std::int64_t workers) {
-  return Parser(tasks, workers).parse();
+  return ProgramParser(tasks, workers).parse();
 }
 
 }  // namespace psim

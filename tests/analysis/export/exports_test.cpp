@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/render/colours.hpp"
-#include "analysis/render/plot.hpp"
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/render/ticks.hpp"
 #include "tests/analysis/timeline/recorded.hpp"
 

@@ -12,7 +12,7 @@
 #include "analysis/page/page.hpp"
 #include "analysis/render/colours.hpp"
 #include "analysis/render/labels.hpp"
-#include "analysis/render/plot.hpp"
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/render/ticks.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
@@ -280,7 +280,7 @@ TEST_CASE("arms have the colours of the page, in every condition", "[export]") {
 }
 
 TEST_CASE("long texts are parted at blanks", "[export]") {
-  CHECK(wrapped("one two three", 12) == std::vector<std::string>{"one two", "three"});
-  CHECK(wrapped("", 12).empty());
-  CHECK(wrapped("a verylongword", 6) == std::vector<std::string>{"a", "ver\u2026"});
+  CHECK(wrapped_in_mm("one two three", 12) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrapped_in_mm("", 12).empty());
+  CHECK(wrapped_in_mm("a verylongword", 6) == std::vector<std::string>{"a", "ver\u2026"});
 }

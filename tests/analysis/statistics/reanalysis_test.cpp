@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
 #include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "model/random.hpp"

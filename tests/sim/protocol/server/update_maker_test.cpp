@@ -15,7 +15,7 @@ constexpr NodeId replica = 9;
 
 TEST_CASE("maker: an update is made of all pushes that it waits for", "[updates]") {
   OneShard shard({.model = "bsp"});
-  const Pulls pulls;
+  const WaitingPulls pulls;
   const ShardContext context = shard.at();
   UpdateMaker maker(context, pulls);
   CHECK_FALSE(maker.take(shard.push(1)).is_dropped);
@@ -29,7 +29,7 @@ TEST_CASE("maker: a push that comes too late is dropped and logged as dropped", 
   OneShard shard({.model = "bsp"});
   shard.add_replica(replica);
   shard.state.version = 1;
-  const Pulls pulls;
+  const WaitingPulls pulls;
   const ShardContext context = shard.at();
   CHECK(UpdateMaker(context, pulls).take(shard.push(0)).is_dropped);
   CHECK(shard.log.lines == Lines{"drop w0"});
@@ -43,7 +43,7 @@ TEST_CASE("maker: another shard asks for a decision that does not come", "[updat
                                      .first_worker = first_worker,
                                      .rule = shared_rule({.model = "k-sync", .k = 1}, 2)},
                  {});
-  const Pulls pulls;
+  const WaitingPulls pulls;
   const ShardContext context = shard.at(5);
   UpdateMaker maker(context, pulls);
   CHECK_FALSE(shard.state.updates.lacks_decision());

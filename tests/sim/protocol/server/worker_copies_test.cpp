@@ -23,7 +23,7 @@ TEST_CASE("copies: workers are asked one after the other", "[copies]") {
   OneShard shard({.model = "bsp"}, 3);
   shard.state.version = 3;
   WorkerCopies copies(true, 1);
-  Pulls pulls;
+  WaitingPulls pulls;
   pulls.put(0, {.number = 1, .pushes_sent = 0, .copy = 1}, shard.state);  // it needs one itself
   CHECK(copies.find(pulls, shard.at(0)) == Found::not_yet);
   REQUIRE(shard.log.sent.size() == 1);

@@ -1,4 +1,4 @@
-#include "sim/cluster/shares.hpp"
+#include "sim/cluster/share_weights.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "analysis/render/figure.hpp"
+#include "analysis/render/html_chart.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/render/svg.hpp"
+#include "analysis/render/svg_document.hpp"
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ std::string fitted(const std::string& text, double width_mm) {
 
 double text_width(const std::string& text) { return letter_mm * static_cast<double>(letters_of(text)); }
 
-std::vector<std::string> wrapped(const std::string& text, double width_mm) {
+std::vector<std::string> wrapped_in_mm(const std::string& text, double width_mm) {
   std::vector<std::string> lines;
   std::istringstream words(text);
   for (std::string word; words >> word;) {

@@ -22,6 +22,6 @@ double text_width(const std::string& text);
 // `text`, cut so that it is about `width_mm` wide at most; an ellipsis shows the cut.
 std::string fitted(const std::string& text, double width_mm);
 // `text` in lines of that width at most, parted at blanks. A longer word is cut, as above.
-std::vector<std::string> wrapped(const std::string& text, double width_mm);
+std::vector<std::string> wrapped_in_mm(const std::string& text, double width_mm);
 
 }  // namespace psim::analysis

@@ -1,4 +1,4 @@
-#include "sim/nodes/pipeline.hpp"
+#include "sim/nodes/pipeline_worker.hpp"
 
 #include <numeric>
 #include <utility>

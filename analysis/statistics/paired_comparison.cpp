@@ -1,4 +1,4 @@
-#include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
 
 #include <cmath>
 #include <map>

@@ -1,4 +1,4 @@
-#include "analysis/render/chart.hpp"
+#include "analysis/render/text_chart.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ struct Bounds {
 };
 
 // The curve's height at x, between its points; nothing before its first or after its last.
-double value_at(const Points& points, double x) {
+double height_at(const Points& points, double x) {
   const auto after = std::ranges::lower_bound(points, x, {}, [](const auto& p) { return p.first; });
   if (after == points.end()) return NAN;
   if (after->first <= x) return after->second;
@@ -85,7 +85,7 @@ void draw_curve(Area& area, const Series& s, std::size_t i, std::size_t number_o
   std::pair<std::size_t, std::size_t> last;
   bool drawn = false;
   for (std::size_t column = 0; column < area.width; ++column) {
-    const double py = scaled(value_at(s.points, area.x_of(column)), area.logarithmic);
+    const double py = scaled(height_at(s.points, area.x_of(column)), area.logarithmic);
     if (!std::isfinite(py)) continue;
     last = {area.row_of(py), column};
     drawn = true;
@@ -101,7 +101,7 @@ void draw_curve(Area& area, const Series& s, std::size_t i, std::size_t number_o
 
 void draw_band(Area& area, const Series& s, std::size_t i) {
   for (std::size_t column = 0; column < area.width; ++column) {
-    const double low = value_at(s.low, area.x_of(column)), high = value_at(s.high, area.x_of(column));
+    const double low = height_at(s.low, area.x_of(column)), high = height_at(s.high, area.x_of(column));
     if (!std::isfinite(low) || !std::isfinite(high)) continue;
     const double least = area.logarithmic && low <= 0 ? area.y.low : scaled(low, area.logarithmic);
     const double most = scaled(high, area.logarithmic);

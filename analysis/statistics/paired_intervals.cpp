@@ -1,4 +1,4 @@
-#include "analysis/statistics/bootstrap.hpp"
+#include "analysis/statistics/paired_intervals.hpp"
 
 #include <algorithm>
 #include <array>

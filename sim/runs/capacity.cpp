@@ -1,4 +1,4 @@
-#include "sim/runs/room.hpp"
+#include "sim/runs/capacity.hpp"
 
 #include <fmt/format.h>
 

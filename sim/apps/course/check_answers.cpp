@@ -1,4 +1,4 @@
-#include "sim/apps/course/checker.hpp"
+#include "sim/apps/course/check_answers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/solver.hpp"
@@ -19,7 +19,7 @@
 namespace psim::cli {
 namespace {
 
-std::string indented(const std::string& text) {
+std::string as_block(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
   for (std::string line; std::getline(lines, line);) out += fmt::format("    {}\n", line);
@@ -62,7 +62,7 @@ class Checker {
     std::size_t right = 0;
     for (const LabQuestion& question : lab_.questions) {
       const Said said = check(question);
-      fmt::print("{:<24}{}\n{}", question.name, said.line, indented(said.more));
+      fmt::print("{:<24}{}\n{}", question.name, said.line, as_block(said.more));
       right += said.is_settled ? 1 : 0;
     }
     if (lab_.design) check_design();
@@ -197,9 +197,9 @@ class Checker {
     try {
       const std::vector<Trial> trials = solver.judge(*text, seeds);
       fmt::print("{:<24}{:.0f} % of the way, over seeds 1 to {} (it is judged on others)\n{}", design.file,
-                 100 * mean_score(trials), design.seeds, indented(table_of(design, trials)));
+                 100 * mean_score(trials), design.seeds, as_block(table_of(design, trials)));
     } catch (const Refused& refusal) {
-      fmt::print("{:<24}counts nothing as it is\n{}", design.file, indented(refusal.what()));
+      fmt::print("{:<24}counts nothing as it is\n{}", design.file, as_block(refusal.what()));
     }
   }
 

@@ -1,10 +1,10 @@
-#include "sim/protocol/server/pulls.hpp"
+#include "sim/protocol/server/waiting_pulls.hpp"
 
 #include <algorithm>
 
 namespace psim {
 
-Pulls::All Pulls::all() const {
+WaitingPulls::All WaitingPulls::all() const {
   All all;
   for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
     if (pulls_[w]) all.emplace(w, *pulls_[w]);
@@ -12,7 +12,7 @@ Pulls::All Pulls::all() const {
   return all;
 }
 
-bool Pulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+bool WaitingPulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
   if (worker >= pulls_.size()) {
     pulls_.resize(state.workers.size());
@@ -26,14 +26,14 @@ bool Pulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state)
   return true;
 }
 
-void Pulls::erase(std::uint32_t worker) {
+void WaitingPulls::erase(std::uint32_t worker) {
   const Pull* pull = find(worker);
   if (pull == nullptr) return;
   all_arrived_.erase({pull->clock, worker});
   pulls_[worker].reset();
 }
 
-void Pulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
+void WaitingPulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
   const Pull* pull = find(worker);
   if (pull == nullptr) return;
   const bool all = state.workers[worker].arrived >= pull->pushes_sent.value_or(0);
@@ -43,7 +43,7 @@ void Pulls::note_arrivals(std::uint32_t worker, const ShardState& state) {
 
 // Where late pushes are dropped a pull may be due although its worker's push is still to come. Elsewhere
 // those for clocks that the gate holds back are left out, but not those that no clock is left for.
-std::vector<std::uint32_t> Pulls::perhaps_due(const ShardState& state) const {
+std::vector<std::uint32_t> WaitingPulls::perhaps_due(const ShardState& state) const {
   std::vector<std::uint32_t> workers;
   if (state.options.rule->drops_stale) {
     for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
@@ -76,9 +76,9 @@ bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& sta
 
 bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   const bool asks_policy = state.options.rule->gate == Gate::version && pull.above >= 0;
-  const bool is_there = asks_policy
-                            ? state.policy().may_start(Pulls::start_of(worker, pull, state, 0), state.memory)
-                            : state.version > pull.above;
+  const bool is_there =
+      asks_policy ? state.policy().may_start(WaitingPulls::start_of(worker, pull, state, 0), state.memory)
+                  : state.version > pull.above;
   return is_there || has_lost_push(worker, pull, state);
 }
 
@@ -86,7 +86,7 @@ bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state
 bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
-  const bool drops_stale = state.options.rule->drops_stale, over = Pulls::is_over(pull, state);
+  const bool drops_stale = state.options.rule->drops_stale, over = WaitingPulls::is_over(pull, state);
   // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
   const bool reads_all = over && drops_stale;
   if (worker.arrived < sent && !reads_all) return false;  // read-my-writes
@@ -104,7 +104,8 @@ bool is_open(const StartView& view, const ShardState& state) {
 
 }  // namespace
 
-StartView Pulls::start_of(std::uint32_t worker, const Pull& pull, const ShardState& state, double now) {
+StartView WaitingPulls::start_of(std::uint32_t worker, const Pull& pull, const ShardState& state,
+                                 double now) {
   return {.clocks = state.workers,
           .worker = worker,
           .clock = pull.clock,
@@ -114,11 +115,11 @@ StartView Pulls::start_of(std::uint32_t worker, const Pull& pull, const ShardSta
           .now = now};
 }
 
-bool Pulls::is_over(const Pull& pull, const ShardState& state) {
+bool WaitingPulls::is_over(const Pull& pull, const ShardState& state) {
   return (state.options.rule->drops_stale ? state.version : pull.clock) >= state.options.steps;
 }
 
-bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
+bool WaitingPulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double now) {
   if (!comes_to_gate(w, pull, state)) return false;
   const StartView view = start_of(w, pull, state, now);
   if (is_over(pull, state) || is_open(view, state)) return true;
@@ -126,25 +127,25 @@ bool Pulls::is_due(std::uint32_t w, const Pull& pull, ShardState& state, double 
   return is_open(view, state);
 }
 
-bool Pulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& state) {
+bool WaitingPulls::is_overdue(std::uint32_t w, const Pull& pull, const ShardState& state) {
   return comes_to_gate(w, pull, state) &&
          (is_over(pull, state) || is_open(start_of(w, pull, state, 0), state));
 }
 
-bool Pulls::has_finished(std::uint32_t worker, const ShardState& state) const {
+bool WaitingPulls::has_finished(std::uint32_t worker, const ShardState& state) const {
   const Pull* pull = find(worker);
   return !state.options.rule->drops_stale && pull != nullptr && is_over(*pull, state) &&
          state.workers[worker].arrived >= pull->pushes_sent.value_or(0);
 }
 
-bool Pulls::waits_for_others(std::uint32_t worker, const ShardState& state) const {
+bool WaitingPulls::waits_for_others(std::uint32_t worker, const ShardState& state) const {
   const Pull* pull = find(worker);
   return pull != nullptr && pull->above >= state.version && !pull->computes &&
          pull->pushes_sent.value_or(0) <= state.workers[worker].arrived;
 }
 
 // Whether every worker that takes part has a pending push here, or waits for the next version.
-bool Pulls::none_will_push(const ShardState& state) const {
+bool WaitingPulls::none_will_push(const ShardState& state) const {
   for (std::uint32_t w = 0; w < state.workers.size(); ++w) {
     const bool has_push = state.updates.has(state.node_of(w));
     if (!state.workers[w].gone && !has_push && !waits_for_others(w, state)) return false;
@@ -152,7 +153,7 @@ bool Pulls::none_will_push(const ShardState& state) const {
   return true;
 }
 
-bool Pulls::restart_steps(const ShardState& state, double now) {
+bool WaitingPulls::restart_steps(const ShardState& state, double now) {
   const ConsistencyRule& rule = *state.options.rule;
   const bool some_wait = rule.gate == Gate::version && !rule.waits_for_all();
   const auto is_here = [](const auto& pull) { return pull != nullptr; };

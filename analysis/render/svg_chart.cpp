@@ -1,4 +1,4 @@
-#include "analysis/render/plot.hpp"
+#include "analysis/render/svg_chart.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "analysis/render/colours.hpp"
 #include "analysis/render/labels.hpp"
-#include "analysis/render/svg.hpp"
+#include "analysis/render/svg_document.hpp"
 #include "analysis/render/ticks.hpp"
 
 namespace psim::analysis {
@@ -46,7 +46,7 @@ class Chart {
   Chart(const Plot& plot, double width) : plot_(plot), width_(width), right_(width - 3) {
     const double y_label = text_width(plot.y_label) + text_width("  ");
     is_title_beside_ = y_label + text_width(plot.title) <= right_ - left;
-    if (!is_title_beside_) title_ = wrapped(plot.title, right_ - left);
+    if (!is_title_beside_) title_ = wrapped_in_mm(plot.title, right_ - left);
     const double title = line_mm * static_cast<double>(title_.size());
     top_ = 6 + title;
     bottom_ = top_ + std::max(0.55 * width, 40.0) - 15;

@@ -1,4 +1,4 @@
-#include "sim/nodes/shared_step.hpp"
+#include "sim/nodes/stealing_step.hpp"
 
 #include <algorithm>
 #include <cmath>

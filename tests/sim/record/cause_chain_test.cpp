@@ -1,7 +1,7 @@
 // Goal: each event is recorded with the event that it comes of, and what else it needed. Method: courses by
 // hand, and a recorder whose events and dependencies are collected. Node 0 is the scheduler, 1 a server, 2
 // and 3 workers.
-#include "sim/record/course.hpp"
+#include "sim/record/cause_chain.hpp"
 
 #include <optional>
 #include <tuple>
@@ -45,36 +45,36 @@ Subject fault(std::string_view kind, bool begins, NodeId target, std::int64_t ta
 }  // namespace
 
 TEST_CASE("what an actor takes is its cause, unless it was at something when that came", "[record][why]") {
-  Course course;
-  course.goes_on(1, {.event = 10});
-  course.takes(2, {.event = 11});
-  CHECK(course.cause() == Cause{11, Spent::idle});
-  course.spends(5, Spent::service);
-  CHECK(course.cause() == Cause{11, Spent::service});
-  course.takes(4, {.event = 12});  // it came during the work
-  CHECK(course.cause() == Cause{11, Spent::service});
-  course.takes(5, {.event = 13});
-  CHECK(course.cause() == Cause{13, Spent::idle});
-  course.takes(9, {});  // of nothing that is known
-  CHECK(course.cause() == Cause{13, Spent::idle});
+  CauseChain chain;
+  chain.goes_on(1, {.event = 10});
+  chain.takes(2, {.event = 11});
+  CHECK(chain.cause() == Cause{11, Spent::idle});
+  chain.spends(5, Spent::service);
+  CHECK(chain.cause() == Cause{11, Spent::service});
+  chain.takes(4, {.event = 12});  // it came during the work
+  CHECK(chain.cause() == Cause{11, Spent::service});
+  chain.takes(5, {.event = 13});
+  CHECK(chain.cause() == Cause{13, Spent::idle});
+  chain.takes(9, {});  // of nothing that is known
+  CHECK(chain.cause() == Cause{13, Spent::idle});
 }
 
 TEST_CASE("what an actor was at before it took something is needed too, each once", "[record][why]") {
-  Course course;
-  course.did(1, 10);
-  course.takes(2, {.event = 11});
-  course.needs(11);
-  course.takes(3, {.event = 12});  // nobody has said that it is needed
+  CauseChain chain;
+  chain.did(1, 10);
+  chain.takes(2, {.event = 11});
+  chain.needs(11);
+  chain.takes(3, {.event = 12});  // nobody has said that it is needed
   std::vector<std::int64_t> needed;
-  for (const Dependency& one : course.take_needs()) needed.push_back(*one.event);
+  for (const Dependency& one : chain.take_needs()) needed.push_back(*one.event);
   CHECK(needed == std::vector<std::int64_t>{10, 11});
-  CHECK(course.take_needs().empty());
+  CHECK(chain.take_needs().empty());
 }
 
 TEST_CASE("an actor goes on from what it does, and not from what it says", "[record][why]") {
   Book book;
   const std::int64_t begun = book.add(1, 2, Computation{.phase = ComputePhase::begun, .clock = 0});
-  book.recorder.course().spends(3, Spent::compute);
+  book.recorder.causes().spends(3, Spent::compute);
   const std::int64_t ended = book.add(3, 2, Computation{.phase = ComputePhase::ended, .clock = 0});
   CHECK(book.last() == Cause{begun, Spent::compute});
   for (int shard = 0; shard < 2; ++shard) {
@@ -86,8 +86,8 @@ TEST_CASE("an actor goes on from what it does, and not from what it says", "[rec
 TEST_CASE("the first event after it has what was needed, but not its cause a second time", "[record][why]") {
   Book book;
   const std::int64_t a = book.add(1, 2, Finish{}), b = book.add(2, 2, Finish{});
-  book.recorder.course().needs(a);
-  book.recorder.course().needs(b);
+  book.recorder.causes().needs(a);
+  book.recorder.causes().needs(b);
   book.recorder.record({3, 2, Finish{}}, {}, {{.event = {}, .clock = 7}});
   book.add(4, 2, Finish{});
   CHECK(book.collector.needs == decltype(book.collector.needs){{2, a, -1}, {2, -1, 7}});
@@ -96,7 +96,7 @@ TEST_CASE("the first event after it has what was needed, but not its cause a sec
 TEST_CASE("what an actor says next needs what it said first, which needs the rest", "[record][why]") {
   Book book;
   const std::int64_t a = book.add(1, 2, Finish{}), b = book.add(2, 2, Finish{});
-  book.recorder.course().needs(a);
+  book.recorder.causes().needs(a);
   const std::int64_t first = book.add(2, 2, Sent{});
   book.recorder.record({2, 2, Sent{}}, {}, {{.event = a}});  // of its own, and of no other event
   book.add(2, 2, Recount{.worker = 2});                      // tells more of the same

@@ -1,11 +1,11 @@
 // The subcommands that look at finished runs.
-#include "sim/apps/cli/see.hpp"
+#include "sim/apps/cli/understand.hpp"
 
 #include <fmt/format.h>
 
 #include "analysis/run_files.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/subcommand.hpp"
-#include "sim/apps/cli/talk.hpp"
 #include "sim/apps/cli/validators.hpp"
 
 namespace psim::cli {
@@ -50,7 +50,7 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
   app->add_flag("--force", e.force, "Replace files that psim export has not written.");
 }
 
-const Subcommand subcommands[] = {
+const Subcommand understand_table[] = {
     {"why", groups::understand,
      "Say why a run took as long as it did: its critical path, and who waited for whom.",
      "  psim why latest                                    of the last run\n"
@@ -148,7 +148,7 @@ const Subcommand subcommands[] = {
 
 }  // namespace
 
-std::span<const Subcommand> see_subcommands() { return subcommands; }
+std::span<const Subcommand> understand_subcommands() { return understand_table; }
 
 fs::path run_named(const std::string& name) {
   return fs::exists(fs::symlink_status(name)) ? fs::path(name) : found_on(runs_shelf(), name);

@@ -1,4 +1,4 @@
-#include "sim/apps/course/check_lab.hpp"
+#include "sim/apps/course/lab_mistakes.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "model/formula.hpp"
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 #include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/solver.hpp"
 #include "sim/runs/files.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/statistics/bootstrap.hpp"
+#include "analysis/statistics/paired_intervals.hpp"
 #include "analysis/statistics/significance.hpp"
 
 namespace psim::statistics {

@@ -1,6 +1,6 @@
 // Goal: arms are compared seed by seed, with intervals that do not depend on the order of the seeds or on
 // units. Method: small pairs by hand, properties of random ones, and a quick look at coverage.
-#include "analysis/statistics/pairs.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
 
 #include <rapidcheck.h>
 

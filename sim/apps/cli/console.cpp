@@ -1,4 +1,4 @@
-#include "sim/apps/cli/talk.hpp"
+#include "sim/apps/cli/console.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

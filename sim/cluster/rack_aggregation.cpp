@@ -1,4 +1,4 @@
-#include "sim/cluster/aggregation.hpp"
+#include "sim/cluster/rack_aggregation.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -20,7 +20,7 @@
 
 namespace psim {
 
-class Pulls {
+class WaitingPulls {
  public:
   // A copy, by worker's number.
   using All = std::map<std::uint32_t, Pull>;

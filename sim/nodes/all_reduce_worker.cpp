@@ -1,4 +1,4 @@
-#include "sim/nodes/all_reduce.hpp"
+#include "sim/nodes/all_reduce_worker.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Why something happens when it does. Each actor is on a course: what it records comes of what it recorded
-// last, or of what it was given since, whichever is later.
+// The causes of an actor's events. The cause of an event is the actor's last event, or the message, timer or
+// result that the actor took since, whichever is later.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,33 @@
 
 namespace psim {
 
-class Course {
+class CauseChain {
  public:
   const Cause& cause() const { return cause_; }
-  // It has recorded this event.
+  // The actor has recorded this event.
   void did(double now, std::int64_t event) {
     goes_on(now, {.event = event});
     own_ = event;
   }
-  // It has come to this at `now`, whatever it was at.
+  // From `now` on, `cause` is the cause of the next event.
   void goes_on(double now, const Cause& cause) {
     cause_ = cause;
     at_ = now;
   }
-  // It takes what has been there since `at`: that is what it waited for, unless it was still at something.
+  // The actor takes a message, timer or result that has been ready since `at`. That is the next cause, unless
+  // the actor was still busy at `at`.
   void takes(double at, const Cause& cause) {
     if (cause.event < 0 || at < at_) return;
-    needs(std::exchange(own_, -1));  // what comes next needs it once
+    needs(std::exchange(own_, -1));  // the next event needs it once
     goes_on(at, cause);
   }
-  // It has been at something until `now`.
+  // The actor has been busy until `now`.
   void spends(double now, Spent spent) {
     cause_.spent = spent;
     at_ = now;
   }
 
-  // What it records next needs this as well.
+  // The next event needs this event, too.
   void needs(std::int64_t event) {
     if (event >= 0 && (needs_.empty() || needs_.back().event != event)) needs_.push_back({.event = event});
   }
@@ -44,7 +45,7 @@ class Course {
  private:
   Cause cause_;
   double at_ = 0;          // since when
-  std::int64_t own_ = -1;  // the last event that it recorded; none of the actor that made it
+  std::int64_t own_ = -1;  // the last event that this actor recorded itself
   Dependencies needs_;
 };
 

@@ -1,6 +1,6 @@
 // Goal: a pull is answered when its worker may start, and what is known of a worker from its pull is right.
 // Method: one shard's state by hand, two workers, pulls by hand.
-#include "sim/protocol/server/pulls.hpp"
+#include "sim/protocol/server/waiting_pulls.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -26,15 +26,15 @@ ShardState shard(const ConsistencySpec& spec, std::int64_t version = 0) {
 
 // Only dssp tells a pull that is due from one that is overdue.
 bool is_due(ShardState& state, std::uint32_t worker, const Pull& pull) {
-  const bool due = Pulls::is_due(worker, pull, state, 0);
-  CHECK(Pulls::is_overdue(worker, pull, state) == due);
+  const bool due = WaitingPulls::is_due(worker, pull, state, 0);
+  CHECK(WaitingPulls::is_overdue(worker, pull, state) == due);
   return due;
 }
 
 }  // namespace
 
 TEST_CASE("a newer pull takes the place of an older one, never the other way round", "[pulls]") {
-  Pulls pulls;
+  WaitingPulls pulls;
   const ShardState state = shard(asp);
   CHECK(pulls.put(1, {.clock = 4, .number = 5}, state));
   CHECK_FALSE(pulls.put(1, {.clock = 3, .number = 4}, state));
@@ -51,7 +51,7 @@ TEST_CASE("a newer pull takes the place of an older one, never the other way rou
 
 TEST_CASE("an update concerns the pulls whose workers' own pushes have all arrived", "[pulls]") {
   ShardState state = shard(asp);
-  Pulls pulls;
+  WaitingPulls pulls;
   const auto waiting = [&] {
     std::vector<std::uint32_t> workers;
     pulls.for_each_waiting(state, [&](std::uint32_t w) { workers.push_back(w); });
@@ -75,7 +75,7 @@ TEST_CASE("an update concerns the pulls whose workers' own pushes have all arriv
 
 TEST_CASE("an update concerns no pull for a clock that the slowest worker holds back", "[pulls]") {
   ShardState state = shard(ssp);  // a bound of 1, 10 steps
-  Pulls pulls;
+  WaitingPulls pulls;
   const auto waiting = [&] {
     std::vector<std::uint32_t> workers;
     pulls.for_each_waiting(state, [&](std::uint32_t w) { workers.push_back(w); });
@@ -124,9 +124,9 @@ TEST_CASE("a pull for a clock that dssp could grant is overdue only after the gr
   for (const double date : {2.0, 3.5}) note(0, date);
   note(1, 2.5);
   const Pull pull{.clock = 3, .pushes_sent = 3};
-  CHECK_FALSE(Pulls::is_overdue(0, pull, state));
-  CHECK(Pulls::is_due(0, pull, state, 3.5));
-  CHECK(Pulls::is_overdue(0, pull, state));
+  CHECK_FALSE(WaitingPulls::is_overdue(0, pull, state));
+  CHECK(WaitingPulls::is_due(0, pull, state, 3.5));
+  CHECK(WaitingPulls::is_overdue(0, pull, state));
 }
 
 TEST_CASE("under bsp a pull waits for a version above its own", "[pulls]") {
@@ -149,24 +149,24 @@ TEST_CASE("a worker whose push is lost is sent any version", "[pulls]") {
 TEST_CASE("after its last clock a worker waits for its pushes, not for others", "[pulls]") {
   ShardState state = shard(ssp);
   const Pull last{.clock = 10, .pushes_sent = 10};
-  CHECK(Pulls::is_over(last, state));
+  CHECK(WaitingPulls::is_over(last, state));
   CHECK_FALSE(is_due(state, 0, last));
   state.workers[0].arrived = 10;
   CHECK(is_due(state, 0, last));
-  CHECK_FALSE(Pulls::is_over({.clock = 9}, state));
+  CHECK_FALSE(WaitingPulls::is_over({.clock = 9}, state));
 }
 
 // Where versions are counted, what is over is the shard; a push still on its way comes too late.
 TEST_CASE("a shard with all its updates answers at once", "[pulls]") {
   ShardState state = shard(bsp, 10);
   const Pull pull{.clock = 9, .above = 9, .pushes_sent = 3};
-  CHECK(Pulls::is_over(pull, state));
+  CHECK(WaitingPulls::is_over(pull, state));
   CHECK(is_due(state, 0, pull));
 }
 
 TEST_CASE("a worker is through when it asks for no more, and all it sent is here", "[pulls]") {
   ShardState state = shard(ssp);
-  Pulls pulls;
+  WaitingPulls pulls;
   CHECK_FALSE(pulls.has_finished(0, state));
   pulls.put(0, {.clock = 10, .pushes_sent = 10}, state);
   CHECK_FALSE(pulls.has_finished(0, state));
@@ -178,7 +178,7 @@ TEST_CASE("a worker is through when it asks for no more, and all it sent is here
 // k-sync with one push of two: worker 1 was cancelled and waits for worker 0, whose push is lost.
 TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
   ShardState state = shard({.model = "k-sync", .k = 1}, 4);
-  Pulls pulls;
+  WaitingPulls pulls;
   CHECK_FALSE(pulls.restart_steps(state, 0));  // nobody waits
   pulls.put(1, {.clock = 5, .above = 4}, state);
   CHECK(pulls.waits_for_others(1, state));
@@ -191,7 +191,7 @@ TEST_CASE("steps begin again when nobody is left that will push", "[pulls]") {
 
 TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
   ShardState state = shard({.model = "k-sync", .k = 1}, 4);
-  Pulls pulls;
+  WaitingPulls pulls;
   pulls.put(0, {.clock = 5, .above = 4}, state);
   pulls.put(1, {.clock = 5, .above = 4, .computes = true}, state);
   CHECK_FALSE(pulls.restart_steps(state, 0));
@@ -202,7 +202,7 @@ TEST_CASE("steps do not begin again for a worker that computes", "[pulls]") {
 // Worker 0 computes on the answer to its second pull. Worker 1 was cancelled, and waits.
 TEST_CASE("a late copy of a pull does not make its worker one that waits", "[pulls]") {
   ShardState state = shard({.model = "k-sync", .k = 1}, 4);
-  Pulls pulls;
+  WaitingPulls pulls;
   pulls.put(0, {.clock = 5, .number = 2}, state);
   pulls.erase(0);
   pulls.put(1, {.clock = 5, .above = 4, .number = 1}, state);

@@ -1,0 +1,15 @@
+// The events of a run, out of its tables and in their order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "analysis/run_record.hpp"
+
+namespace psim::analysis {
+
+// Calls `on_row` with every event of the run, in order. Returns the number of events. Throws Unverifiable at
+// an event that no run of this scenario can have.
+std::int64_t each_event(const RunRecord& run, const std::function<void(const Row&)>& on_row);
+
+}  // namespace psim::analysis
