@@ -51,7 +51,7 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
   Json pieces = Json::array(), marks = Json::array();
   std::int64_t last = 0;
   for (const Span& span : spans) {
-    const std::int64_t begin = whole_nanoseconds(span.begin), end = nanoseconds(span.end);
+    const std::int64_t begin = whole_nanoseconds(span.begin), end = whole_nanoseconds(span.end);
     for (const std::int64_t number : {begin - last, end - begin, static_cast<std::int64_t>(span.use),
                                       static_cast<std::int64_t>(span.for_node), span.clock})
       pieces.push_back(number);
@@ -75,7 +75,7 @@ Json path_json(const Json& path) {
     return static_cast<std::int64_t>(at->second);
   };
   for (const Json& piece : path) {
-    const std::int64_t begin = whole_nanoseconds(piece["begin_s"]), end = nanoseconds(piece["end_s"]);
+    const std::int64_t begin = whole_nanoseconds(piece["begin_s"]), end = whole_nanoseconds(piece["end_s"]);
     for (const std::int64_t value :
          {number_of(piece, "node"), number_of(piece, "kind"), begin, end - begin, number_of(piece, "to")})
       pieces.push_back(value);
