@@ -1,7 +1,7 @@
 # Plants the mistakes of mutants.txt into copies of psim's sources, each behind a switch.
 #   awk -v source=DIR -v target=DIR -f plant.awk mutants.txt
 # Writes the edited files to `target`; without `target` it only checks. Prints what does not apply, and ends with 1 then.
-# A mistake's text stands once in its file; spaces and ends of lines do not count.
+# A mistake's text stands once in its file; spaces and ends of lines do not count. It is an expression, or statements.
 BEGIN { RS = ""; FS = "\n"; wrong = 0 }
 
 /^#/ { next }
@@ -42,6 +42,8 @@ function plant(edit, first, last,    old, new, test, equals) {
   old = text_of[edit]
   new = new_of[edit]
   test = "psim::mutant(\"" name_of[edit] "\")"
+  if (old ~ /^{[^;]*}$/ || old ~ /^case / || (!(old ~ /[;}]$/) && (old ~ /^(return|if|else|[.?:])/ || old ~ /[?:,]$/ || new ~ /^({|return|if|$)/)))
+    complain(name_of[edit], "its text is neither an expression nor a statement")
   if (!(old ~ /[;}]$/)) {
     if (match(old, /^[a-z_]+ = /) && begins(new, substr(old, 1, RLENGTH))) {
       equals = squeezed(substr(old, 1, RLENGTH))
