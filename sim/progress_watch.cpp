@@ -83,8 +83,8 @@ bool ProgressWatch::works_in_vain() {
 bool ProgressWatch::is_hopeless() {
   if (works_in_vain()) {
     std::vector<std::string> why{fmt::format(
-        "at {:.6g} s nothing new has come of the last {} events, which took {:.3g} s of simulated time; with "
-        "a longer recovery.heartbeat or recovery.retry there are fewer",
+        "at {:.6g} s nothing new has come from the last {} events, which took {:.3g} s of "
+        "simulated time; with a longer recovery.heartbeat or recovery.retry the run has fewer events",
         Agenda::now(), work() - work_then_, Agenda::now() - advanced_at_)};
     const std::vector<std::string> more = who_waits();
     why.insert(why.end(), more.begin(), more.end());
@@ -109,7 +109,7 @@ void ProgressWatch::end_as(std::vector<std::string> why) {
 
 void ProgressWatch::note_stuck() {
   stuck_ = who_waits();
-  if (stuck_.empty()) stuck_.emplace_back("nothing can happen any more, and nobody waits for another node");
+  if (stuck_.empty()) stuck_.emplace_back("no event is left, and no node waits for another node");
 }
 
 std::vector<std::string> ProgressWatch::who_waits() const {
