@@ -226,7 +226,8 @@ void AllReduce::on_arrival(const Message& message) {
 }
 
 // The newest copy that all members have reached. All copies of a version are equal. A worker that is down has
-// no copy. A worker that is more than one update behind the newest copy does not take part yet, or no longer.
+// no copy. A worker that is more than one update behind the newest copy has not joined yet, or has dropped
+// out.
 const Replica& AllReduce::common() const {
   std::vector<const Replica*> copies;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {

@@ -102,11 +102,11 @@ class BatchSource {
   std::int64_t fitted_ = 0;    // local steps of a clock with local_time
   Share share_;                // the share where work is not dynamic
   std::vector<bool> members_;  // workers that share out all samples; empty: all
-  std::map<std::int64_t, Assign>
-      assigned_;                    // dynamic work: by clock in step, else only the newest, by number
-  std::int64_t clocks_ahead_ = 0;   // clocks ahead of steps
-  std::int64_t asked_ = 0;          // steps with drawn batches
-  std::set<std::int64_t> awaited_;  // those of them with batches on their way
+  // Dynamic work: the assignments by clock in step, otherwise only the newest, by number.
+  std::map<std::int64_t, Assign> assigned_;
+  std::int64_t clocks_ahead_ = 0;                  // clocks ahead of steps
+  std::int64_t asked_ = 0;                         // steps with drawn batches
+  std::set<std::int64_t> awaited_;                 // those of them with batches on their way
   std::map<std::int64_t, std::int64_t> arrivals_;  // events, by step that has not begun
   std::int64_t batches_ = 0;                       // drawn batches
   std::int64_t position_ = 0;                      // in the worker's own data

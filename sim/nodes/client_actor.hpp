@@ -49,7 +49,7 @@ class ClientActor final : private ClientOutbox, public KvClient {
     while (std::optional<Message> message = job_.network.receive_until(node_, date))
       handle(std::move(*message));
   }
-  // After a crash: waits until the client knows with which clock the worker goes on.
+  // After a crash: waits until the client knows the clock at which the worker continues.
   std::int64_t resume();
 
  private:

@@ -64,7 +64,7 @@ void GradientProbe::on_applied(const JobPlan& plan, std::uint32_t shard, const P
   ProbedGradient probed = applied;
   probed.staleness = pushed->second.staleness;
   here.pushed.erase(here.pushed.begin(),
-                    // Older pushes will not come any more, or are of no use.
+                    // Older pushes will never come, or are useless.
                     std::next(pushed));
   if (!(angle.first > 0) || !(angle.second > 0)) return;  // a zero gradient has no direction
   probed.cosine = angle.cosine();

@@ -1,18 +1,18 @@
 // The samples of the training set that a worker holds, where samples cost time to move (recovery.data_from).
 //
 // Decisions:
-// - A worker that is there at first holds its part: its share of the data. With lost_data = "reassign" the
-//   part also has its share of the data of absent workers. With iid samples every worker may use every
-//   sample, so its part is all samples.
+// - A worker that is present from the beginning holds its part: its share of the data. With lost_data =
+//   "reassign" its part also includes a share of the data of absent workers. With iid samples every worker
+//   may use every sample, so its part is all samples.
 // - A worker that joins, or comes back from a crash, holds nothing. It requests its part, and its first step
-//   waits for it. When another worker is gone and this worker gets a larger part, it requests the missing
-//   samples, and its next step waits for them.
+//   waits for it. If a worker's part grows because another worker is gone, it requests the missing samples,
+//   and its next step waits for them.
 // - With data_from = "database" all samples come from the node that holds the training set. With "workers"
 //   they come from the workers that held them while the requesting worker was absent. Each of these sends the
 //   samples that it held; with iid samples each sends an equal share. The database sends the samples that no
 //   worker holds.
-// - A worker sends samples next to its computing, also after it has left. It keeps samples that it must give
-//   up until the set of members has changed once more.
+// - A worker sends samples in parallel to its computing, also after it has left. It keeps samples that it
+//   must give up until the set of members has changed once more.
 // - If a holder does not answer before the first repetition, the worker asks the database instead. A holder
 //   that lacks a sample says this in its answer.
 #pragma once

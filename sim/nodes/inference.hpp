@@ -4,7 +4,8 @@
 // A server recognises these nodes by their numbers, which lie beyond the workers' numbers, and answers at
 // once: they have no gate and no clock. A server also shows an update that no replica has yet. Decisions:
 // - A node is two actors on one host. One actor pulls in every period, the other answers. An answer uses the
-//   weights that are here when it begins. Pulled weights come into use when all shards have arrived.
+//   weights that the node has when the answer begins. Pulled weights come into use when all shards have
+//   arrived.
 // - The next pull begins only after the answer to the last one. So on a slow network the period becomes
 //   longer.
 // - Requests wait only for the node. The latency of an overloaded group grows until the run ends, which is
@@ -14,7 +15,7 @@
 // - Messages of this group do not count as progress: a run with stuck workers ends, whatever the number of
 //   requests.
 // Where nodes fail:
-// - The node is not a member. As heartbeats do, it tells the scheduler which view it knows, and receives
+// - The node is not a member. It tells the scheduler which view it knows, and receives
 //   newer views. So it learns who owns the shards, and sends unanswered pulls to the new owners. While a
 //   shard moves, its old owner answers until it no longer leads. Then the pull waits for the next owner.
 // - A crash may set a server back to an older version. The node uses its answer unchanged. Staleness counts
@@ -22,7 +23,7 @@
 //   undone.
 // - The node never answers requests that come while it is down, or that wait when it crashes. A node that is
 //   back has lost its weights. It pulls at once, and requests wait for this pull.
-// - When its job has ended and others go on, the node also goes on, with the last weights.
+// - When its job has ended and other jobs continue, the node also continues, with the last weights.
 #pragma once
 
 #include <array>

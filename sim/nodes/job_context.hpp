@@ -31,8 +31,9 @@ struct JobContext {
   GradientProbe* gradients;  // null without a probe
 
   // Whether a worker is there, or will be there, with steps to do. A worker that takes no part finds no more
-  // steps when another worker has done all of them, because it would go on from the others' clock. This is a
-  // worker that has left, or, where the job removes lost workers, one that is down or not in the view.
+  // steps when another worker has done all of them, because it would continue at the others' clock. A worker
+  // takes no part if it has left. Where the job removes lost workers, it also takes no part if it is down or
+  // not in the view.
   bool awaits(NodeId worker) const;
   // Whether the job awaits no worker, and either the steps are done or all workers have left by themselves.
   bool is_through() const;

@@ -19,8 +19,7 @@ class JobNodes {
 
   // Makes all nodes, with the model's first weights; null for a phantom model.
   void make(const std::shared_ptr<Values>& weights);
-  // A crashed node has lost its data. This makes a server again in its part of this job only; the caller does
-  // this in all jobs.
+  // A crashed node has lost its data, so this makes it again. A caller makes a server again in every job.
   void make_again(NodeId node);
 
   ServerActor& server(NodeId node) const { return *servers_[node - job_.plan.first_server()]; }

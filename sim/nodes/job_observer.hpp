@@ -18,8 +18,8 @@ class RunWatch {
   // Whether a planned fault starts this node again. A fault with a condition is planned only after its
   // condition holds.
   virtual bool comes_back(NodeId) const = 0;
-  virtual void on_clock(NodeId worker,
-                        std::int64_t clock) = 0;  // it starts this clock, or has done its last one
+  // The worker starts this clock, or has done its last clock.
+  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;
 };
 
 // The job.

@@ -24,7 +24,7 @@ class LoadCounter {
     if (load.epoch != server.epoch()) load = {.shard = server.shard(), .epoch = server.epoch()};
     load.values += values;
   }
-  // The loads of those of these shards that this server leads.
+  // The loads of the shards in `shards` that this server leads.
   std::vector<ShardLoad> of(const std::map<std::uint32_t, ShardServer>& shards) const {
     std::vector<ShardLoad> led;
     for (const auto& [shard, load] : loads_) {

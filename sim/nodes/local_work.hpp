@@ -14,7 +14,7 @@ namespace psim {
 
 using Batch = std::vector<std::uint32_t>;
 
-// The weights of a worker that goes on from its own copy; empty where each step begins with pulled weights.
+// The weights of a worker that continues from its own copy; empty where each step begins with pulled weights.
 struct LocalCopy {
   std::shared_ptr<Values> weights;
   std::shared_ptr<const Values> spring;  // elastic averaging: a move for the next step
@@ -31,8 +31,8 @@ struct LocalWork {
 
 // The sum of the local steps' gradients. The steps begin at `weights`, or, without `weights`, at the local
 // copy. With one step, one batch and one device the sum equals the learner's gradient to the last bit. A
-// worker that pushes this sum, applied at the same rate, does local SGD with averaging (Stich, ICLR 2019): w
-// - rate * mean_i(sum_h g_ih) = mean_i(w - rate * sum_h g_ih).
+// worker that pushes this sum, applied at the same rate, does local SGD with averaging (Stich, ICLR 2019):
+// w - rate * mean_i(sum_h g_ih) = mean_i(w - rate * sum_h g_ih).
 Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork& work, LocalCopy& local);
 
 // Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1). At first the local copy is the

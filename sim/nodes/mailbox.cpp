@@ -178,7 +178,7 @@ void Mailbox::send_again() {
     if (one.due > Agenda::now()) continue;
     const bool gives_up = one.backoff.gives_up();
     one.due =
-        // Also after the last repetition: the run ends only if simulated time goes on.
+        // Also after the last repetition: the run can only end if simulated time advances.
         Agenda::now() + one.backoff.next();
     if (job_.run.is_hopeless()) return;
     if (gives_up) return job_.run.give_up(node_);

@@ -23,8 +23,7 @@ class OwnSteps {
 
  private:
   const JobPlan& plan_;
-  std::vector<std::unique_ptr<Optimizer>>
-      optimizers_;  // by shard, with the state that they keep between steps
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;  // by shard, with their state between steps
 };
 
 }  // namespace psim

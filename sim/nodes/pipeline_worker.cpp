@@ -65,8 +65,8 @@ void StageWorker::form_group(const SharedView& view, bool goes_on) {
   is_lost_ = false;
 }
 
-// Goes back to a version of which every stage has its part, even if no stage has lost anything: some may have
-// done the current step.
+// Returns to a version of which every stage has its part, even if no stage has lost anything: some stages may
+// have done the current step.
 void StageWorker::go_back() {
   // All stages have done all steps; otherwise this stage would not have finished.
   if (job_.state.progress.some_completed()) {
@@ -100,7 +100,7 @@ void StageWorker::await_others() {
   meet(clock_, Round::at_end);
 }
 
-// No stage goes on before all are here: the first stage's gradient uses the weights of all stages.
+// No stage continues before all are here: the first stage's gradient uses the weights of all stages.
 bool StageWorker::meet(std::int64_t version, Round number) {
   std::vector<NodeId> nodes(job_.plan.workers());
   std::iota(nodes.begin(), nodes.end(), job_.plan.first_worker());

@@ -25,7 +25,7 @@ class Processor {
   bool copy(double seconds);
 
   // Call these from the simulation kernel. stop(): a message makes the current work pointless. pause(): the
-  // worker must answer a message first, and then go on with the work.
+  // worker must answer a message first, and continue the work afterwards.
   void stop();
   void pause();
   // Operations that were left at the pause.

@@ -87,9 +87,9 @@ void Reduction::send(NodeId to, std::int64_t round, Payload sum,
                           .gradients = std::move(gradients)});
 }
 
-// A worker sends and receives at the same time, and goes on when both are done. The sent values need no copy:
-// only a sum that depends on the receiver's reading changes them, so they change after the receiver has read
-// them.
+// A worker sends and receives at the same time, and continues when both are done. The sent values need no
+// copy: only a sum that depends on the receiver's reading changes them, so they change after the receiver has
+// read them.
 void Reduction::exchange(std::size_t number) {
   const Exchange& round = rounds_[number];
   if (round.send) {

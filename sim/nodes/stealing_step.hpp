@@ -67,8 +67,8 @@ class SharedStep final : public Step {
   std::shared_ptr<Assembly> weights_;      // of the last step that has begun
   std::shared_ptr<const BatchKeys> keys_;  // sparse: keys of the weights
   double flops_per_sample_ = 0;            // on this worker
-  std::vector<Range> taken_back_;          // ranges of the batch to compute here after all
-  std::vector<Range> computed_;            // such ranges that are computed
+  std::vector<Range> taken_back_;          // ranges of the batch that were taken back, not computed yet
+  std::vector<Range> computed_;            // ranges of the batch that were taken back and computed
   std::vector<PartialGradient> parts_;     // computed by others
   std::vector<Stolen> stolen_;             // by worker
 };

@@ -51,8 +51,8 @@ struct StepContext {
   double flops_of_step() const;
   // Operations of an update on the worker, without slowness.
   double update_flops() const;
-  // Seconds at the machine's current speed: for the current step's work besides its local steps, and for each
-  // local step.
+  // Seconds at the machine's current speed: for the part of the current step that does not depend on local
+  // steps, and for each local step.
   double seconds_beside_local_steps() const;
   double seconds_of_local_step() const;
   // Seconds of all copies between host and devices, both ways: in the current step, and for these shards in

@@ -56,7 +56,7 @@ std::optional<Start> Worker::warm_up() {
   return start_;
 }
 
-// The others have begun without this worker and have other weights now. It goes on at their clock.
+// The others have begun without this worker and have other weights now. It continues at their clock.
 void Worker::forget_warm_up() {
   context_.kv.forget();
   go_on_with(0);
@@ -112,14 +112,14 @@ void Worker::finish(bool completes) {
   is_needed_ = true;
 }
 
-// After a crash: goes on at the servers' clock, with the batches that belong to it.
+// After a crash: continues at the servers' clock, with the batches of that clock.
 void Worker::resume() {
   context_.clock = context_.kv.resume();
   go_on_with(context_.clock);
   if (job_.plan.sparse() && context_.number < job_.plan.steps) pull_other_keys();
 }
 
-// The others have gone on without this worker. It takes their clock.
+// The others have continued without this worker. It takes their clock.
 void Worker::go_on_with(std::int64_t step) {
   first_ = context_.number = step;
   context_.source.skip_to(step);
