@@ -130,9 +130,9 @@ void AllReduceWorker::make_sums() {
   }
 }
 
-// The group may have lost contact with a worker that did not hear of it. This worker may have used the
-// others' last messages for a step that they have done again without it. So of two copies the one from the
-// newer group counts, and within one group the newer version.
+// A view may lack a worker that has not heard of it yet. This worker may have used the others' last messages
+// for a step that they then did again without it. So of two copies the one from the newer group counts, and
+// within one group the newer version.
 void AllReduceWorker::agree() {
   Regroup all;
   const Standing own{.version = has_copy_ ? replica_.version() : -1, .made_in = has_copy_ ? made_in_ : -1};

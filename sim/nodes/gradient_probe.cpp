@@ -63,9 +63,8 @@ void GradientProbe::on_applied(const JobPlan& plan, std::uint32_t shard, const P
   const Angle angle = angle_of(pushed->second.gradient, fresh);
   ProbedGradient probed = applied;
   probed.staleness = pushed->second.staleness;
-  here.pushed.erase(here.pushed.begin(),
-                    // Older pushes will never come, or are useless.
-                    std::next(pushed));
+  // Older pushes will never come, or are useless.
+  here.pushed.erase(here.pushed.begin(), std::next(pushed));
   if (!(angle.first > 0) || !(angle.second > 0)) return;  // a zero gradient has no direction
   probed.cosine = angle.cosine();
   probed.ratio = angle.ratio();

@@ -27,7 +27,7 @@ InferenceNode::InferenceNode(JobContext& job, std::uint32_t index, const std::sh
 
 NodeId InferenceNode::id() const { return first_inference_node(job_.plan.cluster()) + index_; }
 
-// Requests bring samples that have not decided anything in the training, like requests of real users.
+// Requests bring samples that did not influence the training, as users' requests would.
 const Dataset& InferenceNode::samples() const {
   return job_.plan.split->part(job_.plan.split->reported_on());
 }

@@ -14,8 +14,9 @@
 //   weights.
 // - Messages of this group do not count as progress: a run with stuck workers ends, whatever the number of
 //   requests.
+//
 // Where nodes fail:
-// - The node is not a member. It tells the scheduler which view it knows, and receives
+// - The node is not a member. Its heartbeats tell the scheduler which view it knows, and the scheduler sends
 //   newer views. So it learns who owns the shards, and sends unanswered pulls to the new owners. While a
 //   shard moves, its old owner answers until it no longer leads. Then the pull waits for the next owner.
 // - A crash may set a server back to an older version. The node uses its answer unchanged. Staleness counts

@@ -58,7 +58,7 @@ void SharedStep::compute_own() {
   flops_per_sample_ = own / static_cast<double>(samples);
   keys_ = work.keys;
   weights_ = step_.take_weights(keys_.get());
-  if (weights_) weights_->join();  // several gradients need them: none may take them
+  if (weights_) weights_->join();  // no gradient may overwrite them: others need them
   step_.record(ComputePhase::begun);
   step_.processor.copy(step_.copy_seconds());
   if (own_update > 0) step_.processor.compute(own_update, false);
