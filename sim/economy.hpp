@@ -1,4 +1,4 @@
-// What a run costs: joules and dollars, by role, up to a date.
+// The energy (joules) and the money (dollars) that each role costs until a date.
 #pragma once
 
 #include <deque>
@@ -8,8 +8,9 @@
 
 namespace psim {
 
-// P = idle + load * (full - idle), with load 1 while a node computes or copies; dollars by the hour in which
-// it is on. `usages`: of the run's jobs, whose computations on a node follow each other.
+// P = idle + load * (full - idle), where the load is 1 while a node computes or copies. A node costs dollars
+// for the hours in which it is on. `usages`: those of the run's jobs. On one node the computations of
+// different jobs follow each other.
 Economy economy_until(const Scenario& scenario, const std::vector<const NodeUsage*>& usages,
                       std::uint64_t bytes, double date);
 

@@ -21,7 +21,8 @@ bool Evaluator::evaluate(CurvePoint point, std::shared_ptr<Assembly> weights) {
     result->weights = hash_of(values);
     result->result = learner_.evaluate(values, set_);
   }));
-  // A snapshot keeps a copy of the model alive, so no more wait than there are threads beside this one.
+  // A waiting task keeps a copy of the model alive. So the number of waiting tasks stays below the number of
+  // threads.
   while (tasks_.size() >= pool_.threads()) {
     pool_.wait(tasks_.front());
     tasks_.pop_front();

@@ -1,5 +1,5 @@
-// Loss and accuracy of the weights that the servers hold, at chosen moments. Evaluating takes no
-// simulated time and changes nothing: the same run without it has the same digest.
+// Measures loss and accuracy of the servers' weights at chosen moments. An evaluation takes no simulated time
+// and changes nothing: the same run without evaluations has the same digest.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,26 @@
 
 namespace psim {
 
-// Of all values: weights with the same hash are the same.
+// A hash of all values: psim takes weights with the same hash for equal.
 std::uint64_t hash_of(const Values& weights);
 
 class Evaluator {
  public:
-  // `set`: what the weights are judged on.
+  // `set`: the samples that the evaluator uses.
   Evaluator(const Learner& learner, const Dataset& set, const Target& target, Pool& pool);
 
-  // Takes a point with these weights. True when the target is reached, and has now been held as long as it
-  // must be; known at once only when the target stops the run.
+  // Adds a point to the curve and evaluates these weights for it. Returns true when the target is reached and
+  // has been held for the required number of points. Only a target that stops the run gives this result at
+  // once.
   bool evaluate(CurvePoint point, std::shared_ptr<Assembly> weights);
 
-  // Waits for what is not computed yet. Then the curve is complete.
+  // Waits for all open evaluations. Then the curve is complete.
   void finish();
 
   const std::deque<CurvePoint>& curve() const { return curve_; }
-  // The first point of the first row of `hold` points that reach the target; null: there is none.
+  // The first of `hold` successive points that all reach the target; null if there are no such points.
   const CurvePoint* reached() const;
-  // The date of the point before that one.
+  // The date of the point before reached().
   std::optional<double> last_miss() const;
 
  private:

@@ -59,7 +59,7 @@ void Job::start(const std::vector<JobContext*>& jobs) {
 
 void Job::on_end() {
   ended_early_ = !context_.is_through();
-  // What a worker sent before it left may be applied after that.
+  // Servers may apply a worker's pushes after the worker has left.
   finished_ = std::max(state_.progress.last_finish(), context_.recorder.stats().last_work);
   end_soon();
 }
@@ -86,7 +86,7 @@ void Job::plan_evaluations() {
   });
 }
 
-// At its date, because something may come of it.
+// Evaluates at the planned date, because the result may end the run or start a fault.
 void Job::plan_evaluation(std::int64_t turn) {
   context_.agenda.at(static_cast<double>(turn) * evaluate_every_.time.value, [this, turn] {
     if (is_over()) return;
@@ -95,8 +95,8 @@ void Job::plan_evaluation(std::int64_t turn) {
   });
 }
 
-// The weights are still those of the dates since the last event. No date is added to the clock's, because
-// SimGrid's sums are rounded at each.
+// The weights have not changed since the last event. These evaluations add no dates to the clock: SimGrid
+// rounds the clock at every date, so an added date would change the run.
 void Job::take_points_before(double now) {
   for (;;) {
     const double date = static_cast<double>(periods_ + 1) * evaluate_every_.time.value;
@@ -119,8 +119,8 @@ void Job::on_version() {
   if (!is_over() && is_evaluation_due() && take_point(Agenda::now())) end_soon();
 }
 
-// Every change of the version is looked at, so one that is lower than before is seen as well: the count
-// passes a multiple of the period, whether it rises or falls.
+// The job looks at every change of the version, also at a decrease. A rise or a fall of the count past a
+// multiple of the period makes an evaluation due.
 bool Job::is_evaluation_due() {
   if (!evaluator_ || evaluate_every_.by_time() || version() == version_) return false;
   version_ = version();
@@ -132,7 +132,7 @@ bool Job::is_evaluation_due() {
   return periods_ != before;
 }
 
-// Of the model: the least of its parts.
+// The model's version is the least version of its parts.
 std::int64_t Job::version() const {
   const Peers* peers = nodes().peers();
   return peers != nullptr ? peers->version() : context_.recorder.stats().updates(number_);
@@ -150,7 +150,7 @@ void Job::on_applied(const PushOutcome& push) {
                     nodes().weights()[shard]);
 }
 
-// True when this point reaches a target that ends the training.
+// Returns true if this point reaches a target that ends the training.
 bool Job::take_point(double date) {
   const RunStats& stats = context_.recorder.stats();
   const SpaceStats& space = stats.spaces[number_];

@@ -1,23 +1,25 @@
-// One job of a run: its workers and how their training goes and ends. What it shares with other jobs are the
-// machines. Most runs have one job.
+// One job of a run: its workers, and the progress and end of their training. Jobs share the machines. Most
+// runs have one job.
 //
-// [[group]] divides the workers: each group trains a job of its own, or shares that of the group before (Li
+// [[group]] divides the workers. Each group trains its own job, or shares the job of the group before it (Li
 // et al., OSDI 2014, section 3). Jobs share what belongs to the machines: network, recorder, agenda, pool,
 // speeds, scheduler. Decisions:
-// - A job's scenario is the file read again with the group's set put in, by the code of --set, and then
-//   narrowed to its workers. So every field, default, preset, check and diagnostic is there for groups too.
-//   What belongs to the machines cannot be set.
-// - A job draws what it would draw alone: batches, weights, slowness and random filters go by its own
-//   worker numbers and its seed. So under bsp a job's weights are those of a run of it alone, bit for bit;
-//   only dates differ, by what the neighbours cost (tests/oracles/groups_test.cpp).
-// - A server is one actor with a part for each job, and takes messages in order of arrival: its time and
-//   its links are what jobs contend for.
-// - Groups that share a job may differ in batch size; clocks, optimizer, consistency model and end are the
-//   job's.
-// - A job that ends before others leaves the cluster: its workers stop, and what its pushes would still
-//   have done does not happen. Its shards are thrown away, unless inference nodes read them. What it has
-//   learned is what its servers have at its end, whatever becomes of them. The last one ends the run.
-// - Conditions of faults on updates, loss and accuracy concern the first job.
+// - psim makes a job's scenario in two steps. It reads the file again with the group's `set`, by the code of
+//   --set. Then it keeps only the job's workers. So groups have every field, default, preset, check and
+//   diagnostic. A group cannot set fields of the machines.
+// - A job draws the same random numbers as in a run of its own: batches, weights, slowness and random filters
+//   depend on the job's own worker numbers and seed. So under bsp a job's weights equal those of a run with
+//   this job alone, bit for bit. Only the dates differ, because the neighbours use the same machines
+//   (tests/oracles/groups_test.cpp).
+// - A server is one actor with a part for each job. It takes messages in order of arrival. Jobs compete for
+//   its time and its links.
+// - Groups that share a job may differ in batch size. Clocks, optimizer, consistency model and end belong to
+//   the job.
+// - A job that ends before others leaves the cluster. Its workers stop, and its outstanding pushes have no
+//   effect. The servers drop its shards, unless inference nodes read them. The result of a job is the weights
+//   of its servers at its end; later events on the servers do not change this result. The last job ends the
+//   run.
+// - Fault conditions on updates, loss and accuracy refer to the first job.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +38,20 @@ namespace psim {
 
 class Job;
 
-// The run, as its jobs see it.
+// The run as its jobs see it.
 class RunObserver : public RunWatch {
  public:
-  virtual void on_end(Job& job) = 0;  // from the agenda: it is through, or has reached what it was for
-  virtual void on_update(std::int64_t updates) = 0;  // so many are done
-  virtual bool waits_for_evaluations() const = 0;    // their results are wanted at once
+  // Called from the agenda when the job has finished or has reached its goal.
+  virtual void on_end(Job& job) = 0;
+  virtual void on_update(std::int64_t updates) = 0;  // the number of updates so far
+  virtual bool waits_for_evaluations() const = 0;    // the run needs each result at once
   virtual void on_evaluation(const Evaluation& result) = 0;
-  virtual std::optional<Economy> economy(double date) const = 0;  // where power or prices are given
+  virtual std::optional<Economy> economy(double date) const = 0;  // none without power or prices
 };
 
 class Job final : private JobObserver {
  public:
-  // `number`: of the job in the run, from 0. `gradients`: see RunOptions.
+  // `number`: the job's number in the run, from 0. `gradients`: see RunOptions.
   Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserver& run,
       GradientProbe* gradients);
   Job(const Job&) = delete;
@@ -59,9 +62,9 @@ class Job final : private JobObserver {
   void plan_evaluations();
   void plan_end();
 
-  // It is over; the others may go on, and then their end is not its own.
+  // Ends the job. Other jobs may go on; later this job ignores the end of the run.
   void end();
-  // The last point of its curve, when its weights change no more.
+  // Adds the last point of the curve, when the weights no longer change.
   void finish_curve();
 
   const JobPlan& plan() const { return plan_; }
@@ -75,15 +78,15 @@ class Job final : private JobObserver {
   std::vector<CurvePoint> curve() const;
   std::optional<CurvePoint> target() const;
   std::optional<double> last_miss() const;
-  DataPart judged_on() const;  // the curve and the target
-  // The last weights over the test set, where the curve is over the validation set.
+  DataPart judged_on() const;  // data of the curve and the target
+  // The evaluation of the last weights on the test set, if the curve uses the validation set.
   const std::optional<Evaluation>& tested() const { return tested_; }
   std::vector<Slice> weights() const { return is_over() ? last_weights_ : nodes().weights(); }
   std::uint64_t hash_of_weights() const;
-  // The last point of the curve is not of the last weights: a mistake of psim's. With PSIM_INVARIANTS in the
-  // environment they are evaluated again.
+  // Whether the curve's last point differs from the last weights, which would be a defect of psim. With
+  // PSIM_INVARIANTS in the environment psim evaluates the last weights again.
   bool final_differs() const;
-  // It came to its end by itself, though not every worker that may still come was through.
+  // The job ended by itself, although a worker that may still come had not finished.
   bool ended_early() const { return ended_early_; }
 
  private:
@@ -102,23 +105,24 @@ class Job final : private JobObserver {
   const JobPlan& plan_;
   std::size_t number_;
   RunObserver& run_;
-  Slowness slowness_;                     // of its workers' steps
-  std::unique_ptr<Evaluator> evaluator_;  // none of a phantom model
+  Slowness slowness_;                     // of the workers' steps
+  std::unique_ptr<Evaluator> evaluator_;  // null for a phantom model
   std::optional<Evaluation> tested_;
   JobState state_;
   JobContext context_;
   NodeActors actors_;
   EvaluationPeriod evaluate_every_;
-  std::int64_t version_ = 0;         // of the model, when that was looked at last
-  std::int64_t periods_ = 0;         // that had passed then; by time: that have been evaluated
-  std::vector<Slice> last_weights_;  // once it is over
+  std::int64_t version_ = 0;  // the model's version at the last check
+  // Periods until the last check; evaluated periods if the period is a time.
+  std::int64_t periods_ = 0;
+  std::vector<Slice> last_weights_;  // set when the job ends
   bool curve_finished_ = false, ended_early_ = false;
   double finished_ = 0;
 };
 
 std::deque<Job> make_jobs(const std::vector<JobPlan>& plans, Machines& machines, RunObserver& run,
                           GradientProbe* gradients);
-// Before the simulation runs; messages find their way to the jobs' actors.
+// Call it before the simulation runs. It also connects arriving messages with the jobs' actors.
 void start_jobs(std::deque<Job>& jobs, Machines& machines);
 
 }  // namespace psim

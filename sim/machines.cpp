@@ -9,7 +9,7 @@
 namespace psim {
 namespace {
 
-// Of all shards of the run.
+// The server of each shard, over all jobs of the run.
 std::vector<std::uint32_t> shard_servers(const std::vector<JobPlan>& jobs) {
   std::vector<std::uint32_t> servers;
   for (const JobPlan& job : jobs) {
@@ -19,23 +19,23 @@ std::vector<std::uint32_t> shard_servers(const std::vector<JobPlan>& jobs) {
   return servers;
 }
 
-// Which of two messages goes first: control messages, then the shards of the first layers.
+// The priority of a message: control messages go first, then the shards of the first layers.
 std::function<std::uint32_t(const Message&)> rank_by_layer(const Scenario& scenario,
                                                            const std::vector<JobPlan>& jobs) {
   if (scenario.messages.order != SendOrder::priority) return [](const Message&) { return 0U; };
-  std::vector<std::uint32_t> layers;  // by shard of the run
+  std::vector<std::uint32_t> layers;  // by shard number in the run
   for (const JobPlan& job : jobs) {
     for (const Shard& shard : job.keys.shards) layers.push_back(shard.layer);
   }
   return [layers = std::move(layers)](const Message& message) {
     const Answer* answer = message.as<Answer>();
     const bool moves_values = message.is<Push>() || (answer != nullptr && !answer->finished);
-    // A shard that was cut off while the run went on counts as one of the last layer.
+    // A shard that the scheduler cut off during the run counts as one of the last layer.
     return moves_values ? 1 + layers[std::min<std::size_t>(message.shard, layers.size() - 1)] : 0;
   };
 }
 
-// The record keeps books for each group and each job.
+// The record counts separately for each group and each job.
 void split_record(Recorder& recorder, const Scenario& scenario, const std::vector<JobPlan>& jobs) {
   std::vector<SpaceStats> spaces;
   for (const JobPlan& job : jobs) {
@@ -53,7 +53,7 @@ void split_record(Recorder& recorder, const Scenario& scenario, const std::vecto
   recorder.split(std::move(spaces), std::move(groups));
 }
 
-// By node; none where each has its own.
+// The host of each node; empty if each node has its own host.
 std::vector<std::uint32_t> shared_hosts(const ClusterSpec& cluster) {
   std::vector<std::uint32_t> hosts;
   for (NodeId node = 0; cluster.colocate && node < node_count(cluster); ++node)

@@ -1,4 +1,4 @@
-// What the jobs of a run share: the simulated cluster, the record, and the threads that compute.
+// The parts that the jobs of a run share: the simulated cluster, the record, and the threads that compute.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@
 namespace psim {
 
 struct Machines {
-  // The record's events go to the sinks.
+  // `sinks` get the events of the record.
   Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, const RunOptions& options,
            const std::vector<EventSink*>& sinks);
 
@@ -26,7 +26,7 @@ struct Machines {
   Pool pool;
   Agenda agenda{recorder};
   Network network;
-  Slowness slowness;  // of workers, at a date; that of steps is the jobs'
+  Slowness slowness;  // of workers at a date; the slowness of steps belongs to the jobs
 };
 
 }  // namespace psim

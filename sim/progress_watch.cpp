@@ -11,7 +11,7 @@ namespace psim {
 
 ProgressWatch::ProgressWatch(Parts parts, std::function<void()> end) : parts_(parts), end_(std::move(end)) {}
 
-// Entries that repeat for ever would keep the clock running. Without them SimGrid sees the deadlock.
+// Entries that repeat without end would keep the clock running. When they stop, SimGrid detects the deadlock.
 bool ProgressWatch::is_quiet() const {
   const Network& network = parts_.network;
   if (Agenda::now() == 0 || network.in_flight() > 0) return false;
@@ -38,33 +38,34 @@ bool ProgressWatch::computes() const {
 
 bool ProgressWatch::is_stuck() { return parts_.scenario.may_fail() ? waits_too_long() : is_quiet(); }
 
-// Nothing has been computed for long, nobody computes, and no fault will change that; of those that repeat
-// for ever, none has for several turns.
+// No computation has ended for a long time, no node computes now, and no fault will change this. Faults that
+// repeat without end have had several turns without effect.
 bool ProgressWatch::waits_too_long() const {
   double since = parts_.recorder.stats().last_progress;
   if (parts_.faults != nullptr) since = std::max(since, parts_.faults->last_once());
   const double silence = Agenda::now() - since;
   const double patience = parts_.scenario.recovery.patience.value;
-  if (silence <= patience) return false;  // asked with every heartbeat: first what is cheap
+  if (silence <= patience) return false;  // every heartbeat calls this: the cheap test comes first
   if (computes() || starts_nodes() || (parts_.faults != nullptr && parts_.faults->once_to_come()))
     return false;
   return silence > patience + (parts_.faults != nullptr ? parts_.faults->some_turns() : 0);
 }
 
-// Whatever is computed is lost again, time after time, and nobody gets further than somebody has been.
+// Faults undo every computation again and again, and no worker gets further than before.
 bool ProgressWatch::goes_in_circles() const {
-  constexpr std::int64_t circles = 20, least = 100;  // times as many steps in vain as before; and at least
+  // Steps since the last progress over the steps before; `least` is added to the steps before.
+  constexpr std::int64_t circles = 20, least = 100;
   if (parts_.faults == nullptr || parts_.faults->once_to_come()) return false;
   const RunStats& stats = parts_.recorder.stats();
   return stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
 }
 
-// A bound on the machine's work, whatever the simulated clock says: microseconds from one heartbeat to the
-// next, or a step of hours, would keep it busy for days.
+// Limits the machine's work, whatever the simulated clock shows. Microseconds between heartbeats, or a step
+// of hours, would keep the machine busy for days.
 bool ProgressWatch::works_in_vain() {
   constexpr std::uint64_t least = 1'000'000, least_of_node = 50'000;  // events and entries of the agenda
-  constexpr std::uint64_t times = 30;      // as much work as was needed for one advance so far
-  constexpr std::uint64_t with_hope = 10;  // times as much, when a fault is to end
+  constexpr std::uint64_t times = 30;      // times the work that one advance needed so far
+  constexpr std::uint64_t with_hope = 10;  // times as much while a fault is going to end
   const std::int64_t advances = parts_.recorder.stats().advances;
   if (advances > advances_) {
     advances_ = advances;
@@ -78,12 +79,12 @@ bool ProgressWatch::works_in_vain() {
   return work() - work_then_ > most;
 }
 
-// Where heartbeats never end SimGrid sees no deadlock.
+// SimGrid sees no deadlock while heartbeats go on.
 bool ProgressWatch::is_hopeless() {
   if (works_in_vain()) {
     std::vector<std::string> why{fmt::format(
-        "at {:.6g} s nothing new has come of the last {} events, which took {:.3g} s of simulated time; with "
-        "a longer recovery.heartbeat or recovery.retry there are fewer",
+        "at {:.6g} s nothing new has come from the last {} events, which took {:.3g} s of "
+        "simulated time; with a longer recovery.heartbeat or recovery.retry the run has fewer events",
         Agenda::now(), work() - work_then_, Agenda::now() - advanced_at_)};
     const std::vector<std::string> more = who_waits();
     why.insert(why.end(), more.begin(), more.end());
@@ -108,7 +109,7 @@ void ProgressWatch::end_as(std::vector<std::string> why) {
 
 void ProgressWatch::note_stuck() {
   stuck_ = who_waits();
-  if (stuck_.empty()) stuck_.emplace_back("nothing can happen any more, and nobody waits for another node");
+  if (stuck_.empty()) stuck_.emplace_back("no event is left, and no node waits for another node");
 }
 
 std::vector<std::string> ProgressWatch::who_waits() const {

@@ -1,13 +1,14 @@
-// Whether a run gets anywhere, and why it does not: it is quiet, nothing has come of anything for longer than
-// recovery.patience, its workers compute the same again and again, or the machine works in vain.
+// Decides whether a run still makes progress, and explains why not. There are four cases: the run is quiet,
+// no progress happens for longer than recovery.patience, the workers compute the same steps again and again,
+// or the machine works without effect.
 //
-// A quiet moment may just precede a retransmission. So where nodes may fail a run is stuck only after
-// recovery.patience without any progress since the last planned fault began or ended; until then evaluations
-// and planned changes of speed go on. Where messages are lost at random for ever, patience also has room for
-// thirty of the longest retries. A run that goes in circles ends when thirty times as many steps as led to
-// the last new version have led to none. The machine's work is bounded as well, whatever the simulated clock
-// says: some million events in which no shard reaches a new version and no worker a new clock end the run
-// with a diagnosis.
+// A quiet moment may come directly before a retransmission. So, where nodes may fail, a run is stuck only
+// after recovery.patience without any progress since the last planned fault began or ended. Until then
+// evaluations and planned changes of speed go on. If the network loses messages at random without end, the
+// watch adds thirty of the longest retries to its patience. A run goes in circles if its steps since the last
+// progress are more than twenty times the steps before. The watch also limits the machine's work, whatever
+// the simulated clock shows: after some million events without a new version of a shard or a new clock of a
+// worker, it ends the run with a diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -36,18 +37,18 @@ class ProgressWatch final {
     Agenda& agenda;
     const FaultPlan* faults;  // null without faults
   };
-  // `end`: ends the run; called from the agenda.
+  // `end`: ends the run; the watch calls it from the agenda.
   ProgressWatch(Parts parts, std::function<void()> end);
 
-  // Nothing is on its way, and nobody computes who is not frozen: only entries of the agenda could change
-  // that.
+  // No message is on its way, and every node that computes is frozen: only entries of the agenda can change
+  // this state.
   bool is_quiet() const;
-  // Nothing can happen any more. Where requests are repeated, a quiet moment may be one before a repetition.
+  // No further event is possible. Where nodes repeat requests, a quiet moment may come before a repetition.
   bool is_stuck();
   bool is_hopeless();
   void give_up(NodeId node);
 
-  // The run ended without coming to its end: who waits for what.
+  // The run ended before its goal: notes which node waits for which message.
   void note_stuck();
   const std::vector<std::string>& stuck() const { return stuck_; }
 
@@ -67,7 +68,7 @@ class ProgressWatch final {
   Parts parts_;
   std::function<void()> end_;
   std::vector<std::string> stuck_;
-  // What has come of the work so far, how much work that was, and when it was done.
+  // Progress so far, the amount of work at the last progress, and the date of the last progress.
   std::int64_t advances_ = 0;
   std::uint64_t work_then_ = 0;
   double advanced_at_ = 0;

@@ -1,4 +1,4 @@
-// How a run ends: with its last job, or when it can go on no more.
+// Ends a run: with its last job, or when the run can make no more progress.
 #pragma once
 
 #include <deque>
@@ -12,11 +12,11 @@ class RunEnd {
  public:
   RunEnd(Machines& machines, std::deque<Job>& jobs) : machines_(machines), jobs_(jobs) {}
 
-  // A job is through. From the agenda, never from an actor; likewise the next.
+  // A job has finished. Call this and end_now() from the agenda, never from an actor.
   void end_job(Job& job);
-  // For all jobs that are left.
+  // Ends all remaining jobs.
   void end_now();
-  // After this nothing is recorded any more.
+  // The record takes no more events after this.
   void close();
 
   bool has_ended() const { return ended_; }

@@ -1,6 +1,5 @@
-// The faults of a run, where there are any: when they happen (sim/cluster/fault_plan), and what they do to
-// nodes. A worker belongs to its job, and the inference group to the one that it serves; all else to the
-// first.
+// The faults of a run: their dates (sim/cluster/fault_plan) and their effects on nodes. A worker belongs to
+// its job, the inference group to the job that it serves, and every other node to the first job.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,7 @@ class RunFaults final : private FaultTarget {
   void start(std::function<bool()> is_quiet) {
     if (plan_) plan_->start(std::move(is_quiet));
   }
-  // For conditions.
+  // These three calls may make the condition of a fault true.
   void on_update(std::int64_t updates) {
     if (plan_) plan_->on_update(updates);
   }

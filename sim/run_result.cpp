@@ -60,7 +60,8 @@ std::vector<TaskResult> tasks_of(const Job& job) {
   return results;
 }
 
-// By worker, then by server; with several groups each job draws by its own worker numbers.
+// Startup times of all workers, then of all servers. With several groups each job draws by its own worker
+// numbers.
 std::vector<double> startups(const std::deque<Job>& jobs) {
   const Scenario& scenario = jobs.front().plan().scenario;
   if (!scenario.cluster.worker.startup.given() && !scenario.cluster.server.startup.given()) return {};
@@ -86,7 +87,7 @@ SpaceResult training_of(const Job& job) {
           .weights = job.hash_of_weights()};
 }
 
-// The end's date and the last weights are part of the digest.
+// The digest includes the date of the end and the last weights.
 std::string finish_digest(const EndedRun& run) {
   run.recorder.add_to_digest(&run.end, sizeof run.end);
   for (const Job& job : run.jobs) {

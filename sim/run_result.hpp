@@ -1,4 +1,4 @@
-// What is left of a run when it has ended.
+// The parts of a finished run from which its result is made.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace psim {
 
 struct EndedRun {
   const Scenario& scenario;
-  Recorder& recorder;  // closed; the run's last weights become part of its digest
+  Recorder& recorder;  // closed; result_of() adds the last weights to its digest
   std::deque<Job>& jobs;
   const FaultPlan* faults;  // null without faults
   double end;               // in simulated seconds
@@ -21,7 +21,7 @@ struct EndedRun {
   std::optional<Economy> economy;
 };
 
-// Throws BrokenInvariant if what was recorded cannot be.
+// Throws BrokenInvariant if the record contradicts itself.
 RunResult result_of(const EndedRun& run);
 
 }  // namespace psim

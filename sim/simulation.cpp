@@ -16,7 +16,7 @@
 namespace psim {
 namespace {
 
-// The parts of a run, in the order in which they need each other.
+// The parts of a run. Each part needs the parts before it.
 class Simulation final : public RunObserver {
  public:
   Simulation(const LoadedScenario& loaded, const RunOptions& options, const std::vector<EventSink*>& sinks)
@@ -31,7 +31,7 @@ class Simulation final : public RunObserver {
         watch_({scenario_, jobs_, machines_.network, speeds_, machines_.recorder, machines_.agenda,
                 faults_.plan()},
                [this] { end_.end_now(); }) {}
-  // Threads may be in the middle of what nobody wants any more.
+  // Threads may still compute results that the run no longer needs.
   ~Simulation() override { machines_.pool.stop(); }
 
   RunResult run() {
@@ -42,7 +42,7 @@ class Simulation final : public RunObserver {
     for (Job& job : jobs_) job.plan_end();
     machines_.engine.run([this] { note_stuck(); });
     for (Job& job : jobs_) job.actors().rethrow();
-    if (watch_.stuck().empty()) note_stuck();  // where all nodes are down for good SimGrid sees no deadlock
+    if (watch_.stuck().empty()) note_stuck();  // SimGrid sees no deadlock if all nodes stay down
     end_.close();
     return result_of({scenario_, machines_.recorder, jobs_, faults_.plan(), end_.date(), watch_.stuck(),
                       economy(end_.date())});
@@ -84,7 +84,8 @@ class Simulation final : public RunObserver {
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks) {
-  // Eigen blocks its products by cache size, and blocking decides rounding: pinned, not asked of the machine.
+  // Eigen blocks its products by cache size, and the blocking decides the rounding. So psim sets fixed sizes
+  // instead of those of the machine.
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20);
   LoadedScenario wired = loaded;
   wired.scenario = on_its_bus(loaded.scenario);

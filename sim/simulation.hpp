@@ -1,5 +1,5 @@
-// One run: a scenario in, events to the sinks, results out. One simulation per process: SimGrid's clock
-// cannot be set back.
+// One run: reads a scenario, sends events to the sinks, and returns the results. One process makes one
+// simulation, because psim cannot reset SimGrid's clock.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class GradientProbe;
 struct RunOptions {
   unsigned threads = 1;                // for gradients and evaluations
   std::string context;                 // SimGrid's context factory; empty: the build's default
-  GradientProbe* gradients = nullptr;  // to compare gradients with fresh ones; null: nobody asks
+  GradientProbe* gradients = nullptr;  // compares gradients with fresh gradients; may be null
 };
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,

@@ -18,9 +18,9 @@ CauseChain* running_chain() {
 
 void follow(CauseChain& chain) { sg4::Actor::self()->set_data(&chain); }
 
-// An exception that left an actor would abort the process; it is kept, and thrown when the engine is back.
-// SimGrid lets an actor that is killed at its first date run until it first waits; a node that is down must
-// not even begin.
+// An exception that leaves an actor would abort the process. So spawn() keeps it, and rethrow() throws it
+// after the engine has returned. An actor that is killed at its first date still runs until its first wait in
+// SimGrid. A node that is down must not even begin.
 sg4::ActorPtr Actors::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
   const std::uint32_t incarnation = network_.incarnation(node);
   auto guarded = [this, node, incarnation, body = std::move(body)] {

@@ -1,4 +1,4 @@
-// Starts actors on nodes, and keeps what one of them throws.
+// Starts actors on nodes, and keeps an exception that one of them throws.
 #pragma once
 
 #include <simgrid/forward.h>
@@ -13,11 +13,11 @@
 
 namespace psim {
 
-// The cause chain of the actor that runs; null: no actor runs, or it has none.
+// The cause chain of the running actor; null if no actor runs, or the actor has none.
 CauseChain* running_chain();
-// Makes `chain` the cause chain of the actor that runs.
+// Makes `chain` the cause chain of the running actor.
 void follow(CauseChain& chain);
-// The body of an actor with a cause chain of its own. The chain begins with the cause of the actor's start.
+// The body of an actor with its own cause chain. The chain begins with the cause of the actor's start.
 template <class Body>
 auto on_own_chain(Recorder& recorder, Body body) {
   return [chain = recorder.causes(), body = std::move(body)]() mutable {
@@ -32,11 +32,11 @@ class Actors {
   Actors(const Platform& platform, const Network& network, Recorder& recorder)
       : platform_(platform), network_(network), recorder_(recorder) {}
 
-  // `daemon`: SimGrid kills it as soon as only daemons are left.
+  // `daemon`: SimGrid kills the actor as soon as only daemons are left.
   simgrid::s4u::ActorPtr spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
   std::size_t nodes() const { return platform_.hosts.size(); }
   static void kill_all();
-  // What an actor threw, if one did; the others were killed then.
+  // Throws the exception of an actor, if there was one. spawn() killed all other actors at that moment.
   void rethrow() const;
 
  private:

@@ -8,7 +8,7 @@
 namespace psim {
 namespace {
 
-// How many snapshots are due until now, with this version.
+// The number of snapshots that are due until now, with this version.
 std::int64_t turn_of(const Period& every, std::int64_t version) {
   return every.by_updates() ? version / every.updates
                             : static_cast<std::int64_t>(Agenda::now() / every.time.value);
@@ -39,7 +39,8 @@ void AllReduceWorker::run() {
   for (;;) {
     try {
       const bool is_over =
-          regroups(view) && job_.state.progress.some_completed();  // who has met the others at the end
+          // The worker has already met the others at the end.
+          regroups(view) && job_.state.progress.some_completed();
       if (!is_over) form_group(view, goes_on);
       const bool completes = is_over || train(view);
       return leave(job_, node_, clock_, mailbox_, completes);
@@ -47,7 +48,8 @@ void AllReduceWorker::run() {
       view = group.view;
     }
     goes_on = true;
-    step_.give_up();  // which stops an actor: SimGrid switches to others, so no exception may be in hand
+    // This stops an actor. SimGrid then switches to other actors, so it must happen outside the catch block.
+    step_.give_up();
   }
 }
 
@@ -64,12 +66,12 @@ void AllReduceWorker::lose() {
   mailbox_.clear();
 }
 
-// Whether it has done all its steps; else it leaves before.
+// Returns true if the worker has done all its steps, false if it leaves before.
 bool AllReduceWorker::train(const SharedView& view) {
   while (clock_ < job_.plan.steps) {
     if (peers_.is_leaving(index_)) return false;
     if (group_.size() == 1) mailbox_.look();
-    step_.begin(clock_, replica_);  // real numbers; takes simulated time
+    step_.begin(clock_, replica_);  // real numbers; spends simulated time
     for (std::size_t b = 0; b < sums_.size(); ++b) {
       step_.wait_for(b);
       sums_[b].run(clock_, replica_.weights(), step_.gradient());
@@ -78,8 +80,8 @@ bool AllReduceWorker::train(const SharedView& view) {
     ++clock_;
     take_snapshot();
   }
-  // Whoever leaves makes the others a new group. They must have done the last step by then, or they would do
-  // it again without it.
+  // A worker that leaves causes a new group of the others. They must have done the last step before that.
+  // Otherwise they would do it again without this worker.
   if (regroups(view)) meet(Round::at_end);
   return true;
 }
@@ -91,7 +93,7 @@ bool AllReduceWorker::meet(Round number) {
                     number == Round::after_reading);
 }
 
-// Without views, and where whoever is lost is waited for, there is one group.
+// There is only one group without views, or if the job waits for lost workers.
 bool AllReduceWorker::regroups(const SharedView& view) const {
   return view && job_.plan.scenario.recovery.workers != LostWorkers::wait;
 }
@@ -128,9 +130,9 @@ void AllReduceWorker::make_sums() {
   }
 }
 
-// Who was taken for lost, and did not hear of it, may have done a step with the others' last messages that
-// they have done again without it: of two copies the one that the newer group made counts, and then the newer
-// version.
+// A view may lack a worker that has not heard of it yet. This worker may have used the others' last messages
+// for a step that they then did again without it. So of two copies the one from the newer group counts, and
+// within one group the newer version.
 void AllReduceWorker::agree() {
   Regroup all;
   const Standing own{.version = has_copy_ ? replica_.version() : -1, .made_in = has_copy_ ? made_in_ : -1};
@@ -138,7 +140,7 @@ void AllReduceWorker::agree() {
     mailbox_.send(node_of(0), Standing(own));
     all = *mailbox_.take(MessageKind::regroup, node_of(0), 0, 0).as<Regroup>();
   } else {
-    using Made = std::pair<std::int64_t, std::int64_t>;  // in which view, and which version
+    using Made = std::pair<std::int64_t, std::int64_t>;  // view of the group, and version
     std::vector<Made> copies{{own.made_in, own.version}};
     for (std::uint32_t rank = 1; rank < group_.members.size(); ++rank) {
       const Message message = mailbox_.take(MessageKind::standing, node_of(rank), 0, 0);
@@ -158,7 +160,7 @@ void AllReduceWorker::agree() {
   }
   made_in_ = all.made_in;
   if (all.version < 0) return read_snapshot();
-  if (!has_copy_ && all.behind.empty()) adopt({});  // nobody has more than the first weights
+  if (!has_copy_ && all.behind.empty()) adopt({});  // no worker has more than the first weights
   for (const NodeId node : all.behind) {
     if (node_ == all.holder) mailbox_.send(node, copy());
     if (node_ == node) adopt(*mailbox_.take(MessageKind::state, all.holder, 0, 0).as<State>());
@@ -188,7 +190,8 @@ State AllReduceWorker::copy() const {
       .version = replica_.version(), .entries = 0, .replica = replica_.content(), .bytes = replica_.bytes()};
 }
 
-// The first worker's copy is everybody's. All count, because another worker may be the first one next.
+// The copy of the first worker stands for all. Every worker counts the snapshots, because another worker may
+// be the first one next.
 void AllReduceWorker::take_snapshot() {
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
   if (!every) return;
@@ -222,8 +225,9 @@ void AllReduce::on_arrival(const Message& message) {
     workers_[message.from - job_.plan.first_worker()]->mailbox().arrived(message);
 }
 
-// The copy that all who take part have reached. All copies of a version are equal. A worker that is down has
-// none; and who is more than one update behind the newest copy does not take part yet, or not any more.
+// The newest copy that all members have reached. All copies of a version are equal. A worker that is down has
+// no copy. A worker that is more than one update behind the newest copy has not joined yet, or has dropped
+// out.
 const Replica& AllReduce::common() const {
   std::vector<const Replica*> copies;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
@@ -237,9 +241,10 @@ const Replica& AllReduce::common() const {
   return **std::ranges::min_element(copies, {}, &Replica::version);
 }
 
-// The copies that one group made. Who was taken for lost at the end may have done the last step in another.
+// Compares the copies that one group made. A worker that was suspected at the end may have done the last step
+// in another group.
 bool AllReduce::agree() const {
-  std::map<std::int64_t, const Values*> first;  // by the group's view
+  std::map<std::int64_t, const Values*> first;  // by the view of the group
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     const AllReduceWorker& one = *workers_[w];
     if (!job_.state.progress.has_completed(w) || !one.has_copy() || one.replica().version() < job_.plan.steps)

@@ -1,25 +1,26 @@
-// Data parallelism without servers: every worker holds the whole model, and the gradients are summed by an
-// all-reduce (sim/nodes/reduction.hpp) among the workers. What a worker computes between two of them is what
-// a worker of servers computes between a pull and a push (sim/nodes/local_work.hpp): several batches, or
-// several steps on its own copy, the sum of whose gradients is that copy's way, so that all copies become
-// their mean.
+// Data parallelism without servers. Every worker holds the whole model, and an all-reduce
+// (sim/nodes/reduction.hpp) among the workers sums the gradients. Between two all-reduces a worker computes
+// the same work as a worker of servers between a pull and a push (sim/nodes/local_work.hpp): several batches,
+// or several steps on its own copy. In the second case the sum of the gradients is the move of that copy, so
+// all copies become their mean.
 //
-// With overlap the gradient is summed in buckets, last layers first, while the backward pass goes on: one
-// all-reduce after the other, in the same order everywhere, as in the one stream of NCCL that PyTorch's
-// DistributedDataParallel uses.
+// With overlap the workers sum the gradient in buckets, last layers first, while the backward pass goes on.
+// One all-reduce follows the other, in the same order on every worker, as in the single NCCL stream of
+// PyTorch's DistributedDataParallel.
 //
-// When a worker is lost (recovery.workers):
-// - wait: the others wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so they
-//   wait for ever.
-// - remove: the scheduler's next view makes a new group of those that are there, as in Horovod Elastic and
-//   torchft. They give up the step in hand. Some may have done it, so they agree on the newest copy
-//   (Standing, Regroup), and its holder sends it to those that have an older one or none. Then they do the
-//   next step, by the mean of the gradients that there are. A worker that comes back, or comes late, makes a
-//   new group too, and so does one that leaves after its step in hand. With lost_data = "reassign" a group
-//   shares out all samples.
-// - restart: nobody works until all are there. If one has lost its copy all read the last snapshot, or begin
-//   anew without one, as a job does that is started again. The disk may be lost when only some have read
-//   it, so they meet after that, and begin anew if they have not read the same.
+// The effect of a lost worker (recovery.workers):
+// - wait: the other workers wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so
+//   they wait for ever.
+// - remove: the scheduler's next view makes a new group of the remaining workers, as in Horovod Elastic and
+//   torchft. They give up the current step. Some workers may already have finished this step, so the group
+//   agrees on the newest copy (Standing, Regroup). The holder of this copy sends it to the workers that have
+//   an older copy or none. Then the group does the next step with the mean of its gradients. A worker that
+//   comes back or comes late also makes a new group. So does a worker that leaves after its current step.
+//   With lost_data = "reassign" the group shares out all samples.
+// - restart: no worker computes until all are there. If a worker has lost its copy, all workers read the last
+//   snapshot. Without a snapshot they begin anew, as a restarted job does. The disk may be lost when only
+//   some workers have read the snapshot. So the workers meet after the read, and begin anew if they have read
+//   different versions.
 #pragma once
 
 #include <deque>
@@ -38,7 +39,7 @@ class AllReduceWorker {
   AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index, const Values* weights);
 
   void run();
-  // What it had is gone. Its copy is only looked at, where there is no other.
+  // The worker has lost its data. psim reads its copy only if there is no other copy.
   void lose();
   Mailbox& mailbox() { return mailbox_; }
   const Mailbox& mailbox() const { return mailbox_; }
@@ -56,7 +57,7 @@ class AllReduceWorker {
   void make_sums();
   void update();
   void take_snapshot();
-  // Of the view's workers; they agree on a copy if others have begun.
+  // The group of the view's workers. They agree on a copy if others have begun.
   void form_group(const SharedView& view, bool goes_on);
   void agree();
   void read_snapshot();
@@ -69,15 +70,15 @@ class AllReduceWorker {
   NodeId node_;
   std::uint32_t index_;
   PeerGroup group_;
-  std::int64_t group_view_ = 0;  // its number
+  std::int64_t group_view_ = 0;  // number of the view
   Replica replica_;
-  bool has_copy_ = true;      // and has not lost it
-  std::int64_t made_in_ = 0;  // the view of the group that did the last step of the copy
+  bool has_copy_ = true;      // false after a crash
+  std::int64_t made_in_ = 0;  // the view of the group that made the copy's last step
   Mailbox mailbox_;
   PeerStep step_;
-  std::deque<Reduction> sums_;  // of the step's buckets
-  std::int64_t clock_ = 0;      // of the step in hand
-  std::int64_t snapshots_ = 0;  // that have been due
+  std::deque<Reduction> sums_;  // one per bucket of the step
+  std::int64_t clock_ = 0;      // current step
+  std::int64_t snapshots_ = 0;  // number of due snapshots so far
 };
 
 class AllReduce final : public Peers {

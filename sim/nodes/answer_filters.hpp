@@ -16,9 +16,9 @@ class AnswerFilters {
       : job_(job), are_on_(!filters_on(job.plan.scenario.filters, false).empty()) {}
 
   bool are_on() const { return are_on_; }
-  // Puts an answer about this shard through the filters on its way to this node; returns the flops of that.
+  // Applies the filters of this shard and receiver to an answer. Returns the flops that they cost.
   double encode(std::uint32_t shard, const Shard& place, NodeId to, Answer& answer);
-  // Another owner may have sent lists of keys meanwhile.
+  // Call it when the owner changes: another owner may have sent lists of keys in the meantime.
   void forget_keys(std::uint32_t shard);
   void erase(std::uint32_t shard);
 

@@ -20,7 +20,7 @@ class AssemblyCache {
   }
 
  private:
-  std::weak_ptr<Assembly> last_;  // of the weights that some worker pulled last
+  std::weak_ptr<Assembly> last_;  // the copy that a worker pulled last
 };
 
 }  // namespace psim

@@ -11,8 +11,8 @@ void tell_view(JobContext& job, NodeId node, const SharedView& view) {
 
 namespace {
 
-// Says the same to the scheduler until `answers` is true of what comes back. Whoever has no heartbeat, at its
-// beginning or end, sees here alone that nobody will answer.
+// Repeats a message to the scheduler until `answers` accepts a message that comes back. A node without
+// heartbeats, at its beginning or end, learns only here that no answer will come.
 void tell_until(JobContext& job, NodeId node, const Body& body, const std::function<bool(Message&)>& answers,
                 std::function<void()> meanwhile = {}) {
   Backoff backoff(job.plan.retry());

@@ -1,4 +1,4 @@
-// What a node and the scheduler say to each other when the node begins and when it ends.
+// The messages between a node and the scheduler at the node's beginning and end.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,14 @@
 
 namespace psim {
 
-// A server's or worker's first words; returns the scheduler's, which may hold the view.
-// `others` gets what comes in before that; `meanwhile` is what the node does first, once it has said that it
-// is there; it returns the scheduler's answer if it came upon it.
+// A server or a worker joins. Returns the scheduler's answer, which may hold the view. `others` gets the
+// messages that come before the answer. `meanwhile` is the node's first work, after the node has sent its
+// message; if this work receives the scheduler's answer, it returns the answer.
 Start join(JobContext& job, NodeId node, const std::function<void(Message)>& others = {},
            const std::function<std::optional<Start>()>& meanwhile = {});
-// A node's answer to a scheduler that has come back and asks which view it knows.
+// A node answers a scheduler that has come back and asks which view the node knows.
 void tell_view(JobContext& job, NodeId node, const SharedView& view);
-// A worker's last words; it is gone when the scheduler has them.
+// A worker's last message to the scheduler. Returns when the scheduler has it.
 void leave(JobContext& job, NodeId node);
 
 }  // namespace psim

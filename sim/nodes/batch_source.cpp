@@ -78,13 +78,13 @@ void BatchSource::on(const Assign& assignment) {
   assigned_.insert_or_assign(key, assignment);
 }
 
-// In step: the first clock for which the decision about this step is.
+// In step: the first clock of the decision that covers this step.
 std::int64_t BatchSource::round_of(std::int64_t step) const {
   const std::int64_t every = job_.plan.scenario.training.work_every;
   return (step + clocks_ahead_) / every * every;
 }
 
-// The sizes of all workers must be of one decision, or their batches would overlap.
+// The sizes of all workers must come from the same decision. Otherwise their batches would overlap.
 bool BatchSource::has_size(std::int64_t step) const {
   return !is_dynamic() || !in_step() || assigned_.contains(round_of(step));
 }
@@ -111,8 +111,8 @@ void BatchSource::ask_ahead(std::int64_t step) {
   while (asked_ <= last && has_size(asked_)) ask(asked_++);
 }
 
-// The first clock may have more local steps than the others. Where clocks have a time, those that went by
-// count as if each had had as many local steps as one of mean speed.
+// The first clock may have more local steps than the others. Where clocks have a time, a skipped clock counts
+// with the local steps of a worker of mean speed.
 void BatchSource::skip_to(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
   drawn_.clear();
@@ -149,7 +149,7 @@ void BatchSource::ask(std::int64_t step) {
                        .body = Fetch{.step = step, .sample_bytes = bytes_of(drawn_.back(), step)}});
 }
 
-// A worker that takes no part itself goes on as it did.
+// A worker that takes no part itself keeps its share.
 void BatchSource::share_out_among(const std::vector<bool>& members) {
   holdings_.need(members);
   if (job_.plan.scenario.recovery.data != LostData::reassign || members == members_) return;
@@ -164,8 +164,8 @@ void BatchSource::share_out_among(const std::vector<bool>& members) {
   }
 }
 
-// With iid samples a clock of all workers takes the next of one shuffled sequence, in worker order, however
-// it is shared out; with shards every worker goes through its own.
+// With iid samples the batches of one clock are the next part of one shuffled sequence, in worker order,
+// whatever the shares are. With other partitions every worker goes through its own data.
 BatchSource::Drawn BatchSource::draw(std::int64_t step) {
   const TrainingSpec& training = job_.plan.scenario.training;
   const Share share = share_of(step);
@@ -228,7 +228,8 @@ void BatchSource::computed(double seconds, std::int64_t given_away) {
   round_samples_ = 0;
 }
 
-// In step a worker waits for the answer; else it hears of a decision with its next report at the latest.
+// In step, a worker waits for the answer. Otherwise it hears of a decision at the latest with its next
+// report.
 void BatchSource::report(std::int64_t clock, std::optional<double> seconds_per_sample) {
   Message message{.from = node_, .to = scheduler_node};
   Report& report =

@@ -105,7 +105,7 @@ void ClientActor::wait_for_message(std::optional<double> date) {
   std::optional<Message> message =
       next ? job_.network.receive_until(node_, *next) : job_.network.receive(node_);
   if (message) return handle(std::move(*message));
-  // The clock may stop a rounding error before the date.
+  // Rounding may stop the clock just before the date.
   const double now = std::max(Agenda::now(), *next);
   KvClient::repeat(now);
   if (requests_ != nullptr) requests_->repeat(now);

@@ -1,4 +1,4 @@
-// A client of the key-value store (sim/protocol/client) in a process of its node: it sends over the simulated
+// A client of the key-value store (sim/protocol/client) in a process of its node. It sends over the simulated
 // network, encodes pushes, and waits.
 #pragma once
 
@@ -17,38 +17,39 @@ namespace psim {
 
 class ClientActor final : private ClientOutbox, public KvClient {
  public:
-  // `requests`: what the node asks of others; it repeats them while it waits.
+  // `requests`: the node's requests to other nodes. The client repeats them while it waits.
   ClientActor(JobContext& job, NodeId node, Requests* requests = nullptr);
 
-  // Sends each shard its part of `gradient` (null for a phantom model), the whole key space's, or of a sparse
-  // model's block of features.
+  // Sends each shard its part of `gradient` (null for a phantom model). `gradient` covers the whole key
+  // space, or, for a sparse model, a block of features.
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
                  std::int64_t samples, KeyRange block = {}, const Versions* computed_on = nullptr);
-  // The first weights, which a worker knows; null for a phantom model.
+  // Starts with the first weights, which a worker knows; null for a phantom model.
   void begin_with(const std::shared_ptr<Values>& weights);
-  // A message that came before the worker waits for any.
+  // Handles a message that came before the worker waits for messages.
   void take(Message message) { handle(std::move(message)); }
-  // Who gets the messages that are not a server's.
+  // `receiver` gets all messages that do not come from a server.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
 
-  // Deals with messages until `is_over`, and records for what, in which clock, and until which message.
+  // Handles messages until `is_over`. Records the reason of the wait, its clock, and the message that ended
+  // it.
   void wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over);
-  // The same, but no longer than until a date; returns whether it is over.
+  // The same, but at most until a date; returns whether `is_over` is true.
   bool wait_until(Awaited what, std::optional<std::int64_t> clock, const std::function<bool()>& is_over,
                   std::optional<double> date);
-  // Until the last pulls of these shards are answered.
+  // Waits until the servers have answered the last pulls of these shards.
   void wait_for(const ShardIds& shards, std::int64_t clock);
-  // Until all shards are finished, which it asks for.
+  // Asks for unfinished shards and waits until all shards are finished.
   void wait_for_all(std::int64_t clock);
-  // Until the next message to this worker is dealt with, or requests that are not answered are sent again, or
-  // until a date.
+  // Handles the next message to this worker, or sends unanswered requests again when this is due. Waits at
+  // most until a date.
   void wait_for_message(std::optional<double> date = {});
-  // Deals with messages until a date.
+  // Handles messages until a date.
   void listen_until(double date) {
     while (std::optional<Message> message = job_.network.receive_until(node_, date))
       handle(std::move(*message));
   }
-  // After a crash: waits until it is known with which clock the worker goes on.
+  // After a crash: waits until the client knows the clock at which the worker continues.
   std::int64_t resume();
 
  private:

@@ -5,7 +5,7 @@ namespace psim {
 void run_database(JobContext& job) {
   for (;;) {
     const Message message = job.network.receive(job.plan.database());
-    job.recorder.causes().needs_nothing();  // of what it did before
+    job.recorder.causes().needs_nothing();  // the answer does not depend on earlier requests
     const Fetch& fetch = *message.as<Fetch>();
     job.network.send_once({.from = job.plan.database(),
                            .to = message.from,

@@ -1,6 +1,6 @@
-// A storage node that holds the training set and sends workers the samples that they ask for. It remembers
-// nothing, so a crash loses no more than what is on its way. A question that comes again while its answer
-// is on its way is not answered twice.
+// A storage node that holds the training set and sends workers the samples that they request. It has no
+// memory of requests, so a crash loses only the messages on their way. It does not answer a repeated request
+// while the first answer is on its way.
 #pragma once
 
 #include "sim/nodes/job_context.hpp"

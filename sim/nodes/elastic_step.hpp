@@ -1,5 +1,5 @@
-// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1): the worker walks on its own weights,
-// and in each step these and the servers' centre move towards each other. What is pushed is that move.
+// Elastic averaging (Zhang, Choromanska, LeCun, NIPS 2015, algorithm 1). The worker trains its own weights.
+// In each step these weights and the servers' centre move towards each other. The worker pushes this move.
 #pragma once
 
 #include "sim/nodes/gradient_task.hpp"

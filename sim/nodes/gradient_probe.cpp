@@ -7,7 +7,7 @@
 namespace psim {
 namespace {
 
-// Of two arrays of one size.
+// The angle and the lengths of two arrays of the same size.
 struct Angle {
   double product = 0, first = 0, second = 0;
   double cosine() const { return product / std::sqrt(first * second); }
@@ -32,13 +32,13 @@ Angle angle_of(const Values& a, const Values& b) {
 }  // namespace
 
 std::string GradientProbe::why_not(const JobPlan& plan) {
-  if (plan.learner == nullptr) return "a phantom model has none";
-  if (plan.sparse()) return "a sparse model's are of other keys in each step";
+  if (plan.learner == nullptr) return "a phantom model has no gradients";
+  if (plan.sparse()) return "the gradients of a sparse model have other keys in each step";
   if (plan.elastic() || plan.steals() || plan.workers_step() || plan.scenario.training.pull_every > 1)
     return "workers do not push the gradient of one batch on weights that they pulled";
-  if (plan.workers_sum()) return "servers have no weights";
+  if (plan.workers_sum()) return "the servers have no weights";
   if (plan.scenario.may_fail() && plan.scenario.recovery.rebalance == Rebalance::load)
-    return "shards may be cut while the run goes on";
+    return "the scheduler may cut shards during the run";
   return "";
 }
 
@@ -51,7 +51,7 @@ void GradientProbe::on_applied(const JobPlan& plan, std::uint32_t shard, const P
                                Slice weights) {
   OfWorker& here = workers_[applied.worker];
   const auto pushed = here.pushed.find(applied.clock);
-  if (pushed == here.pushed.end()) return;  // a push that comes again
+  if (pushed == here.pushed.end()) return;  // a repeated push
   pushed->second.weights.insert_or_assign(shard, std::move(weights));
   pushed->second.staleness = std::max(pushed->second.staleness, applied.staleness);
   if (pushed->second.weights.size() < plan.keys.shards.size()) return;
@@ -63,9 +63,9 @@ void GradientProbe::on_applied(const JobPlan& plan, std::uint32_t shard, const P
   const Angle angle = angle_of(pushed->second.gradient, fresh);
   ProbedGradient probed = applied;
   probed.staleness = pushed->second.staleness;
-  here.pushed.erase(here.pushed.begin(),
-                    std::next(pushed));  // older ones will not come any more, or be of no use
-  if (!(angle.first > 0) || !(angle.second > 0)) return;  // no direction
+  // Older pushes will never come, or are useless.
+  here.pushed.erase(here.pushed.begin(), std::next(pushed));
+  if (!(angle.first > 0) || !(angle.second > 0)) return;  // a zero gradient has no direction
   probed.cosine = angle.cosine();
   probed.ratio = angle.ratio();
   gradients_.push_back(probed);

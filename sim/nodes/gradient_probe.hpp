@@ -1,10 +1,11 @@
-// What staleness does to gradients: beside each one that a server applies, the gradient of the same samples
-// on the weights that the servers have at that moment. A probe watches a run and changes nothing in it.
+// Measures the effect of staleness on gradients. For each gradient that a server applies, the probe computes
+// the gradient of the same samples on the servers' weights of that moment. A probe watches a run and does not
+// change it.
 //
-// The measure is that of the papers on stale gradients: the cosine of the angle between the two, which is 1
-// where nothing was applied in between (Dutta et al., AISTATS 2018, bound the difference; Hermans and
-// Spanakis, 2018, plot staleness against it). With several servers "the weights" are those of all at the date
-// of the first shard's update.
+// The papers on stale gradients use the same measure: the cosine of the angle between the two gradients. It
+// is 1 if the servers applied nothing in between (Dutta et al., AISTATS 2018, bound the difference; Hermans
+// and Spanakis, 2018, plot staleness against it). With several servers, "the weights" are the weights of
+// every server just before its own update with this gradient.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +21,23 @@
 namespace psim {
 
 struct ProbedGradient {
-  double at = 0;  // simulated seconds, of the last shard's update
+  double at = 0;  // simulated seconds at the last shard's update
   NodeId worker = 0;
   std::int64_t clock = 0, staleness = 0;
-  double cosine = 0;  // of the angle between the gradient that is applied and the fresh one
-  double ratio = 0;   // of their lengths
+  double cosine = 0;  // of the angle between the applied and the fresh gradient
+  double ratio = 0;   // length of the applied gradient over that of the fresh one
 };
 
 class GradientProbe {
  public:
-  // Why gradients of this job cannot be compared with fresh ones; empty: they can.
+  // Why psim cannot compare this job's gradients with fresh ones; empty if it can.
   static std::string why_not(const JobPlan& plan);
 
-  // A worker begins to compute, and has computed. From its actor.
+  // A worker begins to compute, and has computed. The worker's actor calls these.
   void on_work(NodeId worker, const LocalWork& work) { workers_[worker].work = work; }
   void on_gradient(NodeId worker, std::int64_t clock, const Values& gradient);
-  // Shard `shard` of the job applies the worker's push of this clock. `weights`: its own, before that.
+  // The job's shard `shard` applies the worker's push of this clock. `weights`: the shard's weights before
+  // this update.
   void on_applied(const JobPlan& plan, std::uint32_t shard, const ProbedGradient& applied, Slice weights);
 
   const std::vector<ProbedGradient>& gradients() const { return gradients_; }
@@ -44,12 +46,12 @@ class GradientProbe {
   struct Pushed {
     Values gradient;
     LocalWork work;
-    std::map<std::uint32_t, Slice> weights = {};  // by shard that has applied it: before that
-    std::int64_t staleness = 0;                   // of the shard where it was most
+    std::map<std::uint32_t, Slice> weights = {};  // by shard that has applied it: the weights before
+    std::int64_t staleness = 0;                   // the largest over the shards
   };
   struct OfWorker {
     LocalWork work;
-    std::map<std::int64_t, Pushed> pushed;  // by clock: not applied yet
+    std::map<std::int64_t, Pushed> pushed;  // by clock: gradients that are not fully applied
   };
   std::map<NodeId, OfWorker> workers_;
   std::vector<ProbedGradient> gradients_;

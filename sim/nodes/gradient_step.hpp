@@ -1,5 +1,5 @@
-// The step of Li et al. 2014: begins when all weights are here, computes one gradient, pushes it when it is
-// done. Under late = "cancel" it stops as soon as there is a newer version.
+// The step of Li et al. 2014. It begins when all weights are here, computes one gradient, and pushes the
+// finished gradient. With late = "cancel" it stops as soon as a newer version exists.
 #pragma once
 
 #include "sim/nodes/gradient_task.hpp"

@@ -1,5 +1,5 @@
-// A gradient that a thread computes while simulated time passes. It depends on the pulled weights and the
-// batches alone, so the thread may compute it at any time before that time is over.
+// A gradient that a thread computes while simulated time passes. It depends only on the pulled weights and
+// the batches, so the thread may compute it at any time before the simulated end of the step.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ namespace psim {
 class GradientTask {
  public:
   explicit GradientTask(JobContext& job) : job_(job) {}
-  // A gradient that nobody wants any more may still be on its way.
+  // The thread may still compute a gradient that the run no longer needs.
   ~GradientTask() {
     if (task_) job_.pool.abandon(task_);
   }
   GradientTask(const GradientTask&) = delete;
   GradientTask& operator=(const GradientTask&) = delete;
 
-  // From `weights`, or without any from the local copy. Nothing for a phantom model.
+  // Starts from `weights`, or from the local copy if there are none. Does nothing for a phantom model.
   void start(std::shared_ptr<Assembly> weights, LocalWork work) {
     if (job_.plan.learner == nullptr) return;
     if (weights) local_.weights = nullptr;
@@ -38,14 +38,14 @@ class GradientTask {
   void cancel() {
     if (task_) job_.pool.cancel(task_);
   }
-  // When it is waited for: its values; null for a phantom model.
+  // After wait(): the gradient; null for a phantom model.
   const std::shared_ptr<Values>& gradient() const { return gradient_; }
   std::shared_ptr<Values> take() {
     task_ = nullptr;
     return std::exchange(gradient_, nullptr);
   }
 
-  // What the worker keeps from one step to the next. Not while the task runs.
+  // The data that the worker keeps between steps. Do not use it while the task runs.
   LocalCopy& local() { return local_; }
 
  private:

@@ -15,9 +15,9 @@ void Heartbeats::begin(NodeId node) {
   beat(node, incarnation, Agenda::now() + first * job_.plan.scenario.recovery.heartbeat.value, 0);
 }
 
-// As long as the node is what it was; it says which view it knows. When one heartbeat has been on its way
-// for several intervals, the node looks less and less often whether it still is: each look is work for the
-// machine.
+// A heartbeat says which view the node knows. Heartbeats go on during this incarnation of the node. Each look
+// at the network is work for the machine. So, when a heartbeat has been on its way for several intervals, the
+// node looks less and less often whether it is still on its way.
 void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int in_vain) {
   job_.agenda.at(date, [this, node, incarnation, date, in_vain] {
     if (!job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;
@@ -32,7 +32,7 @@ void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int i
       restart_(node);
       return;
     }
-    const bool is_sent = job_.network.is_held(node) || send(node);  // it may be frozen
+    const bool is_sent = job_.network.is_held(node) || send(node);  // the node may be frozen
     if (job_.run.is_hopeless()) return;
     constexpr int patient = 8;
     const int now_in_vain = is_sent ? 0 : in_vain + 1;
@@ -57,7 +57,7 @@ bool Heartbeats::send(NodeId node) {
   } else {
     body = Heartbeat{.life = life, .view = server.shards().view(), .loads = server.shards().loads()};
   }
-  // One that is still on its way says the same; more of them would only fill the links.
+  // A heartbeat on its way says the same. More heartbeats would only fill the links.
   return job_.network.send_once({.from = node, .to = scheduler_node, .body = body});
 }
 

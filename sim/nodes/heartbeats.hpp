@@ -11,13 +11,13 @@ namespace psim {
 
 class Heartbeats {
  public:
-  // `restart`: starts a node again that was through; from the agenda.
+  // `restart`: starts a finished node again; called from the agenda.
   Heartbeats(JobContext& job, const JobNodes& nodes, std::function<void(NodeId)> restart)
       : job_(job), nodes_(nodes), restart_(std::move(restart)) {}
 
-  // As long as the node is what it is now.
+  // Sends heartbeats during this incarnation of the node.
   void begin(NodeId node);
-  // One, at once; false when one is on its way.
+  // Sends one heartbeat at once. Returns false if an earlier heartbeat is still on its way.
   bool send(NodeId node);
 
  private:

@@ -52,7 +52,7 @@ void Holdings::need(const std::vector<bool>& given) {
   if (!rest.empty()) ask(job_.plan.database(), std::move(rest));
 }
 
-// Each of those who held them then, for what it held.
+// Asks each earlier holder for the samples that it held.
 void Holdings::ask_workers(std::vector<bool>& missing, const std::vector<bool>& holders) {
   const bool all_hold_all = job_.plan.scenario.data.partition == Partition::iid;
   auto left = std::ranges::count(missing, true);
@@ -79,7 +79,7 @@ void Holdings::ask(NodeId node, Ids samples) {
   fetch(number, node, shared);
 }
 
-// Again from the database, if need be.
+// Repetitions go to the database.
 void Holdings::fetch(std::int64_t number, NodeId node, const SharedKeys& samples) {
   const std::uint64_t bytes = sample_bytes(job_, *samples, std::ssize(*samples));
   requests_.ask(
@@ -90,7 +90,7 @@ void Holdings::fetch(std::int64_t number, NodeId node, const SharedKeys& samples
 
 void Holdings::on(NodeId from, const Samples& answer) {
   const auto open = open_.find(answer.step);
-  if (open == open_.end()) return;  // it came twice
+  if (open == open_.end()) return;  // a repeated answer
   const SharedKeys samples = open->second;
   if (answer.lacks) {
     if (from != job_.plan.database()) fetch(answer.step, job_.plan.database(), samples);

@@ -1,19 +1,20 @@
-// The samples of the training set that a worker holds, where they do not come to it for free
-// (recovery.data_from).
+// The samples of the training set that a worker holds, where samples cost time to move (recovery.data_from).
 //
 // Decisions:
-// - Who is there at first holds its part: its shard, and its share of the shards of those who are absent
-// where
-//   lost_data = "reassign". With iid samples every worker may see every sample, so its part is all of them.
-// - Who joins, or comes back from a crash, holds nothing. It asks for its part, and its first step waits for
-//   it. Whoever gets a larger part when another is gone asks for what it lacks, and its next step waits.
-// - With data_from = "database" all comes from the node that holds the training set. With "workers" it comes
-//   from those who held it when the asker was not there: each sends what it had; of iid samples each sends an
-//   equal share. What no worker holds comes from the database.
-// - A worker sends samples beside its computing, also after it has left. It keeps samples that it has to give
-//   up until who takes part has changed once more.
-// - A holder that does not answer before the first repetition is not asked again: the database is. One that
-//   lacks a sample says so.
+// - A worker that is present from the beginning holds its part: its share of the data. With lost_data =
+//   "reassign" its part also includes a share of the data of absent workers. With iid samples every worker
+//   may use every sample, so its part is all samples.
+// - A worker that joins, or comes back from a crash, holds nothing. It requests its part, and its first step
+//   waits for it. If a worker's part grows because another worker is gone, it requests the missing samples,
+//   and its next step waits for them.
+// - With data_from = "database" all samples come from the node that holds the training set. With "workers"
+//   they come from the workers that held them while the requesting worker was absent. Each of these sends the
+//   samples that it held; with iid samples each sends an equal share. The database sends the samples that no
+//   worker holds.
+// - A worker sends samples in parallel to its computing, also after it has left. It keeps samples that it
+//   must give up until the set of members has changed once more.
+// - If a holder does not answer before the first repetition, the worker asks the database instead. A holder
+//   that lacks a sample says this in its answer.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class Holdings {
  public:
   Holdings(JobContext& job, NodeId worker, Requests& requests);
 
-  // The worker's part, given who takes part (empty: everybody): asks for what it lacks of it.
+  // Finds the worker's part for these members (empty: all workers), and requests the samples that the worker
+  // lacks.
   void need(const std::vector<bool>& members);
   void on(NodeId from, const Samples& answer);
   bool is_complete() const { return open_.empty(); }
@@ -48,10 +50,10 @@ class Holdings {
   NodeId node_;
   std::uint32_t index_;
   Requests& requests_;
-  std::vector<bool> members_;        // with which the part was found; empty: not yet
+  std::vector<bool> members_;        // members of the current part; empty: no part yet
   std::vector<bool> held_, needed_;  // by sample
   std::int64_t asked_ = 0;
-  std::map<std::int64_t, SharedKeys> open_;  // requests, by number
+  std::map<std::int64_t, SharedKeys> open_;  // open requests, by number
 };
 
 }  // namespace psim

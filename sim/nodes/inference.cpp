@@ -27,7 +27,7 @@ InferenceNode::InferenceNode(JobContext& job, std::uint32_t index, const std::sh
 
 NodeId InferenceNode::id() const { return first_inference_node(job_.plan.cluster()) + index_; }
 
-// Requests bring samples that nothing was decided by, as those of users would be.
+// Requests bring samples that did not influence the training, as users' requests would.
 const Dataset& InferenceNode::samples() const {
   return job_.plan.split->part(job_.plan.split->reported_on());
 }
@@ -39,7 +39,7 @@ void InferenceNode::crash() {
 
 void InferenceNode::restart() { up_since_ = Agenda::now(); }
 
-// Each node pulls once in a period; together they spread their pulls over it.
+// Each node pulls once in a period; together the nodes spread their pulls over the period.
 void InferenceNode::run_pulls(const std::function<void()>& on_ready) {
   const double period = spec_.refresh.value;
   const double first = period * (index_ + 1) / static_cast<double>(spec_.nodes);
@@ -70,8 +70,8 @@ void InferenceNode::on_arrival(const Message& message) {
       wire_size(message.body) + static_cast<std::uint64_t>(job_.plan.cluster().network.header.value);
 }
 
-// Poisson arrivals that are dealt out by chance are Poisson arrivals at each node; constant ones are dealt
-// out in turn.
+// Poisson arrivals that are distributed at random are Poisson arrivals at each node. Constant arrivals go to
+// the nodes in turn.
 double InferenceNode::gap(std::int64_t request) const {
   const auto nodes = static_cast<double>(spec_.nodes);
   if (spec_.arrivals == Arrivals::constant) return (request == 0 ? index_ + 1 : nodes) / spec_.rate;
@@ -130,7 +130,8 @@ void InferenceNode::flush() {
   tasks_.push_back(job_.pool.submit(
       [learner = job_.plan.learner.get(), &set = samples(), hits, weights = std::move(batch_weights_),
        batch = std::exchange(batch_, {})] { *hits = learner->hits(weights->get(), set, batch); }));
-  // A task keeps a copy of the model alive, so no more wait than there are threads beside this one.
+  // A waiting task keeps a copy of the model alive. So the number of waiting tasks stays below the number of
+  // threads.
   while (tasks_.size() >= job_.pool.threads()) {
     job_.pool.wait(tasks_.front());
     tasks_.pop_front();
@@ -158,7 +159,7 @@ InferenceGroup::InferenceGroup(JobContext& job, const std::shared_ptr<Values>& w
   watch(1);
 }
 
-// SimGrid kills daemons as soon as nobody else is there, as when all other nodes are down for a while.
+// SimGrid kills daemons as soon as only daemons are left, for example while all other nodes are down.
 void InferenceGroup::spawn_pulls(std::size_t i, std::function<void()> on_ready) {
   InferenceNode& node = *nodes_[i];
   const bool is_daemon = !job_.plan.scenario.may_fail();
@@ -178,7 +179,7 @@ void InferenceGroup::start(NodeId node) {
   const std::size_t i = index_of(node);
   nodes_[i]->restart();
   spawn_pulls(i, [this, i] { spawn_answers(i); });
-  beat(node, job_.network.incarnation(node), Agenda::now());  // the answer tells who owns which shard now
+  beat(node, job_.network.incarnation(node), Agenda::now());  // the answer tells who owns each shard now
 }
 
 void InferenceGroup::kill(NodeId node) {
@@ -195,7 +196,7 @@ void InferenceGroup::kill_actors(std::size_t i) {
   }
 }
 
-// Requests come for ever; when workers and servers are stuck, they must not keep the clock running.
+// Requests come without end. They must not keep the clock running when workers and servers are stuck.
 void InferenceGroup::watch(std::int64_t turn) {
   const double date = static_cast<double>(turn) * job_.plan.cluster().inference.refresh.value;
   job_.agenda.at(date, [this, turn] {
@@ -205,14 +206,14 @@ void InferenceGroup::watch(std::int64_t turn) {
   });
 }
 
-// Different nodes on different dates.
+// Heartbeats of different nodes fall on different dates.
 void InferenceGroup::begin_to_beat(NodeId node) {
   Stream stream(static_cast<std::uint64_t>(job_.plan.scenario.seed), "heartbeat", node, 0);
   beat(node, job_.network.incarnation(node),
        Agenda::now() + stream.uniform() * job_.plan.scenario.recovery.heartbeat.value);
 }
 
-// As long as the node is what it was.
+// Heartbeats go on during this incarnation of the node.
 void InferenceGroup::beat(NodeId node, std::uint32_t incarnation, double date) {
   job_.agenda.at(date, [this, node, incarnation, date] {
     if (stopped_ || !job_.network.is_up(node) || job_.network.incarnation(node) != incarnation) return;

@@ -1,28 +1,30 @@
-// A node of the inference group: answers requests, one by one, with the weights that it pulled last. It reads
-// the parameters that the workers of one job train, and nobody waits for it.
+// A node of the inference group. It answers requests, one after the other, with the weights that it pulled
+// last. It reads the parameters that the workers of one job train. No other node waits for it.
 //
-// A server knows these nodes by their number, beyond the workers', and answers at once: no gate, no clock. It
-// shows what it has, also an update that no replica has yet.
-// Decisions:
-// - A node is two actors on one host: one pulls in every period, the other answers. The weights that are
-//   here when an answer begins are used for it; pulled ones come into use when all shards are here.
-// - The next pull does not begin before the last is answered: on a slow network the period stretches to
-//   that.
-// - Requests wait only for the node. An overloaded group's latency grows until the run ends, which is when
-//   the workers are through.
-// - Predictions are real and take no part in the simulation: they go to the pool in batches of the same
+// A server recognises these nodes by their numbers, which lie beyond the workers' numbers, and answers at
+// once: they have no gate and no clock. A server also shows an update that no replica has yet. Decisions:
+// - A node is two actors on one host. One actor pulls in every period, the other answers. An answer uses the
+//   weights that the node has when the answer begins. Pulled weights come into use when all shards have
+//   arrived.
+// - The next pull begins only after the answer to the last one. So on a slow network the period becomes
+//   longer.
+// - Requests wait only for the node. The latency of an overloaded group grows until the run ends, which is
+//   when the workers have finished.
+// - Predictions are real and take no part in the simulation. The pool computes them in batches of the same
 //   weights.
-// - Its messages never count as a sign of life: a run whose workers are stuck ends, however many requests
-//   come.
+// - Messages of this group do not count as progress: a run with stuck workers ends, whatever the number of
+//   requests.
+//
 // Where nodes fail:
-// - The node is no member. It tells the scheduler which view it knows, as heartbeats do, and is told newer
-//   ones. So it learns who owns the shards, and sends pulls that are not answered to the new owners. While a
-//   shard moves its old owner answers, until it no longer leads; then the pull waits for the next one.
-// - A server may have been set back to an older version. Its answer is used as it is. Staleness counts from
-//   the newest version that all servers have ever had, so it shows what the crash has undone.
-// - Requests that come to a node that is down, and those that wait there when it crashes, are never answered.
-//   A node that is back has lost its weights: it pulls at once, and requests wait for that.
-// - When its job has ended and others go on, it goes on as well, with the last weights.
+// - The node is not a member. Its heartbeats tell the scheduler which view it knows, and the scheduler sends
+//   newer views. So it learns who owns the shards, and sends unanswered pulls to the new owners. While a
+//   shard moves, its old owner answers until it no longer leads. Then the pull waits for the next owner.
+// - A crash may set a server back to an older version. The node uses its answer unchanged. Staleness counts
+//   from the newest version that all servers have ever had, so it shows the updates that the crash has
+//   undone.
+// - The node never answers requests that come while it is down, or that wait when it crashes. A node that is
+//   back has lost its weights. It pulls at once, and requests wait for this pull.
+// - When its job has ended and other jobs continue, the node also continues, with the last weights.
 #pragma once
 
 #include <array>
@@ -44,24 +46,24 @@ struct Dataset;
 
 class InferenceNode {
  public:
-  // `weights`: the initial model, with which the node first begins; none for a phantom. `stats` are the
-  // group's.
+  // `weights`: the initial model, with which the node first begins; none for a phantom model. `stats` belong
+  // to the group.
   InferenceNode(JobContext& job, std::uint32_t index, const std::shared_ptr<Values>& weights,
                 InferenceStats& stats);
 
   NodeId id() const;
-  // The bodies of its two actors; they never return. The first calls `on_ready` once it has weights.
+  // The bodies of its two actors; they never return. The first body calls `on_ready` when it has weights.
   void run_pulls(const std::function<void()>& on_ready);
   void run_answers();
-  // It has crashed; it is there again.
+  // The node has crashed, or is there again.
   void crash();
   void restart();
-  // The last view that it knows.
+  // The newest view that the node knows.
   std::int64_t view() const { return kv_->view(); }
 
-  // A message for this node has come in. Runs in the simulation kernel.
+  // A message for this node has arrived. Runs in the simulation kernel.
   void on_arrival(const Message& message);
-  // The run is over: counts the requests that came until `end`, and what was predicted.
+  // The run is over. Counts the requests until `end` and the correct predictions.
   void finish(double end);
 
  private:
@@ -69,15 +71,15 @@ class InferenceNode {
   struct Snapshot {
     std::int64_t version = 0;
     double from = 0;                         // when it left the servers
-    std::shared_ptr<Assembly> weights = {};  // null for a phantom
+    std::shared_ptr<Assembly> weights = {};  // null for a phantom model
   };
 
-  double gap(std::int64_t request) const;  // seconds before it, since the one before
+  double gap(std::int64_t request) const;  // seconds between this request and the one before
   void pull();
   void next_request();
   void give_up_request();
   void answer(const Snapshot& used);
-  const Dataset& samples() const;  // that requests bring
+  const Dataset& samples() const;  // samples of the requests
   void predict(const std::shared_ptr<Assembly>& weights);
   void flush();
 
@@ -86,29 +88,29 @@ class InferenceNode {
   std::uint32_t index_;
   std::unique_ptr<ClientActor> kv_;
   InferenceStats& stats_;
-  std::optional<Snapshot> here_;  // none yet, of one that was down
+  std::optional<Snapshot> here_;  // empty after a crash until the first pull
   double up_since_ = 0;
   std::int64_t request_ = 0;
-  double arrival_ = 0;  // of `request_`
+  double arrival_ = 0;  // date of `request_`
 
-  // Predictions change nothing, so they are made in batches, by the pool.
+  // Predictions do not change the run, so the pool computes them in batches.
   std::shared_ptr<Assembly> batch_weights_;
-  std::vector<std::uint32_t> batch_;  // samples, all for these weights
+  std::vector<std::uint32_t> batch_;  // samples; all use these weights
   std::deque<Pool::Handle> tasks_;
-  std::deque<std::int64_t> hits_;  // of each task; a deque: tasks write while others are added
+  std::deque<std::int64_t> hits_;  // of each task; a deque: tasks write to elements while others are added
 };
 
-// All of them.
+// All nodes of the group.
 class InferenceGroup {
  public:
-  // Starts their actors.
+  // Starts the actors of all nodes.
   InferenceGroup(JobContext& job, const std::shared_ptr<Values>& weights, Actors& actors);
 
   bool has(NodeId node) const { return node >= nodes_.front()->id() && node <= nodes_.back()->id(); }
-  // A node begins anew; its actors are stopped, because it crashes.
+  // A node begins anew, or crashes, which stops its actors.
   void start(NodeId node);
   void kill(NodeId node);
-  // A message for some node has come in.
+  // A message for one of the nodes has arrived.
   void on_arrival(const Message& message);
   // The run is over at `end`.
   InferenceStats finish(double end);
@@ -127,7 +129,7 @@ class InferenceGroup {
   InferenceStats stats_;
   std::vector<std::unique_ptr<InferenceNode>> nodes_;
   std::vector<std::array<simgrid::s4u::ActorPtr, 2>>
-      actors_;  // by node: that which pulls, that which answers
+      actors_;  // by node: the actor that pulls, the actor that answers
   bool stopped_ = false;
 };
 

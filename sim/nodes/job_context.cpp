@@ -29,7 +29,7 @@ std::shared_ptr<Assembly> JobContext::assemble(std::vector<Slice> parts, const L
 
 FilterChain::Options JobContext::chain_of(std::uint32_t shard, const Shard& part, NodeId worker,
                                           bool push) const {
-  const NodeId alone = worker - plan.first_index;  // draws are those of a run of this job alone
+  const NodeId alone = worker - plan.first_index;  // the job draws as in a run of its own
   return {.filters = filters_on(plan.scenario.filters, push),
           .precision = plan.precision(),
           .count = part.count,

@@ -1,5 +1,4 @@
-// What the roles of one job work with: what the job is, what it runs on, how far it has come, and who
-// watches.
+// The data that the roles of one job share: its plan, its machines, its progress, and its observers.
 #pragma once
 
 #include <memory>
@@ -25,28 +24,30 @@ struct JobContext {
   Network& network;
   Recorder& recorder;
   Pool& pool;
-  Slowness& slowness;  // of its workers' steps
+  Slowness& slowness;  // of the workers' steps
   JobState& state;
   JobObserver& observer;
   RunWatch& run;
-  GradientProbe* gradients;  // null: nobody asks about them
+  GradientProbe* gradients;  // null without a probe
 
-  // Whether a worker is, or will be, there, with steps to do. When another has done all of them a worker that
-  // takes no part finds nothing left: it would go on from where the others are. That is one that has left, or
-  // is down or taken out where lost workers are removed.
+  // Whether a worker is there, or will be there, with steps to do. A worker that takes no part finds no more
+  // steps when another worker has done all of them, because it would continue at the others' clock. A worker
+  // takes no part if it has left. Where the job removes lost workers, it also takes no part if it is down or
+  // not in the view.
   bool awaits(NodeId worker) const;
-  // Whether nobody is awaited, and the steps are done, or all workers have left of their own accord.
+  // Whether the job awaits no worker, and either the steps are done or all workers have left by themselves.
   bool is_through() const;
 
-  // One assembled copy of the weights for all workers that pulled the same version. `layout`: of the parts;
-  // null: that of the plan.
+  // One assembled copy of the weights for all workers that pulled the same version. `layout`: the layout of
+  // the parts; null: that of the plan.
   std::shared_ptr<Assembly> assemble(std::vector<Slice> parts, const Layout* layout = nullptr);
-  // The filters of one direction between a worker and shard number `shard`; none if messages go as they are.
+  // The filters of one direction between a worker and shard number `shard`; make_chain() returns null if
+  // there are no filters.
   FilterChain::Options chain_of(std::uint32_t shard, const Shard& part, NodeId worker, bool push) const;
   std::unique_ptr<FilterChain> make_chain(std::uint32_t shard, const Shard& part, NodeId worker,
                                           bool push) const;
 
-  // Records number shards over all jobs. Returns the event's number.
+  // Records an event and returns its number. Records number shards over all jobs.
   template <class T>
   std::int64_t record(NodeId node, const T& what, const std::optional<Cause>& cause = {},
                       const Dependencies& needs = {}) {
@@ -61,7 +62,7 @@ struct JobContext {
   }
 };
 
-// What a record of a wait keeps of the message that ended it.
+// The facts that the record of a wait keeps about the message that ended it.
 struct Heard {
   Heard() = default;
   explicit Heard(const Message& message) : from(message.from), sent(message.sent) {
@@ -71,11 +72,12 @@ struct Heard {
   std::optional<std::uint32_t> shard = {};
   std::optional<std::uint64_t> sent = {};
 };
-// Worker `node` has waited from the date `since` until now, when `last` came.
+// Records that worker `node` has waited from the date `since` until now, when message `last` came.
 void record_wait(JobContext& job, NodeId node, Awaited what, double since, std::optional<std::int64_t> clock,
                  const Heard& last);
 
-// Somebody else's work for a message, as long as this lives: also if its actor is killed meanwhile.
+// A node's work for a message, during the life of this object. The record gets it even if the actor is killed
+// during the work.
 class Serving {
  public:
   Serving(JobContext& job, NodeId node, const std::optional<std::uint64_t>& message)
@@ -93,7 +95,7 @@ class Serving {
   Service work_;
 };
 
-// Counts a computation of a node as long as it lives, even if its actor is killed meanwhile.
+// Counts a computation of a node during the life of this object, even if the actor is killed during the work.
 class Busy {
  public:
   Busy(JobContext& job, NodeId node) : usage_(job.state.usage), node_(node) {

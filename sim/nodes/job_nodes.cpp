@@ -46,7 +46,7 @@ void JobNodes::make_again(NodeId node) {
   }
 }
 
-// A server that has not heard of a cut yet has both parts under one number.
+// A server that has not heard of a cut yet holds both parts under one number.
 const ShardServer* JobNodes::holder_in(const ServerShards& server, std::uint32_t shard, const Part& part) {
   const ShardServer* here = server.find(shard);
   if (here != nullptr) return here->state().options.part.covers(part) ? here : nullptr;
@@ -56,7 +56,7 @@ const ShardServer* JobNodes::holder_in(const ServerShards& server, std::uint32_t
   return nullptr;
 }
 
-// Two may believe that they own it; the later one does.
+// Two servers may believe that they own the shard. The owner of the later epoch does.
 const ShardServer* JobNodes::owner_of(std::uint32_t shard) const {
   const ShardServer* owner = nullptr;
   for (const auto& server : servers_) {
@@ -67,7 +67,7 @@ const ShardServer* JobNodes::owner_of(std::uint32_t shard) const {
   return owner;
 }
 
-// While a shard goes from one owner to the next nobody owns it, but somebody has it.
+// While a shard moves between owners it has no owner, but a server still holds it.
 const ShardServer* JobNodes::best_of(std::uint32_t shard) const {
   const ShardServer* best = owner_of(shard);
   if (best != nullptr) return best;
@@ -93,7 +93,7 @@ std::vector<Slice> JobNodes::weights() const {
   return parts;
 }
 
-// Empty: everybody has been told to start.
+// Empty if the scheduler has started all nodes.
 std::string JobNodes::who_joins() const {
   std::int64_t servers = 0, workers = 0;
   for (NodeId node = 0; node < job_.state.usage.nodes(); ++node) {
@@ -109,7 +109,7 @@ std::string JobNodes::who_joins() const {
                      job_.network.is_up(scheduler_node) ? "" : ", and it is down");
 }
 
-// Nobody who is there waits for anybody.
+// For the case that no node waits for another.
 std::string JobNodes::who_is_down() const {
   constexpr std::size_t most = 8;
   std::vector<std::string> down;
@@ -125,7 +125,7 @@ std::string JobNodes::who_is_down() const {
                      down.size() == 1 ? "is" : "are", down.size() == 1 ? "it" : "them");
 }
 
-// What is the same of many shards is said once, and of thousands of workers only the first are named.
+// Lists each line once, even if it is true for many shards. Of thousands of workers it names only the first.
 std::vector<std::string> JobNodes::who_waits() const {
   constexpr std::size_t most = 20;
   std::vector<std::string> lines;
@@ -136,7 +136,7 @@ std::vector<std::string> JobNodes::who_waits() const {
   for (std::uint32_t s = 0; !peers_ && s < keys().shards.size(); ++s) {
     const ShardServer* server = owner_of(s);
     if (server == nullptr) {
-      say(fmt::format("at {:.6g} s nobody owns shard {}", Agenda::now(), job_.plan.first_shard + s));
+      say(fmt::format("at {:.6g} s no server owns shard {}", Agenda::now(), job_.plan.first_shard + s));
       continue;
     }
     for (const auto& [worker, pull] : server->waiting()) {
@@ -165,14 +165,13 @@ std::vector<std::string> JobNodes::who_waits() const {
   const bool nobody_hears = !job_.network.is_up(scheduler_node);
   for (std::uint32_t w = 0; nobody_hears && w < workers_.size(); ++w) {
     if (workers_[w]->is_through())
-      say(fmt::format(
-          "at {:.6g} s worker {} has done its steps, and the scheduler, which is to hear it, is down",
-          Agenda::now(), job_.plan.first_index + w));
+      say(fmt::format("at {:.6g} s worker {} has done its steps and must tell the scheduler, which is down",
+                      Agenda::now(), job_.plan.first_index + w));
   }
   if (lines.empty()) {
     if (std::string down = who_is_down(); !down.empty()) say(std::move(down));
   }
-  if (known.size() > most) lines.push_back(fmt::format("and {} more of this kind", known.size() - most));
+  if (known.size() > most) lines.push_back(fmt::format("and {} more lines like these", known.size() - most));
   return lines;
 }
 

@@ -1,4 +1,4 @@
-// What the nodes of a job tell their job and the run, and ask about the run as a whole.
+// The interfaces by which a job's nodes report to their job and to the run, and ask about the whole run.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@ namespace psim {
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
-  virtual bool is_stuck() = 0;       // nothing can happen any more
-  virtual bool is_hopeless() = 0;    // nothing has come of anything for too long; the run then ends
-  virtual void give_up(NodeId) = 0;  // a request of this node was repeated as often as is allowed
-  // Whether a fault that is planned starts this node again. Faults with a condition are not planned before
-  // their condition holds.
+  virtual bool is_stuck() = 0;       // no further event is possible
+  virtual bool is_hopeless() = 0;    // too long without progress; the run then ends
+  virtual void give_up(NodeId) = 0;  // this node has repeated a request too often
+  // Whether a planned fault starts this node again. A fault with a condition is planned only after its
+  // condition holds.
   virtual bool comes_back(NodeId) const = 0;
-  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;  // it starts this clock, or has done the last
+  // The worker starts this clock, or has done its last clock.
+  virtual void on_clock(NodeId worker, std::int64_t clock) = 0;
 };
 
 // The job.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
-  // A part of the model has another version: after an update, or since an older one took the place of what
-  // was lost.
+  // A part of the model has another version: after an update, or because an older version has replaced a lost
+  // one.
   virtual void on_version() = 0;
   virtual void on_applied(const PushOutcome& push) = 0;
   virtual void on_end() = 0;                    // every worker of the job has left
-  virtual void start_spare(NodeId worker) = 0;  // from an actor; it joins when it is up
+  virtual void start_spare(NodeId worker) = 0;  // called from an actor; the worker joins when it is up
 };
 
 }  // namespace psim

@@ -20,9 +20,9 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   const TrainingSpec& training = scenario.training;
   rule.stale.settings = training.staleness_settings;
   if (training.staleness_aware) rule.stale.function = training.staleness_weight;
-  // Every spring moves the centre by its own pull.
+  // Every worker's spring moves the centre by its full pull.
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = {.row = "sum"};
-  // What is lost of one shard is not lost of another.
+  // A message that is lost for one shard may arrive at another.
   if (scenario.may_fail() && rule.drops_stale) rule.shards_advance_independently = true;
   if (rule.told) {
     const Program program = parse_program(scenario.tasks, scenario.cluster.workers).program;
@@ -30,13 +30,13 @@ ConsistencyRule rule_of(const Scenario& scenario) {
     rule.told->updates =
         std::max<std::int64_t>(1, tasks_of(program, TaskKind::apply) + tasks_of(program, TaskKind::update));
   }
-  // Nor does a worker that goes have its last push on all shards, or on none.
+  // A worker that leaves may have its last push on some shards, but not on others.
   const bool has_several = scenario.cluster.servers > 1 || scenario.messages.unit != MessageUnit::server;
   if (scenario.may_fail() && rule.gate == Gate::own && has_several) rule.first_shard_decides = true;
   return rule;
 }
 
-// The last workers.
+// The spares are the last workers.
 std::vector<NodeId> spares_of(const Scenario& scenario) {
   const bool replaces = scenario.recovery.slow.given && scenario.recovery.slow.action == SlowAction::replace;
   std::vector<NodeId> spares;
@@ -46,7 +46,7 @@ std::vector<NodeId> spares_of(const Scenario& scenario) {
   return spares;
 }
 
-// Nodes that join without having left, and spares.
+// Nodes that join without having left before, and spares.
 std::vector<NodeId> absent_at_first(const Scenario& scenario) {
   std::set<NodeId> absent, seen;
   for (const FaultSpec& fault : scenario.faults) {

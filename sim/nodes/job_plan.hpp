@@ -1,4 +1,4 @@
-// What a job is: everything about it that its scenario alone decides. It does not change while the job runs.
+// The plan of a job: all facts that its scenario alone decides. It does not change while the job runs.
 #pragma once
 
 #include <algorithm>
@@ -27,28 +27,31 @@ class TaskDag;
 struct Dataset;
 struct DataSplit;
 
-// The ranges of `whole`, `count` values in all, one after the other.
+// Copies the ranges of `whole`, one after the other, to an array of `count` values.
 std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count);
 
-// A job: parameters, and the workers that train them. Jobs of one run share the servers, the network and the
-// clock; in most runs there is only one.
+// A job: parameters, and the workers that train them. The jobs of a run share the servers, the network and
+// the clock. Most runs have only one job.
 struct JobPlan {
-  const Scenario& scenario;                            // as if its workers were alone
-  std::shared_ptr<const ConsistencyRule> shared_rule;  // the one of the job; clients and shards refer to it
-  std::int64_t steps;  // clocks of each worker; very large when something else ends the run
+  const Scenario& scenario;  // as if its workers were alone
+  // The job's rule; clients and shards refer to it.
+  std::shared_ptr<const ConsistencyRule> shared_rule;
+  std::int64_t steps;  // clocks of each worker; very large if something else ends the run
   KeySpace keys;
-  // Of the run's workers and shards, the first that belong here.
+  // This job's first worker and first shard, counted over the run.
   std::uint32_t first_index = 0, first_shard = 0;
   std::uint32_t past_shard = std::numeric_limits<std::uint32_t>::max();  // the next job's first shard
-  std::vector<std::size_t> groups = {};        // of the run's scenario that train here; none without groups
-  std::vector<std::int64_t> batch_sizes = {};  // by worker, where they differ from the beginning
-  std::vector<NodeId> absent = {};             // nodes of the run that are not there at first
-  const ClusterSpec* machines = nullptr;       // all workers and whom they share; null: the scenario's
-  bool served = false;                         // by the inference group
-  std::shared_ptr<const TaskDag> tasks = {};   // that the scheduler gives out; null under most models
-  std::vector<NodeId> spares = {};             // of those, workers that are there to replace others
+  // Groups of the run's scenario that train here; empty without groups.
+  std::vector<std::size_t> groups = {};
+  std::vector<std::int64_t> batch_sizes = {};  // by worker, if they differ from the beginning
+  std::vector<NodeId> absent = {};             // nodes of the run that are absent at first
+  // The cluster with all workers of the run and the nodes that they share; null: the scenario's cluster.
+  const ClusterSpec* machines = nullptr;
+  bool served = false;                        // by the inference group
+  std::shared_ptr<const TaskDag> tasks = {};  // tasks that the scheduler gives out; null under most models
+  std::vector<NodeId> spares = {};            // absent workers that may replace others
 
-  // None of a phantom model, as all that follows.
+  // All of the following are empty for a phantom model.
   std::shared_ptr<const Learner> learner = {};
   std::shared_ptr<Sampler> sampler = {};  // it keeps the orders that it drew last
   const DataSplit* split = nullptr;       // all samples
@@ -67,7 +70,7 @@ struct JobPlan {
   NodeId snapshot_node() const { return storage_node(cluster()).value_or(0); }
   bool is_server(NodeId node) const { return node >= first_server() && node <= servers(); }
   bool is_worker(NodeId node) const { return node >= first_worker() && node < past_workers(); }
-  // By worker of this job, whether it takes part.
+  // By worker of this job: whether it takes part.
   std::vector<bool> members_in(const View& view) const {
     const auto first = view.workers.begin() + first_index;
     return {first, first + workers()};
@@ -76,23 +79,23 @@ struct JobPlan {
     return view.owners[first_shard + shard];
   }
 
-  // Shards are numbered from 0 here; messages and records number them over all jobs. Shards that are cut off
-  // while the run goes on have the next free numbers.
+  // A plan numbers its shards from 0; messages and records number shards over all jobs. Shards that the
+  // scheduler cuts off during the run get the next free numbers.
   bool has_shard(std::uint32_t of_run) const { return of_run >= first_shard && of_run < past_shard; }
   NodeId server_of(std::uint32_t shard) const { return first_server() + keys.shards[shard].server; }
-  // The first weights of a shard; none of a phantom model.
+  // The first weights of a shard; none for a phantom model.
   std::optional<Values> initial(const Shard& shard) const;
-  // A shard's part of an array over the whole key space; a copy only if it is not in one piece.
+  // A shard's part of an array over the whole key space. It is a copy only if the part has several ranges.
   static Slice part_of(const Shard& shard, const std::shared_ptr<Values>& whole);
-  // The shards that there are in a view; null: those of the plan.
+  // The shards of a view's layout; null: those of the plan.
   const KeySpace& keys_in(const Layout* layout) const { return layout != nullptr ? layout->keys : keys; }
-  // Where the parts of the whole model belong; null: in their order, as without servers.
+  // The places of the parts in the whole model; null: the parts are in order, as without servers.
   const Assembly::Places* places_in(const Layout* layout) const {
     if (layout != nullptr) return &layout->places;
     return places.empty() ? nullptr : &places;
   }
 
-  // The bound of its own of a shard's layer, and the rule of one shard.
+  // The own bound of a shard's layer, if it has one, and the consistency rule of one shard.
   const ArrayBound* own_bound_of(const Shard& shard) const;
   std::shared_ptr<const ConsistencyRule> rule_of(const Shard& shard) const;
   RetrySpec retry() const;
@@ -106,23 +109,23 @@ struct JobPlan {
     return scenario.training.warmup_steps > 0 && scenario.training.warmup == Warmup::before_servers;
   }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
-  // Then either servers send every update's sum, and every worker sees all of them; or workers push their
-  // steps.
+  // If workers update, there are two cases. In the first, servers send the sum of every update, and every
+  // worker sees all sums. In the second, workers push their steps.
   bool workers_sum() const { return workers_update() && rule.waits_for_all(); }
   bool workers_step() const { return workers_update() && !rule.waits_for_all(); }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }
   double loss_scale() const { return scenario.training.loss_scale; }
-  // Whether the filter key-caching works on pushes, or on pulls.
+  // Whether the filter key-caching works on pushes (or, if not `push`, on pulls).
   bool caches_keys(bool push) const {
     return std::ranges::any_of(filters_on(scenario.filters, push),
                                [](const FilterSpec& filter) { return filter.stage() == FilterStage::keys; });
   }
-  // Of a key in a sparse message: its place in the shard, or the whole key.
+  // Bytes of a key in a sparse message: the key's place in the shard, or the whole key.
   std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }
 };
 
-// The jobs of a run: one, unless there are groups. `loaded` must live as long.
+// The jobs of a run; one job unless the scenario has groups. `loaded` must live as long as the plans.
 std::vector<JobPlan> plan_jobs(const LoadedScenario& loaded);
 
 }  // namespace psim

@@ -12,25 +12,25 @@ namespace psim {
 
 class JobProgress {
  public:
-  // `nodes`: of the run.
+  // `nodes`: number of nodes of the run.
   JobProgress(std::uint32_t workers, std::size_t nodes)
       : completed_(workers), left_(workers), taken_out_(workers), joins_(nodes), starts_(nodes) {}
 
-  // The worker has done all its steps, or leaves before that.
+  // The worker has done all its steps (`completes`), or leaves before its last step.
   void finish(std::uint32_t worker, bool completes, double now) {
     (completes ? completed_ : left_)[worker] = true;
     last_finish_ = now;
   }
-  void is_absent(std::uint32_t worker) { left_[worker] = true; }  // at first
+  void is_absent(std::uint32_t worker) { left_[worker] = true; }  // absent at the beginning
   void comes(std::uint32_t worker) { left_[worker] = false; }     // for the first time, or again
-  // The scheduler's view lacks the worker (`is_out`), or has it.
+  // The scheduler's view lacks the worker (`is_out`) or contains it.
   void take_out(std::uint32_t worker, bool is_out) { taken_out_[worker] = is_out; }
-  // Nobody waits any longer for a worker that is gone for good.
+  // The job no longer waits for a worker that is gone for good.
   void wait_no_longer(double now) { last_finish_ = now; }
   void end() { over_ = true; }
 
   bool has_completed(std::uint32_t worker) const { return completed_[worker]; }
-  // It has left before its last step, or has not joined yet.
+  // The worker has left before its last step, or has not joined yet.
   bool has_left(std::uint32_t worker) const { return left_[worker]; }
   bool is_taken_out(std::uint32_t worker) const { return taken_out_[worker]; }
   bool some_completed() const { return std::ranges::find(completed_, true) != completed_.end(); }
@@ -44,16 +44,16 @@ class JobProgress {
     return true;
   }
   double last_finish() const { return last_finish_; }
-  bool is_over() const { return over_; }  // the job has ended, although others may go on
+  bool is_over() const { return over_; }  // the job has ended; others may go on
 
-  // The node asks the scheduler to take part; and is told to start.
+  // The node asks the scheduler to take part; later the scheduler tells it to start.
   void joins(NodeId node) { joins_[node] = true; }
   void has_joined(NodeId node) { joins_[node] = false; }
   bool is_joining(NodeId node) const { return joins_[node]; }
 
-  // A start of the node is planned. take_start() ends the plan: its date has come, or it is given up.
+  // A start of the node is planned. take_start() ends the plan: its date has come, or the start is given up.
   void starts(NodeId node) { starts_[node] = true; }
-  // Whether it was planned.
+  // Returns whether a start was planned.
   bool take_start(NodeId node) {
     const bool was_planned = starts_[node];
     starts_[node] = false;

@@ -5,7 +5,7 @@
 namespace psim {
 namespace {
 
-// Without servers: the number of parts of the model that workers store copies of.
+// Without servers: the number of parts of the model in the workers' stored copies.
 std::size_t stored_parts(const JobPlan& plan) {
   return plan.scenario.architecture.kind == Architecture::model_parallel ? plan.workers() : 1;
 }

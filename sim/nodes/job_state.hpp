@@ -1,4 +1,4 @@
-// The state of a job that changes while it runs and belongs to no single node. Each part has one class.
+// The changing state of a job that belongs to no single node. Each part has its own class.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 namespace psim {
 
 struct JobState {
-  // `nodes`: of the run.
+  // `nodes`: number of nodes of the run.
   JobState(const JobPlan& plan, std::size_t nodes);
 
   JobProgress progress;
@@ -32,7 +32,8 @@ struct JobState {
   AssemblyCache assemblies;
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
-  // The scheduler has made this view. If the view cuts a shard, the weights that are kept of it are cut, too.
+  // The scheduler has made this view. If the view cuts a shard, this also cuts the stored weights of the
+  // shard.
   void hear(const View& view);
 };
 

@@ -1,4 +1,4 @@
-// Counts of a job that its record does not have.
+// Counts of a job that are not in its record.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@ class JobTotals {
  public:
   explicit JobTotals(std::uint32_t workers) : keys_used_(workers) {}
 
-  // Sparse models: of a step of the worker.
+  // Sparse models: keys that one step of the worker uses.
   void use_keys(std::uint32_t worker, std::size_t keys) { keys_used_[worker] += keys; }
   std::uint64_t keys_used(std::uint32_t worker) const { return keys_used_[worker]; }
 
-  // A gradient does not fit its precision; see RunResult. Threads say so.
+  // A gradient does not fit its precision; see RunResult. Threads call this.
   void overflow() { scale_overflows_ = true; }
   bool scale_overflows() const { return scale_overflows_; }
 
-  // All shards have this version.
+  // All shards have reached this version.
   void reach(std::int64_t version) { most_updates_ = std::max(most_updates_, version); }
-  // The newest one that they have had, before any was set back.
+  // The newest version that all shards have had, before any shard was set back.
   std::int64_t most_updates() const { return most_updates_; }
 
  private:

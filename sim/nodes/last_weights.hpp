@@ -1,4 +1,4 @@
-// The weights that the last owner of each shard had when it went down or gave the shard up.
+// The weights that the last owner of each shard had when it went down or gave up the shard.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ class LastWeights {
  public:
   explicit LastWeights(std::size_t shards) : shards_(shards) {}
 
-  // An owner had these weights of `part`: every shard of `keys` that they are of keeps them, unless an owner
-  // of a later epoch had others.
+  // An owner had these weights of `part`. Every shard of `keys` that lies in `part` keeps its share of them,
+  // unless an owner of a later epoch had other weights.
   void keep(const KeySpace& keys, const Part& part, std::uint32_t epoch, const Slice& weights);
-  // The shard keeps its first values, and the new last shard has the others.
+  // The shard keeps its first values, and the new last shard gets the others.
   void cut(const Cut& cut);
 
   std::size_t shards() const { return shards_.size(); }

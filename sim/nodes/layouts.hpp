@@ -1,4 +1,4 @@
-// The shards of a run, which change when the scheduler cuts some.
+// The shards of a run. They change when the scheduler cuts some of them.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace psim {
 
 class Layouts {
  public:
-  // The layout of the scheduler's last view; null: the plan's.
+  // The layout of the scheduler's last view; null: that of the plan.
   const Layout* newest() const { return newest_.get(); }
   // Returns whether the view has another layout.
   bool take(const View& view) {
@@ -22,7 +22,7 @@ class Layouts {
 
  private:
   std::shared_ptr<const Layout> newest_;
-  std::vector<std::shared_ptr<const Layout>> before_;  // weights on their way may have them
+  std::vector<std::shared_ptr<const Layout>> before_;  // weights on their way may still use them
 };
 
 }  // namespace psim

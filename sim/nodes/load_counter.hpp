@@ -1,4 +1,5 @@
-// How many values have gone in and out of the shards of one server, by which the scheduler cuts shards.
+// The number of values that have gone in and out of the shards of one server. The scheduler cuts shards by
+// this load.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +14,17 @@ namespace psim {
 
 class LoadCounter {
  public:
-  // `are_counted`: somebody asks for them.
+  // `are_counted`: whether the scheduler needs these numbers.
   explicit LoadCounter(bool are_counted) : are_counted_(are_counted) {}
 
-  // Values have gone through this shard. Each epoch of ownership counts anew.
+  // `values` values have gone through this shard. The count begins anew in each epoch of ownership.
   void add(const ShardServer& server, std::size_t values) {
     if (!are_counted_) return;
     ShardLoad& load = loads_.try_emplace(server.shard(), ShardLoad{.shard = server.shard()}).first->second;
     if (load.epoch != server.epoch()) load = {.shard = server.shard(), .epoch = server.epoch()};
     load.values += values;
   }
-  // Of those of these shards that are led here.
+  // The loads of the shards in `shards` that this server leads.
   std::vector<ShardLoad> of(const std::map<std::uint32_t, ShardServer>& shards) const {
     std::vector<ShardLoad> led;
     for (const auto& [shard, load] : loads_) {

@@ -36,7 +36,7 @@ Values gradient_of(const Learner& learner, const Values& weights, const LocalWor
                    : learner.gradient(weights, samples);
 }
 
-// The mean of the devices' gradients, weighted by their parts of the batch, in device order.
+// The mean of the devices' gradients, in device order, weighted by their parts of the batch.
 Values batch_gradient(const Learner& learner, const Values& weights, const LocalWork& work,
                       const Batch& batch) {
   if (work.devices == 1) return gradient_of(learner, weights, work, batch);

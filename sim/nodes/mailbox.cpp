@@ -99,7 +99,7 @@ void Mailbox::await_group() {
   for (;;) keep_next();
 }
 
-// A notice wakes whoever waits for nothing else.
+// A notice wakes a worker that waits only for arrivals.
 void Mailbox::arrived(const Message& message) {
   const auto same = [&](const Sending& one) {
     const MessageFacts a = facts_of(one.message.body), b = facts_of(message.body);
@@ -139,7 +139,7 @@ bool Mailbox::is_old(const Message& message) const {
   return is_of_group(message) && message.epoch < group_;
 }
 
-// The next message that is for the algorithm; none: something else has happened.
+// The next message for the algorithm; none if another event has happened.
 std::optional<Message> Mailbox::next() {
   std::optional<Message> message = receive();
   if (!message || message->is<Ack>() || message->is<LeaveAck>() || is_old(*message)) return std::nullopt;
@@ -159,7 +159,7 @@ std::optional<Message> Mailbox::next() {
     tell_view(job_, node_, newest_);
     return std::nullopt;
   }
-  // What was asked of the storage has come.
+  // The storage has answered.
   if (message->is<State>())
     std::erase_if(sending_, [](const Sending& one) { return one.message.is<Restore>(); });
   return message;
@@ -178,7 +178,8 @@ void Mailbox::send_again() {
     if (one.due > Agenda::now()) continue;
     const bool gives_up = one.backoff.gives_up();
     one.due =
-        Agenda::now() + one.backoff.next();  // also of what is sent no more: the end needs its time to come
+        // Also after the last repetition: the run can only end if simulated time advances.
+        Agenda::now() + one.backoff.next();
     if (job_.run.is_hopeless()) return;
     if (gives_up) return job_.run.give_up(node_);
     if (job_.network.carries(one.message)) continue;

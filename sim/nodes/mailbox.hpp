@@ -1,11 +1,12 @@
-// A worker's messages to and from the other workers, where there are no servers: as an algorithm wants them,
-// whatever order they come in, and whatever gets lost.
+// A worker's messages to and from the other workers, where there are no servers. An algorithm takes messages
+// in the order that it needs. The mailbox handles other orders of arrival, and losses.
 //
 // Decisions:
-// - A connection between workers is one of TCP: its sender knows when a message is there, and sends it again
-//   until then (recovery.retry). That costs the message's bytes again; what tells the sender costs nothing.
-// - Workers work in groups, and a group's number is the view's that made it. What an older group said is of
-//   no use any more. What a newer one says is kept, because its view may come later.
+// - A connection between workers works like TCP: its sender knows when a message has arrived, and sends it
+//   again until then (recovery.retry). A repetition costs the message's bytes again. The confirmation costs
+//   nothing.
+// - Workers work in groups. The number of a group is the number of the view that made it. Messages of older
+//   groups are no longer of use. The mailbox keeps messages of newer groups, because the view may come later.
 #pragma once
 
 #include <cstdint>
@@ -18,51 +19,51 @@
 
 namespace psim {
 
-// Thrown where a worker waits for messages, when it hears of a newer group than its own.
+// A worker that waits for messages throws this when it hears of a newer group than its own.
 struct NewGroup {
   SharedView view;
 };
 
 class Mailbox {
  public:
-  // `tracks`: somebody asks when messages are there, or they may get lost.
+  // `tracks`: the mailbox needs to know when messages arrive, or messages may be lost.
   Mailbox(JobContext& job, NodeId node, bool tracks) : job_(job), node_(node), tracks_(tracks) {}
 
   // Never blocks.
   void send(NodeId to, Body&& body) { send_about(0, to, std::move(body)); }
-  // ... about a part of the model.
+  // The same, about a part of the model.
   void send_about(std::uint32_t part, NodeId to, Body&& body);
-  // The message from `from` with this kind, clock and number.
+  // Waits for the message from `from` with this kind, clock and number.
   Message take(MessageKind kind, NodeId from, std::int64_t clock, std::int64_t number);
-  // ... with this kind.
+  // The same, with any clock and number.
   Message take_any(MessageKind kind, NodeId from);
-  // Until all that was sent is there.
+  // Waits until all sent messages have arrived.
   void flush();
-  // Until `is_over`; `what` it waits for in the meantime, for the record. None: it does not wait, it
-  // computes.
+  // Handles messages until `is_over`. `what`: the reason of the wait, for the record; none if the worker
+  // computes at the same time.
   void wait_until(std::optional<Awaited> what, std::int64_t clock, const std::function<bool()>& is_over);
-  // Takes the messages that have come, and waits for no more. A worker that needs nobody waits for no
-  // message, and would else never hear of a newer group, or of a scheduler that asks.
+  // Takes the messages that have come, without waiting. A worker alone in its group waits for no message.
+  // Without look() it would never hear of a newer group, or of a scheduler that asks.
   void look();
-  // Who gets samples of the database and the scheduler's assignments.
+  // `receiver` gets the database's samples and the scheduler's assignments.
   void on_other(std::function<void(const Message&)> receiver) { other_ = std::move(receiver); }
-  // Whether the worker computes meanwhile: then nobody waits.
+  // Whether the worker computes now. Then its waits do not count.
   void computes(bool does);
 
-  // A message of this worker's has arrived. Runs in the simulation kernel.
+  // A message from this worker has arrived. Runs in the simulation kernel.
   void arrived(const Message& message);
   void keep(Message&& message) { early_.push_back(std::move(message)); }
-  // All is forgotten.
+  // Forgets everything.
   void clear();
-  // From now on it belongs to the group of this view; null where no node may fail. Where the others wait for
-  // whoever is lost there is only one group.
+  // From now on the worker belongs to the group of this view; null where no node may fail. If the job waits
+  // for lost workers, there is only one group.
   void join(const SharedView& view);
   // Waits for a newer group.
   [[noreturn]] void await_group();
   NodeId node() const { return node_; }
-  // The newest that it knows; -1: none.
+  // The number of the newest known view; -1: none.
   std::int64_t view() const { return newest_ ? newest_->number : -1; }
-  // What it waits for now; none: nothing.
+  // The message that the worker waits for now; none: it does not wait.
   struct Wanted {
     MessageKind kind = MessageKind::join;
     NodeId from = 0;
@@ -78,7 +79,7 @@ class Mailbox {
     double due;
   };
   Message take(const Wanted& wanted);
-  // What it waits for, for the record, and since when.
+  // The current wait, for the record.
   struct Waiting {
     Awaited what;
     double since;
@@ -105,8 +106,8 @@ class Mailbox {
   std::optional<Waiting> waiting_;
   bool flushes_ = false, awaits_group_ = false;
   std::function<void(const Message&)> other_;
-  Heard heard_;                  // the last one of these
-  std::int64_t delivered_ = -1;  // the last event of an arrival of its own messages
+  Heard heard_;                  // the last message for other_
+  std::int64_t delivered_ = -1;  // the event of the last arrival of an own message
   bool computes_ = false;
   double idle_since_ = 0;
 };

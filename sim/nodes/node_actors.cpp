@@ -52,8 +52,8 @@ double NodeActors::startup_of(NodeId node) const {
                               : 0;
 }
 
-// Where nothing fails, messages to a node that is not up yet wait for it, as a connection that is tried again
-// until it is accepted; where nodes may fail they are lost, and sent again.
+// Where nothing fails, messages wait for a node that is not up yet, like a connection attempt that is
+// repeated until the node accepts it. Where nodes may fail, such messages are lost and sent again.
 void NodeActors::start_first(NodeId node) {
   job_.state.usage.turn_on(node, 0);
   const double delay = startup_of(node);
@@ -86,7 +86,7 @@ void NodeActors::act_for(NodeActors& other) {
 
 void NodeActors::on_arrival(const Message& message) {
   if (nodes_.peers() != nullptr) return nodes_.peers()->on_arrival(message);
-  if (job_.plan.tasks && job_.plan.is_worker(message.to)) return;  // nothing in it stops a computation
+  if (job_.plan.tasks && job_.plan.is_worker(message.to)) return;  // no message stops a task
   if (job_.plan.is_worker(message.to)) nodes_.worker(message.to).on_arrival(message);
   else if (inference_ && inference_->has(message.to)) inference_->on_arrival(message);
 }
@@ -95,7 +95,7 @@ void NodeActors::start_node(NodeId node) {
   if (inference_ && inference_->has(node)) return inference_->start(node);
   const Scenario& scenario = job_.plan.scenario;
   const bool is_worker = job_.plan.is_worker(node);
-  // SimGrid kills daemons as soon as nobody else is there, as when all nodes are down for a while.
+  // SimGrid kills daemons as soon as only daemons are left, for example while all nodes are down.
   const bool is_daemon = !is_worker && node != scheduler_node && !scenario.may_fail();
   const std::string name = is_worker
                                ? fmt::format("worker {}", job_.plan.first_index + nodes_.worker_index(node))
@@ -133,7 +133,7 @@ void NodeActors::end(double date) {
 void NodeActors::kill(NodeId node) {
   if (inference_ && inference_->has(node)) return inference_->kill(node);
   job_.network.let_go(node);
-  if (by_node_[node]) by_node_[node]->kill();  // else it has never been there
+  if (by_node_[node]) by_node_[node]->kill();  // otherwise it has never run
 }
 
 bool NodeActors::crash(NodeId node) {
@@ -149,7 +149,7 @@ bool NodeActors::crash(NodeId node) {
   return true;
 }
 
-// What a node had in memory. A server has it of every job.
+// The node's memory is lost. A server loses its data of every job.
 void NodeActors::lose(NodeId node) {
   if (!job_.plan.is_server(node)) return nodes_.make_again(node);
   for (NodeActors* part : parts_) {
@@ -184,8 +184,8 @@ bool NodeActors::has_left(NodeId node) const {
     return job_.state.progress.has_left(nodes_.worker_index(node));
   if (job_.plan.is_worker(node)) return nodes_.worker(node).is_through();
   if (!job_.plan.is_server(node) || !nodes_.server(node).is_leaving()) return false;
-  // A server must not stop while the next owner still asks it for the shard. One that is down does not ask,
-  // unless it comes back.
+  // A server must not stop while the next owner may still ask it for the shard. A node that is down does not
+  // ask, unless it comes back.
   return std::ranges::all_of(parts_, [this, node](const NodeActors* part) {
     return part->nodes_.server(node).has_given_all([this, part](std::uint32_t shard, const Owner& owner) {
       const ShardServer* there = part->nodes_.server(owner.primary).shards().find(shard);
@@ -205,11 +205,11 @@ bool NodeActors::is_leaving(NodeId node) const {
 }
 
 bool NodeActors::restart(NodeId node) {
-  if (job_.state.progress.is_starting(node)) return false;  // it is on its way
+  if (job_.state.progress.is_starting(node)) return false;  // a start is already planned
   if (job_.plan.is_worker(node) && job_.state.progress.is_over())
     return false;  // it has nothing to do any more
   if (job_.network.is_up(node)) {
-    if (is_leaving(node)) {  // it goes first
+    if (is_leaving(node)) {  // it leaves first
       const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;
       job_.agenda.at(later, [this, node] { restart(node); });
       return true;

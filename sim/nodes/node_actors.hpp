@@ -1,5 +1,5 @@
-// The nodes' actors: who runs where, and what becomes of a node that crashes and comes back. Each job has its
-// own; servers and the scheduler are those of all.
+// The nodes' actors: which actor runs on which node, and the effects of crashes and restarts. Each job has
+// its own workers' actors; all jobs share the servers' and the scheduler's actors.
 #pragma once
 
 #include <memory>
@@ -19,39 +19,39 @@ class NodeActors {
   NodeActors(const NodeActors&) = delete;
   NodeActors& operator=(const NodeActors&) = delete;
 
-  // Everybody, with the model's first weights; none of a phantom model. The first of `jobs` has scheduler,
-  // servers and database started for all of them, the others only their workers; the one that is served has
-  // the inference group.
+  // Starts all nodes, with the model's first weights; none for a phantom model. The first of `jobs` starts
+  // scheduler, servers and database for all jobs. The others start only their workers. The job that is served
+  // also starts the inference group.
   void start(const std::shared_ptr<Values>& weights, const std::vector<JobContext*>& jobs);
-  // Servers are the same nodes in all jobs, and each has one actor: that of this job.
+  // Servers are the same nodes in all jobs. Each server has one actor, which belongs to this job.
   void act_for(NodeActors& other);
-  // A message has come in. Runs in the simulation kernel.
+  // A message has arrived. Runs in the simulation kernel.
   void on_arrival(const Message& message);
 
-  // From the agenda, never from an actor; whether it changed anything. A node that is down cannot crash, nor
-  // one that is up come back.
+  // Call these from the agenda, never from an actor. They return whether they changed anything. A node that
+  // is down cannot crash, and a node that is up cannot restart.
   bool crash(NodeId node);
   bool restart(NodeId node);
-  // What the storage has written is gone; others write nothing.
+  // The snapshots on the storage node's disk are lost. Other nodes have no disk.
   bool lose_disk(NodeId node);
-  // An absent worker begins to start, and joins when it is up. Of several that start a node only the first
-  // does.
+  // An absent worker begins to start, and joins when it is up. If several calls start the same node, only the
+  // first one counts.
   void start_spare(NodeId node);
-  // It says that it goes, and hands over what it has.
+  // The node announces that it leaves, and hands over its data.
   bool leave(NodeId node);
 
-  // This job has ended, while others go on. From the agenda.
+  // This job has ended, while others go on. Call it from the agenda.
   void end(double date);
-  // The run is over: pushes that nobody will apply.
+  // The run is over: discards pushes that no server will apply.
   void discard(const Message& message);
   void discard_rest();
-  // Whether its workers or inference nodes have this one among them.
+  // Whether the node is one of the job's workers or inference nodes.
   bool has(NodeId node) const { return job_.plan.is_worker(node) || (inference_ && inference_->has(node)); }
-  // What the inference group has served, if there is one.
+  // The results of the inference group; none without a group.
   std::optional<InferenceStats> finish_inference(double end);
 
   const JobNodes& nodes() const { return nodes_; }
-  // What an actor threw, if one did.
+  // Throws the exception of an actor, if there was one.
   void rethrow() const { actors_.rethrow(); }
 
  private:
@@ -68,11 +68,11 @@ class NodeActors {
   Actors actors_;
   JobNodes nodes_;
   Heartbeats heartbeats_;
-  std::vector<JobContext*> jobs_;         // all
-  std::vector<NodeActors*> parts_{this};  // whose servers are those of this one
+  std::vector<JobContext*> jobs_;         // of the run
+  std::vector<NodeActors*> parts_{this};  // this, and the jobs whose servers' actors are here
   std::vector<simgrid::s4u::ActorPtr>
       by_node_;                                // actors of servers, workers, scheduler, database and storage
-  std::unique_ptr<InferenceGroup> inference_;  // where there is one
+  std::unique_ptr<InferenceGroup> inference_;  // null without a group
 };
 
 }  // namespace psim

@@ -1,5 +1,5 @@
-// How long each node has been on, and how long it has computed or copied: what energy and money are reckoned
-// from.
+// How long each node has been on, and how long it has computed or copied. Energy and money follow from these
+// times.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@ class NodeUsage {
  public:
   explicit NodeUsage(std::size_t nodes) : nodes_(nodes) {}
 
-  // A node is on from when it begins to start, up or not, until it leaves for good or the run ends.
+  // A node is on from the beginning of its start until it leaves for good or the run ends, even while it is
+  // down.
   void turn_on(NodeId node, double now) { nodes_[node].on.begin(now); }
   void turn_off(NodeId node, double now) { nodes_[node].on.end(now); }
-  // One more or one less computation goes on.
+  // A computation begins (`change` = 1) or ends (-1).
   void computes(NodeId node, int change, double now) {
     Node& one = nodes_[node];
     if (one.computations == 0 && change > 0) one.busy.begin(now);
@@ -24,16 +25,16 @@ class NodeUsage {
     if (one.computations == 0) one.busy.end(now);
   }
 
-  // Until `date`, which is no earlier than the last change.
+  // Seconds until `date`, which is not earlier than the last change.
   double on_seconds(NodeId node, double date) const { return nodes_[node].on.until(date); }
   double busy_seconds(NodeId node, double date) const { return nodes_[node].busy.until(date); }
   int computations(NodeId node) const { return nodes_[node].computations; }
   std::size_t nodes() const { return nodes_.size(); }
 
  private:
-  // Seconds in which something is so.
+  // Counts the seconds during which a state holds.
   struct Span {
-    double before = 0, since = -1;  // negative: it is not so now
+    double before = 0, since = -1;  // negative: the state does not hold now
     void begin(double now) {
       if (since < 0) since = now;
     }

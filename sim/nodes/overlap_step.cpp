@@ -9,8 +9,8 @@ namespace psim {
 
 namespace {
 
-// Whether the next step pulls what this one has pushed, whatever happens meanwhile. Where nodes fail a step
-// may have to be done again; where late pushes are dropped the next clock is not known yet.
+// Whether the next step certainly pulls the shards that this one has pushed. Where nodes fail, the worker may
+// have to repeat a step. Where servers drop late pushes, the next clock is not known yet.
 bool pulls_ahead(const JobContext& job) {
   const Scenario& s = job.plan.scenario;
   const ConsistencyRule& rule = job.plan.rule;
@@ -41,8 +41,8 @@ bool OverlapStep::compute() {
   step_.record(ComputePhase::begun);
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();
-    // The first layer's weights are here. Those of one whose owner has changed since it was computed may have
-    // been asked for again, and the gradient needs all.
+    // The first layer's weights are here. If a layer's owner has changed since its forward pass, the client
+    // may have asked for its weights again, and the gradient needs all weights.
     if (&layer != &layers_.front()) await(is_last ? step_.kv.all_shards() : layer.shards);
     if (is_last) {
       LocalWork work = step_.begin(false);
@@ -51,7 +51,7 @@ bool OverlapStep::compute() {
     }
     spend(flops * layer.forward, layer.copy);
   }
-  // The rest of the first batch, those between, and the last one's forward pass.
+  // The rest of the first batch, the batches between, and the forward pass of the last batch.
   if (batches > 1) spend(flops * (batches - 1), between);
   for (std::size_t l = layers_.size(); l-- > 0;) {
     spend(flops * layers_[l].backward, layers_[l].copy);

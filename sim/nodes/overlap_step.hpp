@@ -1,8 +1,9 @@
-// A step that computes and communicates at the same time, layer by layer: a layer's forward pass begins when
-// its weights are here, and its gradient is pushed when its backward pass is done. In a clock of several
-// batches that is the first one's forward and the last one's backward pass. A layer's weights for the next
-// step are asked for when its gradient is pushed (ByteScheduler: Peng et al., SOSP 2019; P3: Jayarajan et
-// al., MLSys 2019), so that they come while the layers in front of it are still computed.
+// A step that computes and communicates at the same time, layer by layer. The forward pass of a layer begins
+// when its weights are here. The worker pushes the layer's gradient when its backward pass is done. In a
+// clock of several batches this means the first batch's forward pass and the last batch's backward pass. When
+// the worker pushes a layer's gradient, it also requests the layer's weights for the next step
+// (ByteScheduler: Peng et al., SOSP 2019; P3: Jayarajan et al., MLSys 2019). So they come while the worker
+// still computes the layers in front.
 #pragma once
 
 #include <vector>
@@ -24,7 +25,7 @@ class OverlapStep final : public Step {
   struct Layer {
     ShardIds shards;
     double forward, backward;  // shares of the step's work
-    double copy;               // of its weights, or its gradients, in seconds
+    double copy;               // seconds to copy its weights or its gradients
   };
   void await(const ShardIds& shards);
   void spend(double flops, double copy);

@@ -64,7 +64,8 @@ void PeerStep::begin(std::int64_t clock, const Replica& replica) {
   ended();
 }
 
-// The whole step; or first all that comes before the last batch's backward pass, and then that of each layer.
+// One block for the whole step. With overlap: one block for the work before the last batch's backward pass,
+// then one block for each layer's backward pass.
 std::vector<Strand::Block> PeerStep::blocks() const {
   const TrainingSpec& training = job_.plan.scenario.training;
   const double flops = flops_of_samples(job_, index_, source_.local_steps_of(clock_), source_.scale()) *
@@ -96,7 +97,7 @@ void PeerStep::wait_for(std::size_t bucket) {
   weigh();
 }
 
-// The mean over a clock's samples, however they are shared out.
+// Makes the result the mean over a clock's samples, whatever the workers' shares are.
 void PeerStep::weigh() {
   const double weight = static_cast<double>(batch_size_) / mean_size_;
   if (!gradient_ || weight == 1) return;

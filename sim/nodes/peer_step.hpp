@@ -1,5 +1,4 @@
-// The step of a worker that has the whole model itself: its batches, its gradient, and the time that this
-// takes.
+// The step of a worker that holds the whole model: its batches, its gradient, and its computing time.
 #pragma once
 
 #include <memory>
@@ -17,22 +16,23 @@ class PeerStep {
  public:
   PeerStep(JobContext& job, NodeId node, Mailbox& mailbox);
 
-  // What is summed at once, in this order: the whole gradient, or with overlap its buckets.
+  // The ranges that one all-reduce sums, in this order: the whole gradient, or, with overlap, its buckets.
   const std::vector<Bucket>& buckets() const { return buckets_; }
-  // The worker takes part in a group of these, with step `clock`. `goes_on`: the others have begun.
+  // The worker joins a group with these members and begins with step `clock`. `goes_on`: the others have
+  // begun.
   void join(const std::vector<std::uint32_t>& members, const SharedView& view, std::int64_t clock,
             bool goes_on);
 
-  // Waits for the batches of step `clock`, and begins with it on the replica's weights. Without overlap it is
-  // computed then.
+  // Waits for the batches of step `clock`, and begins the step on the replica's weights. Without overlap it
+  // returns when the step is computed.
   void begin(std::int64_t clock, const Replica& replica);
-  // Waits until the gradients of a bucket are there. They count by the samples that they are made of.
+  // Waits until the gradients of a bucket are there. They are weighted by their number of samples.
   void wait_for(std::size_t bucket);
   // Null for a phantom model.
   const std::shared_ptr<Values>& gradient() const { return gradient_; }
-  // The step is computed.
+  // The update has used the step's gradient.
   void finish();
-  // Nobody wants it any more.
+  // The group has given up the step.
   void give_up();
 
   BatchSource& source() { return source_; }
@@ -54,8 +54,8 @@ class PeerStep {
   std::unique_ptr<GradientTask> task_;
   std::vector<Bucket> buckets_;
   bool overlaps_;
-  double mean_size_ = 0;  // of the group's batches
-  // Of the step in hand.
+  double mean_size_ = 0;  // mean size of the group's batches
+  // The current step.
   std::int64_t clock_ = 0, batch_size_ = 0;
   std::shared_ptr<Values> gradient_;
 };

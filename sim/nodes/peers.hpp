@@ -1,4 +1,4 @@
-// Architectures without servers: the workers hold the model, and talk to each other.
+// Architectures without servers: the workers hold the model, and communicate with each other.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@ class Peers {
   virtual ~Peers() = default;
   // The body of worker `index`'s actor.
   virtual void run(std::uint32_t index) = 0;
-  // A message has arrived somewhere. Runs in the simulation kernel.
+  // A message has arrived at a node. Runs in the simulation kernel.
   virtual void on_arrival(const Message& message) = 0;
-  // The model, in one part or more, as far as all workers have updated it, and its version: of parts with
-  // several ones the least.
+  // The model, in one or more parts, as far as all workers have updated it, and its version. If the parts
+  // have different versions, the model has the least of them.
   virtual std::vector<Slice> weights() const = 0;
   virtual std::int64_t version() const = 0;
-  // Worker `index` has crashed: what it had is gone.
+  // Worker `index` has crashed and lost its data.
   virtual void lose(std::uint32_t index) = 0;
-  // The newest view that it knows; -1: none.
+  // The newest view that the worker knows; -1: none.
   virtual std::int64_t view(std::uint32_t index) const = 0;
-  // By all the worker's lives.
+  // Includes the worker's computations before crashes.
   virtual std::int64_t samples_computed(std::uint32_t index) const = 0;
-  // The last one of a worker.
+  // The last batch size of a worker.
   virtual std::int64_t batch_size(std::uint32_t index) const = 0;
-  // Who waits for whom, for a run that can go on no more.
+  // Lines that say which worker waits for which node. They are for a run that can make no more progress.
   virtual std::vector<std::string> who_waits() const = 0;
-  // Whether all that have done all their steps have the same model.
+  // Whether all workers that have done all their steps have the same model.
   virtual bool agree() const { return true; }
 
-  // After the step in hand.
+  // The worker leaves after its current step.
   void leave_soon(std::uint32_t index) { leaving_[index] = true; }
   bool is_leaving(std::uint32_t index) const { return leaving_[index]; }
 
@@ -51,13 +51,14 @@ class Peers {
   std::vector<bool> leaving_;
 };
 
-// `weights`: the whole initial model, none for a phantom. See all_reduce_worker.hpp and pipeline_worker.hpp.
+// `weights`: the whole initial model, none for a phantom model. See all_reduce_worker.hpp and
+// pipeline_worker.hpp.
 std::unique_ptr<Peers> make_peers(JobContext& job, const Values* weights);
 
 // A worker's copy of the model, or of a part of it, and the optimizer that updates it.
 class Replica {
  public:
-  // `initial`: the whole model, of which `range` is taken; none for a phantom.
+  // `initial`: the whole model, from which the replica takes `range`; none for a phantom model.
   Replica(const JobContext& job, const Values* initial, Range range);
 
   // One step of the optimizer with `weight` times the range's gradient.
@@ -67,12 +68,12 @@ class Replica {
   Range range() const { return range_; }
   std::int64_t version() const { return version_; }
 
-  // What another worker, or the storage, has of it. A state without anything: the first weights.
+  // Takes a copy of another worker or of the storage. An empty state means the first weights.
   void adopt(const State& state);
   std::shared_ptr<const Parameters> content() const {
     return std::make_shared<const Parameters>(parameters_);
   }
-  std::uint64_t bytes() const;  // on the network: weights, and the optimizer's state
+  std::uint64_t bytes() const;  // on the network: weights and the optimizer's state
 
  private:
   const JobContext& job_;
@@ -82,16 +83,18 @@ class Replica {
   std::int64_t version_ = 0;
 };
 
-// A node's life around its work. `completes`: it has done all its steps.
+// The beginning and end of a node's work. `completes`: it has done all its steps.
 Start enter(JobContext& job, NodeId node, Mailbox& mailbox);
 void leave(JobContext& job, NodeId node, std::int64_t clock, Mailbox& mailbox, bool completes = true);
-// Workers of a group wait for each other: the first of `nodes` hears from all, and answers. `round`: which of
-// the group's meetings. False, for all of them, if they must have the same version and do not.
+// The workers of a group wait for each other: the first of `nodes` gets a message from all, and answers.
+// `round`: the number of this meeting in the group. With `must_agree`, it returns false to all workers if
+// they do not have the same version.
 bool meet(Mailbox& mailbox, std::span<const NodeId> nodes, std::int64_t version, std::int64_t round,
           bool must_agree = false);
-// Whether all workers are there, or through with their steps.
+// Whether each worker is there or has finished its steps.
 bool is_whole(const JobContext& job, const SharedView& view);
-// "at 2 s worker 2 waits for worker 1 to send its chunk of step 12"; empty: it does not wait, or is down.
+// For example "at 2 s worker 2 waits for worker 1 to send its chunk of step 12"; empty if the worker does not
+// wait or is down.
 std::string waits_for(const JobContext& job, const Mailbox& mailbox);
 
 }  // namespace psim

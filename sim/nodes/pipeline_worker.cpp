@@ -57,7 +57,7 @@ void StageWorker::lose() {
 void StageWorker::form_group(const SharedView& view, bool goes_on) {
   mailbox_.join(view);
   const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
-  if (!restarts && is_lost_) mailbox_.await_group();  // the others wait for it for ever
+  if (!restarts && is_lost_) mailbox_.await_group();  // the others wait for ever
   if (!restarts) return;
   if (!is_whole(job_, view)) mailbox_.await_group();
   if (is_lost_ && !goes_on) adopt({});
@@ -65,9 +65,11 @@ void StageWorker::form_group(const SharedView& view, bool goes_on) {
   is_lost_ = false;
 }
 
-// What every stage has of one version, even if none has lost anything: some may have done the step in hand.
+// Returns to a version of which every stage has its part, even if no stage has lost anything: some stages may
+// have done the current step.
 void StageWorker::go_back() {
-  if (job_.state.progress.some_completed()) {  // all have done all steps, or it would not be through
+  // All stages have done all steps; otherwise this stage would not have finished.
+  if (job_.state.progress.some_completed()) {
     clock_ = job_.plan.steps;
     return;
   }
@@ -90,7 +92,7 @@ void StageWorker::adopt(const State& state) {
   job_.observer.on_version();
 }
 
-// Who leaves takes its layers along, so nobody does before all are through.
+// A worker that leaves takes its layers with it. So no worker leaves before all have finished.
 void StageWorker::await_others() {
   const bool restarts =
       job_.plan.scenario.may_fail() && job_.plan.scenario.recovery.workers == LostWorkers::restart;
@@ -98,7 +100,7 @@ void StageWorker::await_others() {
   meet(clock_, Round::at_end);
 }
 
-// No stage goes on before all are here. The first one's gradient is of all stages' weights.
+// No stage continues before all are here: the first stage's gradient uses the weights of all stages.
 bool StageWorker::meet(std::int64_t version, Round number) {
   std::vector<NodeId> nodes(job_.plan.workers());
   std::iota(nodes.begin(), nodes.end(), job_.plan.first_worker());
@@ -143,8 +145,7 @@ void StageWorker::backward(std::int64_t micro_batch, std::size_t part) {
   if (!is_first()) send(Errors{activation(micro_batch, inputs_)}, node_ - 1);
 }
 
-// Takes the time that this worker would take for `share` of the micro-batch's gradient. Slowness is drawn
-// once a step.
+// Spends the time of this worker for `share` of the micro-batch's gradient. Slowness is drawn once per step.
 void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part) {
   const auto parts = static_cast<std::int64_t>(work_.size());
   const auto number = static_cast<std::int64_t>(part);
@@ -152,11 +153,11 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   job_.record(node_, record);
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
-  const Scenario& scenario = job_.plan.scenario;  // shares are those of a gradient
+  const Scenario& scenario = job_.plan.scenario;  // shares are parts of a gradient
   const double gradient =
       flops_of_samples(job_, index_, scenario.training.local_steps, 1) / recompute_factor(scenario);
   compute(job_, node_, gradient * job_.slowness.of_step(index_, clock_) * batches * share);
-  // A stage computes its part of everybody's batches, which is as much as an even share of the samples.
+  // A stage computes its part of all workers' batches. This equals an even share of the samples.
   record.phase = ComputePhase::ended;
   if (record.is_last()) record.samples = pipeline_.samples_of_stage(index_);
   samples_ += record.samples.value_or(0);
@@ -214,7 +215,7 @@ void Pipeline::start_gradient(std::int64_t clock) {
     const std::vector<std::uint32_t> part = job_.plan.sampler->batch(w, clock);
     batch.insert(batch.end(), part.begin(), part.end());
   }
-  if (task_) job_.pool.abandon(task_);  // of a step that was given up
+  if (task_) job_.pool.abandon(task_);  // of a step that the stages gave up
   gradient_ = std::make_shared<Values>();
   task_ = job_.pool.submit([weights = job_.assemble(weights()), learner = job_.plan.learner.get(),
                             result = gradient_, batch = std::move(batch), precision = job_.plan.precision(),

@@ -1,16 +1,16 @@
-// Model parallelism: every worker holds some layers, a stage; a batch passes through the stages in
-// micro-batches, forward and backward, and every stage updates its layers when all of them have come back
+// Model parallelism: every worker holds some layers, a stage. A batch passes through the stages in
+// micro-batches, forward and backward. Every stage updates its layers when all micro-batches have come back
 // (sim/protocol/pipeline.hpp).
 //
-// When a worker is lost (recovery.workers):
-// - wait: the others wait for it. What it had is gone, so they wait for ever.
-// - restart: nobody works until all are there. Then all go back to the newest version of which every stage
-// has
-//   sent its part to the storage, or to the first weights; what was on its way is dropped. The first stage
-//   decides whether a step ends with a snapshot, and the step's activations tell the others: so snapshots of
-//   all stages are of the same versions. The disk may be lost when only some stages have read it: then all
-//   go back to the first weights. A stage that has done its steps leaves when all have.
-// - Fewer stages are no way on: no other worker has the layers of the lost one.
+// The effect of a lost worker (recovery.workers):
+// - wait: the others wait for it. Its data is gone, so they wait for ever.
+// - restart: no stage works until all are there. Then all stages go back to the newest version of which the
+//   storage has every stage's part, or to the first weights. They drop messages that were on their way. The
+//   first stage decides whether a step ends with a snapshot, and the step's activations carry this decision
+//   to the others. So the snapshots of all stages have the same versions. The disk may be lost when only some
+//   stages have read it. Then all go back to the first weights. A stage that has done its steps leaves when
+//   all have done theirs.
+// - The pipeline cannot go on with fewer stages: no other worker has the layers of the lost one.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class StageWorker {
               std::size_t inputs, const Values* weights);
 
   void run();
-  // What it had is gone, and no other worker has it.
+  // The worker has lost its data, and no other worker has it.
   void lose();
   Mailbox& mailbox() { return mailbox_; }
   const Mailbox& mailbox() const { return mailbox_; }
@@ -37,7 +37,7 @@ class StageWorker {
   std::int64_t samples() const { return samples_; }
 
  private:
-  // Of all stages, `goes_on`: not for the first time.
+  // The group of all stages. `goes_on`: not for the first time.
   void form_group(const SharedView& view, bool goes_on);
   void go_back();
   void adopt(const State& state);
@@ -49,7 +49,7 @@ class StageWorker {
   void forward(std::int64_t micro_batch, std::size_t part);
   void backward(std::int64_t micro_batch, std::size_t part);
   void spend(std::int64_t micro_batch, double share, std::size_t part);
-  // Of a micro-batch: `width` values of each sample.
+  // A message about a micro-batch: `width` values of each sample.
   Activations activation(std::int64_t micro_batch, std::size_t width) const;
   void send(Body body, NodeId to);
   void update();
@@ -61,14 +61,14 @@ class StageWorker {
   NodeId node_;
   std::uint32_t index_;
   Stage stage_;
-  std::size_t inputs_;  // values of one sample that the stage before hands on
+  std::size_t inputs_;  // values of one sample from the stage before
   std::vector<StageWork> work_;
   Replica replica_;
   Mailbox mailbox_;
-  std::int64_t clock_ = 0;      // of the step in hand
+  std::int64_t clock_ = 0;      // current step
   std::int64_t samples_ = 0;    // computed
-  std::int64_t snapshots_ = 0;  // that have been due
-  bool is_kept_ = false;        // after the step in hand
+  std::int64_t snapshots_ = 0;  // number of due snapshots so far
+  bool is_kept_ = false;        // whether the current step ends with a snapshot
   bool is_lost_ = false;
 };
 
@@ -90,10 +90,10 @@ class Pipeline final : public Peers {
   // Samples of a step that count as stage `index`'s.
   std::int64_t samples_of_stage(std::uint32_t index) const;
 
-  // The numbers of a step are computed for the whole batch at once: what all workers would take under bsp,
-  // in worker order; or one worker, where its devices are the stages.
+  // Computes a step's real numbers for the whole batch at once. This is the batch of all workers under bsp,
+  // in worker order, or the batch of one worker whose devices are the stages.
   void start_gradient(std::int64_t clock);
-  // That gradient's part `range`.
+  // The part `range` of that gradient.
   Slice gradient(Range range);
 
  private:

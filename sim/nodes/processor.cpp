@@ -44,13 +44,13 @@ bool Processor::compute(double flops, bool may_stop) {
 }
 
 bool Processor::copy(double seconds) {
-  constexpr double shortest = 1e-9;  // that SimGrid sleeps
+  constexpr double shortest = 1e-9;  // the shortest sleep of SimGrid
   if (seconds < shortest) return true;
   const Busy busy(job_, node_);
   const double begun = Agenda::now();
   state_ = State::copying;
   simgrid::s4u::this_actor::sleep_for(seconds);
-  seconds_ += Agenda::now() - begun;  // longer where it was frozen meanwhile
+  seconds_ += Agenda::now() - begun;  // longer if the node was frozen
   job_.recorder.causes().spends(Agenda::now(), Spent::compute);
   return std::exchange(state_, State::unstoppable) != State::stopped;
 }
@@ -65,7 +65,7 @@ double Processor::speed() { return speed_of(*simgrid::s4u::this_actor::get_host(
 
 void Processor::pause() {
   if (state_ != State::computing) return stop();
-  // SimGrid aborts when it is asked what is left of work that ends at this date.
+  // SimGrid aborts if psim asks for the rest of work that ends at this date.
   const double done = (Agenda::now() - begun_) * speed_of(*exec_->get_host());
   constexpr double rounding = 1e-9;
   if (std::abs(flops_ - done) <= rounding * flops_) return;

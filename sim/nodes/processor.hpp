@@ -1,5 +1,5 @@
-// A worker's processor: spends the simulated time of computing, and of copying between host and devices. Both
-// can be stopped meanwhile.
+// A worker's processor: spends the simulated time of computing, and of copying between host and devices. A
+// message can stop both.
 #pragma once
 
 #include <simgrid/s4u/Exec.hpp>
@@ -10,27 +10,28 @@
 
 namespace psim {
 
-// Spends the time of `flops` floating-point operations, by the calling actor, on `node`.
+// Spends the time of `flops` floating-point operations on `node`, in the calling actor.
 void compute(JobContext& job, NodeId node, double flops);
 
 class Processor {
  public:
   Processor(JobContext& job, NodeId node) : job_(job), node_(node) {}
 
-  // For `flops` floating-point operations at the machine's speed of the moment. False if it was stopped.
+  // Computes `flops` floating-point operations at the machine's current speed. Returns false if it was
+  // stopped.
   bool compute(double flops, bool may_stop = true);
-  // On the bus, so for `seconds` however slow the machine is. A copy in hand is finished; false if it was
-  // to stop meanwhile.
+  // Copies over the bus: this takes `seconds`, however slow the machine is. A copy always ends normally; the
+  // result is false if stop() was called during the copy.
   bool copy(double seconds);
 
-  // From the simulation kernel, when a message makes the work in hand pointless; or is to be answered first,
-  // and the work to go on afterwards.
+  // Call these from the simulation kernel. stop(): a message makes the current work pointless. pause(): the
+  // worker must answer a message first, and continue the work afterwards.
   void stop();
   void pause();
-  // Operations that were left when it was paused.
+  // Operations that were left at the pause.
   double left() const { return left_; }
 
-  // Operations a second, now, of the machine of the calling actor.
+  // Operations per second of the calling actor's machine, now.
   static double speed();
   // Seconds of work since start_timer().
   void start_timer() { seconds_ = 0; }
@@ -41,9 +42,9 @@ class Processor {
 
   JobContext& job_;
   NodeId node_;
-  State state_ = State::unstoppable;  // also when there is nothing to do
-  simgrid::s4u::ExecPtr exec_;        // while it computes and may be stopped
-  double begun_ = 0, flops_ = 0;      // of the last computation: date, operations
+  State state_ = State::unstoppable;  // also without work
+  simgrid::s4u::ExecPtr exec_;        // set while a computation may be stopped
+  double begun_ = 0, flops_ = 0;      // date and operations of the last computation
   double left_ = 0, seconds_ = 0;
   Cause stopped_by_;
 };

@@ -31,7 +31,7 @@ void PushEncoder::cut(const Cut& cut, const KeySpace& keys) {
   last_weights_.push_back(psim::part_of(whole, {below, whole.count - below}));
 }
 
-// The keys of a batch that lie in a block of features are consecutive, and so are a shard's among them.
+// The batch's keys in one block of features are consecutive, and so are each shard's keys among them.
 PushEncoder::Content PushEncoder::part_of(std::uint32_t s, const std::shared_ptr<Values>& gradient,
                                           const BatchKeys* batch, KeyRange block) const {
   const Slice weights = last_weights_.empty() ? Slice{} : last_weights_[s];
@@ -40,7 +40,7 @@ PushEncoder::Content PushEncoder::part_of(std::uint32_t s, const std::shared_ptr
   const auto first = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.begin) - keys.begin());
   const auto last = static_cast<std::size_t>(std::ranges::lower_bound(keys, block.end) - keys.begin());
   const std::size_t all = batch->local[s]->size();
-  std::size_t skipped = 0;  // of the shard's keys, before the block
+  std::size_t skipped = 0;  // the shard's keys before the block
   std::vector<Range> pieces;
   std::size_t count = 0;
   for (const Range& place : batch->places[s]) {

@@ -1,4 +1,4 @@
-// What a worker sends each shard of a gradient: its part, gone through the filters on the way there.
+// Makes a worker's message to each shard: the shard's part of a gradient, after the filters.
 #pragma once
 
 #include <memory>
@@ -13,36 +13,37 @@ class PushEncoder {
  public:
   PushEncoder(JobContext& job, NodeId node);
 
-  // These weights of a shard are here: the filter kkt compares with them, and own steps begin with them.
+  // The weights of a shard have come. The filter kkt compares with them, and own steps begin with them.
   void received(std::uint32_t shard, const Slice& weights) {
     if (!last_weights_.empty()) last_weights_[shard] = weights;
   }
-  // The shard has a new owner, who has none of the lists of keys.
+  // The shard has a new owner, which has none of the lists of keys.
   void forget_keys(std::uint32_t shard) {
     if (!filters_.empty()) filters_[shard]->forget_keys();
   }
-  // Shard `cut.shard` becomes two; `keys` are the shards after that.
+  // Shard `cut.shard` becomes two; `keys` are the shards after the cut.
   void cut(const Cut& cut, const KeySpace& keys);
-  // `gradient` (null for a phantom model) has the values of `batch`, or of the whole key space if that is
-  // null; only those of `block` go, in this clock. Takes the time that the filters cost.
+  // Encodes the shard's part of `gradient` (null for a phantom model) for this clock. `gradient` has the
+  // values of `batch`, or of the whole key space if `batch` is null. Only the values of `block` go into the
+  // message. Spends the time that the filters cost.
   Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
                  KeyRange block, std::int64_t clock);
 
  private:
   struct Content {
     Slice values;
-    SharedKeys keys;  // null: of the whole shard
-    Slice weights;    // that belong to the values; only if a filter wants them
+    SharedKeys keys;  // null: the whole shard
+    Slice weights;    // of these values; set only if a filter needs them
   };
   Content part_of(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
                   KeyRange block) const;
 
   JobContext& job_;
   NodeId node_;
-  const KeySpace* keys_;                               // the shards that there are
-  std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; none where messages go as they are
-  std::vector<Slice> last_weights_;                    // by shard, where they are needed; else empty
-  std::unique_ptr<OwnSteps> own_steps_;                // where workers make them
+  const KeySpace* keys_;                               // the current shards
+  std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; empty without filters
+  std::vector<Slice> last_weights_;                    // by shard; empty if not needed
+  std::unique_ptr<OwnSteps> own_steps_;                // null if workers make no own steps
 };
 
 }  // namespace psim

@@ -87,8 +87,9 @@ void Reduction::send(NodeId to, std::int64_t round, Payload sum,
                           .gradients = std::move(gradients)});
 }
 
-// A worker sends and receives at once, and goes on when both are done. What it sends may stay in place: it
-// is changed only by a sum that the receiver has had a part in, so after the receiver has read it.
+// A worker sends and receives at the same time, and continues when both are done. The sent values need no
+// copy: only a sum that depends on the receiver's reading changes them, so they change after the receiver has
+// read them.
 void Reduction::exchange(std::size_t number) {
   const Exchange& round = rounds_[number];
   if (round.send) {
@@ -114,7 +115,7 @@ Payload Reduction::whole_sum(Chunks chunks) const {
           .bytes = coded_.empty() ? plain_bytes(range) : std::accumulate(first, last, std::uint64_t{0})};
 }
 
-// What the others will read of it is what this worker must have too.
+// This worker must have the same values that the others will read.
 void Reduction::code_sum(Chunks own) {
   const Range range = range_of(own);
   const Payload sum = coded(whole_.get(), range);
@@ -137,7 +138,7 @@ void Reduction::receive(const Exchange& round, const Payload& sum) {
   else gradient_->copy_from(*part.values, part.begin, part.count, begin);
 }
 
-// The sums travel on, so that they are rounded like all that travels.
+// Sums are sent on, so they are rounded like all sent values.
 void Reduction::add(const Slice& part, std::size_t begin) {
   with_scalar(gradient_->precision(), [&](auto zero) {
     using Scalar = decltype(zero);

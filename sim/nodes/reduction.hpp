@@ -1,21 +1,20 @@
-// Sums gradients over a group of workers, of one range of the model: the rounds of
-// sim/protocol/all_reduce.hpp over the network, with what filters make of gradients. docs/all_reduce.md has
-// the bytes.
+// Sums the gradients of one range of the model over a group of workers: the rounds of
+// sim/protocol/all_reduce.hpp over the network, with filters on gradients. docs/all_reduce.md lists the
+// bytes.
 //
 // Decisions:
-// - A filter that quantises, or compresses bytes, works on each partial sum: its sender codes it, its
-// receiver
-//   decodes it and adds it to its own, and codes that again. Whoever has a whole sum first codes it once
-//   more, and takes what all others will read; its code goes on as it is. So all copies of the model stay
-//   equal.
-// - So a worker codes every value once a step, in a partial sum or in a whole one. What it loses of it, it
-// adds
-//   to what it codes of it in the next step (error feedback), whichever worker's gradient that came from.
-// - A filter that selects works on each worker's gradient, once, with error feedback there. All workers
-// gather
-//   all gradients and add them, in the order of their ranks: sums would not stay sparse.
-// - A group of one sends nothing, so its filters have nothing to do.
-// - A new group begins without anything that was lost before: that belonged to a step that was given up.
+// - A filter that quantises or compresses bytes works on each partial sum. The sender encodes the sum. The
+//   receiver decodes it, adds it to its own sum, and encodes the result. The first worker with a whole sum
+//   encodes it once more, and takes the values that all others will read. The others pass its code on
+//   unchanged. So all copies of the model stay equal.
+// - So a worker encodes every value once per step, in a partial or a whole sum. It adds the error of this
+//   code to the same value in the next step (error feedback), whichever worker's gradient the value came
+//   from.
+// - A filter that selects works on each worker's gradient, once, with error feedback on that worker. All
+//   workers gather all gradients and add them in the order of their ranks, because sums would not stay
+//   sparse.
+// - A group of one sends nothing, so its filters do nothing.
+// - A new group begins without the errors of earlier steps, because they belong to a step that was given up.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +28,21 @@ namespace psim {
 
 // The workers that sum their gradients.
 struct PeerGroup {
-  std::vector<std::uint32_t> members = {};  // by rank: workers
-  std::uint32_t rank = 0;                   // of this one
+  std::vector<std::uint32_t> members = {};  // workers by rank
+  std::uint32_t rank = 0;                   // of this worker
   std::uint32_t size() const { return static_cast<std::uint32_t>(members.size()); }
 };
 
 class Reduction {
  public:
-  // Its rounds are numbered from `first_round` on. What it is given must live as long.
+  // Rounds are numbered from `first_round` on. All arguments must live as long as this object.
   Reduction(JobContext& job, Mailbox& mailbox, Strand& strand, const PeerGroup& group, Range range,
             std::int64_t first_round);
-  // More rounds than one takes.
+  // More rounds than one reduction takes.
   static std::int64_t rounds_of(const PeerGroup& group) { return 2 * std::int64_t{group.size()} + 2; }
 
-  // `gradient`'s range becomes the group's sum; null for a phantom model. `weights` are the whole model's.
+  // Replaces this range of `gradient` by the group's sum; null for a phantom model. `weights`: those of the
+  // whole model.
   void run(std::int64_t clock, const Slice& weights, const std::shared_ptr<Values>& gradient);
 
  private:
@@ -72,12 +72,13 @@ class Reduction {
   std::vector<FilterSpec> filters_;
   bool gathers_;
   std::vector<Exchange> rounds_;  // between ranks
-  std::size_t first_whole_ = 0;   // the first round in which whole sums travel
+  std::size_t first_whole_ = 0;   // the first round with whole sums
   std::uint32_t chunks_ = 1;
-  std::vector<std::unique_ptr<FilterChain>> chains_;  // by round: of the partial sums that are sent
-  std::unique_ptr<FilterChain> whole_;  // of the sums that this worker has first, or its gradient
-  std::vector<std::uint64_t> coded_;    // by chunk: bytes of the sums
-  // Of the one in hand.
+  std::vector<std::unique_ptr<FilterChain>> chains_;  // by round: for the partial sums that are sent
+  // For the sums that this worker completes first, or for its gradient.
+  std::unique_ptr<FilterChain> whole_;
+  std::vector<std::uint64_t> coded_;  // by chunk: bytes of the sums
+  // The current sum.
   std::int64_t clock_ = 0;
   Slice weights_;
   std::shared_ptr<Values> gradient_;

@@ -24,7 +24,7 @@ std::optional<double> Requests::next() const {
   return first;
 }
 
-// Sent again while it is on its way, or its answer, it would only be in its own way.
+// A repetition while the request or its answer is on its way would only delay them.
 bool Requests::is_answered_soon(const Message& request) const {
   if (job_.network.carries(request)) return true;
   const Fetch* fetch = request.as<Fetch>();

@@ -1,5 +1,6 @@
-// What a worker asks of others than servers: batches, samples that it is to hold, its share of the work.
-// Where messages may get lost each is sent again until it is answered. Answers may come twice.
+// A worker's requests to nodes that are not servers: batches, samples that it must hold, its share of the
+// work. Where messages may be lost, the worker repeats each request until the answer comes. Answers may come
+// twice.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@ class Requests {
  public:
   Requests(JobContext& job, NodeId node) : job_(job), node_(node) {}
 
-  // Request `number` of its kind. Repetitions go to `later` if that is given.
+  // Sends request `number` of its kind. Repetitions go to `later` if it is given.
   void ask(std::int64_t number, Message&& request, std::optional<NodeId> later = {});
-  // Returns whether it was still open.
+  // Returns whether the request was still open.
   bool answered(MessageKind kind, std::int64_t number) { return open_.erase({kind, number}) > 0; }
   bool is_open(MessageKind kind, std::int64_t number) const { return open_.contains({kind, number}); }
   void forget(MessageKind kind);
 
-  // When the next repetition is due.
+  // The date of the next repetition.
   std::optional<double> next() const;
   void repeat(double now);
-  // Of the oldest request that waits, for a run that can go on no more.
+  // The first open request, for a run that can make no more progress.
   const Message* oldest() const { return open_.empty() ? nullptr : &open_.begin()->second.message; }
 
  private:

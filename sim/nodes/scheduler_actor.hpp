@@ -1,6 +1,6 @@
-// The scheduler's process: receives messages, waits for dates, and lets one of the schedulers of
-// sim/protocol/scheduler decide. It starts everybody when everybody is up, and ends the run when all workers
-// have left.
+// The scheduler's process. It receives messages, waits for dates, and leaves the decisions to one of the
+// schedulers of sim/protocol/scheduler. It starts all nodes when all are up, and ends the run when all
+// workers have left.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace psim {
 
-// The actor's body. `jobs`: all of the run.
+// The actor's body. `jobs`: all jobs of the run.
 void run_scheduler(const std::vector<JobContext*>& jobs);
 
 }  // namespace psim

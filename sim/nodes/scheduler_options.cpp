@@ -20,8 +20,8 @@ Membership::Rules rules_of(const JobPlan& plan) {
           .absent = plan.absent};
 }
 
-// All shards of the run, one job's after the other's; none where there are no servers. Only where there is
-// one job may shards be cut, so only there does it matter where they lie in the key space.
+// All shards of the run, job after job; none without servers. The scheduler cuts shards only in runs of one
+// job. So their places in the key space matter only there.
 KeySpace keys_of(const std::vector<JobContext*>& jobs) {
   KeySpace all;
   for (const JobContext* job : jobs) {
@@ -43,7 +43,7 @@ WorkSharing::Options sharing_of(const JobContext& job) {
   Balancer::Options& balancer = options.balancer;
   balancer.first = first_batch_sizes(job);
   for (const NodeId spare : job.plan.spares)
-    balancer.first[spare - job.plan.first_worker()] = 0;  // nobody's part of a clock
+    balancer.first[spare - job.plan.first_worker()] = 0;  // no part of a clock
   balancer.smoothing = scenario.training.work_smoothing;
   balancer.in_step = job.plan.rule.waits_for_all();
   balancer.decisions = std::int64_t{job.network.incarnation(scheduler_node)} << decisions_of_a_life;

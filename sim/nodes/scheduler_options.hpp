@@ -1,4 +1,4 @@
-// The options of the schedulers, made from the plans of a run's jobs. `jobs`: all of the run.
+// The options of the schedulers, made from the plans of a run's jobs. `jobs`: all jobs of the run.
 #pragma once
 
 #include <vector>

@@ -28,19 +28,20 @@ void ServerActor::run() {
     std::optional<Message> message =
         turn ? job_.network.receive_until(node_, *turn) : job_.network.receive(node_);
     if (message) {
-      // It needs nothing of what it did before; and what comes of pushes and pulls is told one by one.
+      // The message does not depend on the server's earlier work. Pushes and pulls report their causes one by
+      // one.
       job_.recorder.causes().needs_nothing();
       if (!message->is<Push>() && !message->is<Pull>()) job_.recorder.causes().needs(message->because.event);
       on(std::move(*message));
       job_.recorder.causes().needs_nothing();
     } else {
-      take_turn(std::max(Agenda::now(), *turn));  // the clock may stop a rounding error before it
+      take_turn(std::max(Agenda::now(), *turn));  // rounding may stop the clock just before it
     }
     for (ServerActor* part : parts_) part->shards_.take_announced();
   }
 }
 
-// The next date on which this server does something by itself, in any job.
+// The next date on which this server acts by itself, in any job.
 std::optional<double> ServerActor::next_turn() const {
   std::optional<double> first;
   const auto consider = [&first](const std::optional<double>& date) {
@@ -69,7 +70,7 @@ void ServerActor::take_turn(double now) {
   }
 }
 
-// Where nothing fails a server needs no answer: it deals with whoever starts before.
+// Where nothing fails, a server needs no answer: it handles messages of nodes that start earlier.
 void ServerActor::enter() {
   if (!job_.plan.scenario.may_fail())
     return job_.network.send({.from = node_, .to = scheduler_node, .body = Join{}});
@@ -104,7 +105,7 @@ void ServerActor::on(Message&& message) {
 }
 
 void ServerActor::dispatch(Message&& message, const std::optional<Release>& because) {
-  if (message.is<LeaveAck>()) return;  // its heartbeats go on saying that it leaves
+  if (message.is<LeaveAck>()) return;  // its heartbeats still say that it leaves
   if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
   if (shards_.are_gone()) {
     shards_.on(message);
@@ -116,7 +117,7 @@ void ServerActor::dispatch(Message&& message, const std::optional<Release>& beca
   take_snapshots();
 }
 
-// The part whose shard it is about: messages number shards over all jobs, a part from 0.
+// The part that has the message's shard. Messages number shards over all jobs, a part numbers them from 0.
 ServerActor& ServerActor::localize(Message& message) {
   const auto part = std::ranges::find_if(
       parts_, [&message](const ServerActor* one) { return one->job_.plan.has_shard(message.shard); });
@@ -140,7 +141,7 @@ void ServerActor::take(Message&& message, const std::optional<Release>& because)
   shards_.take_announced();
 }
 
-// Of what is sent again the last is kept: a worker's one pull of a shard, and its pushes.
+// Of repeated messages it keeps the last: one pull of each worker and shard, and each push once.
 void ServerActor::keep(Message message) {
   const auto number = [](const Message& m) {
     return m.is<Pull>() ? std::nullopt : facts_of(m.body).number();
@@ -154,7 +155,7 @@ void ServerActor::keep(Message message) {
   *before = std::move(message);
 }
 
-// A pull that came early has waited for the view, the state or the message that makes it due.
+// An early pull has waited for the view, the state or the message that now makes it due.
 void ServerActor::take_early(Release cause) {
   const auto is_due = [this](const Message& message) { return !failover_.is_early(message); };
   for (auto due = early_.begin(); (due = std::ranges::find_if(early_, is_due)) != early_.end();) {

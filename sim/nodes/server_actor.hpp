@@ -1,4 +1,5 @@
-// A server's actor: takes messages one by one, spends the time that they cost, and lets its shards act.
+// A server's actor. It takes messages one by one, spends the time that they cost, and passes them to its
+// shards.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,7 @@ namespace psim {
 
 class ServerActor {
  public:
-  // `index`: of the server, from 0.
+  // `index`: the server's number, from 0.
   ServerActor(JobContext& job, std::uint32_t index)
       : job_(job),
         node_(job.plan.first_server() + index),
@@ -25,20 +26,20 @@ class ServerActor {
 
   // The actor's body; never returns.
   void run();
-  // The same server's part in another job, for which this actor acts as well.
+  // `other`: the same server's part in another job. This actor also acts for it.
   void act_for(ServerActor& other) { parts_.push_back(&other); }
 
   ServerShards& shards() { return shards_; }
   const ServerShards& shards() const { return shards_; }
 
-  // Goes as soon as its shards are elsewhere; it says so instead of a heartbeat.
+  // The server leaves as soon as other servers have its shards. It says so instead of a heartbeat.
   void leave_soon() { is_leaving_ = true; }
   bool is_leaving() const { return is_leaving_; }
-  // Whether this job's shards are elsewhere.
+  // Whether other servers have this job's shards.
   bool has_given_all(const std::function<bool(std::uint32_t shard, const Owner&)>& has_got) const {
     return shards_.are_gone() || failover_.has_given_all(has_got);
   }
-  // The run is over: pushes that nobody will apply.
+  // The run is over: discards pushes that no server will apply.
   void discard_rest();
 
  private:
@@ -59,13 +60,15 @@ class ServerActor {
   NodeId node_;
   ServerShards shards_;
   ServerFailover failover_;
-  // Itself and, where this one has the actor, those of the other jobs. What a part has numbers its own
-  // shards.
+  // The parts for which this actor acts: itself, and the same server's parts in other jobs. The members of a
+  // part number its own job's shards from 0.
   std::vector<ServerActor*> parts_{this};
   bool is_leaving_ = false;
-  std::deque<Message> early_;                            // of epochs to come, or for shards that are to come
-  std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: how many have been due
-  std::optional<Message> in_hand_;  // taken from the inbox, and paid for with time that is not over yet
+  // Messages of later epochs, or for shards that have not come yet.
+  std::deque<Message> early_;
+  std::map<std::uint32_t, std::int64_t> last_snapshot_;  // by shard: due snapshots so far
+  // The message that the server spends time on now; no longer in the inbox.
+  std::optional<Message> in_hand_;
 };
 
 }  // namespace psim

@@ -24,8 +24,8 @@ void ServerFailover::repeat(double now) {
   shards_.send_all();
 }
 
-// Its sender knows a newer view, or the shard is on its way to this server. Without these a change of owner
-// would cost the time after which requests are repeated.
+// The sender knows a newer view, or the shard is on its way to this server. Keeping such messages saves the
+// time until their repetition.
 bool ServerFailover::is_early(const Message& message) const {
   if (shards_.are_gone()) return false;
   const auto owner = shards_.owners().find(message.shard);
@@ -47,7 +47,7 @@ void ServerFailover::on_view(const SharedView& view) {
   shards_.send_all();
 }
 
-// Owner of the shard, holder of a copy, or neither.
+// Takes this server's role: owner of the shard, holder of a copy, or neither.
 void ServerFailover::take_place(std::uint32_t shard, const Owner& owner, const Release& cause) {
   ShardServer* const here = shards_.find(shard);
   const auto before = shards_.owners().find(shard);
@@ -56,12 +56,12 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner, const R
   if (owner.primary == node_) {
     if (here != nullptr && here->leads()) {
       if (here->epoch() == owner.epoch) return lead(*here, owner, cause);
-      // It may have gone on alone, but may also be the only one that still has the shard: it is a copy now,
-      // and what an owner in between has counts for more.
+      // This server may have gone on alone, but it may also be the only one that still has the shard. So its
+      // shard becomes a copy, and the state of an owner in between counts for more.
       shards_.discard_pending(*here);
       here->follow(node_, owner.epoch, node_, {});
     }
-    // A cut begins an epoch, and nobody else has led between.
+    // A cut begins an epoch, and no other server has led in between.
     if (led_.contains(shard) && has_newest(shard)) return begin(shard, cause);
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
@@ -75,8 +75,8 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner, const R
   }
   shards_.discard_pending(*here);
   if (owner.was_primary(node_))
-    return here->follow(node_, owner.epoch, owner.primary, {});  // to hand it over
-  // What a former owner has is not to be trusted: it may have gone on alone.
+    return here->follow(node_, owner.epoch, owner.primary, {});  // keeps it, to hand it over
+  // A former owner's shard is not reliable: that owner may have gone on alone.
   if (!holds_copy(owner) || here->leads()) shards_.erase(shard);
   else here->follow(node_, owner.epoch, owner.primary, next_in_chain(owner));
 }
@@ -103,15 +103,15 @@ std::optional<NodeId> ServerFailover::next_in_chain(const Owner& owner) const {
 void ServerFailover::lead(ShardServer& server, const Owner& owner, const Release& cause) {
   shards_.act(server, cause, [&](Outbox& out) {
     server.lead(node_, owner, Agenda::now(), out);
-    // When the job has ended nobody takes part any more, and what waits for others is not to be applied.
+    // When the job has ended, no worker takes part. Pushes that wait for other pushes must not be applied.
     if (!shards_.have_ended()) server.set_members(members_, Agenda::now(), out);
   });
 }
 
-// The last owner has all of it, if it is still there and got it itself. Else the owners before it and every
-// replica are asked, one after the other, for what goes beyond what is here: a push that workers were told is
-// safe is on some of them, but perhaps not on this one. Nobody confirms entries of the last epoch once it has
-// answered.
+// The last owner has the whole state, if it is still there and got the state itself. Otherwise this server
+// asks the owners before it and every replica, one after the other, for newer entries: if workers were told
+// that a push is safe, some of these nodes have it, but perhaps not this server. A node that has answered no
+// longer confirms entries of the last epoch.
 std::optional<NodeId> ServerFailover::next_peer(std::uint32_t shard) const {
   const Owner& owner = shards_.owners().at(shard);
   const std::set<NodeId>& heard = wanted_.at(shard);
@@ -128,7 +128,8 @@ std::optional<NodeId> ServerFailover::next_peer(std::uint32_t shard) const {
   return std::nullopt;
 }
 
-// Whether what is here is of the last owner's log. Else that one may have written snapshots since.
+// Whether the state here belongs to the last owner's log. Otherwise the last owner may have written newer
+// snapshots.
 bool ServerFailover::has_newest(std::uint32_t shard) const {
   const ShardServer* here = shards_.find(shard);
   return here != nullptr && here->extent().epoch + 1 == shards_.owners().at(shard).epoch;
@@ -147,8 +148,9 @@ void ServerFailover::ask_again(const Release& cause) {
   for (const auto& [shard, heard] : wanted) ask_for(shard, cause);
 }
 
-// The storage has the last snapshot: for who has nothing, or has it from a server that was to hand the shard
-// over to an owner that is gone. Without one the shard begins anew.
+// The storage has the last snapshot. The server asks for it if it has no state, or if its state is from a
+// server that was to hand the shard over to an owner that is gone. Without a snapshot the shard begins
+// anew.
 void ServerFailover::ask_for(std::uint32_t shard, const Release& cause) {
   asked_ = Agenda::now();
   const Owner& owner = shards_.owners().at(shard);
@@ -171,7 +173,7 @@ void ServerFailover::ask_for(std::uint32_t shard, const Release& cause) {
            .log_epoch = extent.epoch, .entries = extent.entries, .part = shards_.keys().shards[shard].part}});
 }
 
-// Owns the shard, with what is here.
+// Becomes the shard's owner, with the state that is here.
 void ServerFailover::begin(std::uint32_t shard, const Release& cause) {
   wanted_.erase(shard);
   ShardServer* here = shards_.find(shard);
@@ -184,7 +186,7 @@ void ServerFailover::begin(std::uint32_t shard, const Release& cause) {
   shards_.send_all();
 }
 
-// A shard goes to its next owner, or what that still lacks of it.
+// Sends the next owner the shard, or the part of its log that the next owner lacks.
 void ServerFailover::hand_over(const Message& message, const Restore& request) {
   const std::uint32_t s = message.shard;
   const auto owner = shards_.owners().find(s);
@@ -202,7 +204,7 @@ void ServerFailover::hand_over(const Message& message, const Restore& request) {
                           .body = std::move(answer)});
 }
 
-// What the last owner or a replica has of a shard that is to be this server's.
+// The last owner or a replica answers with its state of a shard that this server will own.
 void ServerFailover::on_peer(const Message& message, const State& answer) {
   const std::uint32_t s = message.shard;
   const Owner& owner = shards_.owners().at(s);
@@ -216,11 +218,11 @@ void ServerFailover::on_peer(const Message& message, const State& answer) {
   }
   wanted_.at(s).insert(message.from);
   if (owner.was_primary(message.from) && has_newest(s))
-    return begin(s, cause_of(message));  // nobody has more
+    return begin(s, cause_of(message));  // no node has more
   start_asking(s, cause_of(message));
 }
 
-// A worker's copy, or that it has none that is newer.
+// A worker sends its copy, or answers that it has no newer copy.
 void ServerFailover::on_copy(const Message& message, const State& copy) {
   const std::uint32_t s = message.shard;
   ShardServer* const here = shards_.find(s);
@@ -248,14 +250,14 @@ void ServerFailover::on_state(const Message& message, const State& state) {
     ShardServer* const here = shards_.find(s);
     const Part& part = shards_.keys().shards[s].part;
     if (state.shard && state.shard->options.part != part)
-      return start_asking(s, cause_of(message));  // it was cut
+      return start_asking(s, cause_of(message));  // the shard was cut
     const bool is_newer = state.shard && (here == nullptr || extent_of(state) > here->extent());
     if (is_newer) shards_.received(s, state);
     return begin(s, cause_of(message));
   }
   const bool is_mine =
       owner != shards_.owners().end() && owner->second.epoch == message.epoch && holds_copy(owner->second);
-  // What the storage answers was asked for when this server was to own the shard.
+  // This server asked the storage when it was to own the shard.
   if (!is_mine || message.from == job_.plan.snapshot_node()) return;
   ShardServer* const here = shards_.find(s);
   const std::int64_t entries = here == nullptr ? -1 : here->entries_in(message.epoch);
@@ -264,14 +266,14 @@ void ServerFailover::on_state(const Message& message, const State& state) {
   confirm(s, owner->second, state.entries);
 }
 
-// Its owner does not know that this copy was lost, or what it heard of that was.
+// The owner does not know that this copy was lost, or the message about the loss was lost.
 void ServerFailover::lacks_state(const Message& entry) {
   const auto owner = shards_.owners().find(entry.shard);
   if (owner != shards_.owners().end() && owner->second.epoch == entry.epoch && holds_copy(owner->second))
     confirm(entry.shard, owner->second, std::nullopt);
 }
 
-// Tells the owner of a shard how much of its log is here; none: not even the state that it began with.
+// Tells the owner of a shard how much of its log is here; none: not even its first state.
 void ServerFailover::confirm(std::uint32_t shard, const Owner& owner, std::optional<std::int64_t> entries) {
   job_.network.send({.from = node_,
                      .to = owner.primary,

@@ -1,5 +1,5 @@
-// A server's place in the views that the scheduler announces: owner of a shard, holder of a copy, or neither.
-// A server that is to own a shard asks everybody who may have some of it.
+// A server's role in the scheduler's views: owner of a shard, holder of a copy, or neither. A server that
+// becomes the owner of a shard asks every node that may have some of its state.
 #pragma once
 
 #include <functional>
@@ -19,20 +19,21 @@ class ServerFailover {
       : job_(job), node_(node), shards_(shards), asks_(job.plan.retry()) {}
 
   void on_view(const SharedView& view);
-  // A shard, or what is new of it: from its owner, a copy, or the storage.
+  // The state of a shard, or its newest part, comes from the owner, from a copy, or from the storage.
   void on_state(const Message& message, const State& state);
   // The next owner of a shard asks for it.
   void hand_over(const Message& message, const Restore& request);
-  // An entry has come for the log of a shard that is not here.
+  // A log entry has come for a shard that is not here.
   void lacks_state(const Message& entry);
-  // Whether this server has to wait for a view, or for a shard, before it can deal with the message.
+  // Whether this server must wait for a view or for a shard before it can handle the message.
   bool is_early(const Message& message) const;
 
-  // When to say again what is not answered.
+  // The date of the next repetition of unanswered messages.
   std::optional<double> next_turn() const;
   void repeat(double now);
 
-  // All shards are elsewhere. `has_got` tells whether a new owner has the shard that it is to get from here.
+  // Whether other servers have all shards. `has_got` tells whether a new owner has got the shard that it
+  // needs from this server.
   bool has_given_all(const std::function<bool(std::uint32_t shard, const Owner&)>& has_got) const;
 
  private:
@@ -53,11 +54,14 @@ class ServerFailover {
   JobContext& job_;
   NodeId node_;
   ServerShards& shards_;
-  std::vector<bool> members_;                         // in the last view: workers that take part
-  std::map<std::uint32_t, std::set<NodeId>> wanted_;  // shards to own, and who has said what it has ...
-  std::map<std::uint32_t, State> copies_;  // of these, where workers run the optimizer: the newest so far
-  std::set<std::uint32_t> led_;            // cut by the view that is just heard, and led from here until then
-  double asked_ = 0, asks_again_after_ = 0;  // ... others were asked at this date, for so long
+  std::vector<bool> members_;  // by worker: whether it takes part in the last view
+  // Shards that this server will own, and the nodes that have answered for each.
+  std::map<std::uint32_t, std::set<NodeId>> wanted_;
+  // The newest worker's copy of each of these shards so far, if workers run the optimizer.
+  std::map<std::uint32_t, State> copies_;
+  // Shards that the current view has cut, and that this server led until then.
+  std::set<std::uint32_t> led_;
+  double asked_ = 0, asks_again_after_ = 0;  // date of the last question, and the wait until the next
   Backoff asks_;
 };
 

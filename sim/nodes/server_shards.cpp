@@ -10,13 +10,13 @@ namespace psim {
 
 namespace {
 
-// What is pushed is no gradient: it is added as it is.
+// Workers push a move instead of a gradient: the server adds it unchanged.
 bool adds(const JobContext& job) { return job.plan.elastic() || job.plan.workers_step(); }
 
 ShardWeights::Options weights_options(const JobContext& job, const Shard& shard) {
   const TrainingSpec& training = job.plan.scenario.training;
   const bool is_sparse = job.plan.scenario.model.kind->is_sparse;
-  // Workers that update need every sum before their next step: nothing is stale.
+  // If workers update, they need every sum before their next step. So no gradient is stale.
   const bool compensates = !job.plan.workers_sum();
   ShardWeights::Options options{.optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
                                 .storage = job.plan.storage(),
@@ -91,7 +91,7 @@ ServerRanges ServerShards::ranges() const {
   return all;
 }
 
-// A snapshot from before a cut still says that it is of the whole shard.
+// A snapshot from before a cut is still marked as the whole shard.
 ShardServer& ServerShards::received(std::uint32_t shard, const State& state) {
   ShardServer::Options options = options_of(shard);
   State own = state;
@@ -152,7 +152,7 @@ bool ServerShards::on(const Message& message, const std::optional<Release>& beca
   return server != nullptr;
 }
 
-// What the first shard's owner has decided is for all other shards here, in whatever epoch they are.
+// A decision of the first shard's owner holds for all other shards here, whatever their epochs are.
 void ServerShards::on_decision(const Message& group, const Release& cause) {
   const auto owner = owners_.find(group.shard);
   if (owner != owners_.end() && group.epoch != owner->second.epoch) return;
@@ -215,7 +215,7 @@ void ServerShards::send_all() {
   outgoing_.clear();
 }
 
-// Encodes the answer, and returns the flops of that. The shard needs the values that its worker decodes.
+// Encodes the answer, and returns the flops for this. The shard needs the values that its worker will decode.
 double ServerShards::encode(std::uint32_t shard, NodeId to, Answer& answer) {
   const double flops = filters_.encode(shard, keys().shards[shard], to, answer);
   ShardServer* const server = find(shard);
@@ -236,7 +236,7 @@ void ServerShards::record_push(Outcome outcome, std::uint32_t shard, const Push&
   const std::int64_t arrival = causes_.take(shard, push.id());
   Dependencies needs;
   if (arrival >= 0 && outcome != Outcome::unused) needs.push_back({.event = arrival});
-  // The end of the run makes a push unused, and that is no event.
+  // The end of the run makes a push unused, and this end is no event.
   const std::optional<Cause> cause = outcome == Outcome::unused ? std::optional(Cause{}) : std::nullopt;
   causes_.has_outcome(shard, push.id(), job_.record(node_, record, cause, needs));
 }
@@ -252,7 +252,7 @@ void ServerShards::discard_all() {
 
 void ServerShards::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
-  if (!ended_) {  // else they are discarded already
+  if (!ended_) {  // after the end they are already discarded
     for (const Push& push : server.pending()) discard(server.shard(), push);
     for (const Push& push : server.early()) discard(server.shard(), push);
   }
@@ -261,7 +261,7 @@ void ServerShards::discard_pending(const ShardServer& server) {
                                server.state().snapshot());
 }
 
-// The push in hand is paid for, and found to be late when that is over.
+// The server still spends the time of its current push, and then finds it late.
 void ServerShards::end() {
   discard_all();
   ended_ = true;

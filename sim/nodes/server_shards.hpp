@@ -1,4 +1,4 @@
-// The shards that are on one server: gives each its messages, and sends what it has to say
+// The shards on one server. The class passes each shard its messages, and sends the shards' messages
 // (shard_outbox.hpp).
 #pragma once
 
@@ -20,17 +20,18 @@
 
 namespace psim {
 
-// Why pulls that have waited are answered, when a server handles `message`. Of a pull: whose it is, and its
-// number.
+// Why a server answers waiting pulls when it handles `message`. For a pull, the result has the worker and the
+// number of the pull.
 Release cause_of(const Message& message);
 
 class ServerShards {
  public:
-  // `server`: from 0.
+  // `server`: the server's number, from 0.
   ServerShards(JobContext& job, std::uint32_t server);
 
-  // The server has this shard from now on: at first, without weights that of a phantom model; as somebody
-  // sent it; or with its first weights, because nobody has it any more.
+  // The server has this shard from now on. own(): at the beginning; without weights for a phantom model.
+  // received(): with the state that another node sent. first_state(): with its first weights, because no node
+  // has the shard any more.
   void own(std::uint32_t shard, std::optional<Values> weights);
   ShardServer& received(std::uint32_t shard, const State& state);
   ShardServer& first_state(std::uint32_t shard);
@@ -38,7 +39,7 @@ class ServerShards {
 
   std::map<std::uint32_t, ShardServer>& all() { return shards_; }
   const std::map<std::uint32_t, ShardServer>& all() const { return shards_; }
-  // Null when it is not here.
+  // Null if the shard is not here.
   const ShardServer* find(std::uint32_t shard) const {
     const auto found = shards_.find(shard);
     return found == shards_.end() ? nullptr : &found->second;
@@ -49,45 +50,45 @@ class ServerShards {
   }
   ServerRanges ranges() const;
 
-  // A message for a shard, or for all of them; false when it is for one that is not here. `because`: why
-  // pulls that wait are answered, if it is not the message.
+  // Handles a message for one shard, or for all. Returns false if it is for a shard that is not here.
+  // `because`: the reason why waiting pulls are answered, if it is not the message.
   bool on(const Message& message, const std::optional<Release>& because = {});
-  // When the next update of a shard is made of the pushes that are there; and the making of those due at
-  // `now`.
+  // The date at which a shard next closes an update with the pushes that it has. close_updates() closes the
+  // updates that are due at `now`.
   std::optional<double> next_closing() const;
   void close_updates(double now);
-  // What one of the shards has said to the others here.
+  // Passes announcements of one shard to the other shards here.
   void take_announced();
-  // Lets a shard that is here act, for this reason. What it has to say is sent with send_all().
+  // Lets a shard act, for this reason. Call send_all() afterwards: it sends the shard's messages.
   void act(ShardServer& server, const Release& cause, const std::function<void(Outbox&)>& what);
   void send_all();
 
-  // The last view that is known here, and its owners, by shard; none where nothing fails.
+  // The newest view that this server knows, and its owners by shard; none where nothing fails.
   const SharedView& last_view() const { return view_; }
   std::int64_t view() const { return view_ ? view_->number : -1; }
   void set_view(const SharedView& view) { view_ = view; }
-  // The shards that there are, as far as is known here.
+  // The shards of the newest known view.
   const KeySpace& keys() const { return job_.plan.keys_in(view_ ? view_->layout.get() : nullptr); }
-  // Cuts what is here of shards that the view has cut; the parts are copies, in step with no log. Returns
-  // those of shards that were led from here.
+  // Cuts the shards here that the view has cut. The parts become copies without a log. Returns the parts of
+  // shards that this server led.
   std::set<std::uint32_t> cut();
-  // What went through the shards that are led from here.
+  // The loads of the shards that this server leads.
   std::vector<ShardLoad> loads() const { return loads_.of(shards_); }
   std::map<std::uint32_t, Owner>& owners() { return owners_; }
   const std::map<std::uint32_t, Owner>& owners() const { return owners_; }
 
-  // A push that will not be handled any more, or whose group will never be complete; those of a shard, or of
-  // all.
+  // Discards pushes that the server will not handle, or whose group will never be complete: one push, a
+  // shard's pushes, or all.
   void discard(std::uint32_t shard, const Push& push);
   void discard_pending(const ShardServer& server);
   void discard_all();
-  // A push that is here a second time. The one before it is acknowledged when it is applied or dropped; or it
-  // will come again.
+  // A push has come a second time. The server acknowledges the first one when it applies or drops it.
+  // Otherwise the push comes again.
   void drop_duplicate(std::uint32_t shard, const Push& push) { record_push(Outcome::duplicate, shard, push); }
-  // The job has ended: nothing that is pushed counts any more.
+  // The job has ended: pushes have no effect from now on.
   void end();
   bool have_ended() const { return ended_; }
-  // ... and nobody reads its shards: they are thrown away.
+  // The job has ended and no node reads its shards, so the server drops them.
   bool are_gone() const { return ended_ && !job_.plan.served; }
 
  private:
@@ -110,10 +111,10 @@ class ServerShards {
   ShardCauses causes_;
   struct Outgoing {
     Message message;
-    double flops;        // of the server, before it is sent
+    double flops;        // the server's work before it sends
     bool is_new = true;  // else it may still be on its way
   };
-  std::vector<Outgoing> outgoing_;  // what shards have said
+  std::vector<Outgoing> outgoing_;  // messages of the shards
   AnswerFilters filters_;
   struct Announced {
     Message message;

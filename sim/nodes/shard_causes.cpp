@@ -5,12 +5,12 @@
 namespace psim {
 namespace {
 
-constexpr std::size_t most = 1024;  // that are kept: nobody asks for what is older
+constexpr std::size_t most = 1024;  // entries that are kept; older ones are never used
 
 using Entry = std::pair<std::int64_t, std::int64_t>;
 
 void add(std::deque<Entry>& all, std::int64_t number, std::int64_t event) {
-  while (!all.empty() && all.back().first >= number) all.pop_back();  // it was set back
+  while (!all.empty() && all.back().first >= number) all.pop_back();  // the shard was set back
   all.emplace_back(number, event);
   if (all.size() > most) all.pop_front();
 }

@@ -27,7 +27,7 @@ void ShardOutbox::send(Message message) {
   all_.outgoing_.push_back({std::move(message), flops});
 }
 
-// Records why a pull is answered now that was not at once; -1: it is.
+// Records why the server answers a waiting pull now. Returns -1 if the pull is answered at once.
 std::int64_t ShardOutbox::release(const Message& message) {
   const Answer& answer = *message.as<Answer>();
   if (cause_.reason == Reason::pull && cause_.worker == message.to && cause_.pull == answer.number) return -1;
@@ -56,12 +56,13 @@ void ShardOutbox::announce(UpdateGroup group) {
     const bool hears = all_.owners_.empty() ? load[s] > 0 : std::ranges::any_of(all_.owners_, owns);
     if (message.to != all_.node_ && hears) all_.outgoing_.push_back({message, 0});
   }
-  all_.announced_.push_back({std::move(message), cause_});  // to the other shards here, when this one is done
+  // The other shards here get it when this one is done.
+  all_.announced_.push_back({std::move(message), cause_});
 }
 
-// A push may wait for others of its group. Where the model lets a worker go on at once, these may be its own
-// next ones; and a shard that has had all its updates makes no group any more. A worker that waited until its
-// push is applied would then wait for ever.
+// A push may wait for other pushes of its group. Where the model lets a worker go on at once, these may be
+// the worker's own next pushes. Also, a shard that has had all its updates makes no more groups. In both
+// cases a worker that waits until its push is applied would wait for ever.
 bool ShardOutbox::acknowledges_arrival() const {
   if (job_.plan.rule.gate == Gate::none) return true;
   const ShardServer* shard = shard_server();
@@ -90,7 +91,7 @@ void ShardOutbox::updated(std::int64_t version) {
   all_.causes_.makes(shard_, version,
                      job_.record(all_.node_, ModelUpdate{of_run(), version, hashes.weights, hashes.state}));
   if (server != nullptr && job_.plan.rule.drops_stale &&
-      version == job_.plan.steps) {  // no group will have them
+      version == job_.plan.steps) {  // no group will take them
     for (const Push& push : server->pending()) acknowledge(push);
   }
   job_.observer.on_version();
@@ -117,7 +118,7 @@ std::shared_ptr<const Parameters> ShardOutbox::first_copy() {
                                             std::move(*weights));
 }
 
-// They cost a pass over weights and optimizer's state, so only where a copy may differ.
+// A hash reads all weights and the optimizer's state. So psim computes hashes only where a copy may differ.
 ShardOutbox::Hashes ShardOutbox::hashes_of(const ShardServer& server) const {
   const Slice weights = server.state().snapshot();
   const bool has_weights = weights.values && !job_.plan.workers_sum();

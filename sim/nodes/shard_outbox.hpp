@@ -1,4 +1,4 @@
-// What one shard of a server says while it acts for one reason: messages, and events for the record.
+// The messages of one shard of a server, and its events for the record, while it acts for one reason.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace psim {
 
 class ShardOutbox final : public Outbox {
  public:
-  // `cause`: why pulls that have waited are answered now.
+  // `cause`: why the shard answers waiting pulls now.
   ShardOutbox(ServerShards& all, std::uint32_t shard, const Release& cause)
       : all_(all), job_(all.job_), shard_(shard), cause_(cause) {}
 
@@ -28,7 +28,7 @@ class ShardOutbox final : public Outbox {
   void promoted() override;
   std::shared_ptr<const Parameters> first_copy() override;
 
-  // Acknowledges a push that has come, where its worker does not wait until it is applied.
+  // Acknowledges a push on arrival, if its worker does not wait until the push is applied.
   void acknowledge_arrival(const Push& push) {
     if (acknowledges_arrival()) acknowledge(push);
   }

@@ -58,7 +58,7 @@ void SharedStep::compute_own() {
   flops_per_sample_ = own / static_cast<double>(samples);
   keys_ = work.keys;
   weights_ = step_.take_weights(keys_.get());
-  if (weights_) weights_->join();  // several gradients need them: none may take them for itself
+  if (weights_) weights_->join();  // no gradient may overwrite them: others need them
   step_.record(ComputePhase::begun);
   step_.processor.copy(step_.copy_seconds());
   if (own_update > 0) step_.processor.compute(own_update, false);
@@ -105,7 +105,7 @@ void SharedStep::send_piece(const Stealing::Piece& piece) {
       {.from = step_.node, .to = step_.job.plan.first_worker() + piece.helper, .body = std::move(given)});
 }
 
-// Who has the data needs to know which samples; others need the samples themselves.
+// A worker with the data needs only the numbers of the samples. Others need the samples themselves.
 std::uint64_t SharedStep::bytes_of(std::span<const std::uint32_t> samples, std::int64_t count) const {
   const Scenario& scenario = step_.job.plan.scenario;
   constexpr std::uint64_t bytes_per_id = 4;
@@ -114,7 +114,7 @@ std::uint64_t SharedStep::bytes_of(std::span<const std::uint32_t> samples, std::
   return sample_bytes(step_.job, samples, count);
 }
 
-// Of a sparse model, the values of these samples' features, each with its key.
+// For a sparse model: the values of these samples' features, each with its key.
 std::uint64_t SharedStep::bytes_of_gradient(const Batch& samples, bool sparse) const {
   const JobPlan& plan = step_.job.plan;
   const std::size_t value = bytes_per_value(plan.precision());
@@ -122,7 +122,7 @@ std::uint64_t SharedStep::bytes_of_gradient(const Batch& samples, bool sparse) c
   return (value + plan.bytes_per_key()) * plan.learner->keys(samples).size();
 }
 
-// Until others have computed what they were given, or this worker has.
+// Waits until other workers have computed the pieces that they took, or this worker has.
 void SharedStep::await_pieces() {
   JobContext& job = step_.job;
   const auto look_around = [this] {
@@ -175,7 +175,7 @@ Timestamp SharedStep::push() {
   return step_.push(step_.kv.all_shards(), gradient);
 }
 
-// Where others may be behind they would wait for what this worker has of theirs.
+// If others may be behind, they would wait for their pieces that this worker still has.
 void SharedStep::leave(bool completes) {
   is_here_ = false;
   if (completes && step_.job.plan.rule.waits_for_all()) return;
@@ -217,8 +217,8 @@ void SharedStep::on_peer(const Message& message) {
   }
 }
 
-// A piece may have been on its way when its helper left. Where only fresh pushes count, the weights must be
-// those of the piece's clock.
+// A piece may have been on its way when its helper left. Where only fresh pushes count, the weights must
+// belong to the piece's clock.
 bool SharedStep::is_helpful(const psim::Piece& piece) const {
   if (!is_here_) return false;
   if (piece.weights || !step_.job.plan.learner) return true;
@@ -270,7 +270,7 @@ void SharedStep::on_gradient(NodeId from, const PieceGradient& gradient) {
   if (protocol_.returned(helper, gradient.pieces)) parts_.push_back({gradient.samples, gradient.gradient});
 }
 
-// The time of so many samples, here.
+// Spends the time of `samples` samples on this worker.
 void SharedStep::spend(std::int64_t clock, std::int64_t samples) {
   Computation record{.work = Work::piece, .clock = clock};
   step_.job.record(step_.node, record);

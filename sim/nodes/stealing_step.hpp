@@ -1,5 +1,6 @@
-// The step of work stealing (sim/protocol/stealing): whoever is through asks the others for samples. A worker
-// that is asked, or gets some, stops computing for as long as it takes to give some, or to compute them.
+// The step of work stealing (sim/protocol/stealing): a worker that has finished asks the others for samples.
+// A worker that receives a request or samples interrupts its computing: it gives samples away, or computes
+// the received ones.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ class SharedStep final : public Step {
   explicit SharedStep(StepContext& context);
 
   const ShardIds& needs() const override { return step_.kv.all_shards(); }
-  // This worker's samples, but for those that others compute, of which it waits for the gradients.
+  // Computes this worker's samples, except those that others compute. It waits for the gradients of these.
   bool compute() override;
   Timestamp push() override;
   void leave(bool completes) override;
@@ -28,11 +29,11 @@ class SharedStep final : public Step {
   // The mean gradient of some samples.
   struct PartialGradient {
     std::int64_t samples = 0;
-    std::shared_ptr<const Values> gradient = {};  // null: of a phantom model
+    std::shared_ptr<const Values> gradient = {};  // null for a phantom model
   };
   void compute_own();
-  // Gives pieces to those who have asked, when `left` of this worker's samples are still to be computed, the
-  // first of them perhaps begun. Returns how many are left then.
+  // Gives pieces to the workers that have asked. `left` of this worker's samples are not computed yet; the
+  // first of them may have begun. Returns the number that is left afterwards.
   double give(double left);
   void send_piece(const Stealing::Piece& piece);
   void await_pieces();
@@ -51,24 +52,24 @@ class SharedStep final : public Step {
   bool is_helpful(const Piece& piece) const;
   std::uint32_t index_of(NodeId worker) const { return worker - step_.job.plan.first_worker(); }
 
-  // Pieces of another worker that are computed here and not returned yet.
+  // Pieces of another worker that this worker computes and has not returned yet.
   struct Stolen {
-    Batch samples;  // none of a phantom model
+    Batch samples;  // empty for a phantom model
     std::int64_t count = 0;
-    std::shared_ptr<Assembly> weights;  // that came with them; null: this worker's own
+    std::shared_ptr<Assembly> weights;  // weights that came with them; null: this worker's own
     std::shared_ptr<const BatchKeys> keys;
   };
 
   StepContext& step_;
   Stealing protocol_;
-  bool is_here_ = true;                    // it has not left since its last step
-  Batch batch_;                            // the clock's samples; none of a phantom model
+  bool is_here_ = true;                    // whether it has not left since its last step
+  Batch batch_;                            // the clock's samples; empty for a phantom model
   std::shared_ptr<Assembly> weights_;      // of the last step that has begun
-  std::shared_ptr<const BatchKeys> keys_;  // sparse: of these keys
-  double flops_per_sample_ = 0;            // here
-  std::vector<Range> taken_back_;          // of the batch, still to be computed
-  std::vector<Range> computed_;            // of the batch, after they were taken back
-  std::vector<PartialGradient> parts_;     // by others
+  std::shared_ptr<const BatchKeys> keys_;  // sparse: keys of the weights
+  double flops_per_sample_ = 0;            // on this worker
+  std::vector<Range> taken_back_;          // ranges of the batch that were taken back, not computed yet
+  std::vector<Range> computed_;            // ranges of the batch that were taken back and computed
+  std::vector<PartialGradient> parts_;     // computed by others
   std::vector<Stolen> stolen_;             // by worker
 };
 

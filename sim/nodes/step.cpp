@@ -76,7 +76,7 @@ double StepContext::flops_of_step() const {
 double StepContext::update_flops() const {
   const Scenario& scenario = job.plan.scenario;
   if (!job.plan.workers_update()) return 0;
-  // The machine computes with the speed of the host, and devices with their own.
+  // The simulated machine computes at the speed of the host. Devices have their own speed.
   const double times = updates_on_devices(scenario)
                            ? scenario.cluster.worker.speed.of(index).value / slowest_device(scenario, index)
                            : 1;

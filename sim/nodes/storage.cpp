@@ -18,7 +18,8 @@ void use_disk(JobContext& job, const Message& message, const State& state) {
                                       job.plan.scenario.snapshot.bandwidth.value);
 }
 
-// A snapshot may be of a shard that has been cut since: its reader reads its own part, and no more bytes.
+// The shard may have been cut since the snapshot. The reader then reads only its own part, which has fewer
+// bytes.
 State cut_to(const Part& wanted, const State& state) {
   if (!state.shard || state.shard->options.part == wanted || !state.shard->options.part.covers(wanted))
     return state;
@@ -30,7 +31,7 @@ State cut_to(const Part& wanted, const State& state) {
   return part;
 }
 
-// The shards whose values it has: of the one that it is of, and of those that were cut from it meanwhile.
+// The shards with values in this state: its own shard, and the shards that were cut from it since.
 std::vector<std::uint32_t> shards_in(const JobContext& job, std::uint32_t shard, const State& state) {
   const Layout* layout = job.state.layouts.newest();
   if (layout == nullptr || !state.shard) return {shard};
@@ -42,7 +43,7 @@ std::vector<std::uint32_t> shards_in(const JobContext& job, std::uint32_t shard,
   return result;
 }
 
-// Of the shards of servers.
+// Snapshots of the servers' shards.
 class ShardStorage {
  public:
   explicit ShardStorage(JobContext& job) : job_(job) {}
@@ -54,7 +55,7 @@ class ShardStorage {
     if (const StoredState* last = snapshots.find(message.shard)) {
       const StoredState snapshot{last->epoch, cut_to(request.part, last->state)};
       use_disk(job_, message, snapshot.state);
-      if (snapshots.find(message.shard) != nullptr) {  // else the disk was lost meanwhile
+      if (snapshots.find(message.shard) != nullptr) {  // otherwise the disk was lost meanwhile
         answer.epoch = snapshot.epoch;
         answer.body = snapshot.state;
       }
@@ -70,7 +71,7 @@ class ShardStorage {
   JobContext& job_;
 };
 
-// Of workers that hold the model.
+// Snapshots of workers that hold the model.
 class CopyStorage {
  public:
   explicit CopyStorage(JobContext& job) : job_(job) {}

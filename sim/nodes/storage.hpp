@@ -1,5 +1,5 @@
-// The storage node: keeps the last snapshot of every shard, written and read at its disk's speed. What is on
-// the disk outlives a crash.
+// The storage node keeps the last snapshot of every shard. It writes and reads at its disk's speed. The
+// contents of the disk survive a crash.
 #pragma once
 
 #include "sim/nodes/job_context.hpp"

@@ -1,4 +1,4 @@
-// The contents of the storage node's disk. They outlive a crash of the node.
+// The contents of the storage node's disk. They survive a crash of the node.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,35 @@ struct StoredState {
   State state = {};
 };
 
-// The last snapshot of each shard that its owner has sent. A snapshot from before a cut has the values of
-// both parts, and its reader takes those that it needs.
+// The last snapshot that each shard's owner has sent. A snapshot from before a cut has the values of both
+// parts. Its reader takes the values that it needs.
 class ShardSnapshots {
  public:
-  // Null: there is none.
+  // Null if there is no snapshot.
   const StoredState* find(std::uint32_t shard) const;
-  // Unless an owner of a later epoch has sent another.
+  // Keeps the snapshot, unless an owner of a later epoch has sent another.
   void keep(std::uint32_t shard, const StoredState& snapshot);
-  // The upper part of a shard that is cut has the snapshot of the whole.
+  // The upper part of a cut shard gets the snapshot of the whole.
   void cut(std::uint32_t shard, std::uint32_t upper);
-  // Whether there was any.
+  // Returns whether there was any snapshot.
   bool lose() { return !std::exchange(snapshots_, {}).empty(); }
 
  private:
   std::map<std::uint32_t, StoredState> snapshots_;
 };
 
-// Without servers: copies of the parts of the model that workers hold. All of a group go back together, to
-// one version.
+// Without servers: copies of the workers' parts of the model. All workers of a group go back together, to one
+// version.
 class CopySnapshots {
  public:
   explicit CopySnapshots(std::size_t parts) : parts_(parts) {}
 
-  // The group asks, by the number of its view: from now on it reads the newest version that is whole.
+  // The group with this view number asks for its snapshots. From now on it reads the newest complete version.
   void go_back(std::uint32_t group);
   // That version of a part; null: there is none.
   const StoredState* find(std::uint32_t part) const;
-  // Forgets versions older than one that is whole, but for the one that a group may be reading.
+  // Keeps a copy. Forgets versions older than the newest complete one, except a version that a group may be
+  // reading.
   void keep(std::uint32_t part, const StoredState& copy);
   bool lose() { return !std::exchange(copies_, {}).empty(); }
 
@@ -53,14 +54,14 @@ class CopySnapshots {
   std::size_t parts_;
   std::map<std::uint32_t, std::map<std::int64_t, StoredState>> copies_;  // by part and version
   std::uint32_t group_ = 0;
-  std::optional<std::int64_t> used_;  // the version that it reads; none: nobody has asked
+  std::optional<std::int64_t> used_;  // the version that it reads; none: no group has asked
 };
 
 struct StorageDisk {
   ShardSnapshots shards = {};
   CopySnapshots copies;
 
-  // Returns whether anything was on it.
+  // Returns whether the disk held anything.
   bool lose() {
     const bool had_copies = copies.lose();
     return shards.lose() || had_copies;

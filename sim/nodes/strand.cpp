@@ -25,7 +25,7 @@ void Strand::start(std::vector<Block> blocks, std::function<void()> ended) {
                                                   ended = std::move(ended)] { run(blocks, ended); }));
 }
 
-// Whoever waits for a block is waiting for messages.
+// An actor that waits for a block waits for messages. So each block ends with a message.
 void Strand::run(const std::vector<Block>& blocks, const std::function<void()>& ended) {
   for (const Block& block : blocks) {
     compute(block);
@@ -43,7 +43,7 @@ void Strand::wait_for(std::size_t blocks, std::int64_t clock) {
   mailbox_.wait_until(std::nullopt, clock, [&] { return done_ >= blocks; });
 }
 
-// It counts as part of the step as long as the step is computed.
+// While the step's blocks run, the filter's work counts as part of the step.
 void Strand::filter(double flops) {
   if (!(flops > 0)) return;
   filters_ = true;

@@ -1,4 +1,4 @@
-// A worker's computing beside its sending and receiving: an actor of its own, while the worker's actor takes
+// A worker's computing in parallel to its messages: a separate actor computes while the worker's actor takes
 // part in all-reduces.
 #pragma once
 
@@ -20,16 +20,17 @@ class Strand {
   struct Block {
     double flops, copy;  // operations, and seconds of copies before them
   };
-  // In the calling actor, until it is done.
+  // Computes the block in the calling actor.
   void compute(const Block& block);
-  // One after the other, beside the calling actor; `ended` is called at the end of the last one.
+  // Computes the blocks one after the other, in parallel to the calling actor. Calls `ended` at the end of
+  // the last block.
   void start(std::vector<Block> blocks, std::function<void()> ended);
   // Waits until the first `blocks` of them are done.
   void wait_for(std::size_t blocks, std::int64_t clock);
-  // What the filters take, of the same processor.
+  // Spends the time of the filters on the same processor.
   void filter(double flops);
   bool is_running() const { return runs_; }
-  // The blocks that are left are not computed.
+  // Stops without computing the remaining blocks.
   void stop();
 
   Processor& processor() { return processor_; }

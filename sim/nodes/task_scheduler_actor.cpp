@@ -57,7 +57,7 @@ void run_tasks(JobContext& job) {
   scheduler.begin(Agenda::now());
   while (!scheduler.is_over()) {
     const Message message = job.network.receive(scheduler_node);
-    job.recorder.causes().needs_nothing();  // of what it did before
+    job.recorder.causes().needs_nothing();  // no dependence on earlier messages
     scheduler.on(message, Agenda::now());
   }
 }

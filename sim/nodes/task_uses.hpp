@@ -1,4 +1,4 @@
-// What became of each task of a program.
+// The use of each task of a program.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 namespace psim {
 
 struct TaskUse {
-  std::int64_t times = 0;                    // that it was done
-  double seconds = 0;                        // in all, from being given out to being done
+  std::int64_t times = 0;                    // how often it was done
+  double seconds = 0;                        // total time from giving it out to its end
   std::vector<std::int64_t> by_worker = {};  // how often each worker did it
-  double value = 0;                          // that it told last
+  double value = 0;                          // the last value that it reported
 };
 
 class TaskUses {

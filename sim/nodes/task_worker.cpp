@@ -51,7 +51,7 @@ void TaskWorker::begin_pull() {
   kv_.pull(kv_.all_shards(), to_pull_.front().clock, ClientActor::Wanted::any);
 }
 
-// What has come in may be the last answer of a pull or of pushes.
+// The last message may complete a pull or pushes.
 void TaskWorker::settle() {
   std::erase_if(pushes_, [this](const auto& push) {
     if (!kv_.done(push.first)) return false;
@@ -71,7 +71,7 @@ void TaskWorker::settle() {
   begin_pull();
 }
 
-// The body of the actor that computes, beside the one that hears messages.
+// The body of the actor that computes, next to the actor that receives messages.
 void TaskWorker::compute_all() {
   while (!to_compute_.empty()) {
     const RunTask order = to_compute_.front();

@@ -1,5 +1,6 @@
-// A worker where a scenario has tasks: does what the scheduler gives it. It pulls and pushes while it
-// computes; pulls go one after the other, and so do gradients, in the order in which they were given.
+// A worker in a scenario with tasks: it does the tasks that the scheduler gives it. It pulls and pushes while
+// it computes. It makes pulls one after the other, and gradients one after the other, in the order of the
+// scheduler.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,16 @@ class TaskWorker {
   TaskWorker(const TaskWorker&) = delete;
   TaskWorker& operator=(const TaskWorker&) = delete;
 
-  // The actor's body; `actors` start the one that computes.
+  // The actor's body; `actors` start the actor that computes.
   void run(Actors& actors);
   std::int64_t samples_computed() const { return samples_; }
 
  private:
-  // What a task leaves for the next one.
+  // The result of a task, for the next task.
   struct Result {
     std::shared_ptr<Assembly> weights = {};  // of a pull
     std::shared_ptr<Values> gradient = {};   // of a gradient
-    ClientActor::Versions versions = {};     // on which it was computed
+    ClientActor::Versions versions = {};     // the versions on which it was computed
   };
   void take(const RunTask& order);
   void begin_pull();
@@ -48,7 +49,7 @@ class TaskWorker {
   Actors* actors_ = nullptr;
   std::deque<RunTask> to_pull_, to_compute_;
   bool pulls_ = false, computes_ = false;
-  std::map<Timestamp, std::uint64_t> pushes_;  // under way, and whose tasks they are
+  std::map<Timestamp, std::uint64_t> pushes_;  // pushes on their way, and their tasks
   std::map<std::uint64_t, Result> results_;    // by task
   std::int64_t steps_ = 0;                     // computed
   std::int64_t pushed_ = 0, samples_ = 0;

@@ -11,7 +11,7 @@ namespace {
 
 bool sends_ranges(const JobContext* job) { return job->plan.scenario.messages.unit == MessageUnit::range; }
 
-// How many values each shard of the view has.
+// The number of values in each shard of the view.
 std::vector<std::int64_t> sizes_of(const std::vector<JobContext*>& jobs, const View& view) {
   std::vector<std::int64_t> sizes;
   const auto add = [&sizes](const KeySpace& keys) {
@@ -44,8 +44,8 @@ void ViewRecorder::record(const std::vector<JobContext*>& jobs, const View& view
   }
 }
 
-// What the placement or the load makes of who came and who went. Where whole servers' parts move, the places
-// tell as much.
+// Records the moves and cuts that the placement or the load makes after nodes come and go. Where the parts of
+// whole servers move, the recorded places already show this.
 void ViewRecorder::record_changes(const std::vector<JobContext*>& jobs, const View& view,
                                   const ShardLoads& loads) {
   JobContext& job = *jobs.front();

@@ -1,4 +1,4 @@
-// Records a scheduler's views: where shards are, and what moved or was cut since the view before.
+// Records a scheduler's views: the places of the shards, and the moves and cuts since the view before.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct JobContext;
 
 class ViewRecorder {
  public:
-  // `jobs`: all of the run.
+  // `jobs`: all jobs of the run.
   void record(const std::vector<JobContext*>& jobs, const View& view, const ShardLoads& loads);
 
  private:
   void record_changes(const std::vector<JobContext*>& jobs, const View& view, const ShardLoads& loads);
 
-  // By shard: where the last view that was recorded has it, or sends it. A scheduler that comes back may not
-  // know that view, and its first view differs from it all the same.
+  // By shard: its owner, or its next owner, in the last recorded view. A scheduler that comes back may not
+  // know that view. Then this still shows how its first view differs from that view.
   std::vector<NodeId> goals_;
 };
 

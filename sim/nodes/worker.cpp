@@ -14,7 +14,7 @@ Worker::Worker(JobContext& job, NodeId node, std::shared_ptr<Values> first_weigh
       first_weights_(std::move(first_weights)),
       returns_(back) {
   context_.kv.on_other([this](const Message& message) {
-    if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to
+    if (message.is<Leave>()) leaves_ = true;  // the scheduler asks it to leave
     else if (const Start* start = message.as<Start>()) start_ = *start;
     else if (const Assign* assignment = message.as<Assign>()) context_.source.on(*assignment);
     else if (const Samples* samples = message.as<Samples>()) context_.source.on(message, *samples);
@@ -37,16 +37,16 @@ void Worker::run() {
   if (is_warm && start.goes_on) forget_warm_up();
   else if (is_warm) wait(Awaited::acknowledgement, step_->push());
   if (leaves_) return finish(false);
-  while (pull()) {  // waits as long as the consistency model says
+  while (pull()) {  // waits as the consistency model requires
     if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
     if (leaves_) return finish(false);
   }
   finish(true);
 }
 
-// The first clock's local steps on the initial weights, which all workers have from the same seed: its push
-// is the sum of their gradients, as if the weights had been pulled. So they take none of the time after the
-// start that servers took to come up.
+// Computes the first clock's local steps on the initial weights, which all workers have from the same seed.
+// The push is the sum of their gradients, as if the worker had pulled the weights. So the steps run while the
+// servers still come up.
 std::optional<Start> Worker::warm_up() {
   context_.kv.begin_with(first_weights_);
   context_.is_ahead = true;
@@ -56,7 +56,7 @@ std::optional<Start> Worker::warm_up() {
   return start_;
 }
 
-// The others have begun without this worker and have other weights by now: it goes on where they are.
+// The others have begun without this worker and have other weights now. It continues at their clock.
 void Worker::forget_warm_up() {
   context_.kv.forget();
   go_on_with(0);
@@ -82,10 +82,11 @@ bool Worker::pull() {
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs(), context_.clock);
   if (kv.clocks_to_skip() > 0) return pull();
-  context_.source.share_out_among(kv.members());  // as it has heard meanwhile
+  context_.source.share_out_among(kv.members());  // the members may have changed meanwhile
   const bool over = kv.is_over();
   if (over) kv.wait_for_all(context_.clock);
-  if (!over && !kv.has_keys_of(context_.number)) {  // what seemed to be the end: a shard was set back
+  // It seemed to be the end, but a shard was set back.
+  if (!over && !kv.has_keys_of(context_.number)) {
     pull_other_keys();
     return pull();
   }
@@ -101,7 +102,7 @@ void Worker::finish(bool completes) {
   job_.state.progress.finish(context_.index, completes, Agenda::now());
   job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
   through_ = true;
-  // Where late pushes count, those that a crash undoes are lost, and nobody needs them again.
+  // Where late pushes count, the pushes that a crash undoes stay lost, and no node needs them again.
   stays_ = context_.kv.all_finished() && job_.plan.rule.drops_stale && job_.plan.scenario.may_fail();
   leave(job_, node);
   if (!completes) job_.state.usage.turn_off(node, Agenda::now());
@@ -111,32 +112,32 @@ void Worker::finish(bool completes) {
   is_needed_ = true;
 }
 
-// After a crash: where the servers are, with the batches that would have been next.
+// After a crash: continues at the servers' clock, with the batches of that clock.
 void Worker::resume() {
   context_.clock = context_.kv.resume();
   go_on_with(context_.clock);
   if (job_.plan.sparse() && context_.number < job_.plan.steps) pull_other_keys();
 }
 
-// The others have gone on without this worker: it takes the clock that they are at.
+// The others have continued without this worker. It takes their clock.
 void Worker::go_on_with(std::int64_t step) {
   first_ = context_.number = step;
   context_.source.skip_to(step);
 }
 
-// Between two pulls, on its own copy of the weights.
+// Whether the worker is between two pulls, on its own copy of the weights.
 bool Worker::goes_on_alone() const {
   return context_.number > first_ && context_.number % job_.plan.scenario.training.pull_every != 0 &&
          context_.number < job_.plan.steps;
 }
 
-// Whether there may be another step. Where pushes may come too late there can be more of them than updates.
+// Whether there may be another step. Where pushes may come too late, there can be more steps than updates.
 bool Worker::may_begin() const {
   if (!job_.plan.rule.drops_stale) return context_.number < job_.plan.steps;
   return context_.kv.least_version() + (job_.plan.rule.gate == Gate::version ? 1 : 0) < job_.plan.steps;
 }
 
-// A sparse model pulls only what its next batches need.
+// A sparse model pulls only the keys of its next batches.
 void Worker::choose_keys() {
   context_.wait_for_batches();
   Batch samples;
@@ -148,7 +149,7 @@ void Worker::choose_keys() {
       context_.number);
 }
 
-// Which batch is next is known only now, so what is here are not the weights of its keys.
+// Only now the worker knows its next batch. So the weights here do not belong to the keys of this batch.
 void Worker::pull_other_keys() {
   choose_keys();
   wait(Awaited::weights,

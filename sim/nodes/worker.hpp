@@ -1,5 +1,5 @@
-// A worker: pulls weights, computes a gradient, pushes it; again and again (Li et al., OSDI 2014, algorithm
-// 1).
+// A worker. It pulls weights, computes a gradient, pushes it, and repeats this (Li et al., OSDI 2014,
+// algorithm 1).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace psim {
 
 class Worker {
  public:
-  // `first_weights`: if it begins before servers are there. `back`: it was there before, and crashed.
+  // `first_weights`: set if the worker begins before servers are there. `back`: the worker was there before,
+  // and crashed.
   Worker(JobContext& job, NodeId node, std::shared_ptr<Values> first_weights, bool back = false);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -21,7 +22,7 @@ class Worker {
   // The actor's body.
   void run();
 
-  // A message for this worker has come in, while it may be computing. Runs in the simulation kernel.
+  // A message for this worker has arrived; the worker may be computing. Runs in the simulation kernel.
   void on_arrival(const Message& message) {
     if (message.is<Fetch>()) context_.source.serve(message);
     else step_->on_arrival(message);
@@ -31,11 +32,11 @@ class Worker {
   const Requests& requests() const { return context_.requests; }
   std::int64_t view() const { return context_.kv.view(); }
   bool is_through() const { return through_; }
-  // Through, but it goes on listening: a shard may be set back that counts on its pushes.
+  // The worker has finished, but still listens: a crash may set back a shard that needs its pushes.
   bool stays() const { return stays_; }
-  // It was through, and such a shard has been: it is to begin again, as after a crash.
+  // The worker has finished, and such a shard was set back. The worker must begin again, as after a crash.
   bool is_needed() const { return is_needed_; }
-  // After the step in hand.
+  // The worker leaves after its current step.
   void leave_soon() { leaves_ = true; }
   bool is_leaving() const { return leaves_ && !through_; }
 
@@ -55,12 +56,12 @@ class Worker {
   JobContext& job_;
   StepContext context_;
   std::unique_ptr<Step> step_;
-  std::int64_t first_ =
-      0;  // step of this life, or since it skipped some: it has no copy of weights from before
+  // The first step of this life, or after skipped steps: the worker has no older copy of weights.
+  std::int64_t first_ = 0;
   std::shared_ptr<Values> first_weights_;
   bool returns_;
   bool leaves_ = false;
-  std::optional<Start> start_;  // that came while it warmed up
+  std::optional<Start> start_;  // start message during the warmup
   bool through_ = false;        // all its clocks are done, or it has left
   bool stays_ = false, is_needed_ = false;
 };

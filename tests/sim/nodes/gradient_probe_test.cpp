@@ -144,10 +144,10 @@ TEST_CASE("probe: it says why gradients cannot be compared", "[roles][probe]") {
   const Planned phantom(
       "[model]\nkind = \"phantom\"\nparameters = 2\n[training]\nsteps = 3\n"
       "[compute]\ntime = \"1s\"\n");
-  CHECK(GradientProbe::why_not(phantom.plan()) == "a phantom model has none");
+  CHECK(GradientProbe::why_not(phantom.plan()) == "a phantom model has no gradients");
   CHECK(GradientProbe::why_not(two_shards("[consistency]\nmodel = \"asp\"\n").plan()).empty());
   const std::string cut =
       "[recovery]\nenabled = true\nrebalance = \"load\"\n[messages]\nunit = \"range\"\n"
       "[placement]\nkind = \"hash-ring\"\n";
-  CHECK(GradientProbe::why_not(two_shards(cut).plan()) == "shards may be cut while the run goes on");
+  CHECK(GradientProbe::why_not(two_shards(cut).plan()) == "the scheduler may cut shards during the run");
 }
