@@ -79,7 +79,7 @@ Values gather(const Values& values, std::span<const std::uint32_t> places);
 // Makes `values` safe to change in place: copies them if another reader still uses them.
 void make_own(std::shared_ptr<Values>& values);
 
-// A read-only part of a shared array: what a message carries. A phantom slice has a count and no array.
+// A read-only part of a shared array, as messages carry it. A phantom slice has a count but no array.
 struct Slice {
   std::shared_ptr<const Values> values;
   std::size_t begin = 0;

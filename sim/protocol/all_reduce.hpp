@@ -28,7 +28,7 @@ struct Chunks {
   std::uint32_t first = 0, last = 0;
 };
 
-// One round of one worker: it sends, and then waits for what it receives.
+// One round of one worker: it sends a message, and then waits for one.
 struct Exchange {
   struct Partner {
     std::uint32_t worker;

@@ -22,7 +22,7 @@ namespace psim {
 struct Stage {
   Range parameters;
   double forward = 0, backward = 0;  // shares of the whole gradient's work
-  std::size_t outputs = 0;           // values of one sample that go on to the next stage; 0 from the last
+  std::size_t outputs = 0;           // values of one sample for the next stage; 0 for the last stage
 };
 
 // The layers of a model in `count` stages of about equal work: a stage ends after the layer at which the work

@@ -89,7 +89,7 @@ class Balancer {
                      std::optional<std::int64_t> known, double now);
   // Which workers take part, by worker.
   Assignments set_members(const std::vector<bool>& members, double now);
-  // The worker counts its clocks anew.
+  // The worker counts its clocks from 0 again.
   void is_new(std::uint32_t worker) { last_clock_[worker] = -1; }
   // The date when the next decision stops waiting.
   std::optional<double> next() const;

@@ -9,7 +9,7 @@
 // takes from the servers with the highest loads. If a whole shard is too much, it is cut.
 //
 // Shards that are cut. The view lists all cuts since the plan. A cut begins a new epoch for both parts, with
-// the present owner and the present replicas for both. A server that hears of a cut cuts each of its states
+// the present owner and the present replicas for both. A node that hears of a cut cuts each of its states
 // of that shard, as owner or as copy. Both parts have the version, the clocks and the place in the log of the
 // whole shard. Nothing else is special: for all other nodes a cut is a change of owner. The previous owner,
 // if alive, leads the new epoch at once, because no other epoch came between; if it is gone, the next owners

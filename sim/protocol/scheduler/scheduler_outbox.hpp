@@ -21,7 +21,7 @@ class SchedulerOutbox {
   virtual void send_once(Message message) = 0;
 
   // Facts that jobs know, and messages do not contain.
-  virtual bool is_over(std::size_t job) const = 0;         // it has ended, although others may go on
+  virtual bool is_over(std::size_t job) const = 0;         // it has ended; other jobs may continue
   virtual bool some_completed(std::size_t job) const = 0;  // some worker has done all its steps
   virtual bool all_through(std::size_t job) const = 0;     // each has finished, has left, or has not joined
   virtual bool has_completed(NodeId worker) const = 0;

@@ -12,7 +12,7 @@ class ShardLoads {
  public:
   explicit ShardLoads(std::size_t shards) : shards_(shards) {}
 
-  // The date at which the count of loads begins.
+  // Begins to count loads at this date.
   void begin(double now) { since_ = now; }
   // An owner reports how many values went through its shard since it became the owner. Old news is ignored.
   void add(const ShardLoad& load);

@@ -55,7 +55,7 @@ class TaskScheduler {
   void give_waiting();
   void done(TaskId task);
   void send_to(std::uint32_t worker, RunTask order);
-  // The task whose result this one takes.
+  // The task whose result `task` takes.
   TaskId source_of(TaskId task) const;
 
   Options options_;

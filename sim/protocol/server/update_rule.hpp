@@ -155,7 +155,7 @@ class UpdateRule {
   double asked_ = 0;
   std::optional<double> begun_ = {};  // the start of the wait for the next update; set if a push is pending
   double first_came_ = 0;             // when the first pending push came
-  // The last date at which the policy was asked to make an update and made none.
+  // The last date when the policy was asked to make an update and held.
   double held_at_ = -1;
 };
 
