@@ -51,9 +51,8 @@ struct Errors : Activations {
 // copy.
 struct Standing {
   std::int64_t version = -1;
-  std::int64_t made_in =
-      0;                   // the view of the group that made the last update; other groups may have continued
-  std::int64_t round = 0;  // the round of this group's agreement
+  std::int64_t made_in = 0;  // the view of the group that made the last update; others may have continued
+  std::int64_t round = 0;    // the round of this group's agreement
 
   std::uint64_t wire_bytes() const { return 8; }  // 4 for each number
   MessageFacts facts() const {
