@@ -1,4 +1,4 @@
-// The sizes of a data set, which checks need, and which are often known before there is a data set.
+// The sizes of a data set. Checks need them, and they are often known before the data set exists.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ namespace psim {
 
 struct Dataset;
 
-// Of a training set.
+// The sizes of a training set.
 struct DataShape {
   std::int64_t samples = 0, features = 0;
   std::int64_t outputs = 0;    // width of the model's last layer
   bool classification = true;  // outputs are classes
-  double nonzeros = 0;         // sparse data: of a sample in the mean
+  double nonzeros = 0;         // sparse data: mean number per sample
 };
 DataShape shape_of(const Dataset& train);
 
-// The shape that load_data will give, where it can be told without: of generated data.
+// The shape that load_data will return, if it is known without loading: for generated data.
 std::optional<DataShape> known_shape(const DataSpec& spec);
 
-// As adapt_to(const Dataset&, ModelSpec&).
+// Like adapt_to(const Dataset&, ModelSpec&).
 void adapt_to(const DataShape& train, ModelSpec& spec);
 
 }  // namespace psim

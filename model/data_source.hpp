@@ -1,4 +1,4 @@
-// Where samples come from: a table. The row is chosen by data.source.
+// The sources of samples: a table. data.source chooses the row.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct DataShape;
 struct DataSpec;
 struct DataSplit;
 
-// What a source is asked for.
+// The request to a source.
 struct DataRequest {
   const DataSpec& spec;
-  std::uint64_t seed = 0, split_seed = 0;            // of what is generated; of which samples are the test's
+  std::uint64_t seed = 0, split_seed = 0;            // of generated data; of the choice of test samples
   const std::vector<std::filesystem::path>& search;  // folders for relative paths, in order
 };
 
@@ -30,15 +30,15 @@ struct DataSourceRow {
   SettingList settings = {};
   bool is_sparse = false;        // its samples come as a SparseMatrix
   bool reads_files = false;      // at data.path
-  std::string_view fields = {};  // of [data], beside its settings: those that it has, separated by spaces
-  // The sizes of its training set, if they are known before the data: it changes `shape`, which has those
-  // that data.samples, data.features and data.classes give. The samples that `load` returns must have these
-  // sizes.
+  std::string_view fields = {};  // of [data], besides its settings, separated by spaces
+  // The sizes of its training set, if they are known before loading: the function changes `shape`, which
+  // starts with the values of data.samples, data.features and data.classes. The samples that `load` returns
+  // must have these sizes.
   void (*shape)(const DataSpec& spec, DataShape& shape) = nullptr;
-  double (*numbers)(const DataSpec& spec) = nullptr;  // that it generates
+  double (*numbers)(const DataSpec& spec) = nullptr;  // how many numbers it generates
   DataSplit (*load)(const DataRequest& request) = nullptr;
 
-  // A function that is missing.
+  // The name of a missing function.
   std::string_view lacks() const { return load == nullptr ? "load" : ""; }
 };
 template <>

@@ -1,4 +1,4 @@
-// Where samples come from, and how they are divided.
+// The source of samples, and their division.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct DataSpec {
   Settings settings = {};          // of the source
   std::string path;                // csv, libsvm: the file; idx: the folder with the four files
   double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
-  double validation_fraction = 0;  // share of the remaining ones to judge a run on while it goes on
+  double validation_fraction = 0;  // share of the remaining samples on which a run is judged while it runs
   std::optional<std::int64_t> split_seed =
       {};                       // draws the test and validation samples; none: the run's seed does
   std::int64_t samples = 1000;  // blobs, spirals, teacher, clicks: how many to generate
@@ -35,12 +35,12 @@ struct DataSpec {
   double dirichlet_alpha = 0.5;  // dirichlet: small means that a worker sees few classes
 };
 
-// A data set that cannot be read: names the file and the reason.
+// A data set that psim cannot read: names the file and the reason.
 struct DataError : std::runtime_error {
   explicit DataError(const std::string& what, std::string advice = {}, std::string_view blamed = {})
       : std::runtime_error(what), help(std::move(advice)), field(blamed) {}
   std::string help;
-  std::string field;  // of the DataSpec that is to blame; empty: where the samples come from
+  std::string field;  // the DataSpec's field with the mistake; empty: the source of the samples
 };
 
 enum class DataPart { training, validation, test };

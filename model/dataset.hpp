@@ -59,15 +59,15 @@ struct DataSplit {
   Dataset validation = {};
 
   const Dataset& part(DataPart which) const;
-  // What a run is judged on while it goes on: by its curve, by its target, and by what waits for a loss. What
-  // decides something is no unbiased measure any more.
+  // The samples on which a run is judged while it runs: for its curve, for its target, and for decisions that
+  // need a loss. Samples that decide something are no unbiased measure any more.
   DataPart judged_on() const;
-  // What the last weights are judged on, once: samples that decided nothing, as far as there are any.
+  // The samples on which the last weights are judged, once: samples that decided nothing, if any exist.
   DataPart reported_on() const;
 };
 
 // Loads or generates the data of `spec`, and divides them; draws depend on `seed` only. Relative paths are
-// looked up in `search`, in order. Throws DataError.
+// searched in the folders of `search`, in order. Throws DataError.
 DataSplit load_data(const DataSpec& spec, std::uint64_t seed,
                     const std::vector<std::filesystem::path>& search);
 

@@ -1,4 +1,4 @@
-// The names of an enumeration's values, as its declaration has them, so that nobody writes them twice.
+// The names of an enumeration's values, taken from its declaration, so that they are written only once.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ consteval std::string_view name_of_value() {
 
 }  // namespace detail
 
-// In the order of the values, which count up from 0; at most 64.
+// The names in the order of the values, which count up from 0; at most 64.
 template <class Enum>
 consteval auto enum_names() {
   constexpr auto all = []<std::size_t... i>(std::index_sequence<i...>) {

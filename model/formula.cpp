@@ -16,7 +16,7 @@ constexpr std::size_t longest = 500;
 
 double negation(double x) { return x == 0 ? 1 : 0; }
 
-// Of names; a dot leads into a document: `run.final.loss`.
+// The letters of names; a dot leads into a document: `run.final.loss`.
 constexpr const char* name_letters = "0123456789_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 // muParser would take `=` for an assignment.
@@ -25,7 +25,7 @@ void refuse_assignments(const std::string& text) {
     if (text[i] != '=') continue;
     const bool compares = i > 0 && std::string_view("<>!").find(text[i - 1]) != std::string_view::npos;
     if (!compares && text.substr(i, 2) != "==")
-      throw FormulaMistake{i, 1, "`=` compares nothing", "write `==`"};
+      throw FormulaMistake{i, 1, "`=` does not compare", "write `==`"};
     if (!compares) ++i;
   }
 }
@@ -42,8 +42,8 @@ FormulaMistake mistake_of(const mu::ParserError& error, const std::string& text,
     begin = text.compare(at, token.size(), token) == 0 ? at : text.find(token);
   if (is_name && error.GetCode() == mu::ecUNASSIGNABLE_TOKEN) {
     const std::size_t end = std::min(text.find_first_not_of(name_letters, begin), text.size());
-    return {begin, end - begin, fmt::format("`{}` is no name here", text.substr(begin, end - begin)),
-            fmt::format("known are {}", fmt::join(names, ", "))};
+    return {begin, end - begin, fmt::format("`{}` is not a known name", text.substr(begin, end - begin)),
+            fmt::format("the names are {}", fmt::join(names, ", "))};
   }
   switch (error.GetCode()) {
     case mu::ecUNEXPECTED_EOF: return {text.size(), 0, "something is missing at the end", ""};
@@ -52,10 +52,10 @@ FormulaMistake mistake_of(const mu::ParserError& error, const std::string& text,
     case mu::ecUNEXPECTED_OPERATOR:
     case mu::ecUNEXPECTED_VAL:
     case mu::ecUNEXPECTED_VAR:
-      return {begin, std::max<std::size_t>(1, token.size()), "this cannot stand here", ""};
+      return {begin, std::max<std::size_t>(1, token.size()), "this is not allowed here", ""};
     default:
       return {begin, std::max<std::size_t>(1, std::min(token.size(), text.size() - begin)),
-              "this is not understood", ""};
+              "psim does not understand this", ""};
   }
 }
 
@@ -64,7 +64,7 @@ FormulaMistake mistake_of(const mu::ParserError& error, const std::string& text,
 struct Formula::Parsed {
   std::string text;
   std::vector<std::string> names;
-  mutable std::vector<double> values;  // of the names: where the parser reads them
+  mutable std::vector<double> values;  // of the names; the parser reads them from here
   mutable mu::Parser parser = {};
 };
 

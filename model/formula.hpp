@@ -1,6 +1,6 @@
-// An expression that a user writes, over names that psim has numbers for: `clock - min_clock <= staleness`.
+// An expression that a user writes, over names with numbers from psim: `clock - min_clock <= staleness`.
 // Arithmetic, comparisons, &&, ||, ?: and functions such as min, max, abs, sqrt, exp and not (the language of
-// muParser, https://beltoforion.de/en/muparser). What is true is 1, what is not is 0.
+// muParser, https://beltoforion.de/en/muparser). True is 1, false is 0.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace psim {
 
-// What is wrong with a text that should be an expression: `length` bytes from byte `at` on.
+// The mistake in a text that should be an expression: `length` bytes from byte `at` on.
 struct FormulaMistake {
   std::size_t at = 0, length = 0;
   std::string message, help;
@@ -21,15 +21,16 @@ struct FormulaMistake {
 
 class Formula {
  public:
-  // `names`: what it may use. Throws FormulaMistake.
+  // `names`: the names that the expression may use. Throws FormulaMistake.
   Formula(std::string text, std::vector<std::string> names);
 
-  // Its value; `values` are those of the names, in their order. Not for several threads at once.
+  // The value of the expression; `values` has the values of the names, in their order. Not for several
+  // threads at once.
   double of(std::span<const double> values) const;
   double of(std::initializer_list<double> values) const {
     return of(std::span(values.begin(), values.size()));
   }
-  // Whether its value is neither 0 nor no number.
+  // Whether the value is a number other than 0.
   bool holds(std::span<const double> values) const;
   bool holds(std::initializer_list<double> values) const {
     return holds(std::span(values.begin(), values.size()));
@@ -37,7 +38,7 @@ class Formula {
 
   const std::string& text() const;
   bool uses(std::string_view name) const;
-  // "clock = 3, min_clock = 1": the names that it uses, with their values.
+  // "clock = 3, min_clock = 1": the names in the expression, with their values.
   std::string with(std::span<const double> values) const;
 
  private:

@@ -43,8 +43,8 @@ InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
     throw InputError(name_, fmt::format("cannot be read: {}", std::strerror(error)),
                      error == ENOENT ? "there is no such file" : "check its permissions");
   };
-  // Opening a device can do something to it, so it is looked at first; and again, because another file may
-  // have taken its place.
+  // Opening a device can change it, so the path is checked before it is opened. It is checked again
+  // afterwards, because another file may have replaced it.
   if (stat(path.c_str(), &facts) != 0) fail();
   if (!S_ISREG(facts.st_mode)) refuse_kind(name_, facts.st_mode);
   file_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -79,7 +79,7 @@ std::string read_input(const std::filesystem::path& path, std::uintmax_t most) {
   InputFile file(path);
   if (file.size() > most) refuse_size(path.string(), most);
   std::string text;
-  // One byte more than it should have shows that it has more.
+  // An attempt to read one byte more than the reported size shows whether the file has more.
   for (std::size_t room = static_cast<std::size_t>(file.size()) + 1;; room = chunk) {
     const std::size_t before = text.size();
     text.resize(before + room);

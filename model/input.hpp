@@ -1,5 +1,5 @@
-// Files that somebody else may have made. What is no file is refused before it is opened: a pipe or a device
-// may never come to an end. What is larger than its reader takes is refused before it fills the memory.
+// Input files of unknown origin. psim refuses anything that is not a file before it opens it: a pipe or a
+// device may never end. It refuses a file that is too large for its reader before the file fills the memory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace psim {
 
-// A file that cannot be read, or is not what its reader takes.
+// A file that cannot be read, or does not suit its reader.
 struct InputError : UserError {
   InputError(const std::string& name, std::string reason, std::string advice)
       : UserError(name + ": " + reason, std::move(advice)), why(std::move(reason)) {}
@@ -22,7 +22,7 @@ struct InputError : UserError {
 
 class InputFile {
  public:
-  // Throws InputError for what is no regular file, and for what cannot be opened.
+  // Throws InputError if `path` is no regular file, or cannot be opened.
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -30,7 +30,7 @@ class InputFile {
 
   // Reads up to `size` bytes and returns their number, 0 at the end. Throws InputError.
   std::size_t read(char* bytes, std::size_t size);
-  // Bytes, as the file system says; files of /proc have none.
+  // The size in bytes, as the file system reports it; 0 for files of /proc.
   std::uintmax_t size() const { return size_; }
 
  private:
@@ -39,16 +39,16 @@ class InputFile {
   std::uintmax_t size_ = 0;
 };
 
-// What a text may have that is read whole: 4 GiB, or a quarter of the memory that is available.
+// The largest text that is read whole: 4 GiB, or a quarter of the available memory.
 std::uintmax_t most_input();
 
-// All bytes of a file. Throws InputError, also where there are more than `most`.
+// All bytes of a file. Throws InputError, also for more than `most` bytes.
 std::string read_input(const std::filesystem::path& path, std::uintmax_t most = most_input());
 
-// The first bytes of a file, as many as there are up to `bytes`. Throws InputError.
+// The first `bytes` bytes of a file, or all bytes of a shorter file. Throws InputError.
 std::string beginning_of(const std::filesystem::path& path, std::size_t bytes);
 
-// Takes the next line of a text, without its end. False: the rest is not wanted.
+// Takes the next line of a text, without its end. Returns false to skip the remaining lines.
 using TakeLine = std::function<bool(std::string_view line)>;
 
 // Cuts a text that comes piece by piece into lines.
@@ -56,9 +56,9 @@ class LineCutter {
  public:
   LineCutter(std::string name, TakeLine take) : name_(std::move(name)), take_(std::move(take)) {}
 
-  // False: the rest is not wanted. Throws InputError for a line that no text has.
+  // Returns false if the rest is not wanted. Throws InputError for a line that is too long for a text.
   bool add(std::string_view piece);
-  // Takes the last line, if nothing ends it.
+  // Takes the last line, if it has no line end.
   void finish();
 
  private:

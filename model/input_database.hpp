@@ -1,6 +1,6 @@
-// Queries on an SQLite file that somebody else may have made. They read tables alone: no view, no virtual
-// table and no function of the file's own stands behind a table's name. A query ends within a time that its
-// file's size bounds, although the pages of a forged file may name each other.
+// Queries on an SQLite file of unknown origin. They read real tables only: a view, a virtual table or a
+// function of the file cannot take the place of a table. The size of the file limits the time of a query,
+// even if the pages of a forged file refer to each other in a circle.
 #pragma once
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ class InputDatabase {
     std::int64_t steps_of_a_query = 0, left = 0;  // of `steps` each
   };
   static constexpr const char* help = "it is damaged, or not from this program: run the scenario again";
-  static constexpr int steps = 1'000'000;  // of SQLite's machine, of which a row takes about a hundred
+  static constexpr int steps = 1'000'000;  // of SQLite's machine; a row takes about a hundred
 
   // The open file, with the steps of one more query. Throws InputError.
   sqlite3* for_a_query() const {
@@ -57,7 +57,7 @@ class InputDatabase {
     sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    // A row has at least five bytes of its file, so an honest query makes far fewer steps than a hundred a
+    // A row has at least five bytes in its file, so an honest query makes far fewer steps than a hundred per
     // byte.
     connection_->steps_of_a_query = connection_->left = 100 + static_cast<std::int64_t>(bytes / 10'000);
     sqlite3_progress_handler(opened, steps, &InputDatabase::may_go_on, connection_.get());
@@ -74,7 +74,7 @@ class InputDatabase {
   }
   static int may_go_on(void* connection) { return --static_cast<Connection*>(connection)->left > 0 ? 0 : 1; }
 
-  // Nothing is written beside the file, and nothing beside it is read.
+  // SQLite neither reads nor writes any file next to this one.
   std::string address() const {
     std::string address = "file:";
     for (const char c : std::filesystem::absolute(path_).string()) {
@@ -101,13 +101,13 @@ class InputRows {
       : database_(std::move(database)), db_(database_.for_a_query()) {
     sqlite3_stmt* prepared = nullptr;
     const int result = sqlite3_prepare_v2(db_, sql.c_str(), -1, &prepared, nullptr);
-    if (result != SQLITE_OK) database_.fail(db_);  // before anything else changes what SQLite says
+    if (result != SQLITE_OK) database_.fail(db_);  // before another call replaces SQLite's message
     row_.reset(prepared);
   }
   InputRows(const InputRows&) = delete;
   InputRows& operator=(const InputRows&) = delete;
 
-  // Goes to the next one; false after the last. Throws InputError.
+  // Moves to the next row; false after the last one. Throws InputError.
   bool next() {
     const int step = sqlite3_step(row_.get());
     if (step != SQLITE_ROW && step != SQLITE_DONE) database_.fail(db_);
@@ -121,7 +121,7 @@ class InputRows {
   };
   InputDatabase database_;
   sqlite3* db_;
-  std::unique_ptr<sqlite3_stmt, Finalized> row_;  // goes before the database is closed
+  std::unique_ptr<sqlite3_stmt, Finalized> row_;  // destroyed before the database is closed
 };
 
 }  // namespace psim

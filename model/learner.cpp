@@ -150,7 +150,7 @@ std::int64_t phantom_parameters(const ModelSpec& spec) {
   return std::accumulate(spec.phantom_arrays.begin(), spec.phantom_arrays.end(), std::int64_t{0});
 }
 
-// The parts of a step's work, which a layer's product is done two or three times in.
+// The parts of a step's work. A layer's product is computed two or three times in a step.
 std::vector<double> phantom_products(const ModelSpec& spec) {
   std::vector<double> products;
   for (std::size_t l = 0; l < spec.phantom_work.size(); ++l)
@@ -189,7 +189,7 @@ std::deque<ModelRow> built_in_rows() {
            [](const ModelSpec& spec) { return 4.0 * (spec.nonzeros + static_cast<double>(bias_of(spec))); },
        .learner = make_logistic},
       {.name = "phantom",
-       .doc = "messages of the right sizes without numbers, for pure timing and scale",
+       .doc = "messages of the right sizes without numbers, for timing and large runs",
        .has_numbers = false,
        .fields = "parameters arrays work flops_per_sample activations activations_per_sample",
        .size_field = "model.parameters",
@@ -216,9 +216,9 @@ std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
   return one;
 }
 
-// A product with a weight matrix costs the same forward, for the weights' gradient, and to pass the error on,
-// which the first layer need not do. Phantom layers are taken to cost in proportion to their size, unless
-// their parts of all computing are given.
+// A product with a weight matrix costs the same forward, for the weights' gradient, and for passing the error
+// on; the first layer need not pass it on. Phantom layers cost in proportion to their size, unless the
+// scenario gives their shares of the computing.
 std::vector<LayerWork> layer_work(const ModelSpec& spec) {
   std::vector<double> products;
   if (spec.kind->products != nullptr) products = spec.kind->products(spec);

@@ -13,7 +13,8 @@
 namespace psim {
 namespace {
 
-// Where the nonzeros of a batch lie in an array of weights, sample after sample, its bias last.
+// The places of a batch's nonzeros in an array of weights, sample after sample; each sample ends with its
+// bias.
 struct Batch {
   std::vector<std::uint32_t> position;
   std::vector<float> value;
@@ -28,7 +29,7 @@ Scalar margin(const Scalar* weights, const Batch& batch, std::size_t begin, std:
   return sum;
 }
 
-// d(mean loss)/d(margin) of every sample: -y / (1 + exp(y margin)), over the size of the batch.
+// d(mean loss)/d(margin) of every sample: -y / (1 + exp(y margin)), divided by the size of the batch.
 template <class Scalar>
 std::vector<Scalar> errors(const Scalar* weights, const Batch& batch, const std::vector<Scalar>& y) {
   std::vector<Scalar> result;
@@ -41,8 +42,8 @@ std::vector<Scalar> errors(const Scalar* weights, const Batch& batch, const std:
   return result;
 }
 
-// Adds up error * value in the order of the samples. It is the same for a dense and a sparse gradient, so
-// both have the same bits.
+// Sums error * value in the order of the samples. Dense and sparse gradients use this function, so both have
+// the same bits.
 template <class Scalar>
 void add_gradient(const Batch& batch, const std::vector<Scalar>& errors, Scalar* gradient) {
   std::size_t k = 0;
@@ -150,7 +151,7 @@ class LogisticLearner final : public Learner {
 
   static constexpr Precision precision = sizeof(Scalar) == 4 ? Precision::float32 : Precision::float64;
 
-  // The samples of the training set, with the weight of feature j at position of(j).
+  // The samples of the training set; the weight of feature j is at position of(j).
   template <class PositionOf>
   Batch located(std::span<const std::uint32_t> samples, const PositionOf& of) const {
     Batch batch;

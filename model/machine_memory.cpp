@@ -22,7 +22,7 @@ std::uint64_t of_kernel() {
   return unknown;
 }
 
-// The only number of a control group's file; nothing is limited where it says "max" or is not there.
+// The only number of a control group's file; no limit if the file says "max" or does not exist.
 std::uint64_t number_in(const char* path) {
   std::ifstream file(path);
   std::uint64_t bytes = 0;

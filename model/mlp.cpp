@@ -52,7 +52,7 @@ void activate(Activation kind, Matrix& h) {
   }
 }
 
-// delta *= activation'(z), written in terms of the activation's own value h.
+// delta *= activation'(z), expressed by the activation's value h.
 template <class Matrix>
 void times_slope(Activation kind, const Matrix& h, Matrix& delta) {
   using Scalar = typename Matrix::Scalar;
@@ -69,7 +69,7 @@ void times_slope(Activation kind, const Matrix& h, Matrix& delta) {
 template <class Scalar>
 Mlp<Scalar>::Mlp(MlpShape shape) : shape_(std::move(shape)), arrays_(shape_.arrays()) {}
 
-// h[0] is the input (features x batch); fills h[1..L], h[L] being the linear output.
+// h[0] is the input (features x batch); fills h[1..L]. h[L] is the linear output.
 template <class Scalar>
 void Mlp<Scalar>::forward(std::span<const Scalar> weights, std::vector<Matrix>& h) const {
   const std::size_t depth = shape_.layers.size() - 1;
@@ -78,8 +78,8 @@ void Mlp<Scalar>::forward(std::span<const Scalar> weights, std::vector<Matrix>& 
   for (std::size_t l = 1; l <= depth; ++l) {
     const MlpShape::Array& a = arrays_[(l - 1) * stride];
     const Eigen::Map<const RowMatrix> W(weights.data() + a.begin, a.rows, a.cols);
-    // Eigen packs all rows of the left side at once: a good part of the model. Every kernel's height divides
-    // 480.
+    // Eigen packs all rows of the left side at once, which would copy a large part of the model. The height
+    // of every kernel divides 480.
     constexpr Eigen::Index block = 240;
     h[l].resize(W.rows(), h[l - 1].cols());
     for (Eigen::Index row = 0; row < W.rows(); row += block) {
@@ -138,7 +138,7 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
   std::vector<Matrix> h(depth + 1);
   h[0].resize(data.features(), batch);
   for (Eigen::Index j = 0; j < batch; ++j) {
-    // The samples lie anywhere in the data: fetch the next ones while this one is copied.
+    // The samples lie anywhere in the data: the next samples are fetched while this sample is copied.
     const float* ahead =
         data.inputs.row(samples[static_cast<std::size_t>(std::min(j + 2, batch - 1))]).data();
     for (Eigen::Index k = 0; k < data.features(); k += 16) __builtin_prefetch(ahead + k);
@@ -154,7 +154,7 @@ Scalar Mlp<Scalar>::gradient(std::span<const Scalar> weights, const Dataset& dat
   Matrix below;
   for (std::size_t l = depth; l >= 1; --l) {
     const MlpShape::Array& a = arrays_[(l - 1) * stride];
-    if (l > 1) {  // before the gradient, which may be written where the weights are
+    if (l > 1) {  // before the gradient, which may overwrite the weights
       const Eigen::Map<const RowMatrix> W(weights.data() + a.begin, a.rows, a.cols);
       below.noalias() = W.transpose() * delta;  // in x batch
       times_slope(shape_.activation, h[l - 1], below);
@@ -175,7 +175,7 @@ template <class Scalar>
 LossAndHits Mlp<Scalar>::evaluate(std::span<const Scalar> weights, const Dataset& data, std::int64_t begin,
                                   std::int64_t end) const {
   LossAndHits total;
-  constexpr std::int64_t chunk = 32;  // samples; few, for what each layer makes of them is kept
+  constexpr std::int64_t chunk = 32;  // samples; few, because the outputs of every layer are kept for them
   std::vector<Matrix> h;
   for (std::int64_t first = begin; first < end; first += chunk) {
     const std::int64_t count = std::min(chunk, end - first);

@@ -23,8 +23,8 @@ class Mlp {
  public:
   explicit Mlp(MlpShape shape);
 
-  // Mean loss over `samples` of `data`, and its gradient with respect to every weight.
-  // weights, gradient: parameters() values; the same array, or not overlapping.
+  // Mean loss over `samples` of `data`, and its gradient with respect to every weight. weights, gradient:
+  // parameters() values; the same array, or arrays that do not overlap.
   Scalar gradient(std::span<const Scalar> weights, const Dataset& data,
                   std::span<const std::uint32_t> samples, std::span<Scalar> gradient) const;
 

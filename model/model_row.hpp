@@ -1,4 +1,4 @@
-// The kinds of models: a table. The row is chosen by model.kind.
+// The kinds of models: a table. model.kind chooses the row.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct ModelRow {
   std::string_view name, doc;
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
-  bool has_numbers = true;  // weights, data and a loss; else sizes only
+  bool has_numbers = true;  // weights, data and a loss; otherwise sizes only
   bool is_sparse = false;   // it learns from sparse samples, and a batch touches few weights
   Learns learns = Learns::anything;
-  bool has_layers = false;       // those of model.layers
-  std::string_view fields = {};  // of [model], beside its settings: those that it has, separated by spaces
-  std::string_view size_field = {};  // the field that its size comes from
+  bool has_layers = false;           // the layers of model.layers
+  std::string_view fields = {};      // of [model], besides its settings, separated by spaces
+  std::string_view size_field = {};  // the field that gives its size
   // In the order of the weight vector; none: one array, "w", of all parameters.
   std::vector<ParameterArray> (*arrays)(const ModelSpec&) = nullptr;
-  // Multiplications of each layer's product with its inputs, in proportion; none: an array's size.
+  // The work of each layer's product with its inputs, in proportion; none: an array's size.
   std::vector<double> (*products)(const ModelSpec&) = nullptr;
   std::int64_t (*parameters)(const ModelSpec&) = nullptr;
   double (*flops_per_sample)(const ModelSpec&) = nullptr;  // of a gradient
-  // What computes its gradients, on data that outlive it.
+  // Makes the object that computes its gradients. The data outlive that object.
   std::unique_ptr<Learner> (*learner)(const ModelSpec&, const DataSplit&) = nullptr;
 
   // Whether it learns from samples of `classes` classes; 0: the samples have targets.
@@ -49,7 +49,7 @@ struct ModelRow {
     }
     return false;
   }
-  // A function that is missing.
+  // The name of a missing function.
   std::string_view lacks() const {
     return parameters == nullptr               ? "parameters"
            : flops_per_sample == nullptr       ? "flops_per_sample"

@@ -1,4 +1,4 @@
-// What a scenario says of its model, and the sizes that follow from it.
+// The model of a scenario, and the sizes that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ struct ModelSpec {
   std::vector<std::vector<double>> biases;   // per layer; empty: zeros
   std::int64_t parameters = 500'000;         // phantom, if `phantom_arrays` is empty
   std::vector<std::int64_t> phantom_arrays;  // phantom: size of each array, from the input
-  std::vector<double> phantom_work = {};     // of each array: its part of the computing; empty: as its size
+  std::vector<double> phantom_work = {};     // of each array: its share of the computing; empty: by size
   double flops_per_sample = 3e6;             // phantom
   std::int64_t features = 0, outputs = 0;    // of the data, filled in by adapt_to
-  double nonzeros = 0;                       // of sparse data: of a sample in the mean, likewise
+  double nonzeros = 0;                       // of sparse data: mean number per sample, filled in by adapt_to
   std::int64_t activations = 1000;           // phantom: values of one sample between two stages of a pipeline
 };
 
@@ -39,15 +39,15 @@ struct Evaluation {
   double loss = 0;                      // mean over the samples
   std::optional<double> accuracy = {};  // classification only
   // Logistic models only. The area under the ROC curve: the probability that a sample of class 1 gets a
-  // higher output than one of class 0; nothing when a class is missing.
+  // higher output than a sample of class 0; none if a class is missing.
   std::optional<double> auc = {};
   std::optional<std::int64_t> nonzero_weights = {};
 };
 
-// Positions of weights, rising and each one once.
+// Positions of weights, rising and without repetitions.
 using Keys = std::vector<std::uint32_t>;
 
-// Positions from `begin` up to `end`; by default all.
+// Positions from `begin` up to `end`; by default all positions.
 struct KeyRange {
   std::uint32_t begin = 0;
   std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
@@ -59,7 +59,7 @@ struct ParameterArray {
   Range range;
   std::uint32_t layer;  // from the input
 };
-// In the order of the weight vector; a phantom model has those that its `arrays` give, or one.
+// In the order of the weight vector; a phantom model has the arrays of its `arrays`, or one array.
 std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec);
 
 // The work of each layer, as shares of a gradient's work: all shares of all layers sum to 1.
@@ -68,7 +68,7 @@ struct LayerWork {
 };
 std::vector<LayerWork> layer_work(const ModelSpec& spec);
 
-// Sizes that hold for phantom models too.
+// Sizes that are valid for phantom models, too.
 std::int64_t parameter_count(const ModelSpec& spec);
 double flops_per_sample(const ModelSpec& spec);
 

@@ -25,8 +25,8 @@ bool begins_quoted(char c) { return c == '#' || c == '"' || c == '\''; }
 
 std::optional<DeepPlace> first_too_deep(std::string_view text) {
   std::size_t brackets = 0, dots = 0, first_dot = 0;
-  // A text that is not closed hides nothing, because the parser may read it otherwise. Of texts of several
-  // lines, those after it have no end either.
+  // A text that is not closed hides nothing, because the parser may read it differently. If a text of several
+  // lines is not closed, later texts are not closed either.
   char unclosed = '\0';
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];

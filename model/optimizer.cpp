@@ -11,7 +11,7 @@
 namespace psim {
 namespace {
 
-// One step of the rule, after the decay of weights, which is the same for all that have it.
+// One step of the rule, after weight decay, which is the same for all rules that have it.
 template <class Scalar>
 class Step {
  public:
@@ -40,7 +40,7 @@ struct Arrays {
   Scalar* second;
 };
 
-// So many weights at once stay in the first-level cache with their gradient.
+// This number of weights stays in the first-level cache with their gradients.
 constexpr std::size_t block = 2048;
 template <class Scalar>
 using Block = std::array<Scalar, block>;
@@ -71,7 +71,7 @@ void update_all(const Step<Scalar>& step, const Arrays<Scalar>& arrays, std::siz
 // The weights that a sparse group touches, and the sum of their gradients.
 template <class Scalar>
 struct Touched {
-  std::vector<std::uint32_t> keys;  // as first met
+  std::vector<std::uint32_t> keys;  // in the order of their first appearance
   std::vector<Scalar> sums;
 };
 
@@ -96,7 +96,7 @@ Touched<Scalar> add_up(std::span<const WeightedGradient> group, std::vector<std:
   return touched;
 }
 
-// Brings the touched weights and their state together, steps, and puts them back.
+// Gathers the touched weights and their state, takes the step, and writes them back.
 template <class Scalar>
 void update_touched(const Step<Scalar>& step, const Arrays<Scalar>& arrays, Touched<Scalar> touched) {
   const std::array all{arrays.weights, arrays.first, arrays.second};
@@ -114,7 +114,7 @@ void update_touched(const Step<Scalar>& step, const Arrays<Scalar>& arrays, Touc
   }
 }
 
-// The weights of `rest` that are not touched, as if their gradient were zero; for rules without state.
+// The untouched weights of `rest` take the step with a gradient of zero; for rules without state.
 template <class Scalar>
 void update_rest(const Step<Scalar>& step, Scalar* weights, const std::vector<std::uint32_t>& touched,
                  std::vector<std::uint32_t>& slot, std::span<const Range> rest) {

@@ -1,5 +1,5 @@
-// How an aggregated gradient moves the weights, by one of the rules of optimizer_rules.hpp. State lives
-// beside the range that it belongs to, so a server updates its own part of the model alone.
+// How an aggregated gradient moves the weights, by one of the rules of optimizer_rules.hpp. The state is
+// stored with its range of weights, so a server updates its own part of the model alone.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace psim {
 struct OptimizerSpec {
   OptimizerKind kind;
   Settings settings;          // of the kind
-  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; not of an elastic net
+  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; not for an elastic net
   double l1 = 0.0;            // elastic net: l1 * |w| and l2 / 2 * w^2 are added to the loss
   double l2 = 0.0;
 };
@@ -24,12 +24,12 @@ struct OptimizerSpec {
 struct WeightedGradient {
   Slice gradient;
   double weight = 1.0;
-  // Where in the range each value of a sparse gradient belongs, rising; none: a gradient of all weights.
+  // The places of a sparse gradient's values in the range, rising; null: a gradient of all weights.
   const std::vector<std::uint32_t>* keys = nullptr;
 };
 
-// The sum as every optimizer forms it first: to apply it with weight 1 does what the gradients do, bit for
-// bit. Of sparse gradients as well, with zeros between.
+// The sum as every optimizer forms it first: applying it with weight 1 equals applying the gradients, bit for
+// bit. The sum of sparse gradients has zeros at the other places.
 Values weighted_sum(std::span<const WeightedGradient> gradients, Precision precision, std::size_t count);
 
 class Optimizer {
@@ -37,18 +37,17 @@ class Optimizer {
   Optimizer() = default;
   Optimizer(const OptimizerSpec& spec, Precision precision, std::size_t size);
 
-  // weights -= rate * rule(sum_i weight_i * gradient_i), added up in the order given. One step.
+  // weights -= rate * rule(sum_i weight_i * gradient_i), summed in the given order. One step.
   //
-  // A group of sparse gradients updates the weights that at least one of them has a key of, as MXNet's
-  // lazy_update does: all others stay as they are, and so do their momentum and other state; weight decay
-  // acts on touched weights only. It takes time in proportion to the keys, and with all keys it does, bit for
-  // bit, what dense gradients do. Dense and sparse do not mix in a group.
-  // An elastic net shrinks weights that nobody touches too: those in `rest` take the step with a gradient of
-  // zero.
+  // A group of sparse gradients updates the weights for which at least one gradient has a key, as MXNet's
+  // lazy_update does. All other weights stay unchanged, and so do their momentum and other state; weight
+  // decay acts on touched weights only. The time is in proportion to the keys. With all keys the result
+  // equals that of dense gradients, bit for bit. A group has either dense or sparse gradients. An elastic net
+  // also shrinks untouched weights: the weights in `rest` take the step with a gradient of zero.
   void apply(Values& weights, std::span<const WeightedGradient> group, double rate,
              std::span<const Range> rest = {});
 
-  // The optimizer of these weights alone, with its state.
+  // The optimizer of these weights only, with its state.
   Optimizer part(Range range) const;
 
   std::int64_t steps() const { return steps_; }
@@ -75,16 +74,17 @@ struct LearningRate {
   double step_every = 1;  // step: epochs between drops
   double step_factor = 0.1;
   double total_epochs = 1;  // cosine: falls to 0 at this epoch
-  // The rate at a point of training, in epochs of the whole data set.
+  // The rate at a date of the training, in epochs of the whole data set.
   double at(double epoch) const;
 };
 
-// Passes over the training set that all workers together make. Their first clock may have more batches than
-// the others, or fewer: its difference is `first_more`.
+// Passes of all workers together over the training set. The first clock may have more or fewer batches than
+// the others; the difference is `first_more`.
 struct Epochs {
   double per_clock = 0;
   double first_more = 0;
-  // After so many clocks of each worker; or in the mean, when only a share of them has done its first one.
+  // After this number of clocks of each worker; or the mean, if only a share of the workers has done the
+  // first clock.
   double after(double clocks) const { return after(clocks, std::min(clocks, 1.0)); }
   double after(double clocks, double firsts) const { return clocks * per_clock + firsts * first_more; }
 };

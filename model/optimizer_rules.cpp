@@ -88,7 +88,7 @@ const auto adam = [](const auto& step) {
 };
 
 // Parikh, Boyd 2014, 4.2 and 6.5.3: a gradient step of the loss alone, then the elastic net's proximal
-// operator: the soft threshold, and the share of it that l2 leaves.
+// operator: the soft threshold, multiplied by the factor of l2.
 const auto proximal = [](const auto& step) {
   using Scalar = decltype(step.rate());
   const auto threshold = static_cast<Scalar>(step.learning_rate * step.l1);

@@ -12,23 +12,23 @@
 
 namespace psim {
 
-// What one step of a rule is made with, in the precision of the weights.
+// The numbers of one step of a rule, in the precision of the weights.
 template <class Scalar>
 struct StepNumbers {
   const Settings& settings;
   double learning_rate;
-  double l1, l2;   // of rules with an elastic net
+  double l1, l2;   // for rules with an elastic net
   std::int64_t t;  // 1 at the first step
 
   Scalar rate() const { return static_cast<Scalar>(learning_rate); }
   Scalar operator()(const Setting& setting) const { return static_cast<Scalar>(settings.of(setting)); }
-  // 1 - setting^t: by which a running mean from zero is too small.
+  // 1 - setting^t: the factor by which a running mean that starts at zero is too small.
   Scalar bias(const Setting& setting) const {
     return static_cast<Scalar>(1 - std::pow(settings.of(setting), static_cast<double>(t)));
   }
 };
 
-// Moves `n` weights `w`, given their gradient `g` and the rule's state arrays, null where it has none.
+// Moves `n` weights `w`, given their gradient `g` and the rule's state arrays; null if the rule has none.
 template <class Scalar>
 using StepFunction = std::function<void(Scalar* w, Scalar* g, Scalar* first, Scalar* second, std::size_t n)>;
 
@@ -49,8 +49,7 @@ class StepRule {
   static Maker<Scalar> made_of(Rule rule) {
     return [rule](const StepNumbers<Scalar>& numbers) -> StepFunction<Scalar> {
       return [move = rule(numbers)](Scalar* w, Scalar* g, Scalar* first, Scalar* second, std::size_t n) {
-        const auto local =
-            move;  // its numbers stay in registers: no weight that is written can be one of them
+        const auto local = move;  // its numbers stay in registers: no written weight can alias them
         local(w, g, first, second, n);
       };
     };
@@ -60,7 +59,7 @@ class StepRule {
 };
 
 struct OptimizerRow {
-  std::string_view name, doc;     // with its source
+  std::string_view name, doc;     // the doc includes the source
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
   std::size_t state_arrays = 0;  // of the model's size, 0 to 2; zeros at first
@@ -68,7 +67,7 @@ struct OptimizerRow {
   // The rule takes l1 and l2 instead of weight_decay, and moves weights whose gradient is zero.
   bool elastic_net = false;
   bool adaptive = false;  // it divides each gradient by a running measure of its size
-  double fuzz = 1;        // how often the fuzzer draws it, beside 1
+  double fuzz = 1;        // how often the fuzzer draws it, relative to 1
 };
 
 template <>

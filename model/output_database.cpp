@@ -13,7 +13,7 @@ OutputDatabase::OutputDatabase(const std::filesystem::path& path) : path_(path) 
   // One thread uses it at a time.
   const int result = sqlite3_open_v2(
       path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  db_.reset(opened);  // to be closed even if it could not be opened
+  db_.reset(opened);  // even a database that could not be opened must be closed
   if (result != SQLITE_OK) fail();
   execute(
       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096; PRAGMA locking_mode = "

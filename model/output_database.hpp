@@ -1,5 +1,5 @@
-// SQLite files that psim writes. Each is new and appears under its name only when it is complete, so it needs
-// no journal.
+// SQLite files that psim writes. Each file is new and appears under its name only when it is complete, so it
+// needs no journal.
 #pragma once
 
 #include <sqlite3.h>
@@ -24,11 +24,12 @@ struct LastingText {
 
 class OutputDatabase {
  public:
-  // Creates the file. All functions throw what SQLite says of its last failure: of a disk that is full or
-  // broken std::filesystem::filesystem_error, with its file; else std::runtime_error.
+  // Creates the file. All functions throw SQLite's message about the last failure:
+  // std::filesystem::filesystem_error, with the file, for a full or broken disk; otherwise
+  // std::runtime_error.
   explicit OutputDatabase(const std::filesystem::path& path);
   void execute(const std::string& sql);
-  // After the last statement is gone.
+  // Call it after the last statement is destroyed.
   void close();
 
  private:
@@ -76,7 +77,7 @@ class Statement {
     sqlite3_bind_blob64(statement_, i, numbers.data(), numbers.size() * sizeof numbers[0], SQLITE_TRANSIENT);
   }
   void bind(int i, std::nullptr_t) { sqlite3_bind_null(statement_, i); }
-  // A column that has no value keeps none from one row to the next: most events have few of their columns.
+  // A column without a value stays empty from one row to the next: most events have few of their columns.
   template <class T>
   void bind(int i, const std::optional<T>& value) {
     const auto column = static_cast<std::size_t>(i);
@@ -85,7 +86,7 @@ class Statement {
     else if (has_value_[column]) bind(i, nullptr);
     has_value_[column] = value.has_value();
   }
-  // Of another type: what its column_value() gives.
+  // A value of another type: binds the result of its column_value().
   template <class T>
   requires requires(const T& value) { column_value(value); }
   void bind(int i, const T& value) { bind(i, column_value(value)); }

@@ -1,4 +1,4 @@
-// Weights with the optimizer that updates them, kept in the precision that a scenario wants.
+// Weights with the optimizer that updates them, in the precision of the scenario.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ namespace psim {
 
 struct Storage {
   Precision precision = Precision::float32;
-  // Half precision: updates go to a copy in single precision, of which the weights are the rounded image
-  // (MXNet's multi_precision; Micikevicius et al., ICLR 2018, 3.1). Without it an update is rounded away if
-  // it is less than half of the distance to the next number. The optimizer's state is in single precision
-  // always.
+  // Half precision: updates go to a copy in single precision, and the weights are its rounded values (MXNet's
+  // multi_precision; Micikevicius et al., ICLR 2018, 3.1). Without the copy, rounding removes an update that
+  // is less than half of the distance to the next number. The optimizer's state is always in single
+  // precision.
   bool master_copy = false;
 };
 
@@ -24,13 +24,13 @@ class Parameters {
   Parameters() = default;
   Parameters(const OptimizerSpec& optimizer, const Storage& storage, Values weights);
 
-  // False for a phantom model's.
+  // False for a phantom model.
   explicit operator bool() const { return weights_ != nullptr; }
 
   // One step of the optimizer; see Optimizer::apply.
   void update(std::span<const WeightedGradient> group, double rate, std::span<const Range> rest = {});
 
-  // Every weight becomes what `change`, a generic function of one number, makes of it.
+  // Replaces every weight by `change` of that weight, a generic function of one number.
   template <class Change>
   void change_each(Change change) {
     if (storage_.master_copy) {
@@ -43,20 +43,21 @@ class Parameters {
     round_to(storage_.precision, *weights_);
   }
 
-  // These weights alone, with their part of the optimizer's state.
+  // These weights only, with their part of the optimizer's state.
   Parameters part(Range range) const;
 
-  // Of all beside the weights.
+  // Bytes of all state except the weights.
   std::size_t state_bytes() const { return optimizer_.bytes() + master_.bytes(); }
 
-  // Calls `part(data, bytes)` for each part of what the next update depends on beside the weights.
+  // Calls `part(data, bytes)` for each part of the state, except the weights, on which the next update
+  // depends.
   template <class Part>
   void for_each_part_of_state(Part part) const {
     part(master_.raw(), master_.bytes());
     optimizer_.for_each_part(part);
   }
 
-  // As everybody sees them. Shared with whoever reads them, and copied before they are changed.
+  // The weights as all readers see them. Readers share them, and they are copied before they change.
   const std::shared_ptr<Values>& weights() const { return weights_; }
 
  private:

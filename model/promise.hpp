@@ -1,5 +1,5 @@
-// What a scenario says of every run of its model of consistency, as an expression about one of three numbers:
-// `clock_gap <= staleness`. `psim verify` looks at each event that has such a number.
+// A condition that a scenario states for every run of its consistency model, as an expression about one of
+// three numbers: `clock_gap <= staleness`. `psim verify` checks each event that has such a number.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace psim {
 class Promise {
  public:
   enum class About : std::uint8_t {
-    clock_gap,  // clocks that a worker is ahead of the slowest one when it starts a step
-    age,        // updates that a push is old when it is applied
+    clock_gap,  // how many clocks a worker is ahead of the slowest one when it starts a step
+    age,        // how many updates old a push is when it is applied
     pushes,     // in an update
   };
   // Numbers that do not change within a run.

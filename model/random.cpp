@@ -18,7 +18,7 @@ std::uint64_t Stream::below(std::uint64_t n) {
   return draw % n;
 }
 
-// Box and Muller, 1958. The second of the pair is not kept: a stream is its counter and nothing else.
+// Box and Muller, 1958. The second number of the pair is not kept: the counter is the only state of a stream.
 double Stream::normal() {
   const double radius = std::sqrt(-2.0 * std::log(uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());

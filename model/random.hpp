@@ -1,7 +1,7 @@
-// Every random number of a run. A draw depends on (seed, purpose, who, step) and on nothing else, so a
-// new worker, fault or log line shifts nobody else's draws, and two consistency models meet the same
-// stragglers in the same steps (common random numbers). The distributions are ours because the
-// standard library's differ between vendors.
+// All random numbers of a run. A draw depends only on (seed, purpose, who, step). So a new worker, fault or
+// log line changes no other draws, and two consistency models meet the same stragglers in the same steps
+// (common random numbers). psim has its own distributions because those of standard libraries differ between
+// vendors.
 #pragma once
 
 #include <cstdint>

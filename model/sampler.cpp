@@ -17,11 +17,12 @@ namespace {
 
 using Shard = std::vector<std::uint32_t>;
 
-// Asynchronous workers can be epochs apart; more than this many at once are recomputed in turn.
+// Asynchronous workers can be epochs apart; if they use more epochs than this at once, epochs are recomputed
+// in turn.
 constexpr std::size_t shared_epochs = 4;
 constexpr std::size_t own_epochs = 2;
 
-// Where piece `i` begins when n things are cut in `pieces` whose sizes differ by at most one.
+// The beginning of piece `i` if n things are cut into `pieces` pieces whose sizes differ by at most one.
 std::uint64_t piece_begin(std::uint64_t n, std::uint64_t pieces, std::uint64_t i) {
   return n / pieces * i + std::min(i, n % pieces);
 }
@@ -34,9 +35,9 @@ std::vector<Shard> cut(const Shard& samples, std::uint32_t workers) {
   return shards;
 }
 
-// Shares of the workers in one class, distributed as Dirichlet(alpha, ..., alpha): gamma variables over
-// their sum. They are drawn as logarithms, G(alpha) = G(alpha + 1) * U^(1/alpha), because for a small
-// alpha all of them would be zero.
+// Shares of the workers in one class, distributed as Dirichlet(alpha, ..., alpha): gamma variables divided by
+// their sum. They are drawn as logarithms, G(alpha) = G(alpha + 1) * U^(1/alpha), because for a small alpha
+// all of them would be zero.
 std::vector<double> dirichlet(const Sampler::Options& options, std::uint64_t label) {
   std::vector<double> shares;
   for (std::uint32_t w = 0; w < options.workers; ++w) {
@@ -55,7 +56,7 @@ std::vector<double> dirichlet(const Sampler::Options& options, std::uint64_t lab
 }
 
 // Hsu, Qi, Brown: Measuring the effects of non-identical data distribution for federated visual
-// classification, 2019. Shares are drawn per class and so sizes of shards differ.
+// classification, 2019. Shares are drawn per class, so the shards differ in size.
 std::vector<Shard> deal_by_dirichlet(const Dataset& train, const Sampler::Options& options) {
   std::vector<Shard> by_class(static_cast<std::size_t>(train.classes));
   for (std::uint32_t i = 0; i < train.labels.size(); ++i) by_class[train.labels[i]].push_back(i);
@@ -150,7 +151,7 @@ std::int64_t Sampler::shard_size(std::uint32_t worker) const {
 
 const Sampler::Shard& Sampler::shard_among(std::uint32_t worker, const std::vector<bool>& members) {
   const auto here = static_cast<std::uint32_t>(std::count(members.begin(), members.end(), true));
-  if (here == members.size() || !members[worker]) return shards_[worker];  // of no members, too
+  if (here == members.size() || !members[worker]) return shards_[worker];  // also without members
   std::vector<Shard>& shards = shared_out_[members];
   if (shards.empty()) {
     shards = shards_;
@@ -171,7 +172,7 @@ const std::vector<std::uint32_t>& Sampler::order(std::uint32_t stream, std::int6
   auto entry = std::find_if(cache.begin(), cache.end(),
                             [&](const Epoch& e) { return e.number == epoch && e.shard == &shard; });
   if (entry == cache.end()) {
-    --entry;  // the least recently used
+    --entry;  // the least recently used epoch
     const std::uint32_t size = shard.empty() ? samples_ : static_cast<std::uint32_t>(shard.size());
     entry->number = epoch;
     entry->shard = &shard;
@@ -179,7 +180,7 @@ const std::vector<std::uint32_t>& Sampler::order(std::uint32_t stream, std::int6
     if (!shard.empty())
       for (std::uint32_t& sample : entry->order) sample = shard[sample];
   }
-  std::rotate(cache.begin(), entry, entry + 1);  // the one just used comes first
+  std::rotate(cache.begin(), entry, entry + 1);  // the last used epoch comes first
   return cache.front().order;
 }
 

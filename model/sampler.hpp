@@ -1,4 +1,4 @@
-// Which samples a worker sees in which step.
+// Which samples a worker gets in each step.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,10 @@ namespace psim {
 
 struct Dataset;
 
-// `iid`: every epoch the whole training set is shuffled anew and dealt out: in step t, worker w takes
+// `iid`: every epoch the whole training set is shuffled again and dealt out: in step t, worker w takes
 // samples [(t*W + w)*b, (t*W + w + 1)*b) of the endless sequence of shuffled epochs. So W workers with
-// batches of b see exactly what one worker with batches of W*b sees, and nothing is left over at an
-// epoch's end. The other partitions give every worker a fixed shard, which it shuffles by itself each
-// epoch.
+// batches of b get exactly the samples of one worker with batches of W*b, and no samples remain at an epoch's
+// end. The other partitions give every worker a fixed shard, which it shuffles by itself each epoch.
 class Sampler {
  public:
   struct Options {
@@ -25,19 +24,20 @@ class Sampler {
     std::int64_t batch = 32;
     std::uint64_t seed = 1;
   };
-  // Throws DataError if there are fewer samples than workers to get a shard.
+  // Throws DataError if the number of samples is too small to give each worker a shard.
   Sampler(const Dataset& train, Options options);
 
-  // Sample indices of worker `worker`'s batch number `step`; always `batch` of them, over the border of
-  // an epoch if need be. Steps may be asked for in any order. Not thread-safe: the orders of the epochs
-  // last used are cached.
+  // Sample indices of worker `worker`'s batch number `step`; always `batch` of them, across the end of an
+  // epoch if necessary. Steps may come in any order. Not thread-safe: the orders of the last used epochs are
+  // cached.
   std::vector<std::uint32_t> batch(std::uint32_t worker, std::int64_t step);
-  // `count` samples from `position` on of the endless sequence that worker `worker` sees: for iid the one
-  // that all share, else its own. With `members`, by worker, the shards of all others are cut up among them.
+  // `count` samples from `position` on of the endless sequence of worker `worker`: for iid the shared
+  // sequence, otherwise the worker's own. With `members`, by worker, the members share the shards of all
+  // other workers.
   std::vector<std::uint32_t> samples(std::uint32_t worker, std::int64_t position, std::int64_t count,
                                      const std::vector<bool>& members = {});
 
-  // What worker `worker` sees then; empty for iid, where it sees all.
+  // The samples that worker `worker` then gets; empty for iid, where it gets all samples.
   const std::vector<std::uint32_t>& part(std::uint32_t worker, const std::vector<bool>& members) {
     return shard_among(worker, members);
   }
@@ -60,8 +60,8 @@ class Sampler {
   Options options_;
   std::uint32_t samples_;
   std::vector<Shard> shards_;
-  std::map<std::vector<bool>, std::vector<Shard>> shared_out_;  // by who takes part
-  // Per stream the epochs last used, the latest first. For iid all workers share stream 0.
+  std::map<std::vector<bool>, std::vector<Shard>> shared_out_;  // by the members
+  // Per stream the last used epochs, the latest first. For iid all workers share stream 0.
   std::vector<std::vector<Epoch>> epochs_;
 };
 

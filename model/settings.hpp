@@ -1,5 +1,5 @@
-// Numbers that belong to one row of a table, or to a few: the coefficient of variation of a distribution, the
-// bits of a filter. A row lists its settings; what a scenario says of them stands in `Settings`.
+// Numbers that belong to one row of a table, or to several rows: the coefficient of variation of a
+// distribution, the bits of a filter. A row lists its settings; `Settings` holds the values of a scenario.
 #pragma once
 
 #include <cmath>
@@ -20,16 +20,16 @@ struct Seconds {
 
 using SettingValue = std::variant<double, std::int64_t, Seconds>;
 
-// Rows may share a setting. Settings of different rows with the same key are one field of a scenario: all but
-// `required` and `draws` are then the first one's.
+// Rows may share a setting. Settings of different rows with the same key are one field of a scenario: the
+// first setting gives everything except `required` and `draws`.
 struct Setting {
   std::string_view key, doc;
-  SettingValue value;  // unless a scenario says otherwise; its type is the field's
+  SettingValue value;  // the default; its type is the type of the field
   double min = -HUGE_VAL, max = HUGE_VAL;
   bool above_min = false, below_max = false;  // the bound itself is not allowed
-  bool required = false;                      // a scenario that chooses the row must say it
+  bool required = false;                      // a scenario that chooses the row must set it
   std::string_view default_text = {};         // in the reference, instead of `value`
-  std::vector<std::string_view> draws = {};   // values that the fuzzer draws from, as TOML; none: never given
+  std::vector<std::string_view> draws = {};   // the fuzzer draws one, as TOML; none: it never sets the field
 };
 using SettingList = std::vector<const Setting*>;
 
@@ -38,13 +38,13 @@ class Settings {
   Settings() = default;
   Settings(std::initializer_list<std::pair<const std::string_view, SettingValue>> given) : values_(given) {}
 
-  // As a number; times are in seconds.
+  // The value as a number; times are in seconds.
   double of(const Setting& setting) const {
     const auto given = values_.find(setting.key);
     return std::visit([](const auto& value) { return number(value); },
                       given == values_.end() ? setting.value : given->second);
   }
-  // For a reader: where it belongs.
+  // For a parser: the place of the value.
   SettingValue& place_of(const Setting& setting) {
     return values_.try_emplace(setting.key, setting.value).first->second;
   }

@@ -1,7 +1,7 @@
-// Tables that grow by a row: consistency models, optimizers, filters, kinds of faults, distributions,
-// presets. A row carries all that psim knows of one of them: name, aliases, settings, code and documentation.
-// Parser, `psim explain`, the reference page, the JSON Schema and the fuzzer read the rows, and name none of
-// them.
+// Tables that grow by rows: consistency models, optimizers, filters, kinds of faults, distributions, presets.
+// A row carries all that psim knows about its entry: name, aliases, settings, code and documentation. The
+// parser, `psim explain`, the reference page, the JSON Schema and the fuzzer read the rows and contain none
+// of their names.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 
 namespace psim {
 
-// The rows that psim has itself, each kind's defined in one file.
+// psim's own rows; one file defines the rows of each kind.
 template <class Row>
 std::deque<Row> built_in_rows();
 
@@ -38,8 +38,8 @@ const std::deque<Row>& all_rows() {
   return Table<Row>::rows();
 }
 
-// A row from outside of psim's sources, as long as this object lives. It must be there before the first
-// scenario is loaded; as a global variable it is. Additions of one table end in the reverse of their order.
+// A row from outside psim's sources. The row exists as long as this object. It must exist before the first
+// scenario is loaded; a global variable does. Additions to one table must end in the reverse of their order.
 template <class Row>
 struct Addition {
   explicit Addition(Row row) { Table<Row>::add(std::move(row)); }
@@ -58,12 +58,12 @@ inline bool answers_to(const auto& row, std::string_view name) {
   return row.name == name || lists(row.aliases, name);
 }
 
-// Which row of a table a scenario has chosen; at first the first one.
+// The row of a table that a scenario has chosen; the default is the first row.
 template <class Row>
 class Chosen {
  public:
   Chosen() = default;
-  // Throws std::logic_error when no row has that name.
+  // Throws std::logic_error if no row has that name.
   Chosen(std::string_view name) : index_(find(name)) {}
   Chosen(const char* name) : Chosen(std::string_view(name)) {}
   static Chosen at(std::size_t index) {

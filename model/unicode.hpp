@@ -9,10 +9,10 @@ namespace psim {
 struct CodePoint {
   char32_t value = 0;
   std::size_t bytes = 0;    // 0: the text does not begin with UTF-8
-  std::size_t columns = 0;  // that a terminal gives it, as utf8proc has it
+  std::size_t columns = 0;  // its width on a terminal, according to utf8proc
 };
 
-// What `text` begins with.
+// The first code point of `text`.
 CodePoint first_code_point(std::string_view text);
 
 }  // namespace psim

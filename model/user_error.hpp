@@ -1,4 +1,4 @@
-// An error that the user can mend, and how.
+// An error that the user can correct, with advice.
 #pragma once
 
 #include <stdexcept>

@@ -12,10 +12,11 @@ namespace psim {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-constexpr std::size_t large = std::size_t{1} << 20U;  // bytes from which arrays are mapped one by one
+constexpr std::size_t large = std::size_t{1} << 20U;  // bytes from which arrays are mapped singly
 
-// Large arrays come and go with every step. Freed ones are kept for the next of their size, but never so
-// many that more is mapped than was once in use: then idle ones of other sizes go first.
+// Every step allocates and frees large arrays. Freed arrays are kept for the next array of their size. The
+// mapped memory never exceeds the largest amount that was in use: idle arrays of other sizes are released
+// first.
 class LargeArrays {
  public:
   std::byte* take(std::size_t bytes) {
@@ -88,7 +89,7 @@ Values Values::copy_of(const Values& values, std::size_t begin, std::size_t coun
   return copy;
 }
 
-// Not shared any more means that every reader is through; the fence makes their reads happen before.
+// Unshared values have no other reader any more; the fence makes all earlier reads happen before the change.
 void make_own(std::shared_ptr<Values>& values) {
   if (values.use_count() > 1) {
     values = std::make_shared<Values>(*values);
@@ -162,7 +163,7 @@ const Values& Assembly::get() {
 }
 
 void Assembly::put_together() {
-  // One at a time: until it is done, the parts and the whole are both in memory.
+  // One array at a time: until it is complete, the parts and the whole are both in memory.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::size_t total = 0;

@@ -1,7 +1,7 @@
-// A fixed-size array of numbers in single or double precision: weights, gradients, optimizer state.
-// Half precision is one of messages and of weights at rest: such numbers are kept in single precision,
-// rounded to what half precision can represent (rounding.hpp), and computed with in single precision. Its
-// start is aligned for every vector unit, so that results never depend on where it lies in memory.
+// A fixed-size array of numbers in single or double precision: weights, gradients, optimizer state. Half
+// precision exists only for messages and for stored weights: such numbers are kept in single precision,
+// rounded to numbers of half precision (rounding.hpp), and computed with in single precision. The array's
+// start is aligned for every vector unit, so results never depend on its place in memory.
 #pragma once
 
 #include <atomic>
@@ -73,18 +73,18 @@ class Values {
   Precision precision_ = Precision::float32;
 };
 
-// The values at these places.
+// The values at the positions `places`.
 Values gather(const Values& values, std::span<const std::uint32_t> places);
 
-// Makes `values` safe to change in place: a copy, if anybody else still reads them.
+// Makes `values` safe to change in place: copies them if another reader still uses them.
 void make_own(std::shared_ptr<Values>& values);
 
-// A read-only part of a shared array: what a message carries. A phantom slice has a count and no array.
+// A read-only part of a shared array, as messages carry it. A phantom slice has a count but no array.
 struct Slice {
   std::shared_ptr<const Values> values;
   std::size_t begin = 0;
   std::size_t count = 0;
-  std::int64_t version = 0;  // tells states of an array apart that is changed in place
+  std::int64_t version = 0;  // distinguishes the states of an array that changes in place
 
   template <class Scalar>
   std::span<const Scalar> as() const {
@@ -98,7 +98,7 @@ struct Range {
   std::size_t count = 0;
   bool operator==(const Range&) const = default;
 };
-// The same values of a slice.
+// The values `range` of a slice.
 inline Slice part_of(const Slice& slice, Range range) {
   return {slice.values, slice.begin + range.begin, range.count, slice.version};
 }
@@ -109,20 +109,20 @@ constexpr Range even_range(std::size_t total, std::size_t parts, std::size_t ind
   return {begin, total * (index + 1) / parts - begin};
 }
 
-// Several slices that together are a whole array, put in one piece when first asked for, and then let go.
-// Shared by all workers that pulled the same version; safe to ask from several threads.
+// Several slices that together form a whole array. They are joined at the first request and then released.
+// All workers that pulled the same version share the object; several threads may use it.
 class Assembly {
  public:
-  // Part i goes, in pieces one after the other, to the ranges places[i]; without `places` the parts stand in
-  // their order. `places` must outlive the assembly.
+  // Part i goes, in consecutive pieces, to the ranges places[i]; without `places` the parts keep their order.
+  // `places` must outlive the assembly.
   using Places = std::vector<std::vector<Range>>;
   explicit Assembly(std::vector<Slice> parts, const Places* places = nullptr);
   ~Assembly();
   bool same_parts(const std::vector<Slice>& parts) const;
-  // One more user; false when the only one so far has taken the array.
+  // Adds a user; false if the only user so far has taken the array.
   bool join();
   const Values& get();
-  // The array itself, for a user who is alone with it and will change it.
+  // The array itself, for an only user that will change it.
   std::optional<Values> take();
 
  private:
@@ -130,7 +130,7 @@ class Assembly {
   void put_together();
 
   struct Once;
-  // Outlives its part, so that another array at the same address is not taken for it.
+  // The key outlives its part, so another array at the same address is not mistaken for it.
   struct Key {
     std::weak_ptr<const Values> values;
     std::size_t begin, count;

@@ -1,5 +1,5 @@
-// Clicks on advertisements, as logs have them: a sample is a handful of categorical fields (who, where,
-// what), each one-hot over a vocabulary whose values are used by Zipf's law.
+// Clicks on advertisements, as in real logs: a sample has a few categorical fields (user, place, item), each
+// one-hot over a vocabulary whose values follow Zipf's law.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace psim {
 
 namespace {
 
-// The hidden model: one feature of five matters, and most samples are no clicks. The weights are scaled so
-// that a sample's margin has a standard deviation of about 2, however many fields there are.
+// The hidden model: one of five features matters, and most samples are no clicks. The weights are scaled so
+// that a sample's margin has a standard deviation of about 2, for any number of fields.
 constexpr double share_of_weights = 0.2;
 constexpr double margin_deviation = 2.0;
 constexpr double intercept = -1.0;

@@ -1,5 +1,5 @@
-// Comma separated numbers, one sample per line; the last column is the class label, an integer from 0.
-// There is no quoting. The first line is a header if none of its cells is a number; so a typing error in the
+// Comma separated numbers, one sample per line; the last column is the class label, an integer from 0. Cells
+// cannot be quoted. The first line is a header if none of its cells is a number; so a typing error in the
 // first sample is an error, not a header.
 #include <algorithm>
 #include <vector>
@@ -99,9 +99,9 @@ class CsvReader {
   }
 
   std::string name_;
-  std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty one
+  std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty line
   std::size_t columns_ = 0;
-  std::size_t column_ = 0;  // that is read, from 1; 0: the line as a whole
+  std::size_t column_ = 0;  // the current column, from 1; 0: the whole line
   std::vector<std::string_view> cells_;
   std::vector<float> values_;
   std::vector<std::int32_t> labels_;

@@ -1,5 +1,5 @@
-// The handwritten digits of scenarios/data, carried inside the binary: psim has a data set to learn
-// from in whatever directory it runs.
+// The handwritten digits of scenarios/data, embedded in the binary: psim has a data set to learn from in any
+// directory.
 #include <string_view>
 
 #include "model/data/sources.hpp"
@@ -30,13 +30,13 @@ Dataset read_digits() {
   const std::string_view compressed(psim_digits_begin,
                                     static_cast<std::size_t>(psim_digits_end - psim_digits_begin));
   Dataset digits = parse_csv(gunzip(compressed, name), name);
-  digits.inputs /= 16.0F;  // A pixel counts the inked ones of a block of 4x4.
+  digits.inputs /= 16.0F;  // A pixel counts the inked pixels of a block of 4x4.
   return digits;
 }
 
 }  // namespace
 
-// Read once: a study plans thousands of runs.
+// The file is read once, because a study plans thousands of runs.
 Dataset load_digits() {
   static const Dataset digits = read_digits();
   return digits;

@@ -28,7 +28,7 @@ std::vector<fs::path> candidates(const fs::path& path, const Folders& search) {
 std::optional<fs::path> plain_or_gz(const fs::path& path) {
   fs::path compressed = path;
   compressed += ".gz";
-  std::error_code ignored;  // a folder that may not be read holds no file for us
+  std::error_code ignored;  // an unreadable folder counts as one without the file
   if (fs::is_regular_file(path, ignored)) return path;
   if (fs::is_regular_file(compressed, ignored)) return compressed;
   return std::nullopt;
@@ -62,8 +62,9 @@ constexpr unsigned output_chunk = 1U << 20U;
                   "data must fit in memory: take a part of the file");
 }
 
-// Decompresses what comes piece by piece: one gzip stream or several in a row, and zeros behind, which fill a
-// tape's last block (gzip's manual, section 5). zlib's own reader takes whatever comes behind for the end.
+// Decompresses data that come piece by piece: one gzip stream or several in a row, followed by zeros that
+// fill a tape's last block (gzip's manual, section 5). zlib's own reader treats any bytes after a stream as
+// the end.
 class Gunzip {
  public:
   Gunzip(std::string name, TakePiece take) : name_(std::move(name)), take_(std::move(take)) {
@@ -83,7 +84,7 @@ class Gunzip {
       }
       if (at_end_ && (padded_ || piece.front() != '\x1f'))
         throw DataError(name_ + ": something follows the end of the gzip data",
-                        "compress it with gzip again, or cut off what does not belong to it");
+                        "compress it with gzip again, or remove the bytes after the gzip data");
       if (std::exchange(at_end_, false)) inflateReset(&stream_);
       piece = piece.substr(piece.size() - inflated(piece));
     }
@@ -93,7 +94,7 @@ class Gunzip {
   }
 
  private:
-  // How many bytes are left: those behind the end of a stream.
+  // The number of remaining bytes: those after the end of a stream.
   std::size_t inflated(std::string_view piece) {
     // zlib's interface predates const; it does not write to its input.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
@@ -103,7 +104,7 @@ class Gunzip {
       stream_.avail_out = output_chunk;
       const int code = inflate(&stream_, Z_NO_FLUSH);
       at_end_ = code == Z_STREAM_END;
-      // With all of a piece taken there may be nothing left to do.
+      // After all bytes of a piece are taken, zlib may have nothing to do.
       if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
         refuse(name_, code == Z_NEED_DICT ? Z_DATA_ERROR : code);
       take_(std::string_view(out_).substr(0, output_chunk - stream_.avail_out));
@@ -114,7 +115,7 @@ class Gunzip {
   std::string name_, out_ = std::string(output_chunk, '\0');
   TakePiece take_;
   z_stream stream_{};
-  bool at_end_ = false, padded_ = false;  // behind a whole stream; behind zeros as well
+  bool at_end_ = false, padded_ = false;  // after a whole stream; after zeros as well
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Finding and reading the files of a data set, plain or compressed. What the bytes mean is idx.cpp's and
-// csv.cpp's business.
+// Finds and reads the files of a data set, plain or compressed. idx.cpp and csv.cpp interpret the bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,30 +13,31 @@ namespace psim {
 
 using Folders = std::vector<std::filesystem::path>;
 
-// The places that `path` can stand for: itself if absolute, else its place in each folder of `search`.
+// The places that `path` can stand for: an absolute path itself, otherwise its place in each folder of
+// `search`.
 std::vector<std::filesystem::path> candidates(const std::filesystem::path& path, const Folders& search);
 
-// `path`, or else `path`.gz, whichever is a file.
+// `path` if it is a file, otherwise `path`.gz if that is a file.
 std::optional<std::filesystem::path> plain_or_gz(const std::filesystem::path& path);
 
 // The first candidate that is a file, plain or with .gz; throws a DataError that lists them all.
 std::filesystem::path find_file(const std::filesystem::path& path, const Folders& search);
 
-// Numbers of a data set, from files or generated: 1 GB in single precision.
+// The largest count of numbers in a data set, from files or generated: 1 GB in single precision.
 inline constexpr std::size_t most_data_values = 250'000'000;
-// Throws DataError where there are more. `where`: the file, and its line.
+// Throws DataError for more numbers than that. `where`: the file, and its line.
 void check_values(const std::string& where, std::size_t values);
 
-// What a data file may have, decompressed: 4 GiB, or a quarter of the memory that is available.
+// The largest size of a decompressed data file: 4 GiB, or a quarter of the available memory.
 std::size_t largest_file();
 
 // The content piece by piece, decompressed if it is gzip (by its first bytes, not by its name). Throws
-// DataError, also as soon as there are more than `most` bytes: a few kilobytes of gzip can stand for
+// DataError, also as soon as the content exceeds `most` bytes: a few kilobytes of gzip can decompress to
 // gigabytes.
 using TakePiece = std::function<void(std::string_view piece)>;
 void each_piece(const std::filesystem::path& path, std::size_t most, const TakePiece& take);
 
-// The same as one text, and line by line, without their ends.
+// The same content as one text.
 std::string read_file(const std::filesystem::path& path, std::size_t most = largest_file());
 void each_line(const std::filesystem::path& path, const std::function<void(std::string_view line)>& take);
 

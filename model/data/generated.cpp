@@ -1,5 +1,5 @@
-// Data sets without a file. Sample i draws from a stream of its own, so asking for more samples, or for
-// other noise, leaves the ones before as they were.
+// Data sets without a file. Sample i draws from its own stream, so more samples, or other noise, do not
+// change the draws of the samples before.
 #include <fmt/format.h>
 
 #include <array>
@@ -26,7 +26,7 @@ void require_sizes(const DataSpec& spec) {
                                 spec.samples, spec.features, spec.classes));
 }
 
-// As many samples of each class as of any other, to within one.
+// The classes have equal numbers of samples, to within one.
 Dataset balanced(const DataSpec& spec, std::int64_t features) {
   require_sizes(spec);
   Dataset data;
@@ -71,9 +71,9 @@ Dataset make_spirals(const DataSpec& spec, std::uint64_t seed) {
   return data;
 }
 
-// x ~ N(0, I), y = V tanh(W x + b) + noise * N(0, I), with 16 hidden units. The teacher's own numbers
-// are normal too: W with variance 1/features, b with variance 1, V with variance 1/16, so that neither
-// its hidden units nor its outputs grow with the sizes.
+// x ~ N(0, I), y = V tanh(W x + b) + noise * N(0, I), with 16 hidden units. The teacher's own numbers are
+// normal too: W with variance 1/features, b with variance 1, V with variance 1/16. So neither its hidden
+// units nor its outputs grow with the sizes.
 Dataset make_teacher(const DataSpec& spec, std::uint64_t seed) {
   constexpr std::size_t units = 16;
   require_sizes(spec);

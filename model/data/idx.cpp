@@ -30,8 +30,8 @@ constexpr std::array idx_files{
     std::pair{&IdxFolder::test_labels, "t10k-labels-idx1-ubyte"},
 };
 
-// The first folder that holds all four: files of different places may not belong together. A data folder
-// may also be the one that holds the files itself.
+// The first folder that holds all four files: files of different folders may not belong together. A data
+// folder may also hold the files itself.
 IdxFolder find_idx(const fs::path& path, const Folders& search) {
   std::string looked_for;
   std::vector<fs::path> places = candidates(path, search);

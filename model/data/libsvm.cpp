@@ -1,5 +1,5 @@
-// LIBSVM's text format (Chang, Lin 2011): a line per sample, `label index:value index:value ...`, with the
-// indices from 1 and rising; what follows a # is a comment. Two classes: +1 and -1, or 1 and 0.
+// LIBSVM's text format (Chang, Lin 2011): a line per sample, `label index:value index:value ...`, with rising
+// indices from 1; text after a # is a comment. Two classes: +1 and -1, or 1 and 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace psim {
 
 namespace {
 
-// A larger index is a mistake; the model would not fit in memory either.
+// A larger index is a mistake; its model would not fit in memory either.
 constexpr std::uint32_t index_max = 1U << 30U;
 
 class LibsvmReader {
@@ -93,8 +93,8 @@ class LibsvmReader {
   }
 
   std::string name_;
-  std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty one
-  double negative_ = 1;                // how the file writes the other class; 1: not seen yet
+  std::int64_t line_ = 0, blank_ = 0;  // blank: the first empty line
+  double negative_ = 1;                // the file's label of the other class; 1: not seen yet
   std::vector<std::uint32_t> index_;
   std::vector<float> value_;
   Dataset data_;

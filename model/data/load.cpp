@@ -1,5 +1,5 @@
-// From a DataSpec to training, validation and test samples: which source serves it. split.cpp says which
-// samples are kept for what.
+// From a DataSpec to training, validation and test samples: chooses the source. split.cpp divides the
+// samples.
 #include <fmt/format.h>
 
 #include <deque>
@@ -112,11 +112,11 @@ std::optional<DataShape> known_shape(const DataSpec& spec) {
 
 namespace {
 
-// Checks and estimates rely on the sizes that a source tells before it loads.
+// Checks and estimates rely on the sizes that a source reports before it loads.
 void check_told(const DataShape& told, const DataShape& loaded, const DataSpec& spec) {
   const auto check = [&spec](std::string_view what, std::int64_t before, std::int64_t after) {
     if (before != after)
-      throw std::logic_error(fmt::format("data source {}: its `shape` says {} {}, and it loads {}",
+      throw std::logic_error(fmt::format("data source {}: its `shape` says {} {}, but it loads {}",
                                          spec.source->name, before, what, after));
   };
   check("training samples", told.samples, loaded.samples);

@@ -1,5 +1,5 @@
-// The sources behind load_data, one function each. Those that return a Dataset leave the division into
-// training and test samples to load.cpp.
+// The sources behind load_data, one function each. The functions that return a Dataset leave the division
+// into training and test samples to load.cpp.
 #pragma once
 
 #include <cstdint>

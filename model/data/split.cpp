@@ -35,7 +35,7 @@ Dataset select(const Dataset& data, const Samples& samples) {
 }
 
 // How many samples each class gives, by largest remainder, so that they sum to the share of all. Data without
-// classes are one class.
+// classes count as one class.
 std::vector<std::int64_t> quotas(const std::vector<std::int64_t>& sizes, double fraction) {
   std::vector<std::int64_t> quota;
   std::vector<double> remainder;
@@ -67,8 +67,8 @@ void check_quotas(const std::vector<std::int64_t>& sizes, const std::vector<std:
   const auto held_out = std::accumulate(quota.begin(), quota.end(), std::int64_t{0});
   const std::string share = fmt::format("a validation fraction of {} of {} training samples", fraction, all);
   if (held_out == 0)
-    refuse(share + " is none", fmt::format("give at least {:.2g}, or 0 for no validation set",
-                                           1 / static_cast<double>(std::max<std::int64_t>(all, 1))));
+    refuse(share + " is no sample", fmt::format("give at least {:.2g}, or 0 for no validation set",
+                                                1 / static_cast<double>(std::max<std::int64_t>(all, 1))));
   if (held_out == all) refuse(share + " leaves none to train on", "give a smaller fraction, or more samples");
   for (std::size_t c = 0; classes && c < sizes.size(); ++c) {
     if (sizes[c] == 0 || (quota[c] > 0 && quota[c] < sizes[c])) continue;

@@ -31,7 +31,7 @@ std::string read_feature(std::string_view cell, float& value) {
   const std::errc error = read(cell, exact);
   if (error == std::errc::invalid_argument) return "not a number: " + in_backticks(cell);
   if (error == std::errc{} && !std::isfinite(exact)) return "not finite: " + in_backticks(cell);
-  // Large doubles become infinite as floats, and none of them may enter a model.
+  // Large doubles become infinite as floats, and infinite numbers may not enter a model.
   if (error != std::errc{} || std::abs(exact) > std::numeric_limits<float>::max())
     return "number out of range: " + in_backticks(cell);
   value = static_cast<float>(exact);

@@ -7,7 +7,7 @@ namespace psim {
 namespace {
 
 // Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009. In N - 1
-// rounds every chunk goes once around and is added up; in N - 1 more the sums go around.
+// rounds every chunk goes around once and is summed; in N - 1 further rounds the sums go around.
 std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
   std::vector<Exchange> result;
   const std::uint32_t right = (me + 1) % n, left = (me + n - 1) % n;
@@ -27,7 +27,8 @@ std::vector<Exchange> ring(std::uint32_t n, std::uint32_t me) {
   return result;
 }
 
-// A binomial tree with its root at worker 0: whole vectors are added up towards it, and the sum goes back.
+// A binomial tree with its root at worker 0: whole vectors are summed towards the root, and the sum goes
+// back.
 std::vector<Exchange> tree(std::uint32_t n, std::uint32_t me) {
   std::vector<Exchange> result;
   const Chunks all{0, n};
@@ -50,8 +51,8 @@ std::vector<Exchange> tree(std::uint32_t n, std::uint32_t me) {
   return result;
 }
 
-// Of a number that is no power of two, as many pairs of the first workers work as one as are more than the
-// power of two below it: the even one of a pair gives the odd one its vector first, and gets the sum at last.
+// If the number of workers exceeds a power of two by p, the first 2 p workers form p pairs. A pair works as
+// one worker: its even member first gives its vector to the odd member, and gets the sum at the end.
 struct Fold {
   std::uint32_t power, pairs;
   explicit Fold(std::uint32_t n) : power(std::bit_floor(n)), pairs(n - power) {}
@@ -102,7 +103,7 @@ std::vector<Exchange> halving_doubling(std::uint32_t n, std::uint32_t me) {
   return result;
 }
 
-// In N - 1 rounds every vector goes once around.
+// In N - 1 rounds every vector goes around once.
 std::vector<Exchange> gather_around(std::uint32_t n, std::uint32_t me) {
   std::vector<Exchange> result;
   const std::uint32_t right = (me + 1) % n, left = (me + n - 1) % n;
@@ -115,7 +116,8 @@ std::vector<Exchange> gather_around(std::uint32_t n, std::uint32_t me) {
   return result;
 }
 
-// What a worker of a binomial tree has of those below it goes up, and all goes down (gather and broadcast).
+// Along a binomial tree: each worker sends up the vectors of the workers below it, then all vectors go down
+// (gather and broadcast).
 std::vector<Exchange> gather_along_tree(std::uint32_t n, std::uint32_t me) {
   std::vector<Exchange> result = tree(n, me);
   const std::int64_t depth = std::bit_width(n - 1);
@@ -129,7 +131,7 @@ std::vector<Exchange> gather_along_tree(std::uint32_t n, std::uint32_t me) {
   return result;
 }
 
-// Recursive doubling; of a number that is no power of two the even ones of the pairs are folded in.
+// Recursive doubling; the even members of the pairs give their vectors to the odd members first.
 std::vector<Exchange> gather_doubling(std::uint32_t n, std::uint32_t me) {
   std::vector<Exchange> result;
   const Fold fold(n);
@@ -141,7 +143,8 @@ std::vector<Exchange> gather_doubling(std::uint32_t n, std::uint32_t me) {
   }
   const bool is_pair = me < 2 * fold.pairs;
   if (is_pair) result.push_back({.round = 0, .send = {}, .receive = Exchange::Partner{me - 1, {me - 1, me}}});
-  // The workers from the first to the last of `count` within the power, with those folded in.
+  // The vectors of `count` workers from `begin` on within the power of two, including their partners in
+  // pairs.
   const auto those = [&fold](std::uint32_t begin, std::uint32_t count) {
     return Chunks{begin + std::min(begin, fold.pairs), begin + count + std::min(begin + count, fold.pairs)};
   };

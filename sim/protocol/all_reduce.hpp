@@ -1,15 +1,16 @@
-// All-reduce: afterwards every worker has the sum of all workers' vectors. What each worker sends to whom, in
-// which order, as data; the vector is cut in even chunks. First partial sums travel, each worker's every
-// value once, and the receiver adds them to its own. Then the sums travel.
+// All-reduce: afterwards every worker has the sum of all workers' vectors. The functions return as data which
+// chunk each worker sends to which worker, and in which order; the vector is cut in even chunks. First
+// partial sums travel: each value of each worker travels once, and the receiver adds it to its own. Then the
+// sums travel.
 //
-// All-gather: afterwards every worker has all workers' vectors, which then are added up where they are.
-// Sparse vectors are summed so, because their sums do not stay sparse.
+// All-gather: afterwards every worker has all workers' vectors and adds them up itself. Sparse vectors are
+// summed in this way, because their sums do not stay sparse.
 //
-// Every worker has a replica of the model and an optimizer, takes the batch that it would take under bsp,
+// Every worker has a replica of the model and an optimizer. It takes the batch that it would take under bsp,
 // and updates by the mean of the summed gradients. The partial sums travel, so a ring adds each chunk in
-// rotated order and a tree in its own: weights equal bsp's to rounding, and bit for bit where the sums are
-// exact (tests/properties/architectures_test.cpp). A round ends for a worker when what it sends has arrived
-// and what it waits for is there, as in MPI_Sendrecv. Without that, a tree's root would send to all
+// rotated order and a tree in another order: weights equal bsp's to rounding, and bit for bit where the sums
+// are exact (tests/properties/architectures_test.cpp). As in MPI_Sendrecv, a round ends for a worker when its
+// message has arrived and the message that it waits for is there. Otherwise a tree's root would send to all
 // children at once and lose the 2 log2 N (alpha + M / B) of theory.
 #pragma once
 
@@ -27,7 +28,7 @@ struct Chunks {
   std::uint32_t first = 0, last = 0;
 };
 
-// One round of one worker: it sends, and then waits for what it receives.
+// One round of one worker: it sends a message, and then waits for one.
 struct Exchange {
   struct Partner {
     std::uint32_t worker;
@@ -35,22 +36,22 @@ struct Exchange {
   };
   std::int64_t round = 0;
   std::optional<Partner> send, receive;
-  bool reduces = false;  // partial sums travel, which the receiver adds to its own; otherwise whole sums
+  bool reduces = false;  // partial sums travel, and the receiver adds its own; otherwise whole sums travel
 };
 
 // The rounds of worker `me` of `workers`.
 std::vector<Exchange> exchanges(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me);
-// In how many chunks the vector is cut.
+// The number of chunks of the vector.
 std::uint32_t chunk_count(AllReduceAlgorithm algorithm, std::uint32_t workers);
-// Which values `chunks` of `count` chunks are, of `total`.
+// The range of the chunks `chunks` among `count` chunks of `total` values.
 Range range_of(Chunks chunks, std::size_t total, std::uint32_t count);
 
 // The rounds of an all-gather: its chunks are the workers' vectors, by rank.
 std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me);
 
-// The ranks of workers that stand in a row, each near to the next one: neighbours exchange most. Along a ring
-// and in a tree these are consecutive ranks; halving-doubling exchanges halves at the largest distance, so
-// its ranks are the places with their bits reversed.
+// The ranks of workers that stand in a row, each near the next one: neighbours exchange most. On a ring and
+// in a tree these are consecutive ranks; halving-doubling exchanges halves at the largest distance, so its
+// ranks are the places with their bits reversed.
 std::vector<std::uint32_t> ranks_along(AllReduceAlgorithm algorithm, std::uint32_t workers);
 
 }  // namespace psim

@@ -1,4 +1,5 @@
-// How a cluster shares the work of training: through servers, all among themselves, or layer by layer.
+// How a cluster shares the work of training: through servers, by messages among all workers, or layer by
+// layer.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@ namespace psim {
 
 enum class Architecture : std::uint8_t { parameter_server, all_reduce, model_parallel };
 enum class AllReduceAlgorithm : std::uint8_t { ring, tree, halving_doubling };
-// By which workers get their ranks.
+// The order in which workers get their ranks.
 enum class RankOrder : std::uint8_t { topology, index };
 enum class PipelineSchedule : std::uint8_t { gpipe, one_forward_one_backward };
-// What a pipeline's stages are: machines, or the devices of one machine.
+// The stages of a pipeline: machines, or the devices of one machine.
 enum class PipelineOver : std::uint8_t { nodes, devices };
 
-// What a scenario says in [architecture].
+// The table [architecture] of a scenario.
 struct ArchitectureSpec {
   Architecture kind = Architecture::parameter_server;
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::ring;  // all-reduce

@@ -15,7 +15,7 @@ std::int64_t StalenessBound::at(std::int64_t clock) const {
   return bound;
 }
 
-// Counted only when there can be enough: a barrier asks at each push of ten thousand.
+// Counts only if there can be enough: a barrier asks at each push of ten thousand workers.
 bool ShardView::has(std::int64_t pushes) const {
   if (std::ssize(pending) < pushes) return false;
   switch (counted) {
@@ -82,8 +82,8 @@ class BoundedPolicy : public CountingPolicy {
   StalenessBound bound_;
 };
 
-// Zhao et al., ICDCS 2019, algorithms 1 and 2: the fastest worker is granted as many clocks as make it wait
-// least.
+// Zhao et al., ICDCS 2019, algorithms 1 and 2: the fastest worker gets the number of extra clocks that makes
+// it wait least.
 class DynamicPolicy final : public BoundedPolicy {
  public:
   using BoundedPolicy::BoundedPolicy;
@@ -129,8 +129,8 @@ class DynamicPolicy final : public BoundedPolicy {
     return {own[0], own[1], own[2]};
   }
 
-  // How many more clocks the fastest worker should run before it waits, so that one of its predicted ends is
-  // as close as possible before a predicted push of the slowest worker.
+  // The number of extra clocks for the fastest worker before it waits. Of its predicted ends, the last one
+  // should be as close as possible before a predicted push of the slowest worker.
   std::int64_t extra_clocks(const Pace& fast, const Pace& slow, double now) const {
     if (!(fast.interval > 0) || !(slow.interval > 0)) return 0;
     const std::int64_t most = bound().most - bound().staleness;

@@ -18,15 +18,15 @@ struct StalenessBound {
   std::int64_t at(std::int64_t clock) const;
 };
 
-// An update is made as soon as `shape.group` pushes are there. bsp, asp, and all with a k.
+// An update is made as soon as `shape.group` pushes have arrived. bsp, asp, and all models with a k.
 std::shared_ptr<const ConsistencyPolicy> counting_policy(const PolicyShape& shape);
-// As counting_policy, and nobody is further ahead than the bound. ssp.
+// Like counting_policy, but no worker may be further ahead than the bound. ssp.
 std::shared_ptr<const ConsistencyPolicy> bounded_policy(const PolicyShape& shape, StalenessBound bound);
-// As bounded_policy, with bounds between bound.staleness and bound.most. dssp.
+// Like bounded_policy, with bounds between bound.staleness and bound.most. dssp.
 std::shared_ptr<const ConsistencyPolicy> dynamic_policy(PolicyShape shape, StalenessBound bound,
                                                         std::int64_t workers);
 
-// No update is made before a task says so. tasks.
+// An update is made only when a task says so. tasks.
 std::shared_ptr<const ConsistencyPolicy> told_policy();
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// What a message, or an event, comes of.
+// The cause of a message or an event.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace psim {
 
-// What the time between a cause and its effect went into. idle: it took none, or its date had to come.
+// How the time between a cause and its effect was spent. idle: no time passed, or the effect waited for its
+// date.
 enum class Spent : std::uint8_t { idle, compute, network, service, timeout, down };
 inline constexpr auto spent_names = enum_names<Spent>();
 constexpr const auto& names_of(Spent) { return spent_names; }
@@ -21,8 +22,8 @@ struct Cause {
   bool operator==(const Cause&) const = default;
 };
 
-// What an event could not do without, besides its cause: another event; or all workers' pushes of a clock to
-// the shard of the event, whichever was the last to be applied.
+// A further condition of an event, besides its cause: another event; or all workers' pushes of a clock to the
+// event's shard, of which the last one counts.
 struct Dependency {
   std::optional<std::int64_t> event = {}, clock = {};
 };

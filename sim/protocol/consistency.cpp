@@ -10,7 +10,7 @@ namespace psim {
 
 namespace {
 
-// What is wrong with an expression, a check says.
+// The check before a run reports mistakes in expressions.
 std::shared_ptr<const ConsistencyPolicy> formulas(const ConsistencySpec& spec, std::int64_t workers) {
   try {
     return std::make_shared<const CustomModel>(spec.custom, spec.numbers(workers));
@@ -32,7 +32,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .drops_stale = true,
      .may_start = "all pushes of clock t-1 are applied",
      .applies = "once per clock: the mean of all, added in worker order",
-     .late = "there are none",
+     .late = "no push is late",
      .source = "Valiant, CACM 1990; Li et al., OSDI 2014 (sequential); MXNet dist_sync",
      .fuzz = 2},
     {.name = "ssp",
@@ -57,7 +57,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .group = Group::k,
      .drops_stale = true,
      .may_start = "clock t-1 is applied",
-     .applies = "when the first k workers' pushes of the clock are in: their mean",
+     .applies = "when the first k workers' pushes of the clock have arrived: their mean",
      .late = "cancelled or dropped",
      .source = "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers); TensorFlow 1 "
                "SyncReplicasOptimizer"},
@@ -66,14 +66,14 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .group = Group::k,
      .drops_stale = true,
      .may_start = "at once, at the current version",
-     .applies = "when any k pushes computed at the current version are in: their mean",
+     .applies = "when any k pushes computed at the current version have arrived: their mean",
      .late = "cancelled or dropped",
      .source = "Dutta et al., AISTATS 2018"},
     {.name = "k-async",
      .gate = Gate::own,
      .group = Group::k,
      .may_start = "its own push is applied",
-     .applies = "when k distinct workers' pushes are in, whatever their version",
+     .applies = "when k distinct workers' pushes have arrived, whatever their version",
      .late = "applied",
      .source = "Dutta et al., AISTATS 2018"},
     {.name = "k-batch-async",
@@ -81,7 +81,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .gate = Gate::none,
      .group = Group::k,
      .may_start = "at once",
-     .applies = "when any k pushes are in",
+     .applies = "when any k pushes have arrived",
      .late = "applied",
      .source = "Dutta et al., AISTATS 2018; Zhang et al., IJCAI 2016 (n-softsync)"},
     {.name = "dssp",
@@ -98,8 +98,8 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .aliases = "program",
      .gate = Gate::none,
      .group = Group::told,
-     .may_start = "the tasks that its pull comes after have ended, and it is told to",
-     .applies = "when a task says so: one push, or all that are there",
+     .may_start = "the scheduler tells it to, after the tasks that its pull waits for",
+     .applies = "when a task says so: one push, or all that have arrived",
      .late = "applied",
      .source = "Li et al., OSDI 2014, 3.4 and 3.5",
      .policy = [](const ConsistencySpec&, std::int64_t) { return told_policy(); },
@@ -108,8 +108,8 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .gate = Gate::none,
      .group = Group::custom,
      .may_start = "the expression `start` holds",
-     .applies = "when the expression `update` holds: all pushes that are there, each as `weight` says",
-     .late = "those for which `too_late` holds",
+     .applies = "when the expression `update` holds: all pushes that have arrived, each with its `weight`",
+     .late = "a push is late if `too_late` holds",
      .source = "",
      .policy = formulas,
      .fuzz = 2},
@@ -145,7 +145,7 @@ void check_shape(const ConsistencyRow& row, const PolicyShape& shape) {
   demand(shape.group >= 1, "an update has at least one push");
 }
 
-// Of the rows without a policy of their own.
+// The policy of rows without their own.
 std::shared_ptr<const ConsistencyPolicy> policy_of(const ConsistencyRow& row, const ConsistencySpec& spec,
                                                    std::int64_t workers) {
   PolicyShape shape{.gate = row.gate,
@@ -161,7 +161,7 @@ std::shared_ptr<const ConsistencyPolicy> policy_of(const ConsistencyRow& row, co
 }  // namespace
 
 ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
-  // With a bound of zero nobody can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
+  // With a bound of zero no worker can see a half-applied clock, so ssp 0 is bsp; the row of bsp fixes the
   // order of the sum.
   const bool is_bsp = spec.model->has_schedule() && !spec.model->policy && spec.model->group == Group::one &&
                       spec.staleness == 0 && spec.staleness_schedule.empty() && spec.arrays.empty() &&
@@ -183,7 +183,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   }
   if (row.has_closing() && spec.window) rule.window = spec.window->value;
   if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;
-  // Where all are waited for, nobody is late.
+  // A model that waits for all workers has no late pushes.
   const bool some_are_late =
       rule.group < workers || shape.gate == Gate::none || rule.closes_by_date() || rule.varies;
   if (rule.drops_stale && (row.group == Group::k || rule.closes_by_date()) && spec.late == Late::next) {

@@ -1,26 +1,25 @@
-// The consistency models of the field as points of one small space: when a worker may start, how many
-// pushes make an update, and what happens to a push that comes late. Adding a model is adding a row
-// (consistency.cpp).
+// The consistency models of the field as points of one small space: when a worker may start, how many pushes
+// make an update, and what happens to a late push. A new model is a new row (consistency.cpp).
 //
 // Decisions:
 // - ssp with staleness 0 is bsp. With a bound of zero no worker can see a half-applied clock. So the update
 //   is applied once, in worker order, and ssp 0 equals bsp bit for bit.
-// - late = "cancel" needs no message of its own. A worker sends its next pull when it starts to compute,
-//   and asks for a version newer than its own; the answer's arrival stops the computation.
-// - aggregation = "mean" scales the learning rate and not the gradient: an update of m gradients takes m/n
-//   of the rate where all n pushes of a clock are applied. Adaptive optimizers, which ignore the gradient's
+// - late = "cancel" needs no message type of its own. A worker sends its next pull when it starts to compute,
+//   and asks for a version newer than its own. The arrival of the answer stops the computation.
+// - aggregation = "mean" scales the learning rate and not the gradient: an update of m gradients takes m/n of
+//   the rate where all n pushes of a clock are applied. So adaptive optimizers, which ignore the gradient's
 //   scale, are scaled too.
-// - Where late pushes count, the last groups shrink as workers finish, so that no update waits for a push
-//   that will never come.
+// - Where late pushes count, the last groups shrink as workers finish. So no update waits for a push that
+//   will never come.
 // - Under k-sync and k-async the order of arrival decides which pushes make an update, and several servers
-//   see different orders. The first shard's owner decides for all and tells the others (UpdateGroup). If
-//   each shard decided by itself, workers could wait for one another for ever
+//   see different orders. The first shard's owner decides for all shards and tells the others (UpdateGroup).
+//   If each shard decided by itself, workers could wait for one another for ever
 //   (tests/properties/several_servers_test.cpp).
-// - A window or a deadline closes an update with the pushes that are there, one at least. So bsp with one is
-//   k-sync with k = all workers: some pushes may come too late. late = "next" keeps those for the next
-//   update; their workers then wait for that one, as under k-async.
-// - What a stale push weighs, and whether one is too stale, is StalenessRule (staleness_weight.hpp).
-// - steps counts clocks of each worker. Where only fresh pushes count, a clock is a version.
+// - A window or a deadline closes an update with the pushes that have arrived, at least one. So bsp with a
+//   window or a deadline is k-sync with k = all workers: some pushes may come too late. late = "next" keeps
+//   late pushes for the next update; their workers then wait for that update, as under k-async.
+// - StalenessRule (staleness_weight.hpp) says what a stale push weighs, and whether a push is too stale.
+// - steps counts the clocks of each worker. Where only fresh pushes count, a clock is a version.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +44,9 @@ enum class Group : std::uint8_t {
   one,
   k,
   all,
-  told,    // those that are there when a task says so
-  custom,  // as an expression says
-  own,     // as the row's policy says
+  told,    // the pushes that have arrived when a task says so
+  custom,  // an expression says how many
+  own,     // the row's policy says how many
 };
 
 enum class Late : std::uint8_t { cancel, drop, next };
@@ -68,16 +67,16 @@ struct ConsistencyRow {
   std::string_view may_start, applies, late;
   std::string_view source;
   SettingList settings = {};
-  // Its logic; none: that of its gate and group. A row from outside psim that has one has `group =
-  // Group::own`, and the `gate` and `drops_stale` of the policy's shape; make_rule throws if they differ.
+  // The model's logic; none: the logic of its gate and group. A row from outside psim with a policy has
+  // `group = Group::own`, and the policy's `gate` and `drops_stale`; make_rule throws if they differ.
   PolicyFactory policy = nullptr;
-  // What holds in every run, for `psim verify` to check, as consistency.promises.
+  // Conditions that hold in every run. `psim verify` checks them as consistency.promises.
   std::vector<std::string> promises = {};
-  double fuzz = 1;  // how often the fuzzer draws it, beside 1
+  double fuzz = 1;  // how often the fuzzer draws it, relative to 1
 
-  // A function that is missing.
+  // The name of a missing function.
   std::string_view lacks() const { return group == Group::own && policy == nullptr ? "policy" : ""; }
-  // Which fields have a meaning beside it.
+  // Which fields of [consistency] have a meaning with this model.
   bool is_custom() const { return group == Group::custom; }
   bool has_own_logic() const { return is_custom() || group == Group::own; }  // not one of psim's
   bool has_bound() const { return gate == Gate::staleness && group != Group::own; }
@@ -87,7 +86,7 @@ struct ConsistencyRow {
   bool has_k() const { return group == Group::k || is_custom(); }
   bool has_backup() const {
     return group == Group::k && gate == Gate::version;
-  }  // k may be said as those left out
+  }  // the scenario may give the number of left-out workers instead of k
   bool has_tasks() const { return group == Group::told; }
   bool has_late() const { return (drops_stale && group != Group::own) || is_custom(); }
   bool has_limit() const { return !drops_stale && !is_custom(); }  // of staleness
@@ -98,16 +97,16 @@ template <>
 std::deque<ConsistencyRow> built_in_rows();
 using ConsistencyModel = Chosen<ConsistencyRow>;
 
-// The field of [consistency] that the number in "ssp 3" gives, where `name` is before it.
+// The field of [consistency] that takes the number of "ssp 3"; `name` stands before the number.
 std::string_view number_field(std::string_view name);
 
-// A bound of its own for the arrays of one layer.
+// A separate bound for the arrays of one layer.
 struct ArrayBound {
   std::int64_t layer = 0;  // from the input
   std::int64_t staleness = 0;
 };
 
-// What a scenario says in [consistency].
+// The table [consistency] of a scenario.
 struct ConsistencySpec {
   ConsistencyModel model;                               // bsp
   Settings settings = {};                               // of the model's row
@@ -117,15 +116,15 @@ struct ConsistencySpec {
   std::optional<std::int64_t> k;                        // the k models
   std::optional<std::int64_t> backup;                   // k-sync: k = workers - backup
   Late late = Late::cancel;
-  std::optional<Seconds> window;    // from an update's first push until it closes
-  std::optional<Seconds> deadline;  // from the last update until it closes
+  std::optional<Seconds> window;    // from an update's first push until the update closes
+  std::optional<Seconds> deadline;  // from the last update until the next one closes
   std::optional<std::int64_t> max_staleness;
   TooStale too_stale = TooStale::drop;
   bool cache = false;              // workers keep pulled weights as long as the bound allows
   std::vector<ArrayBound> arrays;  // ssp
   AggregationRule aggregation = {};
   CustomTexts custom;
-  std::vector<std::string> promises;  // what is to hold in every run, as expressions
+  std::vector<std::string> promises;  // expressions that must hold in every run
 
   bool closes_by_date() const { return window || deadline; }
   CustomNumbers numbers(std::int64_t workers) const {
@@ -133,7 +132,7 @@ struct ConsistencySpec {
   }
 };
 
-// The rule that a server of `workers` workers follows: the row with its numbers put in.
+// The rule that the servers of `workers` workers follow: the row with the scenario's numbers.
 struct ConsistencyRule {
   Gate gate = Gate::none;
   std::int64_t group = 1;  // pushes per update
@@ -141,27 +140,27 @@ struct ConsistencyRule {
   bool cancel = false;    // drops_stale only: workers hear at once that their computation is late
   bool dynamic = false;   // dssp
   bool varies = false;    // some updates have more than `group` pushes
-  bool counts = true;     // an update is made when enough pushes are there, and each weighs the same
+  bool counts = true;     // an update is made when enough pushes have arrived, and each weighs the same
   bool asks_all = false;  // any push may let any worker start
   // The policy drops stale pushes, and late = "next" keeps them: a worker waits for its own push instead of a
   // newer version.
   bool keeps_late = false;
-  // A worker waits for an update whose pushes depend on the order of arrival, which several servers see
-  // differently: the first shard then decides for all, or half the workers could wait for one server and
-  // half for another.
+  // A worker waits for an update whose pushes depend on the order of arrival, and several servers see
+  // different orders. So the first shard decides for all. Otherwise half of the workers could wait for one
+  // server and half for another.
   bool first_shard_decides = false;
-  // Each server forms groups of its own, so that one may be through while another needs more pushes.
+  // Each server forms its own groups, so one server may be finished while another needs more pushes.
   bool shards_advance_independently = false;
   AggregationRule aggregation = {};
   std::int64_t workers = 1;
-  // Where tasks say when: pushes and updates of every clock.
+  // Where tasks decide: pushes and updates of every clock.
   struct Told {
     std::int64_t pushes = 1, updates = 1;
   };
   std::optional<Told> told = {};
   StalenessBound bound = {};
-  // Seconds after which an update closes with the pushes that are there: since the first of them came, and
-  // since the last update.
+  // Seconds after which an update closes with the pushes that have arrived: since its first push, and since
+  // the last update.
   std::optional<double> window = {}, deadline = {};
   StalenessRule stale = {};
   std::shared_ptr<const ConsistencyPolicy> policy = {};

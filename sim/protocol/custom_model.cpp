@@ -16,7 +16,7 @@ const std::vector<std::string> start_names{"clock",   "min_clock", "version", "c
     update_names{"pushes", "members", "version", "min_clock", "workers", "k", "staleness"},
     age_names{"age", "workers", "k", "staleness"};
 
-constexpr std::int64_t most_ages = 1000;  // that are looked at beforehand
+constexpr std::int64_t most_ages = 1000;  // ages that are checked before a run
 
 Formula parsed(std::string_view field, const std::string& text, const std::vector<std::string>& names) {
   try {
@@ -81,11 +81,11 @@ CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
   check_ages();
   find_group();
   find_gate();
-  // With a group of one, too, the servers may disagree about whose push came first, as in k-sync.
+  // Even with a group of one, servers may disagree about which push came first, as in k-sync.
   shape_.is_in_turn = shape_.group == 1 && !shape_.varies && shape_.gate != Gate::version;
 }
 
-// Ages are whole numbers, so the first ones show what an expression does.
+// Ages are whole numbers, so the first ages show how an expression behaves.
 void CustomModel::check_ages() {
   if (is_too_late(0)) refuse("too_late", too_late_, "every push is too late", "a fresh push has age = 0");
   shape_.drops_stale = true;
@@ -95,7 +95,7 @@ void CustomModel::check_ages() {
     const double value = weight(age);
     if (!is_too_late(age) && !(value > 0 && value <= 1e9))
       refuse("weight", weight_, fmt::format("a push of age = {} weighs {}", age, value),
-             "a weight is above 0; what is to count for nothing is too late: too_late = \"age > ...\"");
+             "a weight must be above 0; to ignore such a push, write too_late = \"age > ...\"");
   }
 }
 
@@ -121,7 +121,7 @@ void CustomModel::find_gate() {
     refuse("start", start_, "no worker may start its first clock: " + why_not(first, {}), "");
   if (shape_.gate == Gate::version && !shape_.drops_stale)
     refuse("start", start_, "a worker waits for a newer version only where stale pushes are too late",
-           "too_late = \"age > 0\"; where they count, wait for its own push: applied >= pushed");
+           "write too_late = \"age > 0\", or wait for the worker's own push: applied >= pushed");
   if (shape_.drops_stale && (shape_.gate == Gate::own || shape_.gate == Gate::staleness))
     refuse("start", start_, "where every stale push is too late, a clock is a version",
            "start = \"version > computed_on\", or \"true\"");
@@ -151,8 +151,8 @@ Decision CustomModel::on_push(const ShardView& view, Memory memory) const {
   return updates ? on_timer(view, memory) : Decision::hold();
 }
 
-// A push may have aged while it waited. Where only fresh ones count, those of a shard that was set back are
-// as good as fresh.
+// A push may have aged while it waited. Where only fresh pushes count, pushes of a shard that was set back
+// count as fresh.
 Decision CustomModel::on_timer(const ShardView& view, Memory) const {
   std::vector<Decision::Share> shares;
   for (std::size_t i = 0; i < view.pending.size(); ++i) {

@@ -1,10 +1,10 @@
-// A consistency model that a scenario writes down as expressions (model/formula.hpp): when a worker may start
-// a clock, when an update is made, what a push weighs, and which push comes too late.
+// A consistency model that a scenario writes as expressions (model/formula.hpp): when a worker may start a
+// clock, when an update is made, what a push weighs, and which push comes too late.
 //
-// The rest of psim knows no expression. Which shape a model has follows from what its expressions use:
+// The rest of psim knows no expressions. The names that the expressions use decide the shape of the model:
 // `computed_on` or `version` in `start` makes workers wait for a newer version, `applied` or `pushed` for
-// their own push, `clock` or `min_clock` for the slowest worker. If every push that is at all stale is too
-// late, only fresh pushes count, and a clock is a version.
+// their own push, `clock` or `min_clock` for the slowest worker. If every stale push is too late, only fresh
+// pushes count, and a clock is a version.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace psim {
 
-// As a scenario has them. At first: asp.
+// The expressions of a scenario; the defaults are asp.
 struct CustomTexts {
   std::string start = "true", update = "pushes >= 1", weight = "1", too_late = "false";
 };
@@ -28,7 +28,7 @@ struct CustomNumbers {
   std::int64_t workers = 1, k = 1, staleness = 0;
 };
 
-// What is wrong with the expression in field `field` of [consistency].
+// The mistake in the expression of field `field` of [consistency].
 struct CustomMistake {
   std::string field;
   FormulaMistake what;
@@ -36,15 +36,15 @@ struct CustomMistake {
 
 class CustomModel final : public ConsistencyPolicy {
  public:
-  // All that is wrong with expressions; what they are together is looked at once each is one.
+  // All mistakes of the expressions. They are checked together only after each one is valid.
   static std::vector<CustomMistake> mistakes(const CustomTexts& texts, const CustomNumbers& numbers);
 
   // Throws CustomMistake.
   CustomModel(const CustomTexts& texts, const CustomNumbers& numbers);
 
-  // What an expression for `update` may ask.
+  // The numbers that an expression for `update` may use.
   struct Update {
-    std::int64_t pushes = 0;   // that wait for the update
+    std::int64_t pushes = 0;   // pushes that wait for the update
     std::int64_t members = 0;  // workers that take part
     std::int64_t version = 0, min_clock = 0;
   };
@@ -58,7 +58,7 @@ class CustomModel final : public ConsistencyPolicy {
   std::string why_no_update(const ShardView& view, Memory memory) const override;
   Decision on_timer(const ShardView& view, Memory memory) const override;
 
-  // Of a push that is `age` updates old.
+  // For a push that is `age` updates old.
   double weight(std::int64_t age) const;
   bool is_too_late(std::int64_t age) const;
 

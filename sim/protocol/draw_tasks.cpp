@@ -25,7 +25,7 @@ std::string table_of(const Rows& rows) {
   return out;
 }
 
-// The text of a cell about the tasks `of` in clock `clock` among `tasks`.
+// The text of a cell: the tasks `of` in clock `clock` among `tasks`.
 std::string in_words(const TaskDag& dag, const std::vector<TaskId>& tasks, std::size_t of,
                      std::int64_t clock) {
   const ProgramTask& task = dag.program()[of];

@@ -31,8 +31,8 @@ std::vector<FilterSpec> filters_on(std::span<const FilterSpec> filters, bool pus
   return chosen;
 }
 
-// One message on its way through the chain. Its values are the numbers in front of `numbers_`; those of a
-// phantom are counted only.
+// One message on its way through the chain. Its remaining values are the first numbers of `numbers_`; the
+// values of a phantom are only counted.
 template <class Scalar>
 class FilterChain::Pass {
  public:
@@ -89,7 +89,7 @@ class FilterChain::Pass {
             combine(who, filter), chain_.messages_};
   }
 
-  // Copies the message, with what earlier ones lost.
+  // Copies the message, and adds what earlier messages lost.
   void take_numbers() {
     numbers_ = Values(options_.precision, left_);
     numbers_.copy_from(*given_.values, given_.begin, left_, 0);
@@ -127,20 +127,20 @@ class FilterChain::Pass {
   const SharedKeys& keys_;
   const Slice& weights_;
   const double l1_;
-  std::size_t left_;      // values that are still in
+  std::size_t left_;      // values that remain
   const bool full_;       // the message began with the whole range
-  const bool lossy_;      // the receiver sees other numbers
-  const bool remembers_;  // a pull of which a part is sent
+  const bool lossy_;      // the receiver sees other numbers than the sender
+  const bool remembers_;  // a pull that sends only some values
   Values numbers_;
   const FilterSpec* quantizer_ = nullptr;
   bool signed_ = false;   // keys carry the values' signs
-  bool guessed_ = false;  // which values are in is not known, only how many: a phantom's largest
+  bool guessed_ = false;  // only the number of the remaining values is known: the largest of a phantom
   const FilterSpec* key_cache_ = nullptr;
   const FilterSpec* compressor_ = nullptr;
   double flops_ = 0;
 };
 
-// Leaves the values that the filter selects.
+// Keeps only the values that the filter selects.
 template <class Scalar>
 void FilterChain::Pass<Scalar>::choose(const FilterSpec& filter, Stream stream) {
   Selection<Scalar> selection{
@@ -165,13 +165,13 @@ void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) 
   const std::size_t before = left_;
   choose(filter, stream);
   if (left_ < before) buffers_.used.emplace(filter.kind, options_.push);
-  // What is sent by chance stands for what is not, unless that comes later.
+  // Values that are sent by chance also stand for the omitted values, unless these are sent later.
   if (!filter.kind->makes_up || !options_.push || feeds_back(filter) || left_ == 0) return;
   const double factor = filter.kind->makes_up(filter.settings, before, left_);
   for (Scalar& x : numbers()) x = static_cast<Scalar>(static_cast<double>(x) * factor);
 }
 
-// Leaves the values at `kept` of those that are in.
+// Keeps only the values at `kept` among the remaining ones.
 template <class Scalar>
 void FilterChain::Pass<Scalar>::drop_the_rest(bool feed_back) {
   const std::vector<std::uint32_t>& kept = buffers_.kept;
@@ -252,7 +252,7 @@ void FilterChain::Pass<Scalar>::write_keys(std::size_t width, std::vector<std::b
   }
 }
 
-// Compares with the lists of the messages before, and remembers this one.
+// Compares with the key lists of earlier messages, and remembers this list.
 template <class Scalar>
 bool FilterChain::Pass<Scalar>::receiver_has_keys(std::size_t width) {
   std::optional<std::uint64_t> signature;
@@ -301,7 +301,7 @@ std::size_t FilterChain::Pass<Scalar>::compressed_size(std::size_t signature, st
   return size;
 }
 
-// What the receiver makes of the message: it puts what it had in the place of what was left out.
+// The message as the receiver sees it: its old values replace the omitted ones.
 template <class Scalar>
 Encoded FilterChain::Pass<Scalar>::receive() {
   if (!lossy_) return {.values = given_, .keys = keys_};
@@ -327,7 +327,8 @@ void FilterChain::Pass<Scalar>::remember() {
   }
 }
 
-// From the front of the message to where each value belongs. Backwards, because no value moves forwards.
+// Moves each value from the front of the message to its place. Backwards, because no value moves to the
+// front.
 template <class Scalar>
 void FilterChain::Pass<Scalar>::spread() {
   const std::span<Scalar> all = numbers_.template as<Scalar>();
@@ -342,14 +343,14 @@ FilterChain::FilterChain(Options options) : options_(std::move(options)), known_
   const auto stage = [this](std::size_t i) { return options_.filters[i].stage(); };
   for (std::size_t i = 1; i < options_.filters.size(); ++i) {
     if (stage(i) < stage(i - 1) || (stage(i) == stage(i - 1) && stage(i) != FilterStage::select))
-      throw std::logic_error("filters in an order that makes no sense");
+      throw std::logic_error("filters in an impossible order");
   }
   if (!options_.buffers) options_.buffers = std::make_shared<FilterBuffers>();
 }
 
 Encoded FilterChain::encode(const Slice& values, const SharedKeys& keys, const Slice& weights, double l1) {
   if (values.count != (keys ? keys->size() : options_.count))
-    throw std::logic_error("a message with another number of values than keys");
+    throw std::logic_error("the numbers of a message's values and keys differ");
   if (options_.filters.empty()) return plain(values, keys, options_.precision, options_.key_bytes);
   const Encoded result = with_scalar(options_.precision, [&]<class Scalar>(Scalar) {
     return Pass<Scalar>(*this, values, keys, weights, l1).run();

@@ -1,30 +1,31 @@
-// What a message goes through before it is sent, so that fewer bytes travel: the filters of parameter
-// servers and the gradient compressors of the field, as rows of one table and as chains of them.
+// The filters that make a message smaller before it is sent: the filters of parameter servers and the
+// gradient compressors of the field, as rows of one table and as chains of them.
 //
-// A chain of filters stands for every sender, receiver, range and direction. Each filter has a stage, and
+// Each sender, receiver, range and direction has its own chain of filters. Each filter has a stage, and
 // stages come in this order: select values, quantise them, cache keys, compress bytes. Decisions:
-// - The bytes are real: quantisers write their codes and read them back, and Snappy compresses the payload
-//   as it stands. So the version of the Snappy library is part of a run's identity.
-// - Error feedback is one residual per chain. A filter that has it adds what it lost of a value to the
-//   residual, and the next push starts from gradient + residual. So what was sent and what is left are
-//   together what was given, also through several filters. A filter without it loses for good.
-// - Without error feedback, random-k and random-skip scale up what they send, so that its mean is right.
-// - A dense message stays dense for the receiver: what a push left out is 0. What a pull left out is what
-//   the receiver had, so significant and random-skip remember that, and a pull's first message sends
-//   everything.
-// - A pull says whose answer its worker took last. If that is not what the server sent last (it was lost or
-//   late, another owner answered meanwhile, or the worker crashed), the server sends every value.
-// - A message that holds every value of its range needs no positions, whatever filters it went through.
+// - The bytes are real: quantisers write their codes and read them back, and Snappy compresses the real
+//   payload. So the version of the Snappy library is part of a run's identity.
+// - Error feedback is one residual per chain. A filter with error feedback adds the lost part of each value
+//   to the residual, and the next push starts from gradient + residual. So the sent part plus the residual
+//   equals the input, also through several filters. A filter without error feedback loses that part for good.
+// - Without error feedback, random-k and random-skip scale up the sent values, so that their mean is right.
+// - A dense message stays dense for the receiver. A value that a push omits is 0. The receiver keeps its old
+//   value for anything that a pull omits. So significant and random-skip remember the receiver's values, and
+//   the first message of a pull sends everything.
+// - A pull gives the number of the last pull whose answer its worker took. If that is not the last answer
+// that
+//   the server sent (it was lost or late, another owner answered meanwhile, or the worker crashed), the
+//   server sends every value.
+// - A message that holds every value of its range needs no positions, whatever its filters were.
 // - Key caching (Li et al., OSDI 2014, section 4.2). A receiver remembers the last list of keys that it took
-//   from a sender, for each shard and block of features. A message with such a list has its signature. Where
-//   nodes fail or messages get lost, the receiver may not have the list. The sender knows that from what it
-//   knows anyway: a new owner of the shard has none; pushes are taken in order, each after the one before
-//   it; a pull says whose answer came last, and an answer that its pull came. So the keys go again to a new
-//   owner, after an answer that did not come, and with everything that is sent a second time. The paper
-//   leaves this open. A receiver that does not know the signature takes the message for lost; the sender
-//   repeats it, with its keys.
-// - Filters whose bytes depend on the data do not work on phantom messages. Which values of a phantom are
-//   the largest is not known, so keys behind top-k always count as new there.
+//   from a sender, for each shard and block of features. A message with the same list carries only the list's
+//   signature. Where nodes fail or messages get lost, the receiver may lack the list. The sender can tell: a
+//   new owner of the shard has no list; pushes are taken in order; a pull says which answer came last, and an
+//   answer says that its pull came. So the sender sends the keys again to a new owner, after an answer that
+//   did not come, and with every repeated message. The paper leaves this case open. A receiver that does not
+//   know the signature treats the message as lost; the sender repeats it, with its keys.
+// - Filters whose bytes depend on the data do not work on phantom messages. A phantom has no values, so psim
+//   does not know which are the largest; keys after top-k always count as new.
 #pragma once
 
 #include <algorithm>
@@ -41,16 +42,17 @@ namespace psim {
 
 enum class FilterOn : std::uint8_t { push, pull, both };
 
-// What a scenario says in one [[filter]].
+// One [[filter]] of a scenario.
 struct FilterSpec {
   FilterKind kind;
   std::optional<FilterOn> on;
   Settings settings;                   // of the kind
-  std::optional<bool> error_feedback;  // of pushes
-  double flops_per_value = 0;          // work of the sender for each value that comes in
+  std::optional<bool> error_feedback;  // only for pushes
+  double flops_per_value = 0;          // work of the sender for each incoming value
 
   FilterStage stage() const { return kind->stage; }
-  // What loses something is for gradients unless the scenario says otherwise; the rest is for all messages.
+  // Without a direction in the scenario, filters that lose information apply to gradients only; all others
+  // apply to all messages.
   FilterOn direction() const {
     return on.value_or(stage() < FilterStage::keys ? FilterOn::push : FilterOn::both);
   }
@@ -68,27 +70,27 @@ using SharedKeys = std::shared_ptr<const std::vector<std::uint32_t>>;
 
 inline constexpr std::size_t signature_bytes = 8;  // of a list of keys
 
-// Key caching: the list of a message's keys, as far as the message tells it.
+// Key caching: the list of a message's keys, as far as the message contains it.
 struct KeyList {
-  std::uint64_t signature = 0;     // 0: the receiver is to remember none
-  std::uint64_t bytes_listed = 0;  // of a message that has only the signature: its bytes with the list
+  std::uint64_t signature = 0;     // 0: the receiver need not remember a list
+  std::uint64_t bytes_listed = 0;  // for a message with only the signature: its bytes with the list
   bool is_listed() const { return bytes_listed == 0; }
 };
 
-// What both ends remember of a sender's lists of keys: the signatures of the last ones, as many as there are
-// blocks of features, because each block has a list of its own.
+// What both ends remember of a sender's lists of keys: the signatures of the last lists. Their number is the
+// number of blocks of features, because each block has its own list.
 class KeyMemory {
  public:
   explicit KeyMemory(std::int64_t most = 1) : most_(static_cast<std::size_t>(most)) {}
   bool has(std::uint64_t signature) const { return std::ranges::find(last_, signature) != last_.end(); }
-  // It is the last one from now on.
+  // This list is the last one from now on.
   void note(std::uint64_t signature) {
     std::erase(last_, signature);
     if (last_.size() == most_) last_.erase(last_.begin());
     last_.push_back(signature);
   }
   void forget() { last_.clear(); }
-  // The receiver's part: whether it can read a message with this list, which it then remembers.
+  // The receiver's part: whether it can read a message with this list. If it can, it remembers the list.
   bool reads(const KeyList& list) {
     if (!list.is_listed() && !has(list.signature)) return false;
     if (list.signature != 0) note(list.signature);
@@ -100,7 +102,7 @@ class KeyMemory {
   std::vector<std::uint64_t> last_;
 };
 
-// What the receiver will see, and what it costs.
+// The message that the receiver sees, and its cost.
 struct Encoded {
   Slice values;
   SharedKeys keys;
@@ -109,13 +111,13 @@ struct Encoded {
   KeyList list = {};
 };
 
-// The filters between a sender and a receiver, for one range and direction. It holds what both ends
-// remember: what pushes lost, the keys that the receiver has, the values that it has.
+// The filters between a sender and a receiver, for one range and direction. The chain holds what both ends
+// remember: the losses of pushes, the receiver's keys, and the receiver's values.
 class FilterChain {
  public:
   struct Options {
     std::vector<FilterSpec> filters = {};      // stages in rising order
-    Precision precision = Precision::float32;  // a half one: what filters leave is rounded to it
+    Precision precision = Precision::float32;  // half precision: the output of the filters is rounded to it
     std::size_t count = 0;                     // values of the range
     std::uint64_t first_key = 0;               // of the range
     std::size_t key_bytes = 0;  // 8: every value travels with its key; 0: a whole range needs none
@@ -124,31 +126,33 @@ class FilterChain {
     bool push = true;
     double scale = 1;            // of values that are rounded to half precision; see round_to
     bool repeats = false;        // a message may be lost, and be sent again
-    std::int64_t key_lists = 1;  // that a receiver remembers
+    std::int64_t key_lists = 1;  // lists of keys that a receiver remembers
     std::shared_ptr<FilterBuffers> buffers = {};  // null: buffers of its own
   };
   explicit FilterChain(Options options);
 
-  // Sends `values`, one for each of `keys`, or for the whole range. A dense message stays dense: what a push
-  // left out is 0, and of a pull it is what the receiver had. A sparse push has the keys that are left; a
-  // sparse pull has all. kkt needs the weights that belong to `values`, and l1.
+  // Sends `values`, one for each of `keys`, or for the whole range. A dense message stays dense: an omitted
+  // value of a push is 0, and an omitted value of a pull is the receiver's old value. A sparse push carries
+  // the remaining keys; a sparse pull carries all keys. kkt needs the weights that belong to `values`, and
+  // l1.
   Encoded encode(const Slice& values, const SharedKeys& keys = {}, const Slice& weights = {}, double l1 = 0);
 
-  // The next message answers pull `number` of a receiver that has the answer to its pull `has`, 0: none. If
-  // that is not what was sent last, what the receiver holds is not known, and it is sent every value.
+  // The next message answers pull `number` of a receiver that has the answer to its pull `has`; 0: it has
+  // none. If `has` is not the last answer that was sent, the receiver's values are unknown, and it gets every
+  // value.
   void answer_to(std::int64_t number, std::int64_t has);
-  // Another receiver, or one that lost its memory: it has no list of keys, or no values either.
+  // The receiver is a new one or lost its memory: it has no list of keys, or no values either.
   void forget_keys();
   void forget_receiver();
 
-  // The range is cut: this chain keeps the first `at` values, and what it remembers of the others is the
-  // new chain's, which has these options. Both send their next message as a whole, with its keys.
+  // Cuts the range: this chain keeps the first `at` values. The new chain has the options `rest` and gets the
+  // memory of the other values. Both chains send their next message whole, with its keys.
   std::unique_ptr<FilterChain> cut(std::size_t at, Options rest);
 
-  // What pushes lost so far, of each value of the range; null without error feedback.
+  // The losses of pushes so far, for each value of the range; null without error feedback.
   const Values* residual() const { return residual_ ? &*residual_ : nullptr; }
 
-  // A message that goes through no filter: nothing is copied.
+  // A message without filters: nothing is copied.
   static Encoded plain(const Slice& values, const SharedKeys& keys, Precision precision,
                        std::size_t key_bytes);
 
@@ -158,9 +162,9 @@ class FilterChain {
 
   Options options_;
   std::optional<Values> residual_;
-  std::optional<Values> known_;  // pulls: what the receiver has ...
-  std::vector<bool> is_known_;   // ... where it has anything
-  std::int64_t answered_ = 0;    // pulls: the one that was answered last
+  std::optional<Values> known_;  // pulls: the receiver's values ...
+  std::vector<bool> is_known_;   // ... at the places where it has a value
+  std::int64_t answered_ = 0;    // pulls: the last answered pull
   KeyMemory known_keys_;         // of the receiver
   std::uint64_t signature_ = 0;  // of the last list
   std::uint64_t messages_ = 0;

@@ -1,5 +1,5 @@
-// How values are written down in fewer bits. Each filter writes real bytes and reads them back; scales and
-// means travel in single precision.
+// Filters that code values in fewer bits. Each filter writes real bytes and reads them back; scales and means
+// travel in single precision.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,13 +28,13 @@ const Setting step_size{
     .above_min = true,
     .default_text = "0.5 for two-bit, else required"};
 const Setting large_setting{.key = "threshold",
-                    .doc = "What counts as large.",
-                    .value = 0.5,
-                    .min = 0,
-                    .max = 1e30,
-                    .above_min = true,
-                    .required = true,
-                    .draws = {"0.001"}};
+                            .doc = "Magnitude from which a value counts as large.",
+                            .value = 0.5,
+                            .min = 0,
+                            .max = 1e30,
+                            .above_min = true,
+                            .required = true,
+                            .draws = {"0.001"}};
 
 template <class T>
 void append(Bytes& out, T value) {
@@ -100,7 +100,7 @@ void fp16(std::span<Scalar> values, Bytes& coded) {
   }
 }
 
-// The largest magnitude, rounded up to single precision; not-a-number when a value is not finite.
+// The largest magnitude, rounded up to single precision; not-a-number if a value is not finite.
 template <class Scalar>
 float scale_of(std::span<const Scalar> values) {
   Scalar largest = 0;
@@ -157,7 +157,7 @@ void one_bit(std::span<Scalar> values, Bytes& coded) {
   for (Scalar& x : values) x = means[reader.get(1)];
 }
 
-// Codes as MXNet's: 3 is +threshold, 2 is -threshold.
+// The codes of MXNet: 3 is +threshold, 2 is -threshold.
 template <class Scalar>
 void two_bit(std::span<Scalar> values, Scalar threshold, Bytes& coded) {
   constexpr std::uint32_t zero = 0, minus = 2, plus = 3;
@@ -205,7 +205,7 @@ std::deque<FilterRow> quantizing_filters() {
        .error_feedback = ErrorFeedback::off,
        .quantize = [](auto& q) { fp16(q.values, q.coded); },
        .coded_bytes = [](const Settings&, std::size_t count) { return 2 * count; },
-       .doc = "half precision, rounded to nearest even; beyond 65504 it is infinite",
+       .doc = "half precision, rounded to nearest even; magnitudes beyond 65504 become infinite",
        .wire = "2 bytes a value",
        .source = "IEEE 754-2008; Micikevicius et al., ICLR 2018"},
       {.name = "fixed-point",
@@ -217,7 +217,7 @@ std::deque<FilterRow> quantizing_filters() {
            [](auto& q) { fixed_point(q.values, static_cast<unsigned>(q(code_bits)), q.stream, q.coded); },
        .coded_bytes = fixed_point_bytes,
        .doc =
-           "integers of `bits` bits, the largest magnitude as scale, rounded at random so that the mean is "
+           "integers of `bits` bits, scaled by the largest magnitude, rounded at random so that the mean is "
            "right",
        .wire = "4 bytes for the scale, `bits` bits a value",
        .source = "parameter_server FIXING_FLOAT; with 2 bits TernGrad (Wen et al., NIPS 2017)"},
@@ -228,7 +228,7 @@ std::deque<FilterRow> quantizing_filters() {
        .error_feedback = ErrorFeedback::on,
        .quantize = [](auto& q) { one_bit(q.values, q.coded); },
        .coded_bytes = [](const Settings&, std::size_t count) { return 8 + whole(count, 8); },
-       .doc = "the sign, which stands for the mean of the values of that sign",
+       .doc = "the sign; the receiver takes the mean of the values with that sign",
        .wire = "8 bytes for the means, 1 bit a value",
        .source = "Seide et al., Interspeech 2014"},
       {.name = "two-bit",

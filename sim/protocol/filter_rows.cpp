@@ -23,8 +23,8 @@ std::deque<FilterRow> built_in_rows() {
   std::deque<FilterRow> rows{
       {.name = "key-caching",
        .stage = FilterStage::keys,
-       .doc = "a list of keys that the receiver has from the message before is replaced by its signature",
-       .wire = "8 bytes for the keys; the first time, and after a change, the keys too",
+       .doc = "a signature replaces a list of keys that the receiver has from the previous message",
+       .wire = "8 bytes for the keys; also the keys themselves the first time and after a change",
        .source = "Li et al., OSDI 2014; parameter_server KEY_CACHING"},
       {.name = "snappy",
        .aliases = "compressing",
@@ -32,7 +32,7 @@ std::deque<FilterRow> built_in_rows() {
        .needs_numbers = true,
        .compress = snappy_size,
        .doc = "the message's bytes are compressed without loss",
-       .wire = "what Snappy makes of keys and values",
+       .wire = "the size of keys and values after Snappy",
        .source = "Li et al., OSDI 2014; parameter_server COMPRESSING"},
   };
   std::ranges::move(quantizing_filters(), std::back_inserter(rows));

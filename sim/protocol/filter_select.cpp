@@ -17,7 +17,7 @@ const Setting fraction{.key = "fraction",
                        .above_min = true,
                        .draws = {"0.3"}};
 const Setting change{.key = "threshold",
-                     .doc = "What counts as a change.",
+                     .doc = "Change above which a value is sent.",
                      .value = 0.5,
                      .min = 0,
                      .max = 1e30,
@@ -31,7 +31,7 @@ const Setting margin{.key = "delta",
                      .max = 1e30,
                      .draws = {"0.0001"}};
 const Setting probability{.key = "probability",
-                          .doc = "Probability that a value is left out.",
+                          .doc = "Probability that a value is omitted.",
                           .value = 0.5,
                           .min = 0,
                           .max = 1,
@@ -40,13 +40,14 @@ const Setting probability{.key = "probability",
 
 constexpr std::string_view positions = "4 bytes for the position of each value sent, or its key";
 
-// How many values a share is: at least one of any.
+// The number of values of a share: at least one, except of none.
 std::size_t share_of(double share, std::size_t count) {
   const auto values = static_cast<std::size_t>(std::llround(share * static_cast<double>(count)));
   return std::min(count, std::max<std::size_t>(values, 1));
 }
 
-// Of equal magnitudes the first stay. Not-a-number counts as largest: a run that diverges should show it.
+// Among equal magnitudes the first values stay. Not-a-number counts as largest: a run that diverges should
+// show it.
 const auto keep_largest = [](auto& s) {
   const std::size_t k = share_of(s(fraction), s.count);
   if (s.phantom()) return s.keep_where([k](std::size_t j) { return j < k; });
@@ -69,7 +70,7 @@ const auto keep_largest = [](auto& s) {
   });
 };
 
-// The first k of a random order (Fisher-Yates, stopped after k).
+// The first k values of a random order (Fisher-Yates, stopped after k).
 const auto keep_random = [](auto& s) {
   const std::size_t k = share_of(s(fraction), s.count);
   std::vector<std::uint32_t>& kept = s.buffers.kept;
@@ -84,7 +85,7 @@ double all_over_left(const Settings&, std::size_t before, std::size_t left) {
   return static_cast<double>(before) / static_cast<double>(left);
 }
 
-// So written, not-a-number is significant.
+// In this form the comparison treats not-a-number as significant.
 const auto keep_significant = [](auto& s) {
   const double threshold = s(change);
   s.keep_where([&](std::size_t j) {
@@ -93,7 +94,7 @@ const auto keep_significant = [](auto& s) {
   });
 };
 
-// At a zero weight the penalty holds a gradient of at most l1 back, and the weight stays zero.
+// At a zero weight the penalty cancels a gradient of at most l1, and the weight stays zero.
 const auto keep_active = [](auto& s) {
   const double bound = s.l1 - s(margin);
   s.keep_where([&](std::size_t j) {
@@ -127,7 +128,7 @@ std::deque<FilterRow> selecting_filters() {
        .settings = {&fraction},
        .select = keep_largest,
        .guesses_phantoms = true,
-       .doc = "the share `fraction` of the values that is largest in magnitude",
+       .doc = "the share `fraction` of the values with the largest magnitudes",
        .wire = positions,
        .source = "Aji, Heafield, EMNLP 2017; Lin et al., ICLR 2018 (DGC)"},
       {.name = "random-k",
@@ -150,8 +151,7 @@ std::deque<FilterRow> selecting_filters() {
        .error_feedback = ErrorFeedback::on,
        .settings = {&change},
        .select = keep_significant,
-       .doc =
-           "values that differ by more than `threshold` from what the receiver has; of a push, from nothing",
+       .doc = "values that differ by more than `threshold` from the receiver's values; for a push, from 0",
        .wire = positions,
        .source = "Li et al., OSDI 2014 and NIPS 2014"},
       {.name = "kkt",
@@ -161,7 +161,8 @@ std::deque<FilterRow> selecting_filters() {
        .needs_weights = true,
        .settings = {&margin},
        .select = keep_active,
-       .doc = "all but the gradients of zero weights that an l1 penalty will keep zero: at most l1 - `delta`",
+       .doc =
+           "all gradients but those of at most l1 - `delta` at zero weights, which an l1 penalty keeps zero",
        .wire = positions,
        .source = "Li et al., OSDI 2014 and NIPS 2014"},
       {.name = "random-skip",
@@ -171,7 +172,7 @@ std::deque<FilterRow> selecting_filters() {
        .select = keep_by_chance,
        .makes_up = inverse_of_chance,
        .doc =
-           "each value with a probability of 1 - `probability`; of a push without error feedback scaled up",
+           "each value with a probability of 1 - `probability`; scaled up for a push without error feedback",
        .wire = positions,
        .source = "Li et al., NIPS 2014"},
   };

@@ -26,7 +26,7 @@ const Setting byzantine{
     .key = "byzantine",
     .doc =
         "How many gradients of an update may have arbitrary values (f in the paper, which "
-        "needs 2 f + 3 gradients; with fewer, each has one neighbour at least).",
+        "needs 2 f + 3 gradients; with fewer, each has at least one neighbour).",
     .value = std::int64_t{1},
     .min = 0,
     .max = 1e6,
@@ -35,7 +35,7 @@ const Setting byzantine{
 // NaN counts as larger than all numbers.
 constexpr auto in_order = [](auto a, auto b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
 
-// The mean of the middle values at each place, without `left_out(n)` of n at each end.
+// The mean of the middle values at each place, without `left_out(n)` of n values at each end.
 template <class Scalar, class LeftOut>
 void middle_mean(Aggregating<Scalar>& a, LeftOut left_out) {
   std::vector<Scalar> at_place(a.gradients.size());
@@ -50,8 +50,8 @@ void middle_mean(Aggregating<Scalar>& a, LeftOut left_out) {
 }
 
 // Blanchard et al., NIPS 2017: the gradient with the smallest sum of squared distances to its n - f - 2
-// nearest ones; the first of equals. With fewer gradients than that takes: to its nearest one, or the only
-// gradient.
+// nearest gradients; the first among equal sums. With too few gradients for that: the smallest distance to
+// its nearest gradient, or the only gradient.
 template <class Scalar>
 void krum(Aggregating<Scalar>& a) {
   const auto n = static_cast<std::int64_t>(a.gradients.size());
@@ -84,7 +84,7 @@ void krum(Aggregating<Scalar>& a) {
 
 template <class Scalar>
 void mean_of_kept(Aggregating<Scalar>& a) {
-  if (a.kept.empty()) return;  // all that pushed have gone since
+  if (a.kept.empty()) return;  // all workers that pushed have gone since
   for (std::size_t i = 0; i < a.result.size(); ++i) {
     double sum = 0;
     for (const auto& gradient : a.kept) sum += static_cast<double>(gradient[i]);
@@ -117,9 +117,8 @@ std::deque<AggregationRow> built_in_rows() {
        .doc = "for each weight the median of the gradients' values (Yin et al., ICML 2018)",
        .combine = [](auto& a) { middle_mean(a, [](std::size_t n) { return (n - 1) / 2; }); }},
       {.name = "krum",
-       .doc =
-           "one gradient of the update: the one nearest to the others, of which up to `byzantine` may have "
-           "arbitrary values; each shard chooses by its own values (Blanchard et al., NIPS 2017)",
+       .doc = "the gradient of the update that is nearest to the others; up to `byzantine` of them may have "
+              "arbitrary values; each shard chooses by its own values (Blanchard et al., NIPS 2017)",
        .settings = {&byzantine},
        .combine = [](auto& a) { krum(a); }},
       {.name = "last",

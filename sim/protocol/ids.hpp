@@ -1,4 +1,4 @@
-// What nodes and pushes are called.
+// The numbers of nodes and pushes.
 #pragma once
 
 #include <compare>

@@ -34,8 +34,8 @@ std::vector<PlacedRange> even_split(Range whole, std::uint32_t servers) {
   return placed;
 }
 
-// apache/mxnet, src/kvstore/kvstore_dist.h, EncodeDefaultKey: an array's key is its number; small ones go
-// whole to server (key * 9973) mod S, larger ones are split over all servers.
+// apache/mxnet, src/kvstore/kvstore_dist.h, EncodeDefaultKey: an array's key is its number; small arrays go
+// whole to server (key * 9973) mod S, larger arrays are split over all servers.
 std::vector<PlacedRange> kvstore(const std::vector<ParameterArray>& arrays, std::int64_t bound,
                                  std::uint32_t servers) {
   std::vector<PlacedRange> placed;
@@ -50,7 +50,8 @@ std::vector<PlacedRange> kvstore(const std::vector<ParameterArray>& arrays, std:
   return placed;
 }
 
-// Each array in turn to the server that has least so far (tensorflow's GreedyLoadBalancingStrategy).
+// Each array in turn goes to the server with the least load so far (tensorflow's
+// GreedyLoadBalancingStrategy).
 std::vector<PlacedRange> greedy(const std::vector<ParameterArray>& arrays, std::uint32_t servers) {
   std::vector<std::size_t> load(servers, 0);
   std::vector<PlacedRange> placed;
@@ -89,7 +90,7 @@ std::vector<std::size_t> HashRing::keys_of_points(std::size_t total) const {
   return keys;
 }
 
-// Backwards from the point, each server once.
+// The servers backwards from the point, each server once.
 std::vector<std::uint32_t> HashRing::order_at(std::size_t point) const {
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -152,7 +153,7 @@ std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const 
 
 namespace {
 
-// One shard for each server that holds anything.
+// One shard for each server with values.
 std::vector<Shard> by_server(const std::vector<PlacedRange>& placed, std::uint32_t servers) {
   std::vector<Shard> shards(servers);
   for (std::uint32_t s = 0; s < servers; ++s) shards[s].server = s;
@@ -169,7 +170,7 @@ std::vector<Shard> by_server(const std::vector<PlacedRange>& placed, std::uint32
   return shards;
 }
 
-// One shard for each piece of an array on a server, and of at most `slice` values.
+// One shard for each piece of an array on a server, of at most `slice` values each.
 std::vector<Shard> by_array(const std::vector<PlacedRange>& placed, const std::vector<ParameterArray>& arrays,
                             std::size_t slice) {
   std::vector<Shard> shards;

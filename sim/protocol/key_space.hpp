@@ -1,14 +1,15 @@
-// Where the parameters live: named arrays in one key space (the flat weight vector). A placement distributes
-// them over the servers, and they are cut into shards, each of which travels as one message.
+// The place of the parameters: named arrays in one key space (the flat weight vector). A placement
+// distributes them over the servers. They are cut into shards, and each shard travels as one message.
 //
-// With unit = "range" each contiguous range of a server is a shard: on a ring, that of each virtual node (Li
-// et al., OSDI 2014, section 4.2). Such a shard knows its servers in the order of the ring, backwards from
-// its point. The first of them that is there owns it. So who owns what is what a ring of the servers that
-// are there would say: a leaver's ranges go to their neighbours on the ring, and nothing else moves.
+// With unit = "range" each contiguous range of a server is a shard. On a ring it is the range of a virtual
+// node (Li et al., OSDI 2014, section 4.2). Such a shard lists its servers in the order of the ring,
+// backwards from its point. The first present server of the list owns the shard. So the owners are those of a
+// ring of the present servers: the ranges of a server that leaves go to its neighbours on the ring, and
+// nothing else moves.
 //
-// While a run goes on shards may be cut further (scheduler/membership.hpp). The lower part keeps the number,
-// the upper one gets the next free number. Both say where they lie in the shard that the plan made, so
-// whoever holds a shard can tell which part of it another one is.
+// During a run shards may be cut further (scheduler/membership.hpp). The lower part keeps the number; the
+// upper part gets the next free number. Both parts state their place in the shard of the plan, so a node that
+// holds one shard can compare its place with that of any other shard.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct PlacementSpec {
   std::int64_t bigarray_bound = 1'000'000;  // kvstore: arrays of this size or more are split
 };
 
-// What travels as one message.
+// The part of the key space that travels as one message.
 enum class MessageUnit { server, array, range };
 
 // The order of the messages of one connection: all at once, or one at a time, either as they become ready or
@@ -46,7 +47,8 @@ struct Shard {
   std::vector<Range> ranges;  // of the key space, rising; stored one after the other
   std::size_t count = 0;      // values in all ranges
   Part part = {};             // of the shards that the plan made
-  // On a ring: all servers in the order in which they own it, each while those before it are absent.
+  // On a ring: all servers in the order in which they own the shard. Each owns it while all servers before it
+  // are absent.
   std::vector<std::uint32_t> order = {};
 };
 
@@ -57,7 +59,7 @@ struct KeySpace {
   std::vector<std::vector<Range>> places() const;
   // Values that each of `servers` holds.
   std::vector<std::size_t> load(std::uint32_t servers) const;
-  // Of each shard, the server that it is placed on.
+  // The server on which each shard is placed.
   std::vector<std::uint32_t> servers() const;
   // A shard becomes two.
   void cut(const Cut& cut);
@@ -81,9 +83,9 @@ struct RingRange {
   std::vector<std::uint32_t> order;  // as in Shard
 };
 
-// Consistent hashing (Karger et al. 1997; Li et al., OSDI 2014): servers stand at several random points of a
-// ring of 2^64 places; each owns the places from its point to the next one. The key space lies once around
-// the ring.
+// Consistent hashing (Karger et al. 1997; Li et al., OSDI 2014): each server has several random points on a
+// ring of 2^64 places and owns the places from each point to the next one. The key space lies once around the
+// ring.
 class HashRing {
  public:
   HashRing(std::uint64_t seed, std::int64_t virtual_nodes) : seed_(seed), virtual_nodes_(virtual_nodes) {}
@@ -91,7 +93,7 @@ class HashRing {
   void leave(std::uint32_t server);
   // The owner of each part of [0, total), rising; neighbouring parts of one server are merged.
   std::vector<PlacedRange> owners(std::size_t total) const;
-  // The ranges that move as one, whoever joins or leaves, rising.
+  // The ranges that never split when servers join or leave, rising.
   std::vector<RingRange> ranges(std::size_t total) const;
 
  private:
@@ -115,15 +117,15 @@ std::vector<PlacedRange> place(const std::vector<ParameterArray>& arrays, const 
 // The keys of a batch, split by shard.
 struct BatchKeys {
   Keys keys;                      // of the whole key space, rising
-  Assembly::Places places;        // where in `keys` each shard's are
-  std::vector<SharedKeys> local;  // each shard's, as positions within the shard
+  Assembly::Places places;        // the places of each shard's keys in `keys`
+  std::vector<SharedKeys> local;  // the keys of each shard, as positions within the shard
 };
 BatchKeys split(Keys keys, const KeySpace& space);
 
 struct KeySpaceOptions {
   PlacementSpec placement;
   MessageUnit unit = MessageUnit::server;
-  std::int64_t slice = 0;  // unit array: values that a shard has at most; 0: no limit
+  std::int64_t slice = 0;  // unit array: the largest number of values of a shard; 0: no limit
   std::uint32_t servers = 1;
   std::uint64_t seed = 1;
 };

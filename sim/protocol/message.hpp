@@ -1,6 +1,6 @@
 // The messages between nodes: an envelope, and a body of one of the types below. A message's size is the
-// header that the scenario gives plus the wire_size() of its body. Each body says in its struct how many
-// bytes it takes, and what the record keeps of it.
+// scenario's header size plus the wire_size() of its body. The struct of each body says how many bytes it
+// takes, and which facts the record keeps.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ struct Message {
   std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
   Body body = {};
-  // For the record; takes no bytes: the number of its sending; what it is sent for, or where it is, what its
-  // being there comes of; and since when it is there, in simulated seconds.
+  // For the record; takes no bytes: the number of its sending; its cause (on its way: the cause of the
+  // sending; after its arrival: the cause of the arrival); and its date of arrival, in simulated seconds.
   std::optional<std::uint64_t> sent = {};
   Cause because = {};
   double there_at = 0;
@@ -65,7 +65,7 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 
 template <class T, class... Ts>
 concept OneOf = (std::same_as<T, Ts> || ...);
-// The types that a receiver ignores, listed by name: each receiver has to decide about a new type.
+// The types that a receiver ignores, by name: each receiver has to decide about a new type.
 template <class... Ts>
 struct Ignore {
   void operator()(const OneOf<Ts...> auto&) const {}

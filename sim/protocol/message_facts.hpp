@@ -1,4 +1,4 @@
-// The kinds of messages, and what a record keeps of one.
+// The kinds of messages, and the facts that a record keeps of a message.
 #pragma once
 
 #include <cstddef>
@@ -56,8 +56,8 @@ inline constexpr std::uint64_t id_bytes = 12;  // a worker's number and a count
 inline constexpr std::uint64_t two_words = 16;
 inline constexpr std::uint64_t bytes_per_size = 4;  // of a batch
 
-// The facts that a record keeps of a message besides its envelope and size. A fact that its kind has not
-// is empty.
+// The facts that a record keeps of a message besides its envelope and size. Facts that a kind of message does
+// not have are empty.
 struct MessageFacts {
   MessageKind kind = MessageKind::join;
   bool has_shard = false;  // the envelope's shard and epoch mean something
@@ -67,10 +67,10 @@ struct MessageFacts {
   std::optional<std::int64_t> part = {}, pieces = {}, samples = {}, samples_before = {};
   std::optional<NodeId> next_owner = {};
   std::uint32_t values = 0, keys = 0, ids = 0;
-  // What tells it from another message of its kind, shard and epoch.
+  // The number that distinguishes it from other messages of its kind, shard and epoch.
   std::optional<std::int64_t> number() const;
 };
-// None for the marks of nothing.
+// None for a negative number, which stands for "nothing".
 inline std::optional<std::int64_t> from_zero(std::int64_t number) {
   return number < 0 ? std::nullopt : std::optional(number);
 }

@@ -14,8 +14,8 @@ namespace {
 
 enum class Tag : std::uint8_t { pull, push, answer };
 
-// All that there is of each type but its pointers, which are null: once for both directions. A member that is
-// new does not compile before it has a name here.
+// All members of each type except its pointers, which are null: one list for both directions. A new member
+// does not compile until it has a name in this list.
 void each_number(auto& payload,
                  auto visit) requires std::same_as<std::remove_cvref_t<decltype(payload)>, Payload> {
   auto& [values, keys, bytes, list] = payload;
@@ -44,7 +44,7 @@ void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<
 
 bool is_empty(const Payload& payload) { return !payload.values.values && !payload.keys; }
 
-// Seven bits to a byte, the lowest first; the highest bit says that more follow.
+// Seven bits in each byte, the lowest first; the highest bit says that more bytes follow.
 class Writer {
  public:
   void put(std::uint64_t value) {
@@ -52,7 +52,7 @@ class Writer {
     bytes_[size_++] = static_cast<std::uint8_t>(value);
   }
   void put(double value) { put(std::bit_cast<std::uint64_t>(value)); }
-  // -1 stands for none in many places, and is small too.
+  // -1 stands for "none" in many places, and takes one byte, too.
   void put(std::int64_t value) {
     put((static_cast<std::uint64_t>(value) << 1U) ^ (value < 0 ? ~std::uint64_t{0} : 0));
   }

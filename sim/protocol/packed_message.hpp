@@ -1,6 +1,6 @@
-// A message as small as it goes, for as long as nobody looks into it. A step of ten thousand workers and a
-// hundred servers has a million pushes on their way at once. Most numbers of a push are small, so that those
-// of one that carries no values (a phantom model's) fit into about 30 bytes; a Message has 184.
+// A message in as few bytes as possible, while it is not read. In a step of ten thousand workers and a
+// hundred servers a million pushes are on their way at once. Most numbers of a push are small, so a push
+// without values (of a phantom model) fits into about 30 bytes; a Message has 184.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace psim {
 class PackedMessage {
  public:
   explicit PackedMessage(Message&& message);
-  // The same message.
+  // A copy of the message.
   Message copy() const;
   Message unpack() &&;
 

@@ -10,7 +10,7 @@
 namespace psim {
 namespace {
 
-// The last positions of a list, counted from `begin` on.
+// The positions of a list from number `first` on, counted from `begin`.
 SharedKeys rest_of(const std::vector<std::uint32_t>& keys, std::size_t first, std::size_t begin) {
   std::vector<std::uint32_t> rest(keys.begin() + static_cast<std::ptrdiff_t>(first), keys.end());
   for (std::uint32_t& key : rest) key -= static_cast<std::uint32_t>(begin);
@@ -28,7 +28,7 @@ std::pair<SharedKeys, SharedKeys> split(const SharedKeys& keys, std::size_t at) 
 
 std::pair<Payload, Payload> split(const Payload& given, std::size_t at) {
   Payload whole = given;
-  whole.list_keys();  // nobody has the lists of the parts
+  whole.list_keys();  // the receiver has no key lists of the parts
   const std::size_t all = whole.values.count;
   auto [lower_keys, upper_keys] = split(whole.keys, at);
   const std::size_t below = lower_keys ? lower_keys->size() : std::min(at, all);
@@ -42,7 +42,7 @@ std::pair<Payload, Payload> split(const Payload& given, std::size_t at) {
 std::vector<std::pair<std::int64_t, std::int64_t>> sizes_when_cut(const std::vector<Cut>& cuts,
                                                                   std::vector<std::int64_t> sizes) {
   std::vector<std::pair<std::int64_t, std::int64_t>> parts(cuts.size());
-  for (std::size_t i = cuts.size(); i-- > 0;) {  // back to before each
+  for (std::size_t i = cuts.size(); i-- > 0;) {  // back to the sizes before each cut
     std::int64_t& lower = sizes[cuts[i].shard];
     parts[i] = {lower, sizes.back()};
     lower += sizes.back();

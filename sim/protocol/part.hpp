@@ -1,4 +1,4 @@
-// Parts of shards: which values of which shard of the plan, and what a message has of them.
+// Parts of shards: their place in the shards of the plan, and their share of a message.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Part {
     return root == other.root && range.begin <= other.range.begin &&
            other.range.begin + other.range.count <= range.begin + range.count;
   }
-  // Where `inner` lies in this part.
+  // The place of `inner` in this part.
   Range place_of(const Part& inner) const {
     return {inner.range.begin - range.begin, inner.range.count};  // counted from its beginning
   }
@@ -39,13 +39,13 @@ struct Cut {
 std::vector<std::pair<std::int64_t, std::int64_t>> sizes_when_cut(const std::vector<Cut>& cuts,
                                                                   std::vector<std::int64_t> sizes);
 
-// Positions in a shard, rising: those of its first `at` values, and the others, counted from there. Null is
-// all, and stays so.
+// Positions in a shard, rising. split() returns the positions of the first `at` values, and the other
+// positions, counted from `at`. Null means all values, and gives two nulls.
 using SharedKeys = std::shared_ptr<const std::vector<std::uint32_t>>;
 std::pair<SharedKeys, SharedKeys> split(const SharedKeys& keys, std::size_t at);
 
-// What a message to a shard has for the first `at` values of that shard, and for the others. Each part takes
-// bytes in proportion to the values that it has.
+// The share of a message to a shard for the first `at` values of that shard, and the share for the others.
+// The bytes of each share are in proportion to its values.
 std::pair<Payload, Payload> split(const Payload& whole, std::size_t at);
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// What messages carry of a shard.
+// The data of a shard in messages.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Payload {
   KeyList list = {};
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(values.count); }
-  // From here on the list of keys goes with it, whatever the receiver has.
+  // From now on the message carries its list of keys, even if the receiver has the list.
   void list_keys() { bytes = list.is_listed() ? bytes : std::exchange(list.bytes_listed, 0); }
 };
 inline Payload payload_of(Encoded encoded) {

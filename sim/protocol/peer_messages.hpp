@@ -1,4 +1,4 @@
-// The messages between workers where there are no servers.
+// The messages between workers in a cluster without servers.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace psim {
 
-// A part of the sum of gradients so far, in round `round` of the exchange. In an all-gather, several workers'
-// gradients of that part instead: `sum` then says only how many values and bytes these are.
+// A part of the sum of gradients so far, in round `round` of the exchange. In an all-gather it holds several
+// workers' gradients of that part; then `sum` only counts their values and bytes.
 struct Chunk {
   std::int64_t clock = 0, version = 0, round = 0;
   Payload sum = {};
@@ -47,11 +47,12 @@ struct Errors : Activations {
   MessageFacts facts() const { return of_kind(MessageKind::error); }
 };
 
-// To the first worker of a new group: how many updates the sender's copy of the model has. -1: it has none.
+// To the first worker of a new group: the number of updates of the sender's copy of the model. -1: it has no
+// copy.
 struct Standing {
   std::int64_t version = -1;
-  std::int64_t made_in = 0;  // the view of the group that made the last of them: another one may have gone on
-  std::int64_t round = 0;    // of those in which this group agrees
+  std::int64_t made_in = 0;  // the view of the group that made the last update; others may have continued
+  std::int64_t round = 0;    // the round of this group's agreement
 
   std::uint64_t wire_bytes() const { return 8; }  // 4 for each number
   MessageFacts facts() const {
@@ -60,9 +61,9 @@ struct Standing {
             .part = round > 0 ? std::optional(round) : std::nullopt};
   }
 };
-// The first worker's answer: the group goes on with version `version`, which `holder` has and sends to
-// `behind`. -1: with that of the last snapshot. In later rounds -1: with what each has; 0: with the first
-// weights.
+// The first worker's answer: the group continues from version `version`; `holder` has it and sends it to
+// `behind`. -1: from the last snapshot. In later rounds -1: each worker continues from its own copy; 0: from
+// the first weights.
 struct Regroup {
   std::int64_t version = 0;
   std::int64_t made_in = 0;  // as in Standing

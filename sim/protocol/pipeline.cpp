@@ -76,7 +76,7 @@ std::vector<StageWork> stage_work(PipelineSchedule schedule, std::int64_t stages
     for (std::int64_t m = micro_batches; m-- > 0;) work.push_back({StageWork::backward, m});
     return work;
   }
-  // As many forward as it takes the first error to come back; from then on one backward for each forward.
+  // Forward computations until the first error comes back; then one backward for each forward.
   const std::int64_t ahead = std::min(stages - 1 - stage, micro_batches);
   for (std::int64_t m = 0; m < ahead; ++m) work.push_back({StageWork::forward, m});
   for (std::int64_t m = 0; m < micro_batches; ++m) {

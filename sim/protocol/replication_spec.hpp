@@ -5,17 +5,17 @@
 
 namespace psim {
 
-// What replicas receive: each update's sum of gradients, or each push as it arrives.
+// The content of the log: each update's sum of gradients, or each push as it arrives.
 enum class ReplicateWhen : std::uint8_t { after_aggregation, every_push };
-// How it reaches them: the primary sends it to all, or each replica sends it to the next one.
+// The way of the log: the primary sends it to all replicas, or each replica sends it to the next one.
 enum class ReplicationLayout : std::uint8_t { primary, chain };
 
 struct ReplicationSpec {
   std::int64_t copies = 0;  // replicas of each shard
   ReplicateWhen when = ReplicateWhen::after_aggregation;
   ReplicationLayout layout = ReplicationLayout::primary;
-  std::int64_t window = 0;  // a worker is answered when at most so many entries of the log, of those up to
-                            // its last push, are not on all replicas yet; 0: synchronous
+  std::int64_t window = 0;  // a worker is answered when at most this number of log entries, up to its last
+                            // push, are not on all replicas yet; 0: synchronous
 };
 
 }  // namespace psim

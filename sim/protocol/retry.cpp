@@ -83,7 +83,7 @@ void RetryQueue::cut(std::uint32_t shard, std::uint32_t upper, std::size_t at) {
     if (Pull* pull = request.message.as<Pull>()) {
       Pull& rest = *above.message.as<Pull>();
       std::tie(pull->keys, rest.keys) = split(pull->keys, at);
-      pull->list = rest.list = {};  // of other keys
+      pull->list = rest.list = {};  // they are lists of other keys
     }
     return above;
   };

@@ -41,7 +41,7 @@ class RetryQueue {
 
   // `request`, a pull or a push, was sent at `now`. A pull replaces an older one of its shard.
   void sent(const Message& request, double now);
-  // A server has push `number` of `shard`. It is not sent again as long as that server is alive.
+  // A server has push `number` of `shard`. The client does not send it again as long as that server is alive.
   void accepted(std::uint32_t shard, std::int64_t number);
   // The shard has the client's first `applied` pushes for good: in updates that no single crash undoes.
   void committed(std::uint32_t shard, std::int64_t applied);
@@ -53,12 +53,12 @@ class RetryQueue {
   std::vector<Message> due(double now);
   // All requests of a shard with a new owner, oldest first, to be sent to that owner at `now`.
   std::vector<Message> again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now);
-  // `shard` keeps its first `at` values, and `upper` has the others: so does each request.
+  // `shard` keeps its first `at` values, and `upper` gets the others. Each request is cut in the same way.
   void cut(std::uint32_t shard, std::uint32_t upper, std::size_t at);
-  // The number of the oldest push of a shard that the client keeps.
+  // The number of the oldest push of a shard that the client still keeps.
   std::optional<std::int64_t> oldest(std::uint32_t shard) const;
 
-  // Whether a request has been repeated as often as the limit allows.
+  // Whether the client has repeated a request as often as the limit allows.
   bool gave_up() const { return gave_up_; }
 
  private:

@@ -24,7 +24,7 @@ struct Join {
 // All nodes are up.
 struct Start {
   SharedView view = {};  // null where no node may fail
-  bool goes_on = false;  // the others have begun
+  bool goes_on = false;  // the other workers have already begun
 
   std::uint64_t wire_bytes() const;
   MessageFacts facts() const;
@@ -32,7 +32,7 @@ struct Start {
 // A worker has finished its steps, or a server hands over its shards and leaves.
 struct Leave {
   std::int64_t life = 0;
-  std::optional<std::int64_t> view = {};  // the last one that a server knows; it goes on serving
+  std::optional<std::int64_t> view = {};  // the last view that a server knows; the server still serves
 
   std::uint64_t wire_bytes() const { return view ? two_words : 0; }
   MessageFacts facts() const { return {.kind = MessageKind::leave, .life = life, .view = view}; }
@@ -42,7 +42,8 @@ struct LeaveAck {
   std::uint64_t wire_bytes() const { return 0; }
   MessageFacts facts() const { return {.kind = MessageKind::ack}; }
 };
-// The values of a shard that its owner in epoch `epoch` has received in pushes and sent in answers to pulls.
+// The number of values of a shard that its owner in epoch `epoch` has received in pushes and sent in answers
+// to pulls.
 struct ShardLoad {
   std::uint32_t shard = 0, epoch = 0;
   std::uint64_t values = 0;
@@ -51,7 +52,7 @@ struct Heartbeat {
   std::int64_t life = 0;
   std::int64_t view = -1;             // the last one that the sender knows
   bool is_through = false;            // a worker that has finished its steps
-  std::vector<ShardLoad> loads = {};  // where they decide who owns what: of a server's own shards
+  std::vector<ShardLoad> loads = {};  // where loads decide the owners: of a server's own shards
 
   std::uint64_t wire_bytes() const { return two_words + loads.size() * two_words; }
   MessageFacts facts() const {
@@ -73,7 +74,7 @@ struct AskView {
   std::uint64_t wire_bytes() const { return 0; }
   MessageFacts facts() const { return {.kind = MessageKind::view}; }
 };
-// A primary reports that the shard's next owner has received the state that it was sent first.
+// A primary reports that the shard's next owner has received the first state.
 struct Ready {
   NodeId next_owner = 0;
 
@@ -83,7 +84,8 @@ struct Ready {
   }
 };
 // A worker reports its time for one sample, in seconds, before step `clock`. None: it has measured nothing
-// since its last report, and asks for its share. Who looks for slow workers hears of every clock.
+// since its last report, and asks for its share. find_slow: a report of every clock, for the search for slow
+// workers.
 struct Report {
   enum class To : std::uint8_t { share_work, find_slow };
   To purpose = To::share_work;
@@ -94,9 +96,9 @@ struct Report {
   std::uint64_t wire_bytes() const { return decision ? two_words : 8; }
   MessageFacts facts() const { return {.kind = MessageKind::report, .clock = clock}; }
 };
-// The scheduler assigns it a batch size from that step on, and the number of samples that the workers before
-// it take. Where nodes may fail the others' sizes are told as well. Where workers do not wait for each other,
-// a decision has a number instead of a step.
+// The scheduler assigns a worker its batch size from that step on, and the number of samples that the workers
+// before it take. Where nodes may fail, it also sends the sizes of the others. Where workers do not wait for
+// each other, a decision has a number instead of a step.
 struct Assign {
   std::int64_t clock = 0, batch_size = 0, samples_before = 0;
   std::optional<std::int64_t> decision = {};

@@ -1,4 +1,4 @@
-// The messages between servers, and with the storage.
+// The messages between servers, and between servers and the storage.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace psim {
 
 struct ShardState;
 
-// First shard to the others: these pushes made its update of version `version`, or it dropped one that was
-// too stale; each worker's last decided one where that is asked for.
+// First shard to the others: these pushes made its update of version `version`, or it dropped a push that was
+// too stale. The answer to a Decide may instead hold each worker's last decided push.
 struct UpdateGroup {
   std::int64_t version = 0;
   std::vector<PushId> pushes = {};
   std::vector<PushId> dropped = {};
   std::vector<double> weights = {};  // of `pushes`; none: 1
-  bool is_summary = false;           // `pushes` are each worker's last, and what they weighed is not known
+  bool is_summary = false;           // `pushes` are each worker's last push, and their weights are not known
 
   std::uint64_t wire_bytes() const {
     return (pushes.size() + dropped.size()) * id_bytes + weights.size() * sizeof(double);
@@ -34,8 +34,8 @@ struct UpdateGroup {
             .ids = static_cast<std::uint32_t>(pushes.size() + dropped.size())};
   }
 };
-// Another shard's server to the first one's: which pushes made the update of version `version`? Where late
-// pushes count: which have been in updates so far?
+// A server of another shard asks the first shard's server: which pushes made the update of version `version`?
+// Where late pushes count: which pushes have been in updates so far?
 struct Decide {
   std::int64_t version = 0;
 
@@ -61,16 +61,17 @@ struct LogEntry {
   // If every push is logged: the push that has arrived, and whether it completes the pending update. The
   // update takes all pending pushes except `left`.
   std::optional<Push> push = {};
-  bool drops_push = false;  // a decision that was here before it drops it at once
+  bool drops_push = false;  // an earlier decision drops the push at once
   bool updates = false;
   std::vector<PushId> left = {};
-  std::vector<double> weights = {};  // of the pushes that it takes; none: 1
+  std::vector<double> weights = {};  // of the pushes in the update; none: 1
   std::vector<PushId> pushes = {};   // the pushes in the sum, or the logged one
   std::vector<PushId> dropped = {};
   std::vector<PushId> skipped = {};  // pushes of a worker before this one will not come
   // Workers that resumed at the others' clock, with the clocks that they skipped.
   std::vector<PushId> skipped_clocks = {};
-  // For delay compensation: workers that were sent these weights, or, if filters changed them, these values.
+  // For delay compensation: workers that were sent these weights, or, if filters changed the weights, these
+  // values.
   struct Shown {
     NodeId worker = 0;
     Payload filtered = {};
@@ -125,8 +126,8 @@ struct Replicated {
 // One owner to another, or to the storage: a shard, or the entries that the receiver lacks.
 struct State {
   std::int64_t version = 0;
-  std::uint32_t log_epoch = 0;  // the state includes, of the log of this epoch's owner, ...
-  std::int64_t entries = -1;    // ... this many entries; -1: the sender has nothing
+  std::uint32_t log_epoch = 0;  // of the log of this epoch's owner the state includes ...
+  std::int64_t entries = -1;    // ... this number of entries; -1: the sender has nothing
   std::int64_t view = 0;        // the sender's view, where it matters
   std::shared_ptr<const ShardState> shard = {};
   std::shared_ptr<const Parameters> replica = {};             // a worker's copy, with its optimizer's state
@@ -144,13 +145,13 @@ struct State {
             .log_epoch = log_epoch};
   }
 };
-// New owner to the last one, or to the storage: send me the shard's state. The new owner has the first
+// A new owner asks the previous one, or the storage: send me the shard's state. The new owner has the first
 // `entries` entries of the log of epoch `log_epoch`; -1: it has nothing. To a worker that runs the optimizer:
-// send me your copy of the shard, if it has a version above `entries`.
+// send me your copy of the shard, if its version is above `entries`.
 struct Restore {
   std::uint32_t log_epoch = 0;
   std::int64_t entries = -1;
-  Part part = {};  // which values the shard has, as its number and epoch tell; takes no bytes
+  Part part = {};  // the values of the shard; its number and epoch identify them, so it takes no bytes
 
   std::uint64_t wire_bytes() const { return 0; }
   MessageFacts facts() const {

@@ -18,12 +18,13 @@ const Setting slope{.key = "staleness_slope",
                     .min = 0,
                     .max = 1e6,
                     .draws = {"0.5", "10.0"}};
-const Setting knee{.key = "staleness_knee",
-                   .doc = "b in 1 / (a (staleness - b) + 1): updates up to which a push counts in full.",
-                   .value = std::int64_t{4},
-                   .min = 0,
-                   .max = 1e9,
-                   .draws = {"1", "4"}};
+const Setting knee{
+    .key = "staleness_knee",
+    .doc = "b in 1 / (a (staleness - b) + 1): a push that is at most b updates old counts in full.",
+    .value = std::int64_t{4},
+    .min = 0,
+    .max = 1e9,
+    .draws = {"1", "4"}};
 
 double inverse(const Settings&, double staleness) { return staleness > 1 ? staleness : 1; }
 double polynomial(const Settings& settings, double staleness) {

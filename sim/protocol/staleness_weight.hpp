@@ -1,5 +1,5 @@
-// What a push weighs, given how stale it is: a table of functions, and a limit beyond which a push counts
-// less or not at all. Every model that takes late pushes asks here, when it applies one.
+// The weight of a push, given its staleness: a table of functions, and a limit beyond which a push counts
+// less or not at all. Every model that takes late pushes uses it when it applies a push.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct StalenessWeightRow {
   std::string_view name, doc;
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
-  // How many times less than a fresh push one counts that is `staleness` updates old.
+  // The factor by which a push that is `staleness` updates old counts less than a fresh push.
   double (*divisor)(const Settings& settings, double staleness) = nullptr;
-  double fuzz = 1;  // how often the fuzzer draws it, beside 1
+  double fuzz = 1;  // how often the fuzzer draws it, relative to 1
 
-  // A function that is missing.
+  // The name of a missing function.
   std::string_view lacks() const { return divisor == nullptr ? "divisor" : ""; }
 };
 template <>
 std::deque<StalenessWeightRow> built_in_rows();
 
-// What becomes of a push that is staler than the limit.
+// The treatment of a push that is staler than the limit.
 enum class TooStale : std::uint8_t { drop, damp };
 
 struct StalenessRule {
@@ -35,7 +35,7 @@ struct StalenessRule {
   std::optional<std::int64_t> limit = {};  // in updates
   TooStale beyond = TooStale::drop;
 
-  // How many times less than a fresh push one of this staleness counts. Infinitely many times: it is dropped.
+  // The factor by which a push of this staleness counts less than a fresh push. Infinity: it is dropped.
   double divisor(std::int64_t staleness) const;
   bool drops(std::int64_t staleness) const { return beyond == TooStale::drop && is_beyond(staleness); }
   bool is_beyond(std::int64_t staleness) const;

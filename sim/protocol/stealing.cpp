@@ -23,7 +23,7 @@ void Stealing::begin(std::int64_t clock, std::int64_t samples) {
 
 bool Stealing::idle(std::uint32_t worker, std::int64_t clock) {
   Other& other = others_[worker];
-  if (clock <= other.left) return false;  // said before it left
+  if (clock <= other.left) return false;  // the helper sent it before it left
   other.finished = std::max(other.finished, clock);
   other.idle = clock;
   if (clock < clock_ || std::ranges::find(asking_, worker) != asking_.end()) return false;

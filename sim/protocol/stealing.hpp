@@ -1,24 +1,22 @@
-// Work stealing: a worker that is through with its samples of a clock computes some of another's. After
-// FlexRR (Harlap et al., Addressing the straggler problem for iterative convergent parallel ML, SoCC 2016):
-// workers tell each other their progress, and a worker that is behind answers with a small piece first, then
-// with larger ones. Pure.
+// Work stealing: a worker that has finished its samples of a clock computes some samples of another worker.
+// After FlexRR (Harlap et al., Addressing the straggler problem for iterative convergent parallel ML, SoCC
+// 2016): workers tell each other their progress, and a worker that is behind answers with a small piece
+// first, then with larger pieces. Pure.
 //
 // Decisions:
-// - Whose samples they are answers for them. A helper sends the gradient of all pieces that it has of a clock
-//   to their owner when that is through with its own samples, and the owner pushes one gradient of its whole
-//   batch. So servers count pushes as ever, each sample counts once under every model, and no third worker
-//   ever waits for a helper.
-// - An owner takes back pieces of a helper that is gone, that leaves, that refuses them, or, where messages
-// may
-//   get lost, that does not answer within recovery.retry of the end of the owner's own samples. It computes
-//   them itself; what comes later is ignored.
-// - Who may help: where only fresh pushes count, a worker that has finished the same clock, because a push
-// for
-//   an older one would come too late; it has the same weights. Elsewhere a worker that is ahead by a clock at
-//   least (in FlexRR by a share of one). It interrupts its own step for a piece, and computes it on the
-//   newest weights that it has, as helpers do there.
-// - A step that has local steps begins each with weights that only its worker has; and a step that is
-//   cancelled has no use for what others compute of it. Neither is shared.
+// - The owner of samples answers for them. A helper computes pieces of an owner's clock and keeps their
+//   gradient until the owner has finished its own samples. Then the helper sends that gradient to the owner,
+//   and the owner pushes one gradient of its whole batch. So servers count pushes as usual, each sample
+//   counts once under every model, and a third worker never waits for a helper.
+// - An owner takes back the pieces of a helper that is gone, leaves or refuses them. Where messages may get
+//   lost, it also takes back pieces that the helper has not returned within recovery.retry after the end of
+//   the owner's own samples. The owner computes these pieces itself and ignores later answers.
+// - Helpers: where only fresh pushes count, a worker that has finished the same clock may help. A push for an
+//   older clock would come too late, and the helper has the same weights. Under other models a worker that is
+//   at least one clock ahead may help (in FlexRR: a share of a clock ahead). It interrupts its own step for a
+//   piece, and computes the piece on its newest weights, as helpers in FlexRR do.
+// - Two kinds of steps are not shared. With local steps, only the worker itself has the weights of a step. A
+//   cancelled step has no use for the results of helpers.
 // - A clock costs W (W - 1) messages of progress.
 #pragma once
 
@@ -32,7 +30,7 @@
 
 namespace psim {
 
-// One worker's knowledge.
+// The knowledge of one worker.
 class Stealing {
  public:
   struct Options {
@@ -43,21 +41,21 @@ class Stealing {
   };
   explicit Stealing(Options options);
 
-  // `samples` samples of the clock are its own at first.
+  // The clock begins; all `samples` samples belong to this worker at first.
   void begin(std::int64_t clock, std::int64_t samples);
   std::int64_t clock() const { return clock_; }
 
   // `worker` has finished its samples of `clock`, and wants others. Returns whether this worker may give it
   // some now.
   bool idle(std::uint32_t worker, std::int64_t clock);
-  // `worker`, whose last clock is this one, computes nothing any more.
+  // `worker` has finished its last clock, `clock`, and computes nothing more.
   void leaves(std::uint32_t worker, std::int64_t clock);
-  // Whether `worker` can help with the clock in hand after it has finished `clock`.
+  // Whether `worker` can help with the current clock after it has finished `clock`.
   bool can_help(std::int64_t clock) const { return options_.same_clock ? clock == clock_ : clock > clock_; }
 
-  // A piece for the helper that has waited longest, off the end of this worker's own samples, of which the
-  // last `untouched` have not been begun. Later pieces of a clock are twice as large as the first. No piece
-  // is more than an equal share of the remaining samples for this worker and all that can help (guided
+  // A piece for the helper that has waited longest. It comes from the end of this worker's own samples; the
+  // last `untouched` of them have not been begun. Later pieces of a clock are twice as large as the first. A
+  // piece is at most an equal share of the remaining samples for this worker and all that can help (guided
   // self-scheduling: Polychronopoulos, Kuck 1987), and one sample always stays.
   struct Piece {
     std::int64_t number;
@@ -68,20 +66,21 @@ class Stealing {
 
   // This worker has finished its own samples.
   void finish() { finished_ = true; }
-  // `helper` sends what came of these pieces. False: one of them is not open any more, and all are ignored.
+  // `helper` returns the gradient of these pieces. False: one of the pieces is not open any more, and all are
+  // ignored.
   bool returned(std::uint32_t helper, const std::vector<std::int64_t>& pieces);
-  // Pieces that others have.
+  // Whether other workers still have pieces.
   bool is_waiting() const { return !open_.empty(); }
   const std::map<std::int64_t, Piece>& open() const { return open_; }
-  // Open pieces that this worker has to compute itself: all of a helper's, or all there are.
+  // Open pieces that this worker has to compute itself: all pieces of one helper, or all open pieces.
   std::vector<Range> take_back(std::optional<std::uint32_t> helper);
 
-  std::int64_t own() const { return own_; }  // samples of the batch that have stayed here
+  std::int64_t own() const { return own_; }  // samples of the batch that this worker keeps
 
-  // The other side. A piece of `owner`'s that this worker has computed, and not yet returned; it may come
-  // twice.
+  // The helper's side. Whether this worker has computed this piece of `owner` and not yet returned it; the
+  // piece may come twice.
   bool has(std::uint32_t owner, std::int64_t clock, std::int64_t number) const;
-  // This worker has computed a piece of `owner`'s.
+  // This worker has computed a piece of `owner`.
   void computed(std::uint32_t owner, std::int64_t clock, std::int64_t number);
   bool has_finished(std::uint32_t owner, std::int64_t clock) const {
     return others_[owner].finished >= clock;
@@ -93,12 +92,12 @@ class Stealing {
 
  private:
   struct Other {
-    std::int64_t finished = -1;             // its last clock, as far as it has said
-    std::int64_t idle = -1;                 // the one that it said last
-    std::int64_t left = -1;                 // the same, when it said that it leaves
-    std::int64_t given = 0;                 // pieces to it, in this clock
-    std::int64_t clock = -1;                // of its pieces here
-    std::vector<std::int64_t> pieces = {};  // that are computed here
+    std::int64_t finished = -1;             // its last finished clock, as far as this worker knows
+    std::int64_t idle = -1;                 // the last clock that it reported as finished
+    std::int64_t left = -1;                 // the clock that it reported when it said that it leaves
+    std::int64_t given = 0;                 // pieces given to it in this clock
+    std::int64_t clock = -1;                // the clock of its pieces that this worker has computed
+    std::vector<std::int64_t> pieces = {};  // the numbers of these pieces
   };
   std::int64_t helpers() const;
 
@@ -106,7 +105,7 @@ class Stealing {
   std::int64_t clock_ = -1, own_ = 0, pieces_ = 0;
   bool finished_ = true;
   std::vector<Other> others_;           // by worker
-  std::deque<std::uint32_t> asking_;    // that wait, in the order in which they asked
+  std::deque<std::uint32_t> asking_;    // waiting helpers, in the order in which they asked
   std::map<std::int64_t, Piece> open_;  // by number
 };
 

@@ -13,8 +13,8 @@ namespace psim {
 
 // A task of a program in one clock.
 struct Task {
-  std::size_t of = 0;                     // in the program
-  std::optional<std::int64_t> unit = {};  // none: one for all
+  std::size_t of = 0;                     // its number in the program
+  std::optional<std::int64_t> unit = {};  // none: one task for all units
   std::int64_t clock = 0;
   bool operator==(const Task&) const = default;
 };
@@ -23,8 +23,8 @@ struct Task {
 using TaskGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Task>;
 using TaskId = TaskGraph::vertex_descriptor;
 
-// A program written out for some clocks. Clock by clock, in each the tasks in the program's order, and each
-// task's units.
+// A program written out for some clocks: clock by clock, in each clock the tasks in the program's order, and
+// for each task its units.
 class TaskDag {
  public:
   TaskDag(Program program, std::int64_t clocks);
@@ -37,8 +37,8 @@ class TaskDag {
   std::size_t size() const { return num_vertices(graph_); }
   // The tasks for which `task` itself waits, rising.
   std::vector<TaskId> waits_for(TaskId task) const;
-  // A topological order: each task comes after all for which it waits. Throws boost::not_a_dag if there is
-  // none.
+  // A topological order: each task comes after all tasks for which it waits. Throws boost::not_a_dag for a
+  // graph with a circle.
   std::vector<TaskId> topological_order() const;
   // Number of tasks in the longest chain of tasks that wait for each other.
   std::int64_t longest_chain() const;
@@ -50,7 +50,7 @@ class TaskDag {
   TaskGraph graph_;
 };
 
-// How far a run has come in its graph.
+// The progress of a run in its graph.
 class TaskProgress {
  public:
   explicit TaskProgress(const TaskGraph& graph);
@@ -61,12 +61,12 @@ class TaskProgress {
 
  private:
   const TaskGraph& graph_;
-  std::vector<std::size_t> missing_;  // by task: those that it waits for and that are not done
+  std::vector<std::size_t> missing_;  // by task: the number of tasks that it still waits for
   std::vector<TaskId> ready_;
   std::size_t done_ = 0;
 };
 
-// A table of units by clocks: what each pull waits for, in the words of `psim explain tasks`.
+// A table of units by clocks: the tasks that each pull waits for, in the words of `psim explain tasks`.
 std::string draw_pulls(const TaskDag& dag, std::int64_t clocks);
 // "28 tasks, 42 dependencies, the longest chain has 12 tasks".
 std::string sizes_of(const TaskDag& dag);

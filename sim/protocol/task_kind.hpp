@@ -1,4 +1,4 @@
-// What a task does (tasks.hpp).
+// The kinds of tasks (tasks.hpp).
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ enum class TaskKind : std::uint8_t {
   push,      // it sends the gradient to the servers, where it waits
   // Functions of servers:
   apply,   // one push changes the weights
-  update,  // all pushes that are there change the weights, as one
+  update,  // all pushes that have arrived change the weights, as one
   scale,   // weights times a number
-  clip,    // weights beyond a bound become that bound
+  clip,    // values beyond a bound become that bound
   norm,    // tells the Euclidean norm of the weights
 };
 inline constexpr auto task_names = enum_names<TaskKind>();

@@ -11,12 +11,12 @@
 
 namespace psim {
 
-// Scheduler to worker: do this. A gradient and a push take the result of the task `source`.
+// Scheduler to worker: run this task. A gradient and a push take the result of the task `source`.
 struct RunTask {
-  std::optional<std::uint64_t> task = {};  // none: there is nothing more to do
+  std::optional<std::uint64_t> task = {};  // none: no task is left
   TaskKind kind = TaskKind::pull;
   std::int64_t clock = 0;
-  std::int64_t batch = 0;  // gradient: which one of its clock
+  std::int64_t batch = 0;  // gradient: the number of its batch in the clock
   std::uint64_t source = 0;
 
   std::uint64_t wire_bytes() const { return 2 * two_words; }
@@ -26,7 +26,7 @@ struct RunTask {
             .part = task ? std::optional(static_cast<std::int64_t>(*task)) : std::nullopt};
   }
 };
-// Worker to scheduler: it is done. `pushes`: how many pushes the worker has sent.
+// Worker to scheduler: the task is done. `pushes`: the number of pushes that the worker has sent.
 struct TaskDone {
   std::uint64_t task = 0;
   std::int64_t pushes = 0;
@@ -34,7 +34,8 @@ struct TaskDone {
   std::uint64_t wire_bytes() const { return two_words; }
   MessageFacts facts() const { return {.kind = MessageKind::done, .part = static_cast<std::int64_t>(task)}; }
 };
-// Scheduler to a shard's server: run this function of `values` values. `push`: the one that apply applies.
+// Scheduler to a shard's server: run this function on `values` values. `push`: the push for the function
+// apply.
 struct Call {
   std::uint64_t task = 0;
   TaskKind function = TaskKind::update;
@@ -47,7 +48,7 @@ struct Call {
     return {.kind = MessageKind::call, .has_shard = true, .part = static_cast<std::int64_t>(task)};
   }
 };
-// The answer, with what a norm comes to: this shard's sum of squares.
+// The answer. For a norm it has this shard's sum of squares.
 struct Returned {
   std::uint64_t task = 0;
   double value = 0;

@@ -18,7 +18,7 @@ std::optional<TaskKind> takes_result_of(TaskKind kind) {
 
 namespace {
 
-// Depth first along what each task waits for in its own clock.
+// Depth-first search along the tasks that each task waits for in its own clock.
 bool finds_circle(const Program& program, std::size_t at, std::vector<std::size_t>& path,
                   std::set<std::size_t>& known) {
   const auto before = std::ranges::find(path, at);
@@ -141,7 +141,7 @@ std::vector<TaskId> TaskDag::waits_for(TaskId task) const {
 std::vector<TaskId> TaskDag::topological_order() const {
   std::vector<TaskId> order;
   topological_sort(graph_, std::back_inserter(order));
-  std::ranges::reverse(order);  // Boost gives what waits first
+  std::ranges::reverse(order);  // Boost returns the reverse order
   return order;
 }
 

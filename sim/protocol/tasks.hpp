@@ -1,12 +1,13 @@
-// Work as a graph of asynchronous tasks: pushes, pulls, gradients and functions that servers run, each of
-// which waits for others (Li et al., OSDI 2014, 3.4 and 3.5). A *program* is a short list of tasks that is
-// repeated in every clock; what a task waits for may lie some clocks back. Pure.
+// Work as a graph of asynchronous tasks: pushes, pulls, gradients and functions of servers. Each task waits
+// for others (Li et al., OSDI 2014, 3.4 and 3.5). A *program* is a short list of tasks that is repeated in
+// every clock; a task may wait for tasks of earlier clocks. Pure.
 //
-// Two things are made of a program. `psim explain tasks` draws the programs that the consistency models stand
-// for, and a scenario's own. With consistency = "tasks" the scheduler follows the scenario's program
-// (scheduler/task_scheduler). Servers decide by counting under all other models;
-// tests/sim/protocol/tasks_test.cpp drives a server with messages in random order and finds that both say the
-// same. Models in which the order of arrival decides (k-sync and its like, dssp) have no fixed graph.
+// psim uses programs in two ways. `psim explain tasks` draws the programs of the consistency models, and a
+// scenario's own program. With consistency = "tasks" the scheduler follows the scenario's program
+// (scheduler/task_scheduler). Under all other models servers decide by counting;
+// tests/sim/protocol/tasks_test.cpp drives a server with messages in random order and finds that both decide
+// the same. Models in which the order of arrival decides (k-sync and similar models, dssp) have no fixed
+// graph.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +21,23 @@
 
 namespace psim {
 
-// The kind whose result it takes; none: it takes none.
+// The kind of task whose result a task of this kind takes; none: it takes no result.
 std::optional<TaskKind> takes_result_of(TaskKind kind);
 
-// What a task of a program waits for.
+// A task that another task of the program waits for.
 struct TaskInput {
   std::size_t task = 0;  // in the program
-  // How many clocks back, for the task in clock t.
+  // The number of clocks between the two tasks, for the waiting task in clock t.
   std::function<std::int64_t(std::int64_t)> clocks_back = [](std::int64_t) { return 0; };
-  bool all = false;  // the tasks of all units; otherwise of its own, where both have units
+  bool all = false;  // the tasks of all units; otherwise only of the same unit, where both have units
 };
 
 struct ProgramTask {
   std::string name;
   TaskKind kind = TaskKind::pull;
-  std::optional<std::int64_t> units = {};    // there is one for each; none: one for all
-  std::optional<std::uint32_t> worker = {};  // where it runs, if that is one of them
-  bool anywhere = false;  // on any worker that has nothing to do; otherwise unit u on worker u
+  std::optional<std::int64_t> units = {};    // one task for each unit; none: one task for all
+  std::optional<std::uint32_t> worker = {};  // the worker that runs it, if it is one fixed worker
+  bool anywhere = false;  // on any worker without a task; otherwise unit u runs on worker u
   double amount = 0;      // of scale and clip
   std::vector<TaskInput> after = {};
 
@@ -45,17 +46,17 @@ struct ProgramTask {
 
 using Program = std::vector<ProgramTask>;
 
-// The first of the tasks that wait for each other within one clock, in a circle; empty: none do.
+// The first tasks that wait for each other in a circle within one clock; empty: there is no circle.
 std::vector<std::size_t> circle_in(const Program& program);
-// The task whose result the given one takes; none: it takes none.
+// The task whose result the given task takes; none: it takes no result.
 std::optional<std::size_t> source_of(const Program& program, std::size_t task);
-// How many tasks of a kind there are in each clock.
+// The number of tasks of a kind in each clock.
 std::int64_t tasks_of(const Program& program, TaskKind kind);
-// The program of the rule's workers. Nothing if they form no fixed graph: because the first k pushes make an
+// The program of the rule's workers. None if they form no fixed graph: because the first k pushes make an
 // update, or because the bound changes during the run.
 std::optional<Program> program_of(const ConsistencyRule& rule);
 
-// A table of a program's tasks: where each runs, and what it waits for.
+// A table of a program's tasks: the node that runs each task, and the tasks that it waits for.
 std::string draw_program(const Program& program);
 
 }  // namespace psim

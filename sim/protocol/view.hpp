@@ -1,4 +1,4 @@
-// Who takes part, and which server owns which shard, as the scheduler announces it.
+// The members of the cluster and the owner of each shard, as the scheduler announces them.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +14,24 @@ namespace psim {
 struct Layout;
 
 // The owner of one shard. A new primary starts a new epoch, and nodes ignore messages of other epochs. So a
-// former primary that does not know of its successor can do no harm.
+// former primary that does not know its successor can do no harm.
 struct Owner {
-  NodeId primary = 0;  // the scheduler's number: nobody, because the shard's job has ended
+  NodeId primary = 0;  // the scheduler's number: the shard has no owner, because its job has ended
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
   // Former primaries that are still alive, the last one first. Each has handed over its shard or will do so.
   // If shards move at once, the last one may not have received the shard from the one before it.
   std::vector<NodeId> from = {};
-  NodeId next = 0;  // becomes the primary once it has the state of the primary, which serves until then
+  NodeId next = 0;  // becomes the primary when it has the primary's state; the primary serves until then
   bool was_primary(NodeId node) const { return std::ranges::find(from, node) != from.end(); }
 };
 
 struct View {
   std::int64_t number = 0;
   std::vector<Owner> owners;                  // by shard
-  std::vector<bool> workers;                  // that take part
+  std::vector<bool> workers;                  // whether each worker takes part
   std::vector<Cut> cuts = {};                 // since the plan, one after the other
-  std::shared_ptr<const Layout> layout = {};  // what comes of them; null: nothing was cut
+  std::shared_ptr<const Layout> layout = {};  // the key space after these cuts; null: nothing was cut
   std::uint64_t bytes() const;                // on the network
 };
 

@@ -9,7 +9,7 @@ namespace psim {
 
 Sizes share_out(std::int64_t total, const std::vector<double>& speeds) {
   Sizes shares(speeds.size(), 0);
-  std::vector<std::size_t> open(speeds.size());  // whose share is at least 1 by its speed
+  std::vector<std::size_t> open(speeds.size());  // workers with a share of at least 1 by their speed
   std::iota(open.begin(), open.end(), std::size_t{0});
   std::vector<double> quota(speeds.size());
   std::int64_t left = total;
@@ -35,7 +35,7 @@ Sizes share_out(std::int64_t total, const std::vector<double>& speeds) {
 
 namespace {
 
-// Those who take no part have no share. `speeds`: by worker.
+// Workers that take no part have no share. `speeds`: by worker.
 Sizes share_out_among(std::int64_t total, const std::vector<double>& speeds,
                       const std::vector<bool>& members) {
   std::vector<double> of_members;
@@ -112,7 +112,8 @@ bool Balancer::is_complete(const Round& round) const {
 
 std::int64_t Balancer::members() const { return std::ranges::count(takes_part_, true); }
 
-// As fast as the mean of those that are known; all alike as long as some worker takes no time at all.
+// A worker without a known time counts as the mean of the known ones; if a worker takes no time at all, all
+// workers count as equally fast.
 SharedSizes Balancer::shares() const {
   double sum = 0;
   std::int64_t known = 0;
@@ -173,7 +174,7 @@ Balancer::Assignments Balancer::set_members(const std::vector<bool>& members, do
 Balancer::Assignments Balancer::decide_those(double now, const std::function<bool(const Round&)>& is_due) {
   Assignments all;
   for (auto round = rounds_.begin(); round != rounds_.end();) {
-    const auto& [clock, open] = *round++;  // which the decision removes
+    const auto& [clock, open] = *round++;  // the decision removes the round
     if (!is_due(open)) continue;
     const Assignments some = decide(clock, now);
     all.insert(all.end(), some.begin(), some.end());

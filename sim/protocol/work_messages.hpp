@@ -1,4 +1,4 @@
-// The messages about samples: from where workers get them, and who computes them (stealing.hpp).
+// The messages about samples: the source of a worker's samples, and work stealing (stealing.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace psim {
 
 struct BatchKeys;
 
-// Worker to database: send me the samples of step `step`, `sample_bytes` bytes of them. Samples are the
-// answer. With `samples` it asks, also another worker, for samples that it is to hold from now on; then
+// Worker to database: send me the samples of step `step`, `sample_bytes` bytes. The answer is Samples. With
+// `samples` the worker asks the database, or another worker, for samples that it holds from now on; then
 // `step` counts such requests.
 struct Fetch {
   std::int64_t step = 0;
@@ -27,13 +27,13 @@ struct Fetch {
 struct Samples {
   std::int64_t step = 0;
   std::uint64_t sample_bytes = 0;
-  bool lacks = false;  // the sender has not all of them, and sends none
+  bool lacks = false;  // the sender lacks some of the samples, and sends none
 
   std::uint64_t wire_bytes() const { return sample_bytes; }
   MessageFacts facts() const { return {.kind = MessageKind::samples, .part = step}; }
 };
-// Worker to worker: I have computed my samples of `clock` and can compute some of yours; give me the pieces
-// of mine that you have. `leaves`: I have done all clocks, and compute nothing any more.
+// Worker to worker: I have computed my samples of `clock` and can compute some of yours; return the pieces of
+// my samples that you have. `leaves`: I have done all clocks, and compute nothing more.
 struct Idle {
   std::int64_t clock = 0;
   bool leaves = false;
@@ -45,8 +45,8 @@ struct Idle {
 struct Piece {
   std::int64_t clock = 0, number = 0, count = 0;
   SharedKeys samples = {};                 // null: of a phantom model
-  std::uint64_t bytes = 0;                 // of samples, or of their names, and of weights
-  std::shared_ptr<Assembly> weights = {};  // of a sparse model, for these keys; else the receiver's own
+  std::uint64_t bytes = 0;                 // of samples, or of their numbers, and of weights
+  std::shared_ptr<Assembly> weights = {};  // sparse model: of these keys; else the receiver uses its own
   std::shared_ptr<const BatchKeys> keys = {};
 
   std::uint64_t wire_bytes() const { return bytes; }

@@ -22,7 +22,7 @@ bool WorkerClocks::skip_to(std::size_t w, std::int64_t number) {
   const std::int64_t skipped = number - worker.arrived;
   if (skipped <= 0) return false;
   worker.arrived += skipped;
-  worker.applied += skipped;  // those that wait for their group are still to be applied
+  worker.applied += skipped;  // pushes that wait for their group are still to be applied
   return true;
 }
 

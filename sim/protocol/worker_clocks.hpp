@@ -1,11 +1,11 @@
-// The progress of the workers of one shard: their pushes, the slowest clock, and which workers take part. A
-// worker's clock is the number of its pushes that were applied or dropped, plus the clocks that it skipped
+// The progress of the workers of one shard: their pushes, the slowest clock, and the workers that take part.
+// A worker's clock is the number of its pushes that were applied or dropped, plus the clocks that it skipped
 // while it was away.
 //
-// A worker that joins, or comes back, resumes at the others' clock. A server tells it with every answer how
-// many clocks to skip; of several shards it takes the most, and pulls again. It numbers its pushes without
-// the clocks that it skipped, so no number is missing and no server has to guess which pushes can still
-// come. Until it pulls with that clock the others do not wait for it.
+// A worker that joins, or comes back, resumes at the others' clock. With every answer a server tells it how
+// many clocks to skip. If several shards answer, it takes the largest number, and pulls again. Its push
+// numbers do not count skipped clocks, so no number is missing and no server has to guess which pushes can
+// still come. Until it pulls with that clock, the others do not wait for it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class WorkerClocks {
     // It takes part again, but has not yet resumed at the others' clock: no worker waits for it.
     bool rejoining = false;
     std::int64_t skipped_clocks = 0;  // clocks that it skipped then; they have no pushes
-    std::int64_t offered_skip = -1;   // of the last answer while it was rejoining
+    std::int64_t offered_skip = -1;   // in the last answer while it was rejoining
     std::int64_t clock() const { return applied + skipped_clocks; }
     bool counts() const { return !gone && !rejoining; }  // its clock can hold others back
   };
@@ -59,11 +59,11 @@ class WorkerClocks {
     workers_[worker].offered_skip = -1;
   }
   // How many clocks a returning worker must skip in all to resume at the others' clock. Its push numbers do
-  // not count skipped clocks, so none is missing. The answer is repeated if the worker does not get it. Of
-  // several shards' answers a worker takes the largest.
+  // not count skipped clocks, so no number is missing. The number goes into every answer until the worker has
+  // skipped the clocks. If several shards answer, the worker takes the largest number.
   std::int64_t to_skip(std::size_t worker);
-  // The worker reports that it has skipped this many clocks. Returns whether that raises its clock, or makes
-  // it count again.
+  // The worker reports that it has skipped this many clocks in all. Returns whether the report raises its
+  // clock, or makes it count again.
   bool has_skipped(std::size_t worker, std::int64_t clocks);
   // It has skipped enough clocks, and counts again.
   void is_back(std::size_t worker);

@@ -12,20 +12,21 @@ namespace psim {
 
 class Parameters;
 
-// A worker asks for weights as soon as it may start `clock`.
+// A worker asks for weights when it may start `clock`.
 struct Pull {
   std::int64_t clock = 0;
   std::int64_t above = -1;  // the answer must have a version above this one; -1: any
   std::int64_t number = 0;  // counts the sender's pulls of this shard, from 1
-  // The sender's pushes to this shard so far; none: it has just come back, and does not know.
+  // The number of the sender's pushes to this shard; none: it has just come back, and does not know the
+  // number.
   std::optional<std::int64_t> pushes_sent = 0;
   std::int64_t oldest_resendable = 0;  // the sender can still send its pushes from this number on
   std::int64_t skipped_clocks = 0;     // since the sender was away; its push numbers do not count them
   std::int64_t answered = 0;           // the sender's last pull that was answered; 0: none
-  bool computes = false;               // the push for version `above` is still to come
+  bool computes = false;               // the sender's push for version `above` is still to come
   SharedKeys keys = {};                // null: all
   std::size_t bytes_per_key = 0;
-  KeyList list = {};       // of the keys, if it is remembered
+  KeyList list = {};       // of the keys, with key caching
   std::int64_t copy = -1;  // where workers run the optimizer: the version of the sender's copy; -1: none
 
   void list_keys() { list.bytes_listed = 0; }
@@ -69,7 +70,7 @@ struct Push {
   }
 };
 
-// The answer to a pull: weights, or that no clock is left.
+// The answer to a pull: weights, or the news that no clock is left.
 struct Answer {
   bool finished = false;
   std::int64_t clock = 0;        // as in the pull
@@ -83,10 +84,10 @@ struct Answer {
   bool has_push = false;         // where nodes may fail: a push of the worker waits for the next update
   std::int64_t slowest = 0;      // clock of the shard: the weights have every worker's pushes before it
   Payload weights = {};
-  // Where workers run the optimizer: another worker's weights and optimizer's state, because a sum would not
-  // do.
+  // Where workers run the optimizer: another worker's weights and optimizer's state, because a sum is not
+  // enough.
   bool is_copy = false;
-  std::shared_ptr<const Parameters> copy = {};  // none of a phantom model
+  std::shared_ptr<const Parameters> copy = {};  // none for a phantom model
 
   std::uint64_t wire_bytes() const { return weights.bytes; }
   MessageFacts facts() const {

@@ -32,13 +32,13 @@ TEST_CASE("a source loads samples of the sizes that it tells before", "[data]") 
   CHECK(refusal(right).empty());
   DataShape wrong = right;
   wrong.samples = 5;
-  CHECK(refusal(wrong) == "data source of-a-test: its `shape` says 5 training samples, and it loads 4");
+  CHECK(refusal(wrong) == "data source of-a-test: its `shape` says 5 training samples, but it loads 4");
   wrong = right;
   wrong.features = 3;
-  CHECK(refusal(wrong) == "data source of-a-test: its `shape` says 3 features, and it loads 2");
+  CHECK(refusal(wrong) == "data source of-a-test: its `shape` says 3 features, but it loads 2");
   wrong = right;
   wrong.outputs = 1;
-  CHECK(refusal(wrong) == "data source of-a-test: its `shape` says 1 outputs, and it loads 2");
+  CHECK(refusal(wrong) == "data source of-a-test: its `shape` says 1 outputs, but it loads 2");
   wrong = right;
   wrong.classification = false;
   CHECK(refusal(wrong) == "data source of-a-test: `classification` of its `shape` is wrong");

@@ -65,7 +65,7 @@ TEST_CASE("expressions: a mistake has its place", "[formula]") {
     CHECK(found.at == one.at);
     CHECK(found.length == one.length);
   }
-  CHECK(mistake("clok > 1").help == "known are clock, min_clock");
+  CHECK(mistake("clok > 1").help == "the names are clock, min_clock");
   for (const std::string& text :
        std::vector<std::string>{"", "  ", "clock >", "(clock", "clock clock", "min()", "\"a\"", "foo(3)",
                                 "a=b", std::string(501, '1')}) {

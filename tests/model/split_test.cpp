@@ -162,9 +162,10 @@ TEST_CASE("every source of data can hold out samples, and keeps its test set", "
 }
 
 TEST_CASE("a split that leaves a part or a class empty is refused with a hint", "[data]") {
-  CHECK(refusal(balanced(100, 2), 2, 0.004) ==
-        "a validation fraction of 0.004 of 100 training samples is none; give at least 0.01, or 0 for no "
-        "validation set");
+  CHECK(
+      refusal(balanced(100, 2), 2, 0.004) ==
+      "a validation fraction of 0.004 of 100 training samples is no sample; give at least 0.01, or 0 for no "
+      "validation set");
   CHECK(refusal(balanced(10, 2), 2, 0.96) ==
         "a validation fraction of 0.96 of 10 training samples leaves none to train on; give a smaller "
         "fraction, or more samples");

@@ -1,4 +1,4 @@
-// What a client hands on to the process and the network around it.
+// The interface between a client and the process and network around it.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ class ClientOutbox {
  public:
   virtual ~ClientOutbox() = default;
   virtual double now() const = 0;             // seconds
-  virtual Cause cause() const { return {}; }  // of what the client does now
+  virtual Cause cause() const { return {}; }  // of the client's current action
   virtual void send(Message request) = 0;     // for the first time, or to a shard's new owner
-  // No answer to the request came in time; it was `asked` of this cause.
+  // The client repeats a request without an answer; `asked` is the cause of the first request.
   virtual void send_again(Message request, const Cause& asked) = 0;
   virtual void lend(Message copy) = 0;  // this worker's weights, to a server that asks for them
-  // Whether the request is still on its way: sent again it would only be in its own way.
+  // Whether the request is still on its way. A repetition would only delay it.
   virtual bool is_under_way(const Message& /*request*/) const { return false; }
   virtual void give_up() {}
-  // The server has told in this message that these first pushes of the worker are safe.
+  // The server says in this message that the worker's first `pushes` pushes are safe.
   virtual void is_safe(const Message& /*message*/, std::int64_t /*pushes*/) {}
   virtual void received(std::uint32_t /*shard*/, const Slice& /*weights*/) {}
   virtual void has_new_owner(std::uint32_t /*shard*/) {}
-  // A shard becomes two; `keys`: the shards after that.
+  // A shard becomes two; `keys`: the shards after the cut.
   virtual void was_cut(const Cut& /*cut*/, const KeySpace& /*keys*/) {}
 };
 

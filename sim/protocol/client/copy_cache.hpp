@@ -1,6 +1,6 @@
-// The weights that a worker keeps between pulls (Bösen, Angel): it asks for a shard only if its copy lacks
-// pushes that the staleness bound promises it (Ho et al., NIPS 2013: what is read at clock t has all pushes
-// of clocks up to t - s - 1). In between it applies its own pushes to the copy: read-my-writes.
+// The weights that a worker keeps between pulls (Bösen, Angel). It asks for a shard only if its copy lacks
+// pushes that the staleness bound promises (Ho et al., NIPS 2013: a read at clock t has all pushes of clocks
+// up to t - s - 1). Between pulls it applies its own pushes to the copy: read-my-writes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class CopyCache {
   struct Options {
     std::vector<StalenessBound> bounds = {};  // by shard; none without a cache
     std::int64_t steps = 0;                   // clocks of each worker
-    // What a server makes of one push alone, as plain SGD.
+    // The update that a server makes of one push alone, as plain SGD.
     double share = 1;             // of the learning rate
     std::int64_t batch_size = 1;  // samples of a push that counts as one
     LearningRate learning_rate = {};
@@ -38,11 +38,11 @@ class CopyCache {
   void forget_all() { clocks_.assign(clocks_.size(), std::nullopt); }
   // The shard becomes two; the new one has the next free number.
   void cut(std::uint32_t shard);
-  // Whether `clock` may start with the copy that is here. The last pull, by which servers learn that a worker
-  // is through, is for new weights.
+  // Whether `clock` may start with the worker's copy. The last pull always asks for new weights, because it
+  // tells the servers that the worker has finished.
   bool does(std::uint32_t shard, std::int64_t clock) const;
-  // The shard's copy `weights` after this worker's own push of `samples` samples: `gradient` is the shard's
-  // part, without values for a phantom model.
+  // The shard's copy `weights` after this worker's own push of `samples` samples. `gradient` is the shard's
+  // part of the push, without values for a phantom model.
   Slice with_own_push(const Slice& weights, const Slice& gradient, std::int64_t clock,
                       std::int64_t samples) const;
 

@@ -39,8 +39,9 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
   const Timestamp task = tasks_.begin();
   const bool newer_only = wanted != Wanted::any;
   for (const std::uint32_t s : shards) {
-    const bool begins = wanted == Wanted::next;  // a step with what is here
-    // A finished shard's weights do not change any more; but another batch of a sparse model needs others.
+    const bool begins = wanted == Wanted::next;  // a step begins with the present weights
+    // A finished shard's weights do not change any more; but another batch of a sparse model needs other
+    // weights.
     if (shards_[s].finished && (!keys() || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
     std::int64_t newer_than = shards_[s].version;
@@ -51,10 +52,10 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
   return task;
 }
 
-// A pull that was sent ahead, to hear of a newer version, does if only a newer version will do; its answer
-// may have come while the worker waited for acknowledgements. Of a sparse model that pull asked for no
-// weights, or those of the last step's keys are here: then any version will do of the shards that have given
-// one already.
+// If only a newer version is allowed, an earlier pull for a newer version is enough; its answer may have come
+// while the worker waited for acknowledgements. For a sparse model that pull asked for no weights, or the
+// client has the weights of the last step's keys. Then any version is enough from the shards that have
+// announced a newer version.
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
   if (options_.rule->gate != Gate::version) {
@@ -87,12 +88,12 @@ void KvClient::pull_ahead(const ShardIds& shards, std::int64_t clock) {
 
 void KvClient::watch_for_newer(std::int64_t clock) { pull(all_, clock, Wanted::next); }
 
-// The next batch of a sparse model needs other weights, which are not known yet: a pull that only watches
-// asks for none.
+// The next batch of a sparse model needs other weights, which are not known yet: a pull that only watches for
+// a newer version asks for no weights.
 void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, Timestamp task,
                        bool has_pushed) {
   OfShard& shard = shards_[s];
-  if (shard.outstanding) tasks_.answered(shard.pull_task);  // a newer pull takes its place
+  if (shard.outstanding) tasks_.answered(shard.pull_task);  // a newer pull replaces it
   shard.outstanding = true;
   shard.of_last_step = false;
   shard.clock = clock;
@@ -114,9 +115,9 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   send(message_for(s, std::move(pull)));
 }
 
-// Where the first shard decides for all and was set back, another may have the version already that its next
-// decision is about. That shard does not wait for this step's pushes, and no later version of it makes the
-// step useless.
+// Where the first shard decides for all and was set back, another shard may already have the version of the
+// first shard's next decision. That shard does not wait for this step's pushes, and a later version of it
+// does not make the step useless.
 bool KvClient::is_ahead_of_first(std::uint32_t s) const {
   return reliable_ && options_.rule->first_shard_decides && shards_[s].version > shards_.front().version;
 }
@@ -146,9 +147,9 @@ void KvClient::pull_unfinished(std::int64_t clock) {
 void KvClient::on_answer(const Message& message, Answer answer) {
   const std::uint32_t s = index_of(message);
   OfShard& shard = shards_[s];
-  // Perhaps the answer to a pull that a later one replaced, or that was sent twice.
+  // It may answer a pull that a later pull replaced, or a pull that was sent twice.
   if (!is_expected(message) || message.epoch != shard.epoch) return;
-  // With keys that are not known it counts as lost.
+  // An answer with unknown keys counts as lost.
   if (reliable_ && answer.weights.values.count > 0 && !shard.keys.reads(answer.weights.list)) return;
   const bool set_back = answer.version < shard.version || answer.version <= shard.above;
   if (reliable_) {
@@ -243,9 +244,8 @@ void KvClient::use_all() {
   }
 }
 
-// Where all servers apply the same pushes, one that is through needs no more, and then no other does: each
-// has, or will have, those that the last update takes. Where each server forms groups of its own, another
-// may still need pushes.
+// Where all servers apply the same pushes, a finished shard means that all are: each has, or will have, the
+// pushes of the last update. Where each server forms its own groups, another shard may still need pushes.
 bool KvClient::is_over() const {
   return options_.rule->shards_advance_independently ? all_finished()
                                                      : std::ranges::any_of(shards_, &OfShard::finished);
@@ -291,19 +291,19 @@ void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
   out_.is_safe(message, safe);
 }
 
-// Shards may be set back, each to another version, and updates may be made without a worker that was taken
-// for lost. Workers could then wait for each other in a circle: each has the answer of a shard that needs its
+// Shards may be set back, each to another version, and updates may be made without a worker that counted as
+// lost. Workers could then wait for each other in a circle: each has the answer of a shard that needs its
 // push, and waits for a newer version of another shard, which needs the next worker's push. So a worker that
-// has waited for long, or is to compute an old version again, waits for a newer version only of shards that
-// are behind all those that need its push: along a chain of workers that wait, the versions fall, and the
-// chain cannot close. Of the other shards any version will do; the next push takes the place of one that
-// waits there.
+// has waited for a long time, or computes an old version again, waits for a newer version only of some
+// shards: those with a lower version than all shards that need its push. Along a chain of waiting workers the
+// versions fall, so the chain cannot become a circle. From the other shards any version is enough; the
+// worker's next push replaces the push that waits there.
 void KvClient::settle(bool has_waited) {
   if (options_.rule->gate != Gate::version) return;
   const auto is_here = [](const OfShard& shard) {
     return shard.unused && !shard.outstanding && !shard.finished;
   };
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // of those that need its push
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // of the shards that need its push
   for (const OfShard& shard : shards_) {
     if (is_here(shard) && !shard.has_push) least = std::min(least, shard.version);
   }
@@ -315,7 +315,7 @@ void KvClient::settle(bool has_waited) {
   }
 }
 
-// Returns the parts whose weights are here, but which of them belong to which part is not known.
+// Returns the parts with present weights where it is unknown which weights belong to which part.
 ShardIds KvClient::cut(const View& view) {
   ShardIds of_other_keys;
   if (view.cuts.empty() || all_.size() == view.owners.size()) return of_other_keys;
@@ -331,7 +331,7 @@ ShardIds KvClient::cut(const View& view) {
 bool KvClient::cut(const Cut& cut) {
   const auto upper = static_cast<std::uint32_t>(all_.size());
   all_.push_back(upper);
-  shards_[cut.shard].keys = {};  // nobody has listed those of the parts
+  shards_[cut.shard].keys = {};  // the owner has no key lists of the parts
   shards_.push_back(OfShard(shards_[cut.shard]));
   if (shards_[upper].outstanding) tasks_.expect(shards_[upper].pull_task);
   tasks_.cut(cut.shard, upper);
@@ -342,12 +342,12 @@ bool KvClient::cut(const Cut& cut) {
   return weights_.cut(cut);
 }
 
-// A new owner knows of no request: it gets all that are not answered, and the pushes that the last one might
-// have been alone with. It may have less than the last one had; a shard that had all its updates may need
-// pushes again, and others may wait for this worker's. A worker that has its answer, and waits for another
-// shard's, asks again as well: the new owner may have less than that answer, and need its push again; under
-// ssp others may wait until the new owner knows its clock, and where the first shard decides for all, for a
-// decision that was lost.
+// A new owner has no requests. It gets all open requests, and the pushes that perhaps only the previous owner
+// had. It may have less than the previous owner: a shard that had all its updates may need pushes again, and
+// other workers may wait for this worker's pushes. A worker that has its answer, and waits for another
+// shard's, also asks the new owner again. The new owner may have less than that answer, and need the worker's
+// push again. Under ssp other workers may wait until the new owner knows this worker's clock. Where the first
+// shard decides for all, they may wait for a lost decision.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
   if (view_ && view->number <= view_->number) return;
   view_ = view;

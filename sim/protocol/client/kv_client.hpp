@@ -4,15 +4,15 @@
 //
 // Where servers fail, a shard may be set back:
 // - "Finished" is true in one ownership epoch only. When a worker hears of a new owner it asks again, also
-//   while it waits for another shard. If the shard was set back, the worker computes its versions again.
+//   while it waits for another shard. If the shard was set back, the worker computes the lost versions again.
 // - Each answer says whether a push of the worker waits for the next update. A worker that has waited for a
-//   retry, or computes an old version again, then waits only for shards with a lower version than every
-//   shard that needs its push (settle). Along a chain of workers that wait for each other the versions
-//   fall, so the chain cannot close.
-// - Under ssp a new owner without a copy knows no clocks. A worker that has its answer already, and waits
-//   for another shard, asks the new owner again; else two workers could wait for each other's clocks.
-// - A shard may be cut. Both parts go on with the numbers of the whole one's pulls and pushes, which their
-//   owner knows as well. A request that is not answered becomes two, and its task waits for two answers.
+//   retry, or computes an old version again, then waits only for some shards: their version must be lower
+//   than the version of every shard that needs its push (settle). Along a chain of workers that wait for each
+//   other the versions fall, so the chain cannot become a circle.
+// - Under ssp a new owner without a copy knows no clocks. So a worker that already has its answer, and waits
+//   for another shard, asks the new owner again. Otherwise two workers could wait for each other's clocks.
+// - A shard may be cut. Both parts continue the numbers of the whole shard's pulls and pushes, and their
+//   owner knows these numbers, too. An open request becomes two requests, and its task waits for two answers.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +38,13 @@ class KvClient {
   struct Options {
     NodeId node = 2;
     std::uint32_t first_shard = 0;   // of its job, in messages and views
-    std::vector<NodeId> owners;      // of the shards, at first
-    const KeySpace* keys = nullptr;  // likewise
+    std::vector<NodeId> owners;      // of the shards, at the start
+    const KeySpace* keys = nullptr;  // the shards, at the start
     std::uint32_t first_index = 0;   // in views: of its job's workers
     std::shared_ptr<const ConsistencyRule> rule = {};
     bool only_reads = false;    // an inference node: it pushes nothing, so no shard waits for it
     bool acknowledges = false;  // servers acknowledge pushes
-    bool caches_keys = false;   // of pulls
+    bool caches_keys = false;   // key caching of pulls
     std::size_t bytes_per_key = 4;
     std::optional<RetrySpec> retry = {};  // where messages may get lost
     CopyCache::Options cache = {};
@@ -57,80 +57,81 @@ class KvClient {
   // An answer, an acknowledgement, a view, or a request for this worker's copy; ignores all others.
   void on(Message message);
 
-  // By worker, whether it takes part, as far as this one knows; empty where all do for good.
+  // Which workers take part, as far as this worker knows; empty where all of them always do.
   const std::vector<bool>& members() const { return members_; }
 
-  // Sparse models: from now on only these keys are pulled and pushed, those of the worker's step `step`.
+  // Sparse models: from now on the client pulls and pushes only these keys, which belong to the worker's step
+  // `step`.
   void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
     weights_.use_keys(std::move(keys), step);
   }
   const std::shared_ptr<const BatchKeys>& keys() const { return weights_.keys(); }
-  // Whether what is here, or asked for, are the weights of that step.
+  // Whether the present or requested weights are those of that step.
   bool has_keys_of(std::int64_t step) const { return weights_.has_keys_of(step); }
 
-  // Asks for weights with which `clock` may start, newer than version `above` of each shard, -1: any.
-  // Any version; one newer than what is here; or such a one for which this worker's push is still to come.
+  // Asks for weights with which `clock` may start. any: any version. newer: a version newer than the
+  // client's. next: a newer version that still needs this worker's push.
   enum class Wanted : std::uint8_t { any, newer, next };
   Timestamp pull(const ShardIds& shards, std::int64_t clock, Wanted wanted);
-  // What the model wants for the next step: any version of all shards, or a newer one.
+  // The pull that the model requires for the next step: any version of all shards, or a newer version.
   void pull_for_step(std::int64_t clock);
-  // The same, of these shards only, while the step before goes on: their pushes are on their way. The pull
-  // for that step leaves them out.
+  // The same pull, for these shards only, while the previous step still runs: their pushes are on their way.
+  // The later pull for that step omits these shards.
   void pull_ahead(const ShardIds& shards, std::int64_t clock);
-  // A pull for the next version, whose answer stops the step in hand.
+  // A pull for the next version. Its answer stops the current step.
   void watch_for_newer(std::int64_t clock);
-  // Of the shards that are not finished, while pulls of the others are on their way.
+  // A pull for the shards that are not finished and have no pull on its way.
   void pull_unfinished(std::int64_t clock);
-  // Sends each shard its part of a gradient of `samples` samples. Done when it is sent, or when the servers
-  // have acknowledged it.
-  // `computed_on`: the versions, by shard, if others have come since; null: those that are here.
+  // Sends each shard its part of a gradient of `samples` samples. The task is done when all parts are sent,
+  // or, with acknowledgements, when the servers have acknowledged them. `computed_on`: the versions, by
+  // shard, on which the gradient was computed, if newer versions have come since; null: the present versions.
   struct GradientPart {
-    Payload payload;  // as it goes over the network
-    Slice values;     // for the copies of a cache: as it was computed
+    Payload payload;  // in the form in which it travels
+    Slice values;     // for the copies of a cache: before filters
   };
   using Versions = std::vector<std::int64_t>;
   Timestamp push(const ShardIds& shards, std::int64_t clock, std::int64_t samples,
                  const std::function<GradientPart(std::uint32_t)>& part_of,
                  const Versions* computed_on = nullptr);
 
-  // Clocks that servers tell a worker to skip that was away, and that it has not taken yet; it numbers its
-  // pushes without them.
+  // Servers tell a worker that was away how many clocks to skip. This function returns the clocks that it has
+  // not skipped yet. The worker's push numbers do not count skipped clocks.
   std::int64_t clocks_to_skip() const { return ahead_ - skipped_; }
   std::int64_t take_clocks_to_skip() {
     const std::int64_t clocks = clocks_to_skip();
     skipped_ = ahead_;
-    cache_.forget_all();  // servers wait for a pull that says so
+    cache_.forget_all();  // servers wait for a pull that reports the skipped clocks
     return clocks;
   }
 
-  // A worker that knows the first weights, by shard, has them as if it had pulled them; or forgets them,
-  // where the others have gone on.
+  // A worker that knows the first weights, by shard, starts as if it had pulled them. forget() drops them
+  // when the others are already in later clocks.
   void begin_with(std::vector<Slice> weights);
   void forget();
 
   bool done(Timestamp task) const { return tasks_.is_done(task); }
-  // When the next request is to be repeated, and the repetitions.
+  // The date of the next repetition of a request, and the repetitions.
   std::optional<double> next_repetition() const {
     return reliable_ ? reliable_->queue().next() : std::nullopt;
   }
   void repeat(double now);
 
-  // A worker comes back after a crash: asks how many of its pushes every shard has. When that task is done,
-  // resume() returns the clock with which it goes on; from there on it numbers its pushes.
+  // A worker comes back after a crash: it asks every shard for the number of its pushes there. When that task
+  // is done, resume() returns the worker's next clock; the numbers of its pushes continue from there.
   Timestamp ask_where_to_resume();
   std::int64_t resume();
 
   void on_view(const std::shared_ptr<const View>& view);
   const std::shared_ptr<const View>& last_view() const { return view_; }  // null: none yet
   std::int64_t view() const { return view_ ? view_->number : -1; }        // its number
-  // The shards that there are, as far as this node knows; null: those of the plan.
+  // The current shards, as far as this node knows; null: those of the plan.
   const Layout* layout() const { return view_ ? view_->layout.get() : nullptr; }
   const KeySpace& key_space() const { return layout() != nullptr ? layout()->keys : *options_.keys; }
 
   bool answered(const ShardIds& shards) const {
     return std::ranges::none_of(shards, [this](std::uint32_t s) { return shards_[s].outstanding; });
   }
-  // A step begins with all that is here.
+  // A step begins with all present weights.
   void use_all();
   // Whether the training needs no further step of this worker.
   bool is_over() const;
@@ -140,15 +141,15 @@ class KvClient {
   std::int64_t least_version() const {
     return std::ranges::min_element(shards_, {}, &OfShard::version)->version;
   }
-  // When the first of the weights that are here left its server.
+  // The date when the oldest of the present weights left its server.
   double oldest() const { return std::ranges::min_element(shards_, {}, &OfShard::left_at)->left_at; }
-  std::int64_t least_version_here() const;  // of the shards that are not on their way
+  std::int64_t least_version_here() const;  // of the shards without a pull on its way
   const ShardIds& all_shards() const { return all_; }
 
   // Whether it keeps weights between pulls.
   bool caches_weights() const { return cache_.is_on(); }
-  // The pulled weights of all shards. They stay here if they are needed again: those of finished shards,
-  // those of a cache, and where workers update.
+  // The pulled weights of all shards. The client keeps a copy of the weights that it needs again: those of
+  // finished shards, those of a cache, and all weights where workers run the optimizer.
   std::vector<Slice> take_weights();
 
   // Whether `message` answers the last pull of its shard.
@@ -163,17 +164,17 @@ class KvClient {
   struct OfShard {
     NodeId owner = 0;
     std::uint32_t epoch = 0;
-    std::int64_t version = -1;  // of the weights that are here
-    double left_at = 0;         // likewise: when they left their server
+    std::int64_t version = -1;  // of the present weights
+    double left_at = 0;         // when the present weights left their server
     std::int64_t pulls = 0;     // sent
     std::int64_t has = 0;       // the pull that the last values answered
     std::int64_t pushes = 0;    // sent
     bool outstanding = false;   // the last pull is not answered yet
-    bool unused = false;        // the weights that are here have not been used for a step
-    // A step has begun while a pull of any version was outstanding: it is not for the next.
+    bool unused = false;        // no step has used the present weights yet
+    // A step has begun while a pull of any version was open: that pull is not for the next step.
     bool of_last_step = false;
     bool pulled_ahead = false;  // for the next step
-    bool finished = false;      // the shard wants no more pushes; while it is asked again, it did
+    bool finished = false;      // the shard wants no more pushes; while it is asked again: it wanted none
     std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
     Timestamp pull_task = 0;
@@ -181,12 +182,12 @@ class KvClient {
     // Where nodes may fail.
     bool has_push = false;  // a push of this worker waits for the next update
     std::int64_t safe = 0;  // pushes that no single crash undoes
-    bool is_new = false;    // how many of the worker's pushes it has is not known yet
+    bool is_new = false;    // the number of the worker's pushes that it has is not known yet
   };
 
   std::uint32_t index_of(const Message& message) const { return message.shard - options_.first_shard; }
   bool outstanding(std::uint32_t shard) const { return shards_[shard].outstanding; }
-  // Whether weights are here that no step has begun with.
+  // Whether the client has weights that no step has begun with.
   bool unused(std::uint32_t shard) const { return shards_[shard].unused; }
   bool finished(std::uint32_t shard) const { return shards_[shard].finished && !shards_[shard].outstanding; }
   void request(std::uint32_t shard, std::int64_t clock, std::int64_t above, Timestamp task,
@@ -213,8 +214,8 @@ class KvClient {
   std::optional<OptimizerCopies> copies_;
   std::optional<ReliableRequests> reliable_;  // where messages may get lost
   std::shared_ptr<const View> view_;
-  std::vector<bool> members_;   // in it
-  std::int64_t begun_on_ = -1;  // the first shard's version with which the last step began
+  std::vector<bool> members_;   // members of that view
+  std::int64_t begun_on_ = -1;  // the first shard's version at the start of the last step
   std::int64_t ahead_ = 0, skipped_ = 0;
 };
 

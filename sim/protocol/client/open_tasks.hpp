@@ -14,7 +14,7 @@ using Timestamp = std::int64_t;
 class OpenTasks {
  public:
   Timestamp begin() { return ++last_; }
-  // One more answer belongs to it.
+  // The task waits for one more answer.
   void expect(Timestamp task) { ++open_[task]; }
   void answered(Timestamp task) {
     const auto it = open_.find(task);
@@ -22,18 +22,18 @@ class OpenTasks {
   }
   bool is_done(Timestamp task) const { return !open_.contains(task); }
 
-  // The same of the acknowledgement of one push.
+  // The task waits for the acknowledgement of one push.
   void expect_push(Timestamp task, std::uint32_t shard, std::int64_t number) {
     pushes_[{shard, number}] = task;
     expect(task);
   }
-  // Pushes `from` to `to` - 1 of a shard need not be waited for any more.
+  // No task waits any more for the pushes `from` to `to` - 1 of a shard.
   void pushes_answered(std::uint32_t shard, std::int64_t from, std::int64_t to) {
     const auto end = pushes_.lower_bound({shard, to});
     for (auto push = pushes_.lower_bound({shard, from}); push != end; push = pushes_.erase(push))
       answered(push->second);
   }
-  // Each push of `shard` that waits is acknowledged by `upper`, too.
+  // Each waiting push of `shard` now also waits for an acknowledgement of `upper`.
   void cut(std::uint32_t shard, std::uint32_t upper) {
     auto push = pushes_.lower_bound({shard, 0});
     for (; push != pushes_.end() && push->first.first == shard; ++push)
@@ -41,7 +41,7 @@ class OpenTasks {
   }
 
  private:
-  std::map<Timestamp, std::size_t> open_;                               // answers that each still waits for
+  std::map<Timestamp, std::size_t> open_;                               // answers that each task waits for
   std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> pushes_;  // by shard and number
   Timestamp last_ = 0;
 };

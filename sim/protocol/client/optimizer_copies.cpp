@@ -29,7 +29,7 @@ void OptimizerCopies::update(WorkerCopy& copy, const Slice& sum, std::int64_t ve
   if (!copy.parameters)
     copy.parameters = std::make_shared<Parameters>(
         options_.optimizer, options_.storage, Values::copy_of(*weights.values, weights.begin, sum.count));
-  weights.values.reset();  // or the update would have to copy
+  weights.values.reset();  // otherwise the update would have to copy
   const double epochs = options_.epochs.after(static_cast<double>(version - 1));
   copy.parameters->update(std::array{WeightedGradient{sum, 1.0}}, options_.learning_rate.at(epochs));
   weights = {copy.parameters->weights(), 0, sum.count, version};

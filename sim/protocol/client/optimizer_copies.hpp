@@ -21,8 +21,9 @@ class OptimizerCopies {
   };
   OptimizerCopies(Options options, std::size_t shards) : options_(std::move(options)), copies_(shards) {}
 
-  // First weights, another worker's copy, the sum that makes the next version, or nothing where that is
-  // here. `weights`: those of the shard, of `count` values, that are here.
+  // Takes an answer: the first weights, another worker's copy, the sum that makes the next version, or
+  // nothing if the client already has that version. `weights`: the client's weights of the shard, which has
+  // `count` values.
   void take(std::uint32_t shard, Answer&& answer, std::uint32_t epoch, std::size_t count, Slice& weights);
   std::int64_t version(std::uint32_t shard) const { return copies_[shard].version; }
   // For a server that needs this worker's copy for another worker, or has lost the shard.

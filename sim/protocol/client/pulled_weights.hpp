@@ -15,14 +15,14 @@ class PulledWeights {
  public:
   explicit PulledWeights(std::size_t shards) : shards_(shards) {}
 
-  // From now on only these keys are pulled and pushed, those of the worker's step `step`.
+  // From now on the client pulls and pushes only these keys, which belong to the worker's step `step`.
   void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
     batch_ = std::move(keys);
     step_of_batch_ = step;
   }
   const std::shared_ptr<const BatchKeys>& keys() const { return batch_; }  // null: all
   SharedKeys keys_of(std::uint32_t shard) const { return batch_ ? batch_->local[shard] : nullptr; }
-  // Whether what is here, or asked for, are the weights of that step.
+  // Whether the present or requested weights are those of that step.
   bool has_keys_of(std::int64_t step) const { return !batch_ || step_of_batch_ == step; }
 
   bool empty() const { return slices_.empty(); }
@@ -31,20 +31,20 @@ class PulledWeights {
     return slices_[shard];
   }
   void clear() { slices_.clear(); }
-  // The weights of all shards. Those stay here that `stays`.
+  // The weights of all shards. A copy of the shards for which `stays` is true remains.
   std::vector<Slice> take(const std::function<bool(std::uint32_t)>& stays);
 
-  // A shard becomes two. Returns false if it is not known which of the weights that are here belong to which
-  // part: those of a sparse model are those of a batch, and not always of the one at hand.
+  // A shard becomes two. Returns false if it is unknown which of the present weights belong to which part:
+  // the weights of a sparse model belong to a batch, and that is not always the current batch.
   bool cut(const Cut& cut);
-  // After the last cut.
+  // Called after the last cut.
   void use_layout(const KeySpace& keys) {
     if (batch_) batch_ = std::make_shared<const BatchKeys>(split(batch_->keys, keys));
   }
 
  private:
   std::size_t shards_;
-  std::vector<Slice> slices_;  // by shard; empty while none are here
+  std::vector<Slice> slices_;  // by shard; empty without weights
   std::shared_ptr<const BatchKeys> batch_;
   std::int64_t step_of_batch_ = -1;
 };

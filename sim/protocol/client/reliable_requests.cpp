@@ -6,7 +6,7 @@
 namespace psim {
 
 void ReliableRequests::send(Message request) {
-  request.because = out_.cause();  // for the time in which no answer comes, too
+  request.because = out_.cause();  // also for the time without an answer
   queue_.sent(request, out_.now());
   out_.send(with_oldest(std::move(request)));
 }
@@ -33,8 +33,8 @@ Message ReliableRequests::with_oldest(Message request) const {
   return request;
 }
 
-// Whoever sends a pull again is not computing; what it has pushed since the first time may be on its way.
-// Which lists of keys the receiver has of pushes before is not known.
+// A worker that repeats a pull is not computing; its pushes since the first request may be on their way. It
+// is unknown which key lists of earlier pushes the receiver has.
 Message ReliableRequests::again(Message request) const {
   request.because = out_.cause();
   if (Push* push = request.as<Push>()) push->gradient.list_keys();

@@ -1,5 +1,6 @@
-// A client's requests where messages may get lost: each is sent again until it is answered, or to the shard's
-// new owner, and says from which push on the client can still repeat its pushes.
+// A client's requests where messages may get lost. The client repeats each request until it is answered, and
+// also sends it to the shard's new owner. Each request gives the number of the first push that the client can
+// still repeat.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace psim {
 
 class ReliableRequests {
  public:
-  // How many pushes the client has sent to a shard, by its number in the run.
+  // The number of pushes that the client has sent to a shard. Shards have their number in the run.
   using PushesTo = std::function<std::int64_t(std::uint32_t)>;
   ReliableRequests(RetrySpec spec, ClientOutbox& out, PushesTo pushes_to)
       : queue_(spec), out_(out), pushes_to_(std::move(pushes_to)) {}
@@ -21,9 +22,9 @@ class ReliableRequests {
   const RetryQueue& queue() const { return queue_; }
 
   void send(Message request);
-  // Those that are due.
+  // Repeats the requests that are due.
   void repeat(double now);
-  // All of the shard, which has this owner now.
+  // Sends all requests of the shard to this new owner.
   void send_to(std::uint32_t shard, const Owner& owner);
 
  private:

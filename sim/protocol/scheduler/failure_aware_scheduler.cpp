@@ -26,7 +26,7 @@ void FailureAwareScheduler::on(const Message& message, double now) {
   end_jobs();
 }
 
-// A suspicion, or a decision about work that waits no longer.
+// The date of a suspicion, or of a decision about work that stops waiting.
 std::optional<double> FailureAwareScheduler::next_date() const {
   if (looks_until_) return looks_until_;
   std::optional<double> first = membership_.next_suspicion();
@@ -47,8 +47,8 @@ void FailureAwareScheduler::on_date(double now) {
     suspect(date);
   }
   spread(before);
-  // The last worker that the others waited for is gone for good: that is known only now. Where all were
-  // through, only the scheduler has not known it until now.
+  // The last worker that the others waited for is gone for good, and the scheduler learns it only now. If all
+  // workers had finished, only the scheduler did not know it.
   for (std::size_t j = 0; j < ended_.size(); ++j) {
     const bool may_give_up = !out_.is_over(j) && !out_.all_through(j);
     if (may_give_up && is_over(j)) out_.waits_no_longer(j);
@@ -75,7 +75,7 @@ void FailureAwareScheduler::share_out() {
   for (WorkSharing& sharing : sharing_) sharing.set_members(view().workers, now_);
 }
 
-// Nobody waits for a worker that is gone for good.
+// Nodes do not wait for a worker that is gone for good.
 bool FailureAwareScheduler::is_over(std::size_t number) const {
   if (!started_) return false;
   const ScheduledJob& job = options_.jobs[number];
@@ -85,11 +85,11 @@ bool FailureAwareScheduler::is_over(std::size_t number) const {
     if ((!has_left && membership_.is_up(node)) || out_.awaits(node)) return false;
     all_left = all_left && has_left;
   }
-  // Where the last ones have crashed, the steps are not done.
+  // If the last workers have crashed, the steps are not done.
   return all_left || out_.some_completed(number);
 }
 
-// A job ends when its workers are through, or by itself: at a date, or at its target.
+// A job ends when its workers have finished, or by itself: at a date, or at its target.
 void FailureAwareScheduler::end_jobs() {
   std::vector<std::size_t> now;
   for (std::size_t j = 0; j < ended_.size(); ++j) {
@@ -104,7 +104,7 @@ void FailureAwareScheduler::end_jobs() {
   started_ ? announce() : start(scheduler_node);
 }
 
-// The others go on without its workers, and without its shards unless somebody reads them.
+// The other jobs continue without its workers, and without its shards unless other nodes read them.
 void FailureAwareScheduler::retire(const ScheduledJob& job) {
   std::vector<NodeId> workers;
   for (NodeId node = job.first_worker; node < job.past_workers(); ++node) {
@@ -132,7 +132,7 @@ std::optional<FailureAwareScheduler::News> FailureAwareScheduler::news_of(const 
   return std::nullopt;
 }
 
-// Who is there, and what do they know?
+// Collects which nodes are alive, and what they know.
 void FailureAwareScheduler::hear(const Message& message) {
   if (const NewView* answer = message.as<NewView>()) {
     if (view_ == nullptr || answer->view->number > view_->number) view_ = answer->view;
@@ -140,7 +140,7 @@ void FailureAwareScheduler::hear(const Message& message) {
   }
   const std::optional<News> news = news_of(message);
   const NodeId node = message.from;
-  if (!news || is_retired(node)) return;  // it will come again
+  if (!news || is_retired(node)) return;  // the node will send it again
   if (node >= members()) return on_reader(message);
   here_[node].heard = message.because.event;
   Member& member = here_[node];
@@ -154,23 +154,23 @@ void FailureAwareScheduler::hear(const Message& message) {
     out_.send_once({.from = scheduler_node, .to = node, .body = AskView{}});
 }
 
-// Everybody who is there has been heard; goes on with the newest view that there is.
+// All live nodes have been heard; the scheduler continues with the newest known view.
 void FailureAwareScheduler::take_up() {
   const std::int64_t newest = std::ranges::max(here_, {}, &Member::view).view;
-  if (newest > (view_ ? view_->number : -1)) {      // not here yet
-    for (Member& member : here_) member.view = -1;  // who knew it may be gone
+  if (newest > (view_ ? view_->number : -1)) {      // the scheduler does not have it yet
+    for (Member& member : here_) member.view = -1;  // the node that knew it may be gone
     looks_until_ = now_ + options_.rules.detector.timeout;
     return;
   }
   looks_until_.reset();
-  if (view_ == nullptr) {  // nobody has been told to start, or none of those is left
+  if (view_ == nullptr) {  // no node has been told to start, or none of those nodes is left
     membership_.begin_anew(options_.lives);
     has_begun_ = std::ranges::any_of(here_, [](const Member& member) { return member.life > 0; });
     return start(scheduler_node);
   }
   std::vector<NodeId> strangers;
   for (NodeId node = 1; node < here_.size(); ++node) {
-    // A server that leaves may still have to serve, and has lost its state like one that stays.
+    // A server that leaves may still have to serve. It has lost its state, like a server that stays.
     const bool may_serve = !here_[node].left || is_server(node);
     if (here_[node].joined && may_serve && here_[node].view < 0) strangers.push_back(node);
   }
@@ -200,14 +200,14 @@ void FailureAwareScheduler::take(const Message& message) {
   if (news->view && started_ && *news->view < view().number) tell_view(node);
   if (!news->says_leave) return;
   acknowledge_leave(node);
-  if (news->life < here_[node].life) return;  // of a life that is over
+  if (news->life < here_[node].life) return;  // from an earlier life
   if (!std::exchange(here_[node].left, true)) membership_.leaves(node);
 }
 
 void FailureAwareScheduler::on_join(const Message& message, const Join& join) {
   const NodeId node = message.from;
-  if (join.life < here_[node].life) return;  // overtaken
-  if (join.life > here_[node].life) {        // else it says again what it said
+  if (join.life < here_[node].life) return;  // a later message has overtaken it
+  if (join.life > here_[node].life) {        // otherwise it repeats an earlier message
     here_[node] = {.joined = true, .life = join.life, .heard = message.because.event};
     for (WorkSharing& sharing : sharing_) sharing.is_new(node);
     if (slow_) slow_->begins_anew(node);
@@ -216,7 +216,7 @@ void FailureAwareScheduler::on_join(const Message& message, const Join& join) {
   start(node);
 }
 
-// What the scheduler asks of a worker may get lost, so it asks again with the next report.
+// The scheduler's requests to a worker may get lost, so it asks again with the next report.
 void FailureAwareScheduler::on_report(NodeId node, const Report& report) {
   if (report.purpose == Report::To::share_work) {
     for (WorkSharing& sharing : sharing_) sharing.on(node, report, now_);
@@ -235,7 +235,7 @@ void FailureAwareScheduler::acknowledge_leave(NodeId node) {
   out_.send({.from = scheduler_node, .to = node, .body = LeaveAck{}});
 }
 
-// An inference node says which view it knows.
+// An inference node reports the view that it knows.
 void FailureAwareScheduler::on_reader(const Message& message) {
   const std::int64_t known = message.as<Heartbeat>()->view;
   const std::int64_t newest = looks_until_ ? (view_ ? view_->number : -1) : view().number;
@@ -244,7 +244,7 @@ void FailureAwareScheduler::on_reader(const Message& message) {
   if (!looks_until_ && started_ && known < newest) tell_view(message.from);
 }
 
-// At first, when all have joined who are not suspected; later whoever comes back.
+// At first, when all nodes have joined that are not suspected; later each node that comes back.
 void FailureAwareScheduler::start(NodeId node) {
   if (started_) return tell_start(node);
   for (NodeId other = 1; other < here_.size(); ++other) {
@@ -270,7 +270,7 @@ void FailureAwareScheduler::suspect(double date) {
 
 void FailureAwareScheduler::announce() {
   out_.announces(view().number);
-  newest_view();  // also if nobody is there to be told of it
+  newest_view();  // also if no node is alive to receive it
   for (NodeId node = 1; node < here_.size(); ++node) {
     const bool hands_over = is_server(node) && here_[node].left;
     if ((membership_.is_up(node) && !here_[node].left) || hands_over) tell_view(node);
@@ -290,7 +290,7 @@ const SharedView& FailureAwareScheduler::newest_view() {
   return view_;
 }
 
-// Once at a time: heartbeats may come faster than the answers go through the scheduler's link.
+// One message at a time: heartbeats may come faster than the answers go through the scheduler's link.
 void FailureAwareScheduler::tell_start(NodeId node) {
   const bool restarts = options_.restarts_workers && has_begun_;
   const bool goes_on = view().number > first_view_ || restarts;

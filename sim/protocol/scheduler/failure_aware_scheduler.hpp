@@ -1,8 +1,8 @@
-// The scheduler where nodes fail: hears who is there, announces views of that, and starts everybody. What it
-// says may get lost, so a view is sent to whoever reports an older one. All jobs of a run have one scheduler:
-// its views have the owners of all shards and the members of all groups. Inference nodes are no members: they
-// are told views, because they pull from the owners, and nobody waits for them or suspects them. Pure: dates
-// come from outside.
+// The scheduler where nodes fail: it learns which nodes are alive, announces views, and starts all nodes. Its
+// messages may get lost, so it sends a view to each node that reports an older one. All jobs of a run have
+// one scheduler: its views have the owners of all shards and the members of all groups. Inference nodes are
+// not members: they receive views, because they pull from the owners, but no node waits for them or suspects
+// them. Pure: dates come from outside.
 #pragma once
 
 #include <cstdint>
@@ -22,36 +22,36 @@ class FailureAwareScheduler {
     KeySpace keys = {};  // all shards of the run
     std::vector<ScheduledJob> jobs = {};
     NodeId first_reader = 0, past_readers = 0;  // inference nodes
-    bool restarts_workers = false;              // who is lost takes all others back with it
+    bool restarts_workers = false;              // a lost worker sets all other workers back, too
     std::optional<SlowWorkerPolicy::Options> slow = {};
-    std::uint32_t lives = 0;  // before this one
+    std::uint32_t lives = 0;  // lives of the scheduler before this one
   };
   FailureAwareScheduler(Options options, SchedulerOutbox& out, double now);
   FailureAwareScheduler(const FailureAwareScheduler&) = delete;
   FailureAwareScheduler& operator=(const FailureAwareScheduler&) = delete;
 
   void on(const Message& message, double now);
-  // When it decides although no message comes.
+  // The date of the next decision without a message.
   std::optional<double> next_date() const;
-  // That date has come; the clock may stop a rounding error before it.
+  // That date has come; the clock may stop one rounding error earlier.
   void on_date(double now);
-  // Nobody has steps to do any more.
+  // No node has steps left.
   bool is_over() const { return ended_jobs() == ended_.size(); }
 
   const View& view() const { return membership_.view(); }
 
  private:
-  // What the scheduler learns from a message about its sender.
+  // The news about a sender in its message to the scheduler.
   struct News {
-    std::int64_t life;                 // how often it was started before
-    std::optional<std::int64_t> view;  // the last one that it knows
-    bool says_leave, is_leaving;       // it says so with this message; or has said it before
+    std::int64_t life;                 // earlier starts of the sender
+    std::optional<std::int64_t> view;  // the last view that it knows
+    bool says_leave, is_leaving;       // this message says that it leaves; or an earlier one said so
   };
   static std::optional<News> news_of(const Message& message);
   bool is_server(NodeId node) const { return node > 0 && node <= options_.rules.servers; }
   NodeId members() const { return static_cast<NodeId>(here_.size()); }
 
-  // What becomes of a change of the membership: who is told.
+  // The consequences of a change of the membership: the nodes that need the new view receive it.
   void spread(std::int64_t view_before);
   void take_out();
   void announce();
@@ -69,7 +69,7 @@ class FailureAwareScheduler {
   void start(NodeId node);
   void suspect(double date);
 
-  // After a crash of its own.
+  // After a crash of the scheduler.
   void hear(const Message& message);
   void take_up();
 
@@ -82,9 +82,9 @@ class FailureAwareScheduler {
 
   struct Member {
     bool joined = false, left = false;
-    // While the scheduler looks around: how often it was started before, and which view it knows.
+    // While a restarted scheduler asks around: the node's earlier starts, and the view that it knows.
     std::int64_t life = -1, view = -1;
-    std::int64_t heard = -1;  // the event of the last arrival of a message of its
+    std::int64_t heard = -1;  // the event of the last arrival of a message from this node
   };
   Options options_;
   SchedulerOutbox& out_;
@@ -95,8 +95,8 @@ class FailureAwareScheduler {
   std::vector<Member> here_;          // by node
   std::optional<double> looks_until_;
   bool started_ = false;
-  std::int64_t first_view_ = -1;  // with which all were told to start
-  bool has_begun_ = false;        // before this scheduler, which knows no view of then: somebody has crashed
+  std::int64_t first_view_ = -1;  // the view of the start
+  bool has_begun_ = false;        // before this scheduler, but no live node knows a view of that time
   SharedView view_;
   std::optional<SlowWorkerPolicy> slow_;
 };

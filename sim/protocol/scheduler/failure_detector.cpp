@@ -20,8 +20,8 @@ double FailureDetector::longest_silence() const {
   const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
   double variance = 0;
   for (const double gap : gaps_) variance += (gap - mean) * (gap - mean) / n;
-  // Equal gaps would lead to a suspicion at once, so their standard deviation counts as a tenth of their mean
-  // at least.
+  // Equal gaps would lead to a suspicion at once, so their standard deviation counts as at least a tenth of
+  // their mean.
   const double deviation = std::max(std::sqrt(variance), mean / 10);
   double low = 0, high = 40;  // standard deviations beyond the mean
   for (int i = 0; i < 60; ++i) {

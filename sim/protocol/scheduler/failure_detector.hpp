@@ -18,8 +18,8 @@ class FailureDetector {
  public:
   explicit FailureDetector(DetectorSpec spec) : spec_(spec), suspect_at_(spec.timeout) {}
   void heard(double now);
-  // The date of the suspicion, if no message comes before. phi-accrual: the date at which the probability
-  // that a live node is silent for so long, under a normal distribution of the last gaps, falls below
+  // The date of the suspicion, if no message comes before it. phi-accrual: the date when the probability of
+  // such a long silence of a live node, under a normal distribution of the last gaps, falls below
   // 10^-threshold (Hayashibara et al., SRDS 2004, equations 3 to 5).
   double suspect_at() const { return suspect_at_; }
 

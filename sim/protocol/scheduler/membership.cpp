@@ -25,7 +25,7 @@ Membership::Membership(Rules rules, const KeySpace& keys)
 
 // Starts a new epoch, `with_help` of the last primary if that is still alive. Earlier primaries are kept,
 // because the last one may not have received the shard from them. A primary that leads when its successor is
-// ready has received it.
+// ready has received the shard.
 void Membership::move(Owner& owner, NodeId to, bool with_help) const {
   const bool leads = with_help && owner.next == to;
   if (leads) owner.from.clear();
@@ -41,7 +41,8 @@ const Shard& Membership::shard_at(std::size_t number) const {
   return (view_.layout ? view_.layout : plan_)->keys.shards[number];
 }
 
-// All servers but its owner in the order in which they would own it: that of the ring, or of their numbers.
+// All servers except the shard's owner, in the order in which they would own it: the order of the ring, or of
+// their numbers.
 std::vector<NodeId> Membership::others(std::size_t shard) const {
   const NodeId owner = view_.owners[shard].primary;
   std::vector<NodeId> result;
@@ -53,7 +54,7 @@ std::vector<NodeId> Membership::others(std::size_t shard) const {
   return result;
 }
 
-// As many as there are copies.
+// Fills in the number of copies that the scenario asks for.
 void Membership::fill(std::size_t shard) {
   Owner& owner = view_.owners[shard];
   std::erase(owner.replicas, owner.primary);
@@ -64,7 +65,7 @@ void Membership::fill(std::size_t shard) {
   }
 }
 
-// The server that is to have the shard as long as it is there.
+// The server that has the shard while that server is present.
 std::optional<NodeId> Membership::home_of(std::size_t shard) const {
   if (rules_.rebalance == Rebalance::none) return std::nullopt;
   if (rules_.rebalance == Rebalance::load)
@@ -119,7 +120,7 @@ void Membership::carries(NodeId node, const ShardLoad& load) {
   if (is_server(node)) loads_.add(load);
 }
 
-// Where no load was measured, shards count by their values. What nobody serves, nobody gives.
+// Without measured loads, shards count by their values. A shard that no server serves is not given away.
 void Membership::share_load_with(NodeId joiner) {
   loads_.measure(now_);
   const bool is_measured = loads_.are_known();
@@ -143,8 +144,8 @@ void Membership::share_load_with(NodeId joiner) {
   }
 }
 
-// Both parts begin an epoch with what there is. The upper one begins it with its next owner if it moves at
-// once.
+// Both parts begin an epoch with the present owner and replicas. The upper part begins with its next owner if
+// it moves at once.
 void Membership::cut(const Cut& cut) {
   auto layout = std::make_shared<Layout>((view_.layout ? view_.layout : plan_)->keys);
   const double share =
@@ -167,7 +168,7 @@ void Membership::heard(NodeId node, std::uint32_t incarnation, double now) {
   now_ = now;
   Node& known = nodes_[node];
   if (known.retired) return;
-  const bool is_stranger = !known.known;  // as all nodes are for a scheduler that was down itself
+  const bool is_stranger = !known.known;  // all nodes are strangers for a scheduler that was down itself
   const bool is_new = known.known && incarnation != known.incarnation;
   if (known.known && incarnation < known.incarnation) return;
   if (known.known && known.left && !is_new) {  // it hands over its shards, even if it was silent for a while
@@ -260,14 +261,14 @@ void Membership::retire(std::vector<NodeId> workers, std::uint32_t first_shard, 
 
 void Membership::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
   Owner& owner = view_.owners[shard];
-  if (owner.next != node || owner.epoch != epoch) return;  // it leads already, or another is next
+  if (owner.next != node || owner.epoch != epoch) return;  // it already leads, or another node is next
   move(owner, node, true);
   ++view_.number;
   settle();
 }
 
-// The scheduler watches a leaving node as long as it has something to hand over. Nodes that wait for the
-// start send no heartbeats: until then it watches who has not joined.
+// The scheduler watches a leaving node as long as the node has shards to hand over. Nodes that wait for the
+// start send no heartbeats: until then the scheduler watches nodes that have not joined.
 bool Membership::is_watched(NodeId node) const {
   const Node& known = nodes_[node];
   if (!started_) return !known.known && known.up;
@@ -303,8 +304,8 @@ void Membership::down(NodeId node) {
   settle();
 }
 
-// A node that was only silent still has its state; a node that was down has lost it. A server that leaves is
-// back only to serve what nobody else can have.
+// A node that was only silent still has its state; a node that was down has lost it. A leaving server that
+// comes back only serves shards that no other server can have.
 void Membership::back(NodeId node, bool is_new) {
   Node& known = nodes_[node];
   (known.left ? known.serving : known.up) = true;

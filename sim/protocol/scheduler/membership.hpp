@@ -2,35 +2,35 @@
 // (the server manager of Li et al., OSDI 2014, section 4). It receives heartbeats, suspects silent nodes, and
 // gives their shards to others. Pure: dates come from outside.
 //
-// Where shards are to be. The plan cuts the key space by the placement over all servers that the scenario
-// has. While a server is absent, the next one owns its shards; on a ring, each shard has a next one of its
-// own. A server that joins or returns gets what `rebalance` says: nothing, what the placement gives it, or a
-// share of the load. Owners report with every heartbeat how many values went through each of their shards;
-// rebalance.hpp takes from those that have most. If a whole shard is too much, it is cut.
+// The place of shards. The plan cuts the key space by the placement over all servers of the scenario. While a
+// server is absent, the next one owns its shards; on a ring, each shard has its own next server. A server
+// that joins or returns gets shards according to `rebalance`: none, those of the placement, or a share of the
+// load. Owners report with every heartbeat how many values went through each of their shards; rebalance.hpp
+// takes from the servers with the highest loads. If a whole shard is too much, it is cut.
 //
 // Shards that are cut. The view lists all cuts since the plan. A cut begins a new epoch for both parts, with
-// the present owner and the present replicas for both. Whoever hears of it cuts every state of the shard that
-// it holds, as owner or as copy, and both parts have the whole one's version, clocks and place in the log.
-// Nothing else is special: to everybody else a cut is a change of owner. An owner that has led until then
-// goes on at once, because no epoch was between; if it is gone, the next owners find the parts where they
-// would have found the whole. Entries of the old log are of no use to parts, so replicas get their states
-// anew. Two histories have one past, and a view without the cut would have to join them again: so whoever
-// cuts needs a scheduler that does not crash.
+// the present owner and the present replicas for both. A node that hears of a cut cuts each of its states
+// of that shard, as owner or as copy. Both parts have the version, the clocks and the place in the log of the
+// whole shard. Nothing else is special: for all other nodes a cut is a change of owner. The previous owner,
+// if alive, leads the new epoch at once, because no other epoch came between; if it is gone, the next owners
+// find the parts where they would have found the whole. Entries of the old log do not fit the parts, so the
+// owner sends replicas its state again. Two histories have one past, and a view without the cut would have to
+// join them again. So a scenario with cuts needs a scheduler that does not crash.
 //
-// Shards that move. The scheduler decides where each shard is to be, and an owner that is there hands it over
-// in two phases (Li et al., OSDI 2014, section 4.5):
-// 1. The view names the next owner, and nothing else changes. The owner sends it the shard's state and then
-//   its log, as to a replica, but no answer waits for it. When the next owner has all that was in the log
-//   when the state was there, the owner tells the scheduler: ready.
-// 2. A new view, with a new epoch, makes it the owner. It asks the last one for the entries that were on
-//   their way. Requests that come before that wait.
-// So workers wait for a view, a question and a few entries. With hand_over = "stop-and-copy" the second
-// phase comes first, and workers wait for the state. If the owner crashes in the first phase, the next
-// owner goes on with what it has, as a replica would, but only if there is no replica. A server that leaves
-// says so instead of every heartbeat until the end, so that neither a lost message nor an absent scheduler
-// makes it stay. It may be started anew only when the next owner of each of its shards has got it, or is
-// down itself. A server that leads again, and did not hear that another one led meanwhile, keeps its state
-// as a copy, because it may be the only one.
+// Shards that move. The scheduler decides the place of each shard, and a live owner hands its shard over in
+// two phases (Li et al., OSDI 2014, section 4.5):
+// - Phase 1. The view names the next owner, and nothing else changes. The owner sends it the shard's state
+//   and then its log, as to a replica, but no answer waits for it. When the next owner has all entries that
+//   were in the log when the state arrived, the owner tells the scheduler: ready.
+// - Phase 2. A new view, with a new epoch, makes it the owner. It asks the previous owner for the entries
+//   that were on their way. Requests that come earlier wait.
+// So workers wait for a view, a question and a few entries. With hand_over = "stop-and-copy" the second phase
+// comes first, and workers wait for the state. If the owner crashes in the first phase and the shard has no
+// replica, the next owner continues from its own state, as a replica would. A server that leaves says so in
+// every message that replaces a heartbeat, until the end. So neither a lost message nor an absent scheduler
+// can keep it in the cluster. It may be started again only when the next owner of each of its shards has
+// received the shard, or is down itself. A server that leads again, and did not hear that another server led
+// meanwhile, keeps its state as a copy, because it may be the only one.
 #pragma once
 
 #include <cstdint>
@@ -58,33 +58,35 @@ class Membership {
     bool two_phase = true;            // a shard is copied before it changes its owner, not afterwards
     std::vector<NodeId> absent = {};  // at first
   };
-  // `keys`: the shards of the plan, and the server, from 0, that each is placed on.
+  // `keys`: the shards of the plan, and the server, from 0, on which each is placed.
   Membership(Rules rules, const KeySpace& keys);
 
   // A message from `node`, which has been started `incarnation` times before.
   void heard(NodeId node, std::uint32_t incarnation, double now);
   // Takes over a running cluster after a crash of the last scheduler. `view` is the newest view that any node
-  // knows; `strangers` live but know none. All other nodes that were not heard count as down. Numbers and
-  // epochs continue above those of any scheduler of fewer `lives`, even if it told them only to nodes that
-  // are gone. Returns the nodes that are down and were not in `view`, without those that have left.
+  // knows; `strangers` are alive but know no view. All other nodes that were not heard count as down. Numbers
+  // and epochs continue above those of any scheduler of fewer `lives`, even if it told them only to nodes
+  // that are gone. Returns the nodes that took part in `view` and are now down, except those that have left.
   std::vector<NodeId> take_up(const View& view, const std::vector<NodeId>& strangers, std::uint32_t lives);
-  // Likewise, if no node knows a view: everything starts again.
+  // Takes over if no node knows a view: the cluster starts again.
   void begin_anew(std::uint32_t lives);
   // The node announces that it leaves, or it has finished. A server serves until its shards are elsewhere.
   void leaves(NodeId node);
-  // These workers and shards are gone for good, because their job has ended; without shards these stay.
+  // These workers and shards are gone for good, because their job has ended; without `shards` the shards
+  // stay.
   void retire(std::vector<NodeId> workers, std::uint32_t first_shard, std::uint32_t shards);
-  // `node` has received the shard's state that the primary of epoch `epoch` had when it was asked to make
-  // `node` the next owner.
+  // `node` has received the shard's state that the primary of epoch `epoch` had when `node` became the next
+  // owner.
   void ready(std::uint32_t shard, NodeId node, std::uint32_t epoch);
-  // The owner `node` says what went through a shard since it leads it. Old news are ignored.
+  // The owner `node` reports how many values went through a shard since it became the owner. Old news is
+  // ignored.
   void carries(NodeId node, const ShardLoad& load);
   const ShardLoads& loads() const { return loads_; }
-  // As the last cuts have left it.
+  // The shard after the last cuts.
   const Shard& shard_at(std::size_t number) const;
   bool is_absent(NodeId node) const { return nodes_[node].left && !nodes_[node].known; }
-  // All that are up have joined, and are told to start: heartbeats begin now. Until then a node is suspected
-  // that has said nothing since date 0.
+  // All live nodes have joined and are told to start: heartbeats begin now. Until then a node without a
+  // message since date 0 is suspected.
   void start(double now);
   // The date of the next suspicion.
   std::optional<double> next_suspicion() const;
@@ -97,9 +99,9 @@ class Membership {
 
  private:
   struct Node {
-    bool known = false;    // a message of it has arrived
-    bool up = true;        // and is not suspected
-    bool left = false;     // it leaves, or has left
+    bool known = false;    // a message from it has arrived
+    bool up = true;        // not suspected
+    bool left = false;     // it leaves or has left
     bool serving = false;  // it leaves, but still has shards
     bool retired = false;  // it has left for good
     std::uint32_t incarnation = 0;
@@ -127,7 +129,7 @@ class Membership {
   std::vector<NodeId> given_;  // with rebalance = "load", by shard: the server that it was given to
   ShardLoads loads_;
   double now_ = 0;                 // date
-  std::uint32_t least_epoch_ = 0;  // of what moves
+  std::uint32_t least_epoch_ = 0;  // of shards that move
   bool started_ = false;
   View view_;
 };

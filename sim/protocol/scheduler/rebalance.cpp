@@ -23,7 +23,7 @@ class Shares {
     mean_ = std::accumulate(loads_.begin(), loads_.end(), 0.0, add) / static_cast<double>(loads_.size());
   }
 
-  // The next one that moves.
+  // The next shard that moves.
   std::optional<Taken> take() {
     const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
     const auto giver = std::ranges::max_element(loads_, less);

@@ -1,11 +1,12 @@
-// Which shards a server takes that joins: from those that have most, until it has about its share. Pure.
+// Which shards a joining server takes: from the servers with the highest loads, until it has about its share.
+// Pure.
 //
-// A server's share is the mean over all servers that are there. Decisions:
-// - The server with the highest load gives first, and no server gives so much that it has less than the mean.
-// - It gives the shard with the highest load of those that fit; so few shards move.
-// - If none fits, the one with the highest load is cut, and its upper part moves. The load of a part is
-//   taken to be in proportion to its values: nobody measures more finely than by shards.
-// - About is five percent of the mean. For less, nothing is cut and nothing moves.
+// A server's share is the mean over all present servers. Decisions:
+// - The server with the highest load gives first, and no server goes below the mean.
+// - It gives the shard with the highest load among those that fit; so few shards move.
+// - If none fits, the shard with the highest load is cut, and its upper part moves. The load of a part counts
+//   in proportion to its values, because loads are measured only by shard.
+// - "About" means five percent of the mean. For a smaller difference, no shard is cut or moves.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace psim {
 
-// What a server gets that joins or returns.
+// The shards that a server gets when it joins or returns.
 enum class Rebalance : std::uint8_t { none, placement, load };
 
 struct LoadedShard {
@@ -30,8 +31,8 @@ struct Taken {
   bool operator==(const Taken&) const = default;
 };
 
-// `servers`: those that are there, `joiner` among them. A shard that is cut counts as a new one from there
-// on, with the next free number, as in KeySpace::cut.
+// `servers`: the present servers, including `joiner`. The upper part of a cut shard counts as a new shard
+// from then on, with the next free number, as in KeySpace::cut.
 std::vector<Taken> take_share(std::vector<LoadedShard> shards, const std::vector<std::uint32_t>& servers,
                               std::uint32_t joiner);
 

@@ -11,7 +11,7 @@ struct ScheduledJob {
   NodeId first_worker = 1;
   std::uint32_t workers = 1;
   std::uint32_t first_shard = 0, shards = 0;
-  bool served = false;  // others read its shards, also after its end
+  bool served = false;  // other nodes read its shards, also after its end
   WorkSharing::Options sharing = {};
 
   NodeId past_workers() const { return first_worker + workers; }

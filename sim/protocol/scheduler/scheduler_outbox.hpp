@@ -1,4 +1,4 @@
-// What a scheduler hands on to the network and the run around it, and what it asks them.
+// The interface between a scheduler and the network and run around it.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ class SchedulerOutbox {
  public:
   virtual ~SchedulerOutbox() = default;
   virtual void send(Message message) = 0;
-  // Unless the same message is on its way: an answer to a question that may come again.
+  // Sends an answer to a question that may come again, unless the same answer is on its way.
   virtual void send_once(Message message) = 0;
 
-  // What jobs know, and messages do not tell.
-  virtual bool is_over(std::size_t job) const = 0;         // it has ended, although others may go on
+  // Facts that jobs know, and messages do not contain.
+  virtual bool is_over(std::size_t job) const = 0;         // it has ended; other jobs may continue
   virtual bool some_completed(std::size_t job) const = 0;  // some worker has done all its steps
-  virtual bool all_through(std::size_t job) const = 0;     // each has done so, has left, or has not joined
+  virtual bool all_through(std::size_t job) const = 0;     // each has finished, has left, or has not joined
   virtual bool has_completed(NodeId worker) const = 0;
-  virtual bool awaits(NodeId worker) const = 0;  // it is, or will be, there, with steps to do
+  virtual bool awaits(NodeId worker) const = 0;  // it is or will be present, with steps left
 
-  // Its workers are through.
+  // The job's workers have finished.
   virtual void ends(std::size_t /*job*/) {}
   // The last worker that the others waited for is gone for good.
   virtual void waits_no_longer(std::size_t /*job*/) {}
-  // A view takes the worker out, or has it.
+  // A view removes the worker, or includes it again.
   virtual void takes_out(NodeId /*worker*/, bool /*is_out*/) {}
-  // `silence`: the cause, unless the node was gone before this scheduler was there.
+  // `silence`: the cause; none if the node was gone before this scheduler started.
   virtual void suspects(NodeId /*node*/, std::int64_t /*view*/, const std::optional<Cause>& /*silence*/) {}
   virtual void announces(std::int64_t /*view*/) {}
-  // Nobody has been told this view yet.
+  // No node has been told this view yet.
   virtual void has_new_view(const View& /*view*/, const ShardLoads& /*loads*/) {}
   virtual void is_slow(NodeId /*worker*/, const SlowWorkerPolicy::Verdict& /*verdict*/) {}
   virtual void start_spare(NodeId /*worker*/) {}

@@ -1,4 +1,4 @@
-// How many values go through each shard, as its owners tell. Pure.
+// How many values go through each shard, as its owners report. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ class ShardLoads {
  public:
   explicit ShardLoads(std::size_t shards) : shards_(shards) {}
 
-  // The date from which on loads are counted.
+  // Begins to count loads at this date.
   void begin(double now) { since_ = now; }
-  // An owner says what went through its shard since it leads it. Old news are ignored.
+  // An owner reports how many values went through its shard since it became the owner. Old news is ignored.
   void add(const ShardLoad& load);
-  // Takes the rates from the last measurement until now; if nothing is known of that time, they stay.
+  // Takes the rates from the last measurement until now; without news of that time all rates stay.
   void measure(double now);
   bool are_known() const;
   // Values per second that went through the shard before the last measurement.
@@ -27,7 +27,7 @@ class ShardLoads {
  private:
   struct Load {
     std::uint32_t epoch = 0;
-    std::uint64_t told = 0, values = 0;  // by the owner of that epoch; in all
+    std::uint64_t told = 0, values = 0;  // by the owner of that epoch; in total
     double rate = 0;
   };
   std::vector<Load> shards_;

@@ -1,5 +1,5 @@
-// Which workers are slow for long: the rule of the scheduler's search (Dean, Barroso, The tail at scale, CACM
-// 2013: latency-induced probation). Pure.
+// Which workers are slow for a long time: the scheduler's rule (Dean, Barroso, The tail at scale, CACM 2013:
+// latency-induced probation). Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class SlowNodes {
   struct Found {
     double seconds, median;  // its mean time per sample, and the median of the others' means
   };
-  // Worker `worker` took `seconds` a sample in a clock. What is found if it is slow, once in a life: its
-  // mean over a full window is above `factor` times the median of the others with a full window, of which
-  // there must be one.
+  // Worker `worker` took `seconds` a sample in a clock. Returns a result if the worker is slow, once in each
+  // life of the worker: its mean over a full window is above `factor` times the median of the other workers
+  // with a full window. At least one other worker must have a full window.
   std::optional<Found> report(std::size_t worker, double seconds);
-  // It takes no part any more.
+  // The worker takes no part any more.
   void forget(std::size_t worker) { times_[worker].clear(); }
-  // It has been started anew: what was found of its last life tells nothing about this one.
+  // The worker has been started again: results of its last life say nothing about this one.
   void begins_anew(std::size_t worker) {
     forget(worker);
     found_[worker] = false;

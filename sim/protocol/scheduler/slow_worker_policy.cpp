@@ -2,7 +2,7 @@
 
 namespace psim {
 
-// With no spare left the worker stays: a slow worker brings more than none.
+// Without a spare the worker stays: a slow worker computes more than none.
 std::optional<SlowWorkerPolicy::Verdict> SlowWorkerPolicy::report(NodeId worker, double seconds) {
   const std::optional<SlowNodes::Found> found = search_.report(worker - options_.first_worker, seconds);
   if (!found) return std::nullopt;

@@ -1,4 +1,4 @@
-// What becomes of workers that are slow for long. Pure.
+// The treatment of workers that are slow for a long time. Pure.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ class SlowWorkerPolicy {
   struct Verdict {
     SlowNodes::Found found;
     SlowAction action = SlowAction::flag;
-    std::optional<NodeId> spare = {};  // that starts
+    std::optional<NodeId> spare = {};  // the spare that starts
   };
   // The worker took `seconds` a sample in a clock.
   std::optional<Verdict> report(NodeId worker, double seconds);
-  // Whether it is to leave. The request may get lost, so the scheduler repeats it with the next report.
+  // Whether it must leave. The request may get lost, so the scheduler repeats it with the next report.
   bool is_unwanted(NodeId worker) const { return unwanted_.contains(worker); }
   // The node is suspected.
   void forget(NodeId node) {
     if (is_worker(node)) search_.forget(node - options_.first_worker);
   }
-  // The node has been started anew.
+  // The node has been started again.
   void begins_anew(NodeId node);
 
  private:

@@ -1,5 +1,5 @@
-// The scheduler where no node fails: starts all nodes when all have joined, shares out work, and hears when
-// workers leave. Pure.
+// The scheduler where no node fails: it starts all nodes when all have joined, shares out work, and notes
+// which workers leave. Pure.
 #pragma once
 
 #include <cstdint>

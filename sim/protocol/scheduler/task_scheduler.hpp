@@ -1,7 +1,7 @@
-// The scheduler where a scenario has tasks: gives each task out when all that it waits for are done, and
-// hears when it is done itself (Li et al., OSDI 2014, 3.4). A pull on any worker goes to the first worker
-// that has nothing to do; if none is free it waits for one (Graham 1966: list scheduling). A function of
-// servers is a call of every shard, and done when all have answered. Pure: dates come from outside.
+// The scheduler of a scenario with tasks: it gives each task out when all tasks that it waits for are done,
+// and notes when the task itself is done (Li et al., OSDI 2014, 3.4). A pull on any worker goes to the first
+// worker without a task; if no worker is free, it waits for one (Graham 1966: list scheduling). A function of
+// servers is a call of every shard, and done when all shards have answered. Pure: dates come from outside.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class TaskOutbox {
  public:
   virtual ~TaskOutbox() = default;
   virtual void send(Message message) = 0;
-  // `worker`, from 0: none of a function of servers.
+  // `worker`: from 0; none for a function of servers.
   virtual void is_given(TaskId /*task*/, std::optional<std::uint32_t> /*worker*/) {}
   struct Outcome {
     std::optional<std::uint32_t> worker = {};
-    double seconds = 0;  // from being given out to being done
+    double seconds = 0;  // from the date when it is given out until it is done
     double value = 0;    // the sum of the servers' answers
   };
   virtual void is_done(TaskId /*task*/, const Outcome& /*outcome*/) {}
@@ -55,7 +55,7 @@ class TaskScheduler {
   void give_waiting();
   void done(TaskId task);
   void send_to(std::uint32_t worker, RunTask order);
-  // The task whose result this one takes.
+  // The task whose result `task` takes.
   TaskId source_of(TaskId task) const;
 
   Options options_;
@@ -67,11 +67,11 @@ class TaskScheduler {
     double at = 0;
     std::optional<std::uint32_t> worker = {};
     std::int64_t push = -1;   // a push: its number
-    std::size_t answers = 0;  // a call: that are still to come
+    std::size_t answers = 0;  // a call: answers that are still to come
     double value = 0;
   };
   std::map<TaskId, Given> given_;
-  std::vector<std::int64_t> open_;  // by worker: tasks that it has and has not done
+  std::vector<std::int64_t> open_;  // by worker: its unfinished tasks
   std::deque<TaskId> waiting_;      // for any worker
 };
 

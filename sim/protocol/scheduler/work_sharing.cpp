@@ -11,7 +11,7 @@ void WorkSharing::on(NodeId from, const Report& report, double now) {
                         report.decision, now));
 }
 
-// A worker that has done its clocks keeps its share, which nobody else has to compute.
+// A worker that has done its clocks keeps its share, because no other worker has to compute that share.
 void WorkSharing::set_members(const std::vector<bool>& members, double now) {
   if (!options_.dynamic) return;
   const auto first = members.begin() + options_.first_index;

@@ -22,10 +22,10 @@ DelayCompensation DelayCompensation::part(Range range) const {
   return result;
 }
 
-// A pull that comes twice is answered twice, and its worker takes the first answer. So the one before the
-// last is kept as well.
+// A repeated pull is answered twice, and its worker takes the first answer. So the weights of the last answer
+// but one are kept, too.
 void DelayCompensation::was_sent(std::size_t worker, const Slice& weights) {
-  if (worker >= sent_.size()) return;  // it only reads, or nothing is compensated
+  if (worker >= sent_.size()) return;  // the node only reads, or nothing is compensated
   std::deque<Slice>& sent = sent_[worker];
   if (!sent.empty() && sent.back().version == weights.version) sent.pop_back();
   sent.push_back(weights);
@@ -33,7 +33,7 @@ void DelayCompensation::was_sent(std::size_t worker, const Slice& weights) {
   if (sent.size() > kept) sent.pop_front();
 }
 
-// The weights that a push was computed on; null where nobody here has them.
+// The weights on which a push was computed; null if this server no longer has them.
 const Slice* DelayCompensation::base_of(const Push& push, std::size_t worker) const {
   if (sent_.empty()) return nullptr;
   const std::deque<Slice>& sent = sent_[worker];

@@ -1,5 +1,5 @@
-// Delay compensation (DC-ASGD; Zheng et al., ICML 2017): what workers compute on, and what a gradient that
-// comes late is made into.
+// Delay compensation (DC-ASGD; Zheng et al., ICML 2017): the weights that workers compute on, and the
+// correction of late gradients.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,22 @@ class DelayCompensation {
  public:
   struct Rule {
     double strength = 0;  // lambda of equation 10; 0: gradients stay as they are
-    double decay = 0;     // of the mean square (equation 14), which lambda is divided by; 0: it is not
+    double decay = 0;     // of the mean square (equation 14) that divides lambda; 0: nothing divides lambda
   };
   DelayCompensation() = default;
-  // `count` values of a shard; no precision: of a phantom model.
+  // `count` values of a shard; no precision: a phantom model.
   DelayCompensation(Rule rule, std::size_t workers, std::size_t count, std::optional<Precision> precision);
 
   bool is_on() const { return rule_.strength > 0; }
   bool adapts() const { return rule_.decay > 0; }
-  // Worker number `worker` may compute on these from now on.
+  // Worker number `worker` may compute on these weights from now on.
   void was_sent(std::size_t worker, const Slice& weights);
-  // The gradient as it would be at `now`, about: a first-order step from the weights that it was computed on,
-  // with g * g for the diagonal of the Hessian. Unchanged where nobody has those weights any more, as after a
-  // crash that undid that version.
+  // An estimate of the gradient at `now`: a first-order step from the weights on which it was computed, with
+  // g * g for the diagonal of the Hessian. The gradient stays unchanged if the server no longer has these
+  // weights, e.g. after a crash that undid their version.
   Slice compensated(const Push& push, std::size_t worker, const Values& now);
 
-  // Of these values alone.
+  // The compensation of these values only.
   DelayCompensation part(Range range) const;
 
   const Values& mean_square() const { return mean_square_; }

@@ -1,5 +1,5 @@
 // A server takes a worker's pushes in the worker's order, but a small push may overtake a large one in the
-// network. This class keeps the pushes that came too early.
+// network. This class keeps the pushes that come too early.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class EarlyPushes {
   bool keep(std::uint32_t worker, const Push& push) {
     return pushes_.try_emplace({worker, push.number}, push).second;
   }
-  // The worker's first push here, if its number is at most `next`.
+  // The worker's earliest kept push, if its number is at most `next`.
   std::optional<Push> take(std::uint32_t worker,
                            std::int64_t next = std::numeric_limits<std::int64_t>::max()) {
     const auto first = pushes_.lower_bound({worker, 0});

@@ -7,7 +7,7 @@
 
 namespace psim {
 
-// The shares' pushes in worker order.
+// The chosen pushes in worker order.
 WeighedPushes PendingPushes::take(const Decision& decision) {
   std::vector<std::pair<PushId, double>> chosen;
   std::vector<bool> is_chosen(pushes_.size());
@@ -15,7 +15,7 @@ WeighedPushes PendingPushes::take(const Decision& decision) {
     if (share.push >= pushes_.size() || is_chosen[share.push])
       throw std::logic_error("a consistency policy applies a push twice, or one that does not wait");
     if (!(std::isfinite(share.weight) && share.weight >= 0))
-      throw std::logic_error("a consistency policy gives a push a weight below 0, or none that is a number");
+      throw std::logic_error("a consistency policy gives a push a weight that is below 0 or not a number");
     is_chosen[share.push] = true;
     chosen.emplace_back(pushes_[share.push].id(), share.weight);
   }
@@ -30,8 +30,8 @@ WeighedPushes PendingPushes::take(const Decision& decision) {
   return result;
 }
 
-// Copies, and servers that take over, count the pushes of a worker: none may be applied before an earlier
-// one.
+// Copies, and servers that take over, count the pushes of a worker: a push may not be applied before an
+// earlier push.
 void PendingPushes::check_order(const std::vector<bool>& is_chosen) const {
   if (std::ranges::find(is_chosen, false) == is_chosen.end()) return;
   std::map<NodeId, std::int64_t> first_left;

@@ -1,5 +1,5 @@
-// Pushes that wait for an update, in the order of their arrival, and how many each worker has there: an
-// answer to each of ten thousand workers asks for its own.
+// Pushes that wait for an update, in the order of their arrival. The class also counts the pending pushes of
+// each worker, because every answer to one of ten thousand workers needs that count.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace psim {
 
-// The pushes of an update in worker order, and what each weighs beside the others; no weights: 1.
+// The pushes of an update in worker order, and their relative weights; no weights: 1.
 struct WeighedPushes {
   std::vector<Push> pushes = {};
   std::vector<double> weights = {};
@@ -42,7 +42,7 @@ class PendingPushes {
     pushes_.erase(place);
     return result;
   }
-  // Those that a policy has chosen, in worker order. Throws std::logic_error for a decision that cannot be.
+  // The pushes that a policy has chosen, in worker order. Throws std::logic_error for an impossible decision.
   WeighedPushes take(const Decision& decision);
   std::vector<Push> take_all() {
     for (const Push& push : pushes_) counts_[push.worker - first_worker_] = 0;

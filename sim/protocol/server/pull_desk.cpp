@@ -7,7 +7,7 @@ namespace psim {
 bool PullDesk::put(std::uint32_t w, const Pull& pull, const ShardState& state) {
   if (pull.list.signature != 0) {
     known_keys_.resize(state.workers.size());
-    if (!known_keys_[w].reads(pull.list)) return false;  // it will come again, with its keys
+    if (!known_keys_[w].reads(pull.list)) return false;  // the worker will repeat it, with its keys
   }
   return pulls_.put(w, pull, state);
 }
@@ -15,7 +15,8 @@ bool PullDesk::put(std::uint32_t w, const Pull& pull, const ShardState& state) {
 void PullDesk::reconcile(std::uint32_t w, const Pull& pull, const ShardContext& shard) {
   ShardState& state = shard.state;
   if (!pull.pushes_sent) {
-    // It knows of no push that waits for its group, which may wait for this worker's next one.
+    // The server has no push of the worker that waits for its group, and the group may wait for the worker's
+    // next push.
     const bool waits_for_own = state.options.rule->gate == Gate::own;
     pulls_.find(w)->pushes_sent = waits_for_own ? state.workers[w].applied : state.workers[w].arrived;
     return;
@@ -35,7 +36,7 @@ void PullDesk::answer_all(const ShardContext& shard) {
 void PullDesk::answer(std::uint32_t w, const ShardContext& shard) {
   ShardState& state = shard.state;
   const Pull* waiting = pulls_.find(w);
-  const bool may_show = shard.replication.may_answer(w);  // else a crash may undo the last update
+  const bool may_show = shard.replication.may_answer(w);  // otherwise a crash may undo the last update
   if (!may_show || waiting == nullptr || !WaitingPulls::is_due(w, *waiting, state, shard.now)) return;
   const Pull& pull = *waiting;
   const WorkerClocks::Worker& worker = state.workers[w];
@@ -43,7 +44,7 @@ void PullDesk::answer(std::uint32_t w, const ShardContext& shard) {
   const bool needed = !over || (state.options.rule->shards_advance_independently && state.options.shards > 1);
   if (needed && copies_.needs(pull, state)) {
     const WorkerCopies::Found found = copies_.find(pulls_, shard);
-    if (found == WorkerCopies::Found::first_weights) answer_all(shard);  // this pull, too
+    if (found == WorkerCopies::Found::first_weights) answer_all(shard);  // includes this pull
     if (found != WorkerCopies::Found::here) return;
   }
   const NodeId node = state.node_of(w);

@@ -19,28 +19,28 @@ class PullDesk {
   WorkerCopies& copies() { return copies_; }
   const WorkerCopies& copies() const { return copies_; }
 
-  // A worker's pull waits from now on. Returns false if its keys are not known here, or a newer pull has
-  // overtaken it: then it counts as lost.
+  // Adds a worker's pull to the waiting ones. Returns false if this server does not know its keys, or a newer
+  // pull has overtaken it: then the pull counts as lost.
   bool put(std::uint32_t worker, const Pull& pull, const ShardState& state);
-  // Handles what the pull tells about its worker: that it has returned, or that pushes are lost that only a
+  // Handles what the pull says about its worker: the worker has returned, or pushes are lost that only a
   // former owner had. The worker then continues from this server's state.
   void reconcile(std::uint32_t worker, const Pull& pull, const ShardContext& shard);
-  // A push or a pull of this worker tells that its pushes before this number are lost.
+  // A push or a pull of this worker says that the worker's pushes before this number are lost.
   void skip_lost(std::uint32_t worker, std::int64_t oldest_resendable, const ShardContext& shard);
   // Pushes of this worker have arrived.
   void note_arrivals(std::uint32_t worker, const ShardState& state) { pulls_.note_arrivals(worker, state); }
-  // The worker has finished if it will not push again.
+  // Notes that the worker has finished, if it will not push again.
   void note_finished(std::uint32_t worker, ShardState& state) const {
     if (pulls_.has_finished(worker, state)) state.workers.finish(worker);
   }
 
-  // Answers the worker's pull if it is due; or all that are.
+  // Answers the worker's pull if it is due. answer_all: answers all due pulls.
   void answer(std::uint32_t worker, const ShardContext& shard);
   void answer_all(const ShardContext& shard);
   // A node that is not a worker only reads. It is answered at once under every model, and no worker waits for
   // it.
   static void answer_reader(NodeId reader, const Pull& pull, const ShardContext& shard);
-  // Whether the answer waits for another worker's copy, for which this server looks.
+  // Whether the answer waits for another worker's copy, and this server searches for that copy.
   bool looks_for_copy(const Pull& pull, const ShardState& state) const {
     return copies_.needs(pull, state) && copies_.next_turn().has_value();
   }

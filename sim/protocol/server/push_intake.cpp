@@ -7,7 +7,7 @@ bool PushIntake::is_next(const Push& push, const ShardContext& shard) {
   const std::uint32_t w = state.index_of(push.worker);
   const std::int64_t next = state.workers[w].arrived;
   if (push.number > next) {
-    if (!early_.keep(w, push)) shard.out.refused(push);  // a copy of it waits already
+    if (!early_.keep(w, push)) shard.out.refused(push);  // another copy of it already waits
     return false;
   }
   if (push.number < next && state.options.exactly_once) {
@@ -18,7 +18,7 @@ bool PushIntake::is_next(const Push& push, const ShardContext& shard) {
   return true;
 }
 
-// From here on the push has its list of keys: nobody else knows it.
+// From now on the push carries its list of keys, because only this receiver knows the list.
 std::optional<Push> PushIntake::read(const Push& push, const ShardContext& shard) {
   if (push.gradient.list.signature == 0) return push;
   const ShardState& state = shard.state;

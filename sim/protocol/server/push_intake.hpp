@@ -1,4 +1,4 @@
-// Brings the pushes of one shard into their workers' order, each once and with its keys.
+// Sorts the pushes of one shard into the order of their workers. Each push counts once and gets its keys.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ class PushIntake {
   // `confirms`: tells workers at once that a push has arrived, so that they need not send it again.
   explicit PushIntake(bool confirms) : confirms_(confirms) {}
 
-  // Whether the push is its worker's next one. A later one waits here for those before it; an earlier one has
-  // arrived before.
+  // Whether the push is its worker's next one. A later push waits for the pushes before it; an earlier push
+  // is a duplicate.
   bool is_next(const Push& push, const ShardContext& shard);
-  // The push with its keys. None if they are not known here: then it counts as lost, and its worker will
-  // repeat it with the keys.
+  // The push with its keys. None if this server does not know the keys: then the push counts as lost, and its
+  // worker will repeat it with the keys.
   std::optional<Push> read(const Push& push, const ShardContext& shard);
-  // The worker's next push, if it waits here. Refuses those before it, which were skipped.
+  // The worker's next push, if it has come early. Refuses earlier pushes, which were skipped.
   std::optional<Push> take_early(std::uint32_t worker, const ShardContext& shard);
   // Tells the worker that its push has arrived, and how many of its pushes are safe.
   void confirm(const Push& push, const ShardContext& shard) const;

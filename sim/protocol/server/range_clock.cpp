@@ -21,7 +21,7 @@ RangeClock RangeClock::part(Range range) const {
   return result;
 }
 
-// The number of the range that begins with `key`, split off if none does.
+// The number of the range that begins with `key`; splits a range if necessary.
 std::size_t RangeClock::cut(std::size_t key) {
   const auto next = std::ranges::lower_bound(parts_, key, {}, &ClockedRange::begin);
   const auto number = static_cast<std::size_t>(next - parts_.begin());
@@ -30,8 +30,8 @@ std::size_t RangeClock::cut(std::size_t key) {
   return number;
 }
 
-// Keys with equal clocks have had the same pushes, and one clock says so. Without this a range that is set
-// once stays apart for ever, though later sets cover its neighbours as well.
+// Keys with equal clocks have received the same pushes, so one clock is enough for them. Without merging, a
+// range that was set once would stay separate for ever, even if later sets cover its neighbours as well.
 std::size_t RangeClock::set(Range range, std::size_t worker, std::int64_t clock) {
   if (!is_new(range, worker, clock)) return 0;
   const std::size_t before = parts_.size();

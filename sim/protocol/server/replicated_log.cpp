@@ -26,7 +26,7 @@ void ReplicatedLog::lead(std::uint32_t epoch) {
   past_.clear();
 }
 
-// If the next owner is not a replica, it comes last.
+// A next owner that is not a replica comes last.
 ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double now) {
   std::vector<NodeId> nodes = owner.replicas;
   const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
@@ -58,9 +58,9 @@ void ReplicatedLog::tell_if_ready(Follower& copy, double now, Deliveries& out) c
   out.push_back({.to = scheduler_node, .what = Ready{copy.node}, .again = true});
 }
 
-// Includes all decisions since the last entry. A replica decides nothing, so whatever reaches its owner by
-// other ways, the replica has the same state. A replica that still waits for its first state receives this
-// entry after it.
+// The entry includes all decisions since the last entry. A replica decides nothing, so it reaches the owner's
+// state even if the owner learned facts in other ways. A replica that still waits for its first state
+// receives this entry after that state.
 ReplicatedLog::Deliveries ReplicatedLog::append() {
   LogEntry decided = std::exchange(next_, {});
   decided.number = entries_++;
@@ -86,8 +86,8 @@ ReplicatedLog::Deliveries ReplicatedLog::append_push(bool updates) {
   return out;
 }
 
-// The last push may be in this update, be left by it, or be dropped. It is logged in any case: a replica
-// counts what has arrived as its owner does.
+// The last push may be in this update, remain pending, or be dropped. It is logged in any case: a replica
+// counts arrived pushes as its owner does.
 ReplicatedLog::Deliveries ReplicatedLog::append_update(const std::vector<Push>& pushes,
                                                        const std::vector<Push>& waiting,
                                                        const std::function<LogEntry::Sum()>& sum) {
@@ -106,15 +106,16 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
                                                 double now) {
   const auto copy = std::ranges::find(copies_, from, &Follower::node);
   if (copy == copies_.end()) return {};
-  // It had lost its place meanwhile, and has not received yet what it missed.
+  // The copy had lost its place meanwhile, and has not yet received the entries that it missed.
   if (!copy->has_state && entries && *entries < copy->entries) return {};
   copy->asked = now;
-  // Only what was sent once tells that a short wait will do. What confirms a repeated entry may come of its
-  // first sending: the way takes longer than the wait then, and repetitions would fill it up for good.
+  // Only an entry that was sent once shows that a short wait is enough. The confirmation of a repeated entry
+  // may answer its first sending: then the round trip takes longer than the wait, and repetitions would fill
+  // the connection for good.
   const std::int64_t once = copy->resent;
   if (entries.value_or(-1) > std::max(copy->entries, once) || !copy->has_state)
     copy->wait = options_.resend.timeout;
-  if (!entries) {  // it was down and has nothing, so answers do not wait for it any more
+  if (!entries) {  // the copy was down and has nothing, so answers do not wait for it any more
     copy->is_full = false;
     if (std::exchange(copy->has_state, false)) copy->entries = entries_;
     return {.is_known = true, .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
@@ -149,15 +150,16 @@ std::int64_t ReplicatedLog::replicated_index() const {
   return least;
 }
 
-// A push is confirmed as safe only when all replicas have it, though answers do not wait for a replica that
-// still waits for its first state. It must be all of them, because as many owners may fail one after the
+// A push is confirmed as safe only when all replicas have it, even though answers do not wait for a replica
+// without its first state. All replicas are necessary, because that number of owners may fail one after the
 // other.
 void ReplicatedLog::commit() {
   const auto is_no_newcomer = [](const Follower& copy) { return copy.has_state || !copy.is_replica; };
   if (std::ranges::all_of(copies_, is_no_newcomer)) commit_through(replicated_index());
 }
 
-// All replicas have the entries below `entry`. If one has become a replica since, more may be safe already.
+// All replicas have the entries below `entry`. If a node has become a replica since, more entries may be safe
+// already.
 void ReplicatedLog::commit_through(std::int64_t entry) {
   for (OfWorker& worker : workers_) worker.committed = std::max(worker.committed, worker.begun);
   std::int64_t kept = entry;

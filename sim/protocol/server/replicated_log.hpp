@@ -1,30 +1,30 @@
-// How the copies of a shard follow its owner: they receive a state first, then a log of the owner's
-// decisions. A replica applies the entries in order. Pure: functions return what is to be sent.
+// How the copies of a shard follow its owner: they first receive a state, then a log of the owner's
+// decisions. A replica applies the entries in order. Pure: functions return the messages to send.
 //
-// A replica decides nothing. The log holds what the owner decided: an update's sum, or, with every-push, a
+// A replica decides nothing. The log holds the owner's decisions: an update's sum, or, with every-push, a
 // push and whether it completes the pending update; pushes that were dropped, or that will never come; and
-// which workers take part. So a replica cannot come to another result by hearing pulls, pushes or views in
+// the workers that take part. So a replica reaches the same state even if it hears pulls, pushes or views in
 // another order, or not at all. Decisions:
-// - A replica counts entries of one ownership epoch only, from the state that the epoch's owner sent it;
-//   before that it takes and confirms none. A state that comes after later entries is ignored.
-// - The scheduler does not know which replica has most. A new owner asks the one before it, if that is
-//   still there and hands over, else every replica in turn; a replica with later entries sends its state.
-//   By the time they answer they have left the old epoch, so no worker was told that an unconfirmed entry
-//   is safe.
-// - An update of a sparse model is logged as the sums of the weights that it touches, with their keys.
-//   Zeros for all others would do something else: momentum decays where a gradient is zero, and not where
-//   there is none.
-// - An entry that is not confirmed is not sent again while the same entry is still on its way or in the
-//   queue of its connection; else a queue longer than the longest wait would grow for ever.
-// - A worker is told that a push is safe when all replicas have it, also those that still wait for the
-//   state; but an answer does not wait for these. So a new owner promises nothing of what it began with
-//   before the others have it too.
-// - What an owner decides while it has no replica is in no log, but counts as one entry: a replica that
-//   comes back within the epoch is sent the state again.
-// - Where only fresh pushes count, an answer waits until the version that it shows is on all replicas. Else
-//   a worker could push to a version that a crash undoes, and come too late for ever.
-// - The log also says which workers were sent which weights, because delay compensation needs the weights
-//   that a push was computed on.
+// - A replica counts entries of one ownership epoch only, from the state that the epoch's owner sent it.
+//   Before that state it takes and confirms no entries. It ignores a state that comes after later entries.
+// - The scheduler does not know which replica has the most entries. A new owner asks the previous owner, if
+//   that is still alive and hands over, otherwise every replica in turn; a replica with later entries sends
+//   its state. Replicas leave the old epoch before they answer, so no worker was told that an unconfirmed
+//   entry is safe.
+// - An update of a sparse model is logged as the sums of the weights that it touches, with their keys. Zeros
+//   for all other weights would have another effect: momentum decays where a gradient is zero, but not where
+//   a weight has no gradient.
+// - The owner does not repeat an unconfirmed entry while the same entry is still on its way or in the queue
+//   of its connection. Otherwise a queue longer than the longest wait would grow for ever.
+// - A worker is told that a push is safe when all replicas have it, including replicas that still wait for
+//   the state; but an answer does not wait for those replicas. So a new owner promises nothing about its
+//   first state before the others have that state too.
+// - Decisions of an owner without replicas are in no log, but count as one entry: a replica that comes back
+//   within the epoch receives the state again.
+// - Where only fresh pushes count, an answer waits until its version is on all replicas. Otherwise a worker
+//   could push to a version that a crash undoes, and come too late for ever.
+// - The log also records which workers were sent which weights, because delay compensation needs the weights
+//   on which a push was computed.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class ReplicatedLog {
     bool again = false;  // it may have been sent before
   };
   using Deliveries = std::vector<Delivery>;
-  // The extent of a log. The owner of a later epoch began with everything that is safe of earlier ones.
+  // The extent of a log. The owner of a later epoch began with all safe entries of earlier epochs.
   struct Extent {
     std::uint32_t epoch = 0;    // the epoch of the log's owner
     std::int64_t entries = -1;  // its entries in that log; -1: none
@@ -74,14 +74,14 @@ class ReplicatedLog {
   Extent extent() const { return {epoch_, entries_}; }
   // Whether each push is logged as it arrives, and not only updates.
   bool has_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
-  // Forgets everything that was to be sent to copies, and entries that came too early.
+  // Forgets everything that is still to be sent to copies, and entries that came too early.
   void clear();
   // Also forgets the entries for which the next owner may ask.
   void clear_past() { past_.clear(); }
 
   // --- The owner's side
 
-  // This server becomes the owner of the shard in epoch `epoch`. It begins with this many pushes of each
+  // This server becomes the owner of the shard in epoch `epoch`. It begins with this number of pushes of each
   // worker, whatever happens to earlier owners.
   void begin(std::uint32_t epoch, std::vector<std::int64_t> pushes);
   // It is still the owner, or the owner again.
@@ -101,8 +101,8 @@ class ReplicatedLog {
   Deliveries append_update(const std::vector<Push>& pushes, const std::vector<Push>& waiting,
                            const std::function<LogEntry::Sum()>& sum);
   // A copy confirms all entries below `entries`; none: it lacks even the state before them. `is_new_replica`:
-  // it is a replica that now has everything that is safe. A next owner that has become a replica may lack
-  // some of that at first, because nobody waited for it.
+  // it is a replica that now has all safe entries. A next owner that has become a replica may lack some of
+  // them at first, because no answer waited for it.
   struct Confirmed {
     bool is_known = false;
     bool is_new_replica = false;
@@ -118,7 +118,7 @@ class ReplicatedLog {
   std::int64_t safe_entries() const { return committed_; }
   // How many entries each replica has confirmed.
   std::vector<std::pair<NodeId, std::int64_t>> confirmed() const;
-  // When something is to be sent again, and the messages.
+  // The date of the next repetition, and the messages to repeat.
   std::optional<double> next_resend() const;
   Deliveries resend(double now);
 
@@ -137,8 +137,8 @@ class ReplicatedLog {
   std::vector<SharedEntry> take(const SharedEntry& entry);
   // Whether this entry comes next; then it counts as taken.
   bool takes(const LogEntry& entry);
-  // The entries of a former owner's log that a next owner with this extent lacks; nothing if it needs the
-  // whole state.
+  // The entries of a former owner's log that a next owner with this extent lacks; none: it needs the whole
+  // state.
   std::optional<std::vector<SharedEntry>> log_suffix_after(Extent theirs) const;
 
  private:

@@ -80,7 +80,7 @@ bool Replication::confirm(NodeId from, std::optional<std::int64_t> entries, cons
 std::int64_t Replication::safe_pushes_of(std::uint32_t worker, const ShardState& state) const {
   const bool alone = !log_.has_replicas();
   if (!alone && log_.has_pushes()) return log_.committed(worker);
-  // Pending pushes exist only here, even if a later push was dropped already.
+  // Only this server has the pending pushes, even if a later push was already dropped.
   return state.before_pending(worker, alone ? state.workers[worker].applied : log_.committed(worker));
 }
 
@@ -107,7 +107,7 @@ void Replication::follow(NodeId server, std::uint32_t epoch, NodeId primary, std
   role_ = {.server = server, .shard = role_.shard, .epoch = epoch, .leads = false};
 }
 
-// A copy decides nothing. It takes entries in order, and none before the state that they change.
+// A copy decides nothing. It takes entries in order, and takes none before the state that they change.
 void Replication::take(const SharedEntry& entry, ShardState& state, Outbox& out) {
   if (role_.leads) return;
   if (const std::optional<NodeId> next = log_.passes_on(*entry)) {

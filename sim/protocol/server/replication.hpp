@@ -45,7 +45,7 @@ class Replication {
   LogEntry* next_entry() { return log_.has_copies() ? &log_.next() : nullptr; }
   // The same, if every push is logged; null otherwise.
   LogEntry* next_entry_of_push() { return log_.has_pushes() ? next_entry() : nullptr; }
-  // Completes the entry: with the push in it, if that made no update; with these members; or with an update.
+  // Completes the entry: with its push, if that made no update; with these members; or with an update.
   void log_push(const ShardState& state, Outbox& out);
   void log_members(const std::vector<bool>& members, const ShardState& state, Outbox& out);
   void log_update(const std::vector<Push>& pushes, const ShardState& state,
@@ -55,7 +55,7 @@ class Replication {
                Outbox& out);
   // Whether an answer to this worker shows nothing that a crash may undo.
   bool may_answer(std::uint32_t worker) const { return role_.leads && log_.is_safe(worker); }
-  // How many of the worker's first pushes no single crash undoes.
+  // The number of the worker's first pushes that no single crash undoes.
   std::int64_t safe_pushes_of(std::uint32_t worker, const ShardState& state) const;
   void resend(const ShardState& state, double now, Outbox& out);
 
@@ -71,9 +71,9 @@ class Replication {
 
   // --- A shard as a message
 
-  // If only updates are replicated it has no pending pushes; their workers send them again.
+  // If only updates are replicated, the state has no pending pushes; their workers send them again.
   State whole_state(const ShardState& state) const;
-  // What a next owner with this extent still lacks: entries of the log, if they are kept.
+  // The data that a next owner with this extent still lacks: entries of the log, if they are kept.
   State log_suffix_after(Extent theirs, const ShardState& state) const;
 
  private:

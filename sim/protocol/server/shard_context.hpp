@@ -21,8 +21,8 @@ struct ShardContext {
   void tell_membership(std::uint32_t worker) const {
     out.membership_changed(state.node_of(worker), state.workers[worker]);
   }
-  // Pushes of this worker before number `oldest_resendable` are lost with a former owner, unless they are
-  // here. Returns whether some are lost.
+  // Pushes of this worker before number `oldest_resendable` are lost with a former owner, unless this server
+  // has them. Returns whether any are lost.
   bool skip_lost(std::uint32_t worker, std::int64_t oldest_resendable) const;
   // The worker has resumed at the others' clock.
   void end_rejoining(std::uint32_t worker) const;

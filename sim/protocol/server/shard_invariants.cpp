@@ -28,15 +28,16 @@ void check_pushes(const ShardServer& server) {
     const WorkerClocks::Worker& worker = state.workers[w];
     const std::int64_t waiting = waiting_of(state, state.node_of(w));
     demand(0 <= worker.applied && worker.applied <= worker.arrived,
-           "worker {}: {} pushes applied or dropped of {} that arrived", w, worker.applied, worker.arrived);
+           "worker {}: {} pushes are applied or dropped, but only {} arrived", w, worker.applied,
+           worker.arrived);
     if (server.leads() && state.options.exactly_once)
       demand(worker.applied + waiting == worker.arrived,
-             "worker {}: {} pushes applied or dropped, and {} that wait, of {} that arrived", w,
-             worker.applied, waiting, worker.arrived);
+             "worker {}: {} pushes are applied or dropped and {} wait, but {} arrived", w, worker.applied,
+             waiting, worker.arrived);
   }
 }
 
-// A push waits once, has arrived, and is one that the next update may take.
+// A pending push waits only once, has arrived, and may be part of the next update.
 void check_waiting(const ShardServer& server) {
   const ShardState& state = server.state();
   const bool one_of_each =
@@ -44,18 +45,18 @@ void check_waiting(const ShardServer& server) {
   const std::vector<Push>& pending = state.updates.pending();
   for (const Push& push : pending) {
     const std::uint32_t w = state.index_of(push.worker);
-    demand(push.number < state.workers[w].arrived, "push {} of worker {} waits, and has not arrived",
+    demand(push.number < state.workers[w].arrived, "push {} of worker {} waits but has not arrived",
            push.number, w);
     demand(std::ranges::count(pending, push.id(), &Push::id) == 1 || !state.options.exactly_once,
            "push {} of worker {} waits twice", push.number, w);
     demand(!one_of_each || waiting_of(state, push.worker) == 1,
            "several pushes of worker {} wait for one update", w);
     demand(!state.updates.is_late(push, state.version),
-           "push {} of worker {} waits, and is too late for version {}", push.number, w, state.version);
+           "push {} of worker {} waits but is too late for version {}", push.number, w, state.version);
   }
 }
 
-// Counts that are kept up to date are what counting again finds.
+// Stored counts equal a new count.
 void check_counts(const WorkerClocks& workers) {
   std::optional<std::int64_t> slowest;
   std::int64_t members = 0, will_push = 0;
@@ -64,40 +65,40 @@ void check_counts(const WorkerClocks& workers) {
     if (!worker.gone) ++members;
     if (!worker.gone && !worker.finished) ++will_push;
   }
-  demand(!slowest || workers.slowest() == *slowest, "the slowest clock is said to be {}, and is {}",
+  demand(!slowest || workers.slowest() == *slowest, "the stored slowest clock is {}, but it is {}",
          workers.slowest(), slowest.value_or(0));
-  demand(workers.members() == members, "{} workers are said to take part, and {} do", workers.members(),
+  demand(workers.members() == members, "{} workers count as members, but {} take part", workers.members(),
          members);
-  demand(workers.will_push() == will_push, "{} workers are said to push again, and {} will",
+  demand(workers.will_push() == will_push, "{} workers count as still pushing, but {} will push",
          workers.will_push(), will_push);
 }
 
-// No copy has more entries than the log, and no entry becomes safe that a replica lacks. Of those that
-// `were_safe`, who becomes a replica later may lack some.
+// No copy has more entries than the log, and every replica has each entry that becomes safe. A later replica
+// may lack some of the entries that `were_safe`.
 void check_log(const ShardServer& server, std::int64_t were_safe) {
   const ReplicatedLog& log = server.log();
   const std::int64_t entries = log.extent().entries;
-  demand(log.safe_entries() <= entries, "{} entries are safe, of {} that there are", log.safe_entries(),
+  demand(log.safe_entries() <= entries, "{} entries are safe, but the log has {}", log.safe_entries(),
          entries);
   for (const auto& [node, confirmed] : log.confirmed()) {
     demand(confirmed <= entries, "node {} has confirmed {} entries of {}", node, confirmed, entries);
-    demand(log.safe_entries() <= std::max(confirmed, were_safe), "{} entries are safe, and node {} has {}",
+    demand(log.safe_entries() <= std::max(confirmed, were_safe), "{} entries are safe, but node {} has {}",
            log.safe_entries(), node, confirmed);
   }
   const WorkerClocks& workers = server.state().workers;
   for (std::uint32_t w = 0; w < workers.size(); ++w)
-    demand(log.committed(w) <= workers[w].arrived, "worker {}: {} pushes are safe, of {} that arrived", w,
+    demand(log.committed(w) <= workers[w].arrived, "worker {}: {} pushes are safe, but only {} arrived", w,
            log.committed(w), workers[w].arrived);
 }
 
-// A pull waits only at the owner, and only while it may not be answered. Its worker may be taken for lost.
+// A pull waits only at the owner, and only while it may not be answered. Its worker may count as lost.
 void check_pulls(const ShardServer& server) {
   const ShardState& state = server.state();
   for (const auto& [w, pull] : server.waiting()) {
     demand(server.leads(), "worker {} waits at a server that does not lead", w);
     const bool is_held_back = !server.log().is_safe(w) || server.looks_for_copy(pull);
     demand(is_held_back || !WaitingPulls::is_overdue(w, pull, state),
-           "pull {} of worker {} waits, and nothing holds its answer back", pull.number, w);
+           "pull {} of worker {} waits, but its answer is due", pull.number, w);
   }
 }
 
@@ -127,8 +128,8 @@ void ShardInvariants::check_all(const ShardServer& server) {
   demand(!has_looked_ || state.version >= version_, "version {} comes after {}", state.version, version_);
   demand(!has_looked_ || updates <= pushes, "{} updates of {} pushes", updates, pushes);
   if (has_led)
-    demand(safe_entries_ <= server.log().safe_entries(), "{} entries were safe, and {} are", safe_entries_,
-           server.log().safe_entries());
+    demand(safe_entries_ <= server.log().safe_entries(), "{} entries were safe, but now only {}",
+           safe_entries_, server.log().safe_entries());
   *this = {};
   version_ = state.version;
   changes_ = state.changes;

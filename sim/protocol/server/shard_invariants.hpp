@@ -1,7 +1,7 @@
-// What is true of a shard's server after every step, whatever was lost, repeated or overtaken. If a run
-// breaks one of these, the protocol has a mistake, even if the results look right. Unit tests, scripts and
-// the fuzzer always check; a run checks if the environment has PSIM_INVARIANTS. (What is true of a whole run:
-// sim/record/invariants.hpp.)
+// Facts that are true of a shard's server after every step, whatever messages were lost, repeated or
+// overtaken. If a run breaks one of these, the protocol has a mistake, even if the results look right. Unit
+// tests, scripts and the fuzzer always check; a run checks if the environment has PSIM_INVARIANTS.
+// (sim/record/invariants.hpp has the facts about a whole run.)
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
       },
       Others{}};
   std::visit(take_body, message.body);
-  // Lost pushes, too, can move the clock for which others wait.
+  // Lost pushes can also move the clock that other workers wait for.
   if (state_.workers.slowest() > slowest) desk_.answer_all(shard);
   check();
 }
@@ -76,7 +76,7 @@ void ShardServer::take_early(std::uint32_t w, const ShardContext& shard) {
   while (const std::optional<Push> push = intake_.take_early(w, shard)) read(*push, shard);
 }
 
-// If every push is replicated, it is logged once it is known whether it completes an update.
+// If every push is replicated, the push is logged when it is known whether it completes an update.
 void ShardServer::take(const Push& push, const ShardContext& shard) {
   const std::uint32_t w = state_.index_of(push.worker);
   // Otherwise it is applied a second time.
@@ -144,7 +144,7 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
 
 // ---- Dates
 
-// Where only fresh pushes count, nothing is left to wait for after the last version.
+// Where only fresh pushes count, a server waits for no pushes after the last version.
 std::optional<double> ShardServer::closes_at(double now) const {
   const bool is_over = state_.options.rule->drops_stale && version() >= state_.options.steps;
   return leads() && !is_over ? state_.updates.closes_at(state_.view(now), state_.memory) : std::nullopt;
@@ -183,8 +183,8 @@ void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out)
   check();
 }
 
-// An answer sent after the last entry of the former owner's log showed that entry's result. This server has
-// that result, so it counts as shown to every worker.
+// An answer after the last entry of the former owner's log contained that entry's result. This server has
+// that result, so it counts as sent to every worker.
 void ShardServer::begin_to_lead(const ShardContext& shard) {
   desk_.clear();
   intake_.forget_keys();
@@ -202,7 +202,7 @@ void ShardServer::follow(NodeId self, std::uint32_t epoch, NodeId primary, std::
   desk_.copies().forget();
   desk_.clear();
   intake_.clear_early();
-  if (!log().has_pushes()) state_.forget_pending();  // it will receive updates only
+  if (!log().has_pushes()) state_.forget_pending();  // this server will receive updates only
   check();
 }
 

@@ -1,6 +1,6 @@
-// One server's part for one shard, as its owner or as a copy. It has the shard's state and the parts that act
-// on it, and says in which order they do so for each message. Pure: no SimGrid, no clock of its own; a test
-// drives it with a list of messages.
+// One server's part for one shard, as its owner or as a copy. It has the shard's state and the parts that
+// change it, and calls these parts in the right order for each message. Pure: no SimGrid, no clock of its
+// own; a test drives it with a list of messages.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ class ShardServer {
   };
   using Extent = ReplicatedLog::Extent;
 
-  // The first owner. `weights` is the range's initial content; empty for a phantom model of `count` values.
+  // The first owner. `weights`: the range's first content; empty for a phantom model of `count` values.
   ShardServer(const Options& options, std::optional<Values> weights, std::size_t count);
-  // A copy, made of what another server or the storage has sent, until this server is told to lead. The state
-  // that was sent has its own options.
+  // A copy, made from the state that another server or the storage has sent, until this server becomes the
+  // owner. The sent state has its own options.
   ShardServer(const Options& options, const State& sent);
 
   void on(const Message& message, double now, Outbox& out);
@@ -49,45 +49,45 @@ class ShardServer {
   std::uint32_t shard() const { return replication_.role().shard; }
   std::uint32_t epoch() const { return replication_.role().epoch; }
   bool leads() const { return replication_.leads(); }
-  // Pushes that wait for their group to be complete, and those that came before earlier ones of their
-  // workers.
+  // Pushes that wait until their group is complete, and pushes that came before earlier pushes of their
+  // worker.
   const std::vector<Push>& pending() const { return state_.updates.pending(); }
   std::vector<Push> early() const { return intake_.early(); }
   // Pulls that wait because of the consistency model.
   WaitingPulls::All waiting() const { return desk_.pulls().all(); }
-  // Whether the answer waits for another worker's copy, for which this server looks.
+  // Whether the answer waits for another worker's copy, and this server searches for that copy.
   bool looks_for_copy(const Pull& pull) const { return desk_.looks_for_copy(pull, state_); }
 
   // Makes this server the owner of the shard, in this ownership epoch and with these replicas. It ignores
   // messages of other epochs. New replicas and the next owner receive its state.
   void lead(NodeId self, const Owner& owner, double now, Outbox& out);
-  // Makes this server a copy of `primary`, which passes entries on to `next` if there is one. It keeps its
+  // Makes this server a copy of `primary`, which passes entries on to `next` if `next` is set. It keeps its
   // state of another epoch, but takes no entries until the primary's state arrives.
   void follow(NodeId self, std::uint32_t epoch, NodeId primary, std::optional<NodeId> next);
-  // This copy is only a part of the shard that the log was about, so it takes no more entries of that log.
+  // This copy is only a part of the shard of the log, so it takes no more entries of that log.
   void leave_log() { replication_.leave_log(); }
   // The extent of this server's state.
   Extent extent() const { return log().extent(); }
-  // The number of entries that this replica has of the log in epoch `epoch`; -1: it lacks even the state
+  // The number of entries of the log of epoch `epoch` that this replica has; -1: it lacks even the state
   // before them.
   std::int64_t entries_in(std::uint32_t epoch) const {
     return log().in_step() && epoch == this->epoch() ? extent().entries : -1;
   }
   // Workers that take part, by number.
   void set_members(const std::vector<bool>& members, double now, Outbox& out);
-  // When the next update is made of the pushes that are there by then, and the making.
+  // The date when the next update closes with the pushes that have arrived, and the update itself.
   std::optional<double> closes_at(double now) const;
   void close(double now, Outbox& out);
-  // When replicas are to be sent entries again, and the sending.
+  // The date when entries are sent to replicas again, and the sending.
   std::optional<double> next_resend() const;
   void resend(double now, Outbox& out);
-  // The whole shard as a message. If only updates are replicated it has no pending pushes; their workers send
-  // them again.
+  // The whole shard as a message. If only updates are replicated, it has no pending pushes; their workers
+  // send them again.
   State whole_state() const { return replication_.whole_state(state_); }
-  // What a next owner with this extent still lacks: entries of the log, if they are kept.
+  // The data that a next owner with this extent still lacks: entries of the log, if they are kept.
   State log_suffix_after(Extent theirs) const { return replication_.log_suffix_after(theirs, state_); }
   void take_log_suffix(const std::vector<SharedEntry>& entries);
-  // Goes on where this worker's copy is: nobody else has anything of the shard.
+  // Continues from this worker's copy: all other data of the shard are lost.
   void adopt(const State& copy) { desk_.copies().adopt(copy, state_); }
 
  private:

@@ -26,7 +26,7 @@ ShardState::ShardState(Options given, std::optional<Values> initial, std::size_t
       memory(policy().shape().memory + policy().shape().estimates),
       range_clock(count, workers.size()) {}
 
-// What has no range is the whole's.
+// State that belongs to no range goes to both parts unchanged.
 ShardState ShardState::piece(Options given) const {
   const Range range = options.part.place_of(given.part);
   ShardState result = *this;
@@ -133,8 +133,8 @@ void ShardState::apply_sum(const LogEntry& entry) {
   updates.was_made_of(entry.pushes, entry.weights);
 }
 
-// Applied, or dropped. An earlier push of the worker may still wait for its update, and be dropped after a
-// later one. So what counts is how many have arrived and do not wait.
+// Applied or dropped. An earlier push of the worker may still wait for its update, and be dropped after a
+// later push. So the count is the number of arrived pushes that do not wait.
 void ShardState::mark_applied(const std::vector<PushId>& ids) {
   for (const PushId& id : ids) {
     WorkerClocks::Worker& worker = workers[index_of(id.worker)];
@@ -171,8 +171,8 @@ void ShardState::forget_pending() {
   updates.clear();
 }
 
-// The number of samples that a push's own samples are compared with, so that a clock's update is the mean
-// over its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
+// The number of samples to which a push's own samples are compared, so that a clock's update is the mean over
+// its samples. If only fresh pushes count, a group is a clock; otherwise a clock is the pushes of all
 // workers.
 double ShardState::mean_samples(const std::vector<Push>& group) const {
   if (!options.rule->drops_stale) return static_cast<double>(options.batch_size);

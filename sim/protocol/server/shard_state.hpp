@@ -1,6 +1,6 @@
 // The whole state of one shard: its weights, the pending pushes, and the progress of each worker. It is a
-// value, which goes to copies, to the next owner and to the storage as it is. The shard's server
-// (shard_server.hpp) tells others about its changes.
+// value: copies, the next owner and the storage receive it unchanged. The shard's server (shard_server.hpp)
+// tells others about its changes.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,15 @@ struct ShardState {
   // `initial`: the weights; none for a phantom model of `count` values.
   ShardState(Options options, std::optional<Values> initial, std::size_t count);
 
-  // The part of this state that `given.part` says: of its weights, its optimizer and its pending pushes that
-  // much, and of all that it counts all. Both parts of a shard go on from there as the whole would have.
+  // The part of this state that `given.part` names: that part of the weights, the optimizer and the pending
+  // pushes, and all counts unchanged. Both parts of a shard continue as the whole shard would.
   ShardState piece(Options given) const;
 
   // An update in preparation.
   struct Update {
     std::vector<Push> pushes;
     std::vector<double> weights = {};  // of the pushes, as the policy says; none: 1
-    // Of each push, in updates: version when applied less version computed on.
+    // For each push, in updates: version when applied minus version computed on.
     std::vector<std::int64_t> staleness = {};
     std::vector<WeightedGradient> gradients = {};  // one for each push, or their sum
     double rate = 0;                               // learning rate
@@ -62,9 +62,9 @@ struct ShardState {
   // worker's next one.
   bool count_arrived(const Push& push);
   void count_applied(const PushId& push);
-  // In updates: version now less version that the push was computed on.
+  // In updates: current version minus the version on which the push was computed.
   std::int64_t staleness_of(const Push& push) const;
-  // How many of the worker's first `pushes` come before its first pending one.
+  // The number of the worker's first `pushes` pushes that come before its first pending one.
   std::int64_t before_pending(std::uint32_t worker, std::int64_t pushes) const;
   // Forgets the pending pushes; their workers have to send them again, even if a later push was dropped.
   void forget_pending();
@@ -82,25 +82,25 @@ struct ShardState {
     return UpdateRule::decided(*options.rule, options.shard, options.shards);
   }
   // Bytes on the network: the weights and the optimizer's state; a count for each worker and range of keys;
-  // the pending pushes as they came, and decisions.
+  // the pending pushes in the size in which they came; and decisions.
   std::uint64_t bytes() const;
-  // Of what replicas and owners must agree on.
+  // A hash of the data on which replicas and owners must agree.
   std::uint64_t hash(std::uint64_t hash) const;
   NodeId node_of(std::uint32_t worker) const { return options.first_worker + worker; }
   std::uint32_t index_of(NodeId worker) const { return worker - options.first_worker; }
 
   Options options;
   std::int64_t version = 0;
-  // The ownership epoch of the last update. With the version it identifies the history that this state
-  // continues.
+  // The ownership epoch of the last update. The epoch and the version together identify the history of this
+  // state.
   std::uint32_t updated_in = 0;
   std::int64_t applied = 0;  // pushes
-  std::int64_t changes = 0;  // versions that no push made
+  std::int64_t changes = 0;  // versions that were made without a push
   ShardWeights weights;
   GradientAggregation aggregation;
   WorkerClocks workers;
   UpdateRule updates;
-  std::vector<double> memory;  // of the consistency policy, and after it its estimates
+  std::vector<double> memory;  // of the consistency policy, followed by its estimates
   RangeClock range_clock;      // by worker: its last push of the range, counted from 1
   std::size_t range_splits = 0;
 

@@ -11,7 +11,7 @@
 namespace psim {
 namespace {
 
-// The keys of any of these pushes, rising; null: all.
+// The keys of all these pushes together, rising; null: all.
 SharedKeys touched_keys(const std::vector<Push>& group) {
   if (std::ranges::any_of(group, [](const Push& push) { return !push.gradient.keys; })) return {};
   std::vector<std::uint32_t> keys;
@@ -107,7 +107,7 @@ LogEntry::Sum ShardWeights::sum_of(const std::vector<Push>& group, std::vector<W
       value + (keys ? options_.bytes_per_key : 0) + (compensation_.adapts() ? value : 0);
   LogEntry::Sum result{.clock = group.front().clock,
                        .gradient = {.values = sum, .keys = keys, .bytes = sum.count * width}};
-  // The squares of gradients cannot be computed from the sum of compensated ones.
+  // The squares of gradients cannot be computed from the sum of compensated gradients.
   if (compensation_.adapts() && parameters_)
     result.mean_square = std::make_shared<const Values>(compensation_.mean_square());
   return result;

@@ -1,5 +1,5 @@
-// The weights of one shard and their optimizer: the effect of an update, the values that nodes are sent, and
-// the bytes of both. Which pushes make an update, and when, is decided elsewhere.
+// The weights of one shard and their optimizer: the effect of an update, the values sent to nodes, and the
+// bytes of both. Other classes decide which pushes make an update, and when.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class ShardWeights {
   // No weights: a phantom model of `count` values.
   ShardWeights(Options options, std::size_t workers, std::optional<Values> weights, std::size_t count);
 
-  // Of these values alone; `options` says which keys they have.
+  // The part with these values only; `options` has the keys of the part.
   ShardWeights part(Options options, Range range) const;
 
   std::size_t count() const { return count_; }
@@ -40,8 +40,8 @@ class ShardWeights {
   }
   // The weights in version `version`.
   Slice snapshot(std::int64_t version) const { return {parameters_.weights(), 0, count_, version}; }
-  // The values for a worker: weights at first; then, if workers update, the last update's sum. `keys`: only
-  // these values; null: all.
+  // The values for a worker: weights at first; later, if workers run the optimizer, the last update's sum.
+  // `keys`: only these values; null: all.
   Slice reply(const SharedKeys& keys, std::int64_t version) const;
   // The positions in the shard that a push of clock `clock` changes.
   Range range_at(std::int64_t clock) const;
@@ -57,18 +57,18 @@ class ShardWeights {
   // One update, in clock `clock`.
   void apply(const std::vector<WeightedGradient>& gradients, double rate, std::int64_t clock);
   // The weighted sum of an update of these pushes. Applying it gives the same weights to the last bit.
-  // `gradients` become that sum.
-  // `is_whole`: it has values at all places, whichever the pushes have.
+  // `gradients` become that sum. `is_whole`: it has values at all places, whatever keys the pushes have.
   LogEntry::Sum sum_of(const std::vector<Push>& group, std::vector<WeightedGradient>& gradients,
                        bool is_whole = false) const;
   void apply(const LogEntry::Sum& sum, double rate);
-  // Scale or clip, of every weight.
+  // Scales or clips every weight.
   void change(TaskKind function, double amount);
-  // Of all weights, in double precision; 0 of a phantom model.
+  // Over all weights, in double precision; 0 for a phantom model.
   double sum_of_squares() const;
-  // Where workers run the optimizer: whether the last update's sum is here, for who has the version before.
+  // Where workers run the optimizer: whether the server has the last update's sum, for a worker with the
+  // previous version.
   bool has_sum() const { return has_sum_; }
-  // It is not; `copy`: what workers have.
+  // The server has no sum any more; `copy`: the workers' weights.
   void adopt(const Parameters* copy) {
     if (copy != nullptr) parameters_ = Parameters(*copy);
     sum_.reset();
@@ -79,11 +79,12 @@ class ShardWeights {
     return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes();
   }
 
-  // A hash of everything on which the next update depends, given the hash of the weights; 0: a phantom model.
+  // A hash of all data on which the next update depends, computed from the hash of the weights; 0: a phantom
+  // model.
   std::uint64_t hash(std::uint64_t hash_of_weights) const;
   // Bytes in version `version`: the weights, the optimizer's state, and for delay compensation every version
-  // on which a worker may compute (once each) and the mean square. The last sum alone if workers run the
-  // optimizer.
+  // on which a worker may compute (once each) and the mean square. If workers run the optimizer: only the
+  // last sum.
   std::uint64_t bytes(std::int64_t version) const;
 
  private:

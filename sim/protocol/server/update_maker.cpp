@@ -24,14 +24,14 @@ UpdateMaker::Taken UpdateMaker::take(const Push& push) {
   return {.is_dropped = true};
 }
 
-// Where the first shard decides it also decides which pushes are too stale.
+// If the first shard decides for all, it also decides which pushes are too stale.
 bool UpdateMaker::comes_too_late(const Push& push) const {
   if (state_.updates.is_late(push, state_.version)) return true;
   const bool decides = state_.decided() != UpdateRule::Decided::elsewhere;
   return decides && state_.options.rule->stale.drops(state_.staleness_of(push));
 }
 
-// The push joins those that wait, unless the policy drops it.
+// The push joins the waiting pushes, unless the policy drops it.
 std::optional<Decision> UpdateMaker::wait_for_update(const Push& push) {
   if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before);
   state_.updates.add(push, shard_.now);
@@ -42,7 +42,7 @@ std::optional<Decision> UpdateMaker::wait_for_update(const Push& push) {
   if (!is_drop(decision)) return decision;
   if (state_.options.rule->gate == Gate::version || state_.updates.count_of(push.worker) > 1)
     throw std::logic_error(
-        "a consistency policy drops a push whose worker waits for an update, or has an earlier one there");
+        "a consistency policy drops a push whose worker waits for an update, or has an earlier pending push");
   state_.updates.remove_last();
   return decision;
 }

@@ -68,7 +68,8 @@ bool UpdateRule::closes_by_window(const ShardView& view, Memory memory) const {
   return date && (!options_.rule->deadline || (window && !(*date < first_came_ + *window)));
 }
 
-// Another shard that is behind may have pushes of one worker for several versions of the first shard.
+// Another shard that is behind may have several pushes of one worker, for several versions of the first
+// shard.
 std::optional<Push> UpdateRule::withdraw_for(const Push& next) {
   const bool one_of_each = options_.rule->gate == Gate::version;
   if (!one_of_each || !has(next.worker)) return std::nullopt;
@@ -102,9 +103,9 @@ std::vector<Push> UpdateRule::take_told(const std::optional<PushId>& push) {
   return one;
 }
 
-// If all workers take part in an update, it includes a push of a worker that has gone since, but that push
-// does not replace another worker's. Where the first shard decides, a worker's pushes may be for several of
-// its versions.
+// If an update needs all workers, it includes a push of a worker that has gone since, but that push does not
+// replace another worker's. Where the first shard decides, a worker may have pushes for several versions of
+// that shard.
 ShardView UpdateRule::view(const WorkerClocks& workers, std::int64_t version, double now) const {
   using Counted = ShardView::Counted;
   const bool elsewhere = options_.decided == Decided::elsewhere;
@@ -124,10 +125,9 @@ bool UpdateRule::is_complete(const ShardView& view, Memory memory) const {
   return !pending_.empty() && !expects_more(view.clocks);
 }
 
-// Whether a worker is left that could push into the next update. The last updates are smaller: the others
-// have finished, or wait for their own pushes to be applied. A worker that is gone may come back, and a
-// policy that does not shrink with the workers waits for it; after the last step of those that are left
-// nobody waits.
+// Whether any worker is left that could push into the next update. The last updates are smaller: the other
+// workers have finished, or wait for their own pushes to be applied. A worker that is gone may come back, and
+// a policy that does not shrink waits for it. After the last step of the remaining workers the wait ends.
 bool UpdateRule::expects_more(const WorkerClocks& workers) const {
   const ConsistencyRule& rule = *options_.rule;
   if (rule.drops_stale) return true;
@@ -157,7 +157,7 @@ UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Wa
   if (closes && !makes_update(decision)) held_at_ = *date;
   if (!makes_update(decision)) {
     if (decision.what == Decision::What::drop)
-      throw std::logic_error("a consistency policy drops a push, and none has come");
+      throw std::logic_error("a consistency policy drops a push, but none has come");
     return {};
   }
   Next result{.update = decision.all ? WeighedPushes{.pushes = take_all()} : pending_.take(decision)};
@@ -168,10 +168,10 @@ UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Wa
   return result;
 }
 
-// Pushes of any version count: the ones that the first shard took, in its order. A worker that is gone may
-// have pushed to that shard only, and a push may come after its group has been applied without it: then it
-// makes an update with the next one, or alone. A server that takes over has not heard what was decided
-// before; of that it asks for each worker's last push, which tells of those before it too.
+// Pushes of any version count: those that the first shard took, in its order. A worker that is gone may have
+// pushed to that shard only. A push may also come after its group has been applied without it: then it makes
+// an update with the next group, or alone. A server that takes over has not heard earlier decisions; it asks
+// for each worker's last push in them, which also tells of the pushes before it.
 UpdateRule::Next UpdateRule::announced(const ShardView& view, Memory memory) {
   const WorkerClocks& workers = view.clocks;
   const auto may_come = [&](const PushId& id) {
@@ -223,7 +223,7 @@ std::vector<Push> UpdateRule::take_chosen() {
   return result;
 }
 
-// What this shard's policy would give each pending push, for those of decisions that were not heard.
+// The weights that this shard's policy would give to the pending pushes, for pushes of unknown decisions.
 std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory memory) const {
   std::map<PushId, double> weights;
   if (options_.rule->counts || pending_.empty()) return weights;
@@ -233,7 +233,7 @@ std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory m
   return weights;
 }
 
-// A worker's earlier weights will not be needed.
+// Erases a worker's earlier weights: they are not needed again.
 std::vector<double> UpdateRule::weights_of(const std::vector<Push>& pushes,
                                            const std::map<PushId, double>& own) {
   if (options_.rule->counts) return {};
@@ -256,7 +256,7 @@ bool UpdateRule::stop_waiting(double since) {
 
 // The first shard's decision may get lost, and both shards may be set back. Workers leave, and return with a
 // push for one shard and not for another. So a push says on which version of the first shard it was computed,
-// and this server asks for the decision about that version until it arrives.
+// and this server asks for the decision about that version until the decision arrives.
 const UpdateRule::FirstDecision* UpdateRule::decision() const {
   const std::optional<std::int64_t> next = least_first_version();
   if (!next) return nullptr;
@@ -271,8 +271,8 @@ std::optional<std::int64_t> UpdateRule::least_first_version() const {
 }
 
 // The pushes of the workers whose pushes the first shard took. Other pushes replace those of workers that are
-// gone, have moved on or came too late here, and those that the first shard no longer knows. The rest of that
-// version is too late.
+// gone, have moved on or came too late here, and those that the first shard no longer knows. The remaining
+// pushes of that version are too late.
 UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory, const Waits& waits) {
   const WorkerClocks& workers = view.clocks;
   const FirstDecision* known = decision();
@@ -317,13 +317,13 @@ UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory
   return result;
 }
 
-// What has no values is the whole's.
+// State that belongs to no values goes to both parts unchanged.
 UpdateRule UpdateRule::part(Options options, const std::function<Push(const Push&)>& part_of) const {
   UpdateRule result = *this, fresh(std::move(options));
   std::swap(result.options_, fresh.options_);
   std::swap(result.pending_, fresh.pending_);
   for (const Push& push : pending()) result.pending_.add(part_of(push));
-  if (last_computed_on_.size() != fresh.last_computed_on_.size()) {  // it is decided elsewhere, or here
+  if (last_computed_on_.size() != fresh.last_computed_on_.size()) {  // only one of them decides
     result.last_computed_on_ = fresh.last_computed_on_;
     result.chosen_ = fresh.chosen_;
     result.are_behind_ = fresh.are_behind_;

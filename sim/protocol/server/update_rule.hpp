@@ -1,6 +1,6 @@
-// The pending pushes of one shard, and which of them make the next update: as many as the consistency rule
-// requires, those that are there at a date, or those that the first shard has chosen for all shards. Pure:
-// dates come from outside, in seconds.
+// The pending pushes of one shard, and which of them make the next update: the number that the consistency
+// rule requires, those that have arrived at a date, or those that the first shard has chosen for all shards.
+// Pure: dates come from outside, in seconds.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class UpdateRule {
   std::uint32_t count_of(NodeId worker) const { return pending_.count_of(worker); }  // of its pending pushes
   // The smallest number of the worker's pending pushes, or `number` if that is smaller.
   std::int64_t least_of(NodeId worker, std::int64_t number) const;
-  // A push has arrived, the last one of its worker so far, pending or not.
+  // The last push of its worker so far has arrived; it may be pending or not.
   void note_version(const Push& push);
   // Whether the push is too late: no further update takes it.
   bool is_late(const Push& push, std::int64_t version) const;
@@ -59,16 +59,16 @@ class UpdateRule {
   // back, a worker computes a version again.
   std::optional<Push> withdraw_for(const Push& next);
   void clear() { pending_.take_all(); }
-  // All pending pushes but these, in worker order: sums never depend on the order of arrival.
+  // All pending pushes except `but`, in worker order: sums never depend on the order of arrival.
   std::vector<Push> take_all(const std::vector<PushId>& but = {});
-  // For a task: this push, or all, in worker order.
+  // For a task: this push, or all pushes, in worker order.
   std::vector<Push> take_told(const std::optional<PushId>& push);
 
   // The next update, once all its pushes have arrived. `waits` tells whether a worker, given by its number,
   // will push nothing more before this shard has another version.
   using Waits = std::function<bool(std::uint32_t)>;
   struct Next {
-    WeighedPushes update = {};  // without pushes: not yet
+    WeighedPushes update = {};  // without pushes: no update yet
     std::vector<Push> late = {};
     std::optional<UpdateGroup> decision = {};  // for all other shards
   };
@@ -77,40 +77,41 @@ class UpdateRule {
             const std::optional<Decision>& on_push = {});
   // Whether enough pushes have arrived, whichever shard decides.
   bool is_complete(const ShardView& view, Memory memory) const;
-  // What the policy sees of a shard with these workers and this version.
+  // The shard as the policy sees it, with these workers and this version.
   ShardView view(const WorkerClocks& workers, std::int64_t version, double now) const;
 
-  // The next update is waited for from now on. A new owner does not know since when.
+  // The deadline of the next update starts now. A new owner does not know the earlier start.
   void begin(double now);
-  // The first update is waited for since the first pull or push. After a warm-up a push may come first; a
-  // pull that comes later moves no date.
+  // The first deadline starts at the first pull or push. After a warm-up a push may come first; a later pull
+  // changes no date.
   void begin_first(double now) {
     if (!begun_) begin(now);
   }
-  // When the next update is made of the pushes that are there by then; none: not before more have come.
+  // The date when the next update closes with the pushes that have arrived by then; none: it waits for more
+  // pushes.
   std::optional<double> closes_at(const ShardView& view, Memory memory) const;
-  // Whether that is a window after its first push, and not a time after the last update.
+  // Whether closes_at() is a window after the first push, and not a deadline after the last update.
   bool closes_by_window(const ShardView& view, Memory memory) const;
 
-  // The same decisions for a part of the shard, each of whose pending pushes is what `part_of` makes of it.
+  // The same decisions for a part of the shard. `part_of` turns a pending push into the push for the part.
   UpdateRule part(Options options, const std::function<Push(const Push&)>& part_of) const;
 
-  // First shard: its last decision.
+  // First shard: notes its last decision.
   void was_made_of(std::vector<PushId> pushes, const std::vector<double>& weights);
   const UpdateGroup& last() const { return last_; }
-  // Other shards: a decision of the first shard.
+  // Other shards: take a decision of the first shard.
   void hear(const UpdateGroup& decision, double now);
-  // The version of the first shard for which a push is pending here but no decision is known. Where late
-  // pushes count: 0, if one waits for a decision, or a decision for one.
+  // The version of the first shard for which a push is pending here without a known decision. Where late
+  // pushes count: 0, if a push waits for a decision, or a decision waits for a push.
   std::optional<std::int64_t> lacks_decision() const;
-  // A decision waits for pushes that may not come. If it came before this date, those that are here make an
-  // update without them. Returns whether that is so.
+  // A decision waits for pushes that may not come. If the decision came before `since`, the pushes that have
+  // arrived make an update without them. Returns whether they do.
   bool waits_for_pushes() const { return !announced_.empty(); }
   bool stop_waiting(double since);
-  // When this server last asked for that decision, or when the first push arrived that needs it.
+  // The date when this server last asked for that decision, or when the first push arrived that needs it.
   double asked() const { return asked_; }
   void ask(double now) { asked_ = now; }
-  // This server owns the shard from now on. Only pending pushes tell on which versions their workers
+  // This server becomes the owner of the shard. Only pending pushes tell on which versions their workers
   // computed.
   void forget_others();
 
@@ -141,20 +142,20 @@ class UpdateRule {
   struct Announced {
     UpdateGroup decision;
     double heard;
-    bool is_overdue = false;  // its pushes are not waited for any more
+    bool is_overdue = false;  // the update no longer waits for its pushes
   };
   std::deque<Announced> announced_;             // not applied here yet
   std::deque<FirstDecision> decisions_;         // the last ones
-  std::vector<std::int64_t> last_computed_on_;  // where it decides, by worker: its version; -1: unknown
-  // Where late pushes count, by worker: so many of its first pushes are in decisions whose turn has come.
+  std::vector<std::int64_t> last_computed_on_;  // by worker, if decided elsewhere: its version; -1: unknown
+  // Where late pushes count, by worker: the number of its first pushes that are in decisions already reached.
   std::vector<std::int64_t> chosen_;
-  bool are_behind_ = false;  // some of these may be pending
-  // What those of them weigh that have not been applied here, where pushes weigh differently.
+  bool are_behind_ = false;  // some of these pushes may be pending
+  // Where pushes weigh differently: the weights of chosen pushes that have not been applied here.
   std::map<PushId, double> chosen_weights_;
   double asked_ = 0;
-  std::optional<double> begun_ = {};  // since when the next update is waited for; set if a push is pending
+  std::optional<double> begun_ = {};  // the start of the wait for the next update; set if a push is pending
   double first_came_ = 0;             // when the first pending push came
-  // The last date at which the policy was asked to make an update and made none.
+  // The last date when the policy was asked to make an update and held.
   double held_at_ = -1;
 };
 

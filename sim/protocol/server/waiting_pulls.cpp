@@ -13,7 +13,7 @@ WaitingPulls::All WaitingPulls::all() const {
 }
 
 bool WaitingPulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
-  const bool is_back = !pull.pushes_sent;  // from a crash: its pulls start from 1 again
+  const bool is_back = !pull.pushes_sent;  // after a crash: its pulls start from 1 again
   if (worker >= pulls_.size()) {
     pulls_.resize(state.workers.size());
     newest_.resize(state.workers.size());
@@ -41,8 +41,8 @@ void WaitingPulls::note_arrivals(std::uint32_t worker, const ShardState& state) 
   else all_arrived_.erase({pull->clock, worker});
 }
 
-// Where late pushes are dropped a pull may be due although its worker's push is still to come. Elsewhere
-// those for clocks that the gate holds back are left out, but not those that no clock is left for.
+// Where late pushes are dropped, a pull may be due before its worker's push arrives. Elsewhere the pulls for
+// clocks that the gate does not allow yet are omitted, but not the pulls beyond the last clock.
 std::vector<std::uint32_t> WaitingPulls::perhaps_due(const ShardState& state) const {
   std::vector<std::uint32_t> workers;
   if (state.options.rule->drops_stale) {
@@ -66,8 +66,8 @@ std::vector<std::uint32_t> WaitingPulls::perhaps_due(const ShardState& state) co
 namespace {
 
 // Whether no push of the worker can lead to the version for which it waits: the shard was set back, or forgot
-// the push that the worker computed on this version. Then any version will do. If an update does not wait for
-// all, a worker whose step was cancelled waits for the others' pushes.
+// the push that the worker computed on this version. Then any version is enough. If an update does not wait
+// for all, a worker with a cancelled step waits for the others' pushes.
 bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   if (pull.above < 0) return false;
   if (pull.above > state.version) return true;
@@ -82,12 +82,12 @@ bool has_version(std::uint32_t worker, const Pull& pull, const ShardState& state
   return is_there || has_lost_push(worker, pull, state);
 }
 
-// Whether only the gate can still hold the answer back, unless the pull is over.
+// Whether only the gate can still delay the answer, unless the pull is over.
 bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const WorkerClocks::Worker& worker = state.workers[w];
   const std::int64_t sent = pull.pushes_sent.value_or(0);
   const bool drops_stale = state.options.rule->drops_stale, over = WaitingPulls::is_over(pull, state);
-  // A push that is still on its way to a shard with all its updates is too late, even if it is accepted.
+  // A push on its way to a shard with all its updates is too late, even if it is accepted.
   const bool reads_all = over && drops_stale;
   if (worker.arrived < sent && !reads_all) return false;  // read-my-writes
   if (!over) return has_version(w, pull, state);
@@ -95,7 +95,7 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
 }
 
-// Whether its worker has a version on which it can compute was asked before.
+// The caller has already checked that the worker has a version on which it can compute.
 bool is_open(const StartView& view, const ShardState& state) {
   const ConsistencyRule& rule = *state.options.rule;
   if (rule.keeps_late && rule.gate == Gate::own) return view.applied() >= view.pushed;

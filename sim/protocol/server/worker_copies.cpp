@@ -10,14 +10,14 @@ bool WorkerCopies::needs(const Pull& pull, const ShardState& state) const {
 }
 
 void WorkerCopies::fill(Answer& answer, const Pull& pull, const ShardState& state) const {
-  if (is_on_ && pull.copy == state.version) return;  // the worker goes on with what it has
+  if (is_on_ && pull.copy == state.version) return;  // the worker continues with its own copy
   answer.is_copy = needs(pull, state);
   if (answer.is_copy) answer.copy = search_.copy();
   if (answer.is_copy) answer.weights.bytes = state.weights.copy_bytes();
   else answer.weights.values = state.weights.reply(pull.keys, state.version);
 }
 
-// It takes part, and does not wait for a copy itself.
+// The worker takes part, and does not wait for a copy itself.
 bool WorkerCopies::may_have_copy(std::uint32_t w, const WaitingPulls& pulls, const ShardState& state) const {
   const Pull* pull = pulls.find(w);
   const bool waits = pull != nullptr && needs(*pull, state);
@@ -47,7 +47,7 @@ WorkerCopies::Found WorkerCopies::find(const WaitingPulls& pulls, const ShardCon
   return Found::first_weights;
 }
 
-// A worker that has the version before will have this one as soon as it has the sum.
+// A worker with the previous version will have this version as soon as it has the sum.
 bool WorkerCopies::take(NodeId from, const State& copy, const ShardContext& shard) {
   const ShardState& state = shard.state;
   if (!shard.replication.leads() || !is_on_) return false;

@@ -18,20 +18,20 @@ class WorkerCopies {
 
   // Whether this pull's worker needs a copy: it lacks this version, and the last update's sum is not enough.
   bool needs(const Pull& pull, const ShardState& state) const;
-  // Puts into the answer what brings the worker to this version: a copy, a sum, or nothing.
+  // Puts into the answer the data that bring the worker to this version: a copy, a sum, or nothing.
   void fill(Answer& answer, const Pull& pull, const ShardState& state) const;
 
-  // Looks for a copy of this version, and asks a worker for one if it is the worker's turn. When no worker is
-  // left that may have one, everybody goes on with first weights.
+  // Looks for a copy of this version, and asks a worker for its copy when that worker is next. When no worker
+  // is left that may have a copy, training continues with the first weights.
   enum class Found : std::uint8_t { here, not_yet, first_weights };
   Found find(const WaitingPulls& pulls, const ShardContext& shard);
-  // A worker's answer. Returns whether this server looks for copies at all.
+  // A worker's answer. Returns whether this server searches for copies at all.
   bool take(NodeId from, const State& state, const ShardContext& shard);
-  // The shard goes on where this worker's copy is: nobody else has anything of it.
+  // The shard continues from this worker's copy: all its other data are lost.
   void adopt(const State& copy, ShardState& state);
   void forget() { search_.put(-1, nullptr); }
 
-  // When the next worker is asked; none: no copy is looked for.
+  // The date when the next worker is asked; none: this server searches for no copy.
   std::optional<double> next_turn() const { return search_.next_turn(); }
 
  private:

@@ -53,14 +53,15 @@ TEST_CASE("a shard that is not as it must be is found out", "[protocol]") {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  has(said_of([](ShardState& s) { s.workers[2].applied = 1; }), "worker 2: 1 pushes applied or dropped of 0");
-  has(said_of([](ShardState& s) { s.workers[0].arrived = 2; }), "and 1 that wait, of 2 that arrived");
-  has(said_of([](ShardState& s) { s.updates.clear(); }), "and 0 that wait, of 1 that arrived");
+  has(said_of([](ShardState& s) { s.workers[2].applied = 1; }),
+      "worker 2: 1 pushes are applied or dropped, but only 0");
+  has(said_of([](ShardState& s) { s.workers[0].arrived = 2; }), "and 1 wait, but 2 arrived");
+  has(said_of([](ShardState& s) { s.updates.clear(); }), "and 0 wait, but 1 arrived");
   has(said_of([](ShardState& s) {
         s.workers[2].arrived = 1;
         s.updates.add(push_of(2, 1), 0);
       }),
-      "push 1 of worker 2 waits, and has not arrived");
+      "push 1 of worker 2 waits but has not arrived");
   has(said_of([](ShardState& s) {
         s.workers[0].arrived = 2;
         s.updates.add(push_of(0, 0), 0);
@@ -75,13 +76,14 @@ TEST_CASE("a shard that is not as it must be is found out", "[protocol]") {
         s.workers[2].arrived = 1;
         s.updates.add(push_of(2, 0, 7), 0);
       }),
-      "push 0 of worker 2 waits, and is too late");
-  has(said_of([](ShardState& s) { s.workers[2].gone = true; }), "3 workers are said to take part, and 2 do");
-  has(said_of([](ShardState& s) { s.workers[2].finished = true; }), "3 workers are said to push again");
+      "push 0 of worker 2 waits but is too late");
+  has(said_of([](ShardState& s) { s.workers[2].gone = true; }),
+      "3 workers count as members, but 2 take part");
+  has(said_of([](ShardState& s) { s.workers[2].finished = true; }), "3 workers count as still pushing");
   has(said_of([](ShardState& s) {
         for (std::uint32_t w = 0; w < 3; ++w) s.workers[w].skipped_clocks = 2;
       }),
-      "the slowest clock is said to be 0, and is 2");
+      "the stored slowest clock is 0, but it is 2");
 }
 
 TEST_CASE("a pull that waits for nothing is found out", "[protocol]") {
@@ -91,7 +93,7 @@ TEST_CASE("a pull that waits for nothing is found out", "[protocol]") {
   const auto said = [&] { return said_of_step([&] { ShardInvariants().check(driver.server); }); };
   CHECK(said().empty());
   const_cast<ShardState&>(driver.server.state()).version = 1;
-  CHECK(said() == "shard 0 on node 1: pull 2 of worker 0 waits, and nothing holds its answer back");
+  CHECK(said() == "shard 0 on node 1: pull 2 of worker 0 waits, but its answer is due");
 }
 
 TEST_CASE("a version never falls, and every update is made of a push", "[protocol]") {
