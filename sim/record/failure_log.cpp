@@ -73,8 +73,7 @@ void FailureLog::on_suspicion(NodeId node) {
 void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
   const std::uint32_t shard = promotion.shard;
   ++stats_.takeovers;
-  if (promotion.epoch < epoch_[shard])
-    return;  // this owner does not know yet that another owner has followed
+  if (promotion.epoch < epoch_[shard]) return;  // it does not know yet that another owner has followed
   epoch_[shard] = promotion.epoch;
   owner_[shard] = e.node;
   version_[shard] = promotion.version;

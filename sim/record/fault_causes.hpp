@@ -22,8 +22,7 @@ class FaultCauses {
     const Suspicion* suspicion = event.as<Suspicion>();
     if (suspicion == nullptr) return std::nullopt;
     const std::optional<Cause> gone = found(away_, suspicion->suspect, Spent::timeout);
-    return gone && gone->event > event.cause.event ? gone
-                                                   : std::nullopt;  // unless the node was heard after that
+    return gone && gone->event > event.cause.event ? gone : std::nullopt;  // unless it was heard after that
   }
   void on(const Event& event, std::int64_t number) {
     if (const FaultChange* fault = event.as<FaultChange>()) return on(*fault, number);

@@ -67,22 +67,20 @@ struct RunStats {
   double last_progress = 0;  // last date when a worker computed, or a server had something new
   std::vector<WorkerStats> workers;
   std::vector<ServerStats> servers;
-  std::vector<std::uint32_t> shard_server;  // each shard's first server
-  std::vector<std::optional<std::uint32_t>>
-      shard_owner;                          // each shard's current server; none: the server is down
-  std::vector<std::int64_t> shard_updates;  // versions
+  std::vector<std::uint32_t> shard_server;                // each shard's first server
+  std::vector<std::optional<std::uint32_t>> shard_owner;  // the current server; none: it is down
+  std::vector<std::int64_t> shard_updates;                // versions
 
   std::vector<SpaceStats> spaces;  // at least one
   std::vector<GroupStats> groups;  // empty if there is only one
 
   // The version that every shard of a namespace has reached; without servers, every worker.
   std::int64_t updates(std::size_t space = 0) const;
-  std::int64_t server_updates(std::uint32_t server) const;  // of the shards of this server; 0 without shards
-  std::int64_t clocks() const;                              // finished clocks of all workers
-  std::int64_t clocks(const SpaceStats& space) const;       // finished clocks of a namespace's workers
-  std::int64_t first_clocks(
-      const SpaceStats& space) const;  // workers of the namespace that have finished a clock
-  std::uint64_t bytes_of(const SpaceStats& space) const;  // bytes sent; with one namespace, all bytes
+  std::int64_t server_updates(std::uint32_t server) const;   // of the shards of this server; 0 without shards
+  std::int64_t clocks() const;                               // finished clocks of all workers
+  std::int64_t clocks(const SpaceStats& space) const;        // finished clocks of a namespace's workers
+  std::int64_t first_clocks(const SpaceStats& space) const;  // its workers with a finished clock
+  std::uint64_t bytes_of(const SpaceStats& space) const;     // bytes sent; with one namespace, all bytes
   double staleness_mean() const;
 };
 

@@ -119,8 +119,7 @@ struct RunResult {
   double flops_per_sample = 0;
   std::vector<std::int64_t> samples_told = {};  // as each worker counts them, over all its lives
   std::uint64_t weights = 0;                    // a hash of the last weights; 0 for a phantom model
-  std::vector<SpaceResult> spaces =
-      {};  // empty without groups; all above but `stats` is the first namespace's
+  std::vector<SpaceResult> spaces = {};       // empty without groups; all above but `stats`: the first one's
   std::optional<FailureStats> failures = {};  // if nodes or messages may fail
   double slowest_heartbeat = 0;  // most seconds of a heartbeat to the scheduler; 0: none was sent
   std::optional<InferenceStats> inference = {};  // if there is an inference group

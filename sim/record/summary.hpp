@@ -14,8 +14,7 @@ struct RunIdentity {
   std::string name;  // of the scenario file, without folder and suffix
   std::string title;
   std::int64_t seed = 0;
-  std::string
-      scenario_hash;  // of the resolved scenario, its data and the build: runs of equal hash are equal
+  std::string scenario_hash;  // of scenario, data and build: equal hash, equal run
 };
 
 nlohmann::ordered_json make_summary(const RunIdentity& identity, const Scenario& scenario,
