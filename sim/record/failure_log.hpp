@@ -83,8 +83,8 @@ class FailureLog {
   std::vector<NodeId> owner_;                  // by shard
   std::vector<std::int64_t> epoch_, version_;  // by shard: the last owner's epoch; the weights' version
   std::set<NodeId> down_;
-  // Servers that the scheduler's next view announces as failed; those of them that are already back; servers
-  // that an earlier view announced as failed.
+  // Servers that the scheduler's next view announces as failed; servers of these that are already back;
+  // servers that an earlier view announced as failed.
   std::set<NodeId> noticed_, back_, announced_;
   std::vector<Open> open_;
   // Without servers: unfinished recoveries of workers, with the version of the newest copy at the crash.

@@ -58,7 +58,7 @@ struct RunStats {
   StalenessCounts staleness_counts = {};  // of all workers; WorkerStats has each worker's
   std::int64_t least_clock = 0;           // over all starts of steps; never below 0
   std::int64_t clock_gap_max = 0;  // over all starts of steps: the most clocks ahead of the slowest worker
-  std::uint64_t events = 0, events_beside = 0;  // all; those of nodes that training does not need
+  std::uint64_t events = 0, events_beside = 0;  // all; of nodes that training does not need
   // Steps begun; and steps begun before the last date when a shard reached a new highest version.
   std::int64_t begun = 0, begun_in_time = 0;
   // Progress: how often a shard reached a new highest version, or a worker a new highest clock.

@@ -94,7 +94,7 @@ inline constexpr SummaryKey target[] = {
     {"sim_time_s", number, maybe},
     {"updates", number, maybe},
     {"last_miss_s", number, maybe,
-     "The simulated second of the last evaluation before the one that reached the target. The target was "
+     "The simulated second of the last evaluation before the one that reached the target.\nThe target was "
      "reached between the two."},
     {"budget_s", number, maybe},
 };
@@ -202,7 +202,7 @@ inline constexpr SummaryKey failures[] = {
     {"state_bytes", number, needed, "Bytes of whole shards that were sent."},
     {"heartbeat_bytes", number, always, "Bytes of heartbeats."},
     {"recoveries", list, needed,
-     "One entry for each crash of a server that owned shards, with the time of each part of the recovery. "
+     "One entry for each crash of a server that owned shards, with the time of each part of the recovery.\n"
      "Without servers: for each crash of a worker.",
      recoveries},
     {"rebalances", list, given,
