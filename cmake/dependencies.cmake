@@ -1,5 +1,5 @@
-# The libraries that psim stands on: for its own build, and for programs that link an installed psim. psim_needs: REQUIRED,
-# or nothing; then psim_missing has the names of those that are not there.
+# The libraries that psim uses: for its own build, and for programs that link an installed psim. psim_needs is REQUIRED
+# or empty. If it is empty, psim_missing lists the missing libraries.
 set(psim_missing)
 macro(psim_find name)
   find_package(${name} ${ARGN} ${psim_needs})
@@ -19,7 +19,7 @@ psim_find(fmt 9)
 psim_find(ZLIB)
 psim_find(Threads)
 psim_find(SQLite3)
-psim_find(Boost 1.74 CONFIG)  # its own description: CMake 3.30 drops its module
+psim_find(Boost 1.74 CONFIG)  # CONFIG, because CMake 3.30 drops its Boost module
 psim_find(Snappy)
 psim_find(CLI11)
 psim_find(nlohmann_json 3.11)

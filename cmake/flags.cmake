@@ -1,12 +1,12 @@
-# The flags that every target of ours is compiled with. No contraction of a*b+c and no parallel Eigen: the same
-# source must give the same bits in Debug and Release (docs/architecture.md, "Determinism"). A program that links an
-# installed psim gets those that decide about numbers and the layout of Eigen's types, but no warnings.
+# The compiler flags of all psim targets. No contraction of a*b+c and no parallel Eigen: the same source must give the
+# same bits in Debug and Release (docs/architecture.md, "Determinism"). A program that links an installed psim gets the
+# flags that affect numbers and the layout of Eigen's types, but no warning flags.
 add_library(psim_flags INTERFACE)
 set_target_properties(psim_flags PROPERTIES EXPORT_NAME flags)
 target_compile_options(psim_flags INTERFACE -march=${PSIM_ARCH} -ffp-contract=off)
 target_compile_features(psim_flags INTERFACE cxx_std_20)
 set(psim_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow
-  -Wno-psabi -Wno-missing-field-initializers  # what a designated initialiser leaves out has its default
+  -Wno-psabi -Wno-missing-field-initializers  # omitted members of a designated initialiser have defaults
   # g++ 12 warns inside its own AVX-512 headers and std::string.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-uninitialized>)
@@ -18,13 +18,13 @@ target_compile_definitions(psim_flags INTERFACE EIGEN_DONT_PARALLELIZE)
 target_include_directories(psim_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/psim/internal>)
 
-# psim_once(TARGET): its code runs once for a scenario, or for people who read its answer. It compiles in two thirds
-# of the time.
+# psim_once(TARGET): for code that runs once per scenario or once per command. With -O1 it compiles in two thirds of
+# the time.
 function(psim_once target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# psim_split(ONCE MANY REGEX FILES...): those of the files whose path matches run once, the others many times.
+# psim_split(ONCE MANY REGEX FILES...): puts files whose path matches REGEX into ONCE, the other files into MANY.
 function(psim_split once many regex)
   set(all ${ARGN})
   set(some ${ARGN})

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the program with its scenarios and course, and the library.
+# Rules of `cmake --install`: the program with its scenarios and course, and the library.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS psim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -10,7 +10,7 @@ install(FILES LICENSE CITATION.cff docs/dependencies.md DESTINATION ${CMAKE_INST
 install(TARGETS psim_library psim_cli psim_study psim_analysis psim_sim psim_record psim_model psim_flags
   EXPORT psimTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY sim/include/psim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# The headers that the public ones include, under their own names.
+# The headers that the public headers include, under their own names.
 foreach(folder model sim/protocol sim/record sim/scenario/spec)
   get_filename_component(above ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/psim/internal/${above}

@@ -1,5 +1,5 @@
-# The instruction set decides how Eigen blocks and rounds, so it is chosen here, once, and recorded
-# in every run. Default: the best x86-64 level that this machine has.
+# The instruction set decides how Eigen blocks and rounds. So psim chooses it once, here, and records it in every
+# run. Default: the best x86-64 level of this machine.
 function(psim_best_level result)
   set(level "x86-64-v2")
   if(EXISTS /proc/cpuinfo)

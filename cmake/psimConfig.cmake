@@ -1,10 +1,10 @@
-# find_package(psim): psim::psim is the library (docs/library.md), psim::command_line all of psim's subcommands.
+# find_package(psim): psim::psim is the library (docs/library.md); psim::command_line has all subcommands of psim.
 set(psim_needs)
 include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 if(psim_missing)
   string(REPLACE ";" ", " psim_missing "${psim_missing}")
   set(psim_FOUND FALSE)
-  set(psim_NOT_FOUND_MESSAGE "psim stands on libraries that are not here: ${psim_missing}")
+  set(psim_NOT_FOUND_MESSAGE "psim needs libraries that are missing: ${psim_missing}")
   return()
 endif()
 include(${CMAKE_CURRENT_LIST_DIR}/psimTargets.cmake)

@@ -1,8 +1,8 @@
-# Most of a first build is spent on reading the same headers for each file. With PSIM_UNITY the files of a target are
-# compiled about forty at a time, as one, in the order of their folders.
+# A first build spends most of its time on reading the same headers for each file. With PSIM_UNITY the compiler takes
+# about forty files of a target as one, in the order of their folders.
 set(PSIM_UNITY_FILES 40)
 
-# Compiling so many takes up to 2.3 GB (g++ 12), so no more are compiled at a time than fit into the memory.
+# Such a compilation takes up to 2.3 GB (g++ 12). So only as many run at the same time as fit into the memory.
 cmake_host_system_information(RESULT psim_memory QUERY TOTAL_PHYSICAL_MEMORY)  # MiB
 math(EXPR psim_unity_jobs "${psim_memory} / 2500")
 if(psim_unity_jobs LESS 1)

@@ -9,8 +9,8 @@ usage() {
   cat <<USAGE
 usage: fetch_fashion_mnist.sh DIR
 
-Puts the four files of Fashion-MNIST (31 MB) in DIR/fashion-mnist. Files that are there and right are
-left alone. Afterwards run psim with --data-dir DIR, or set PSIM_DATA=DIR.
+Puts the four files of Fashion-MNIST (31 MB) in DIR/fashion-mnist. Correct existing files stay
+unchanged. Afterwards run psim with --data-dir DIR, or set PSIM_DATA=DIR.
 USAGE
 }
 
@@ -45,7 +45,7 @@ fetch() {  # fetch NAME MD5
     echo "$file: already there"
     return
   fi
-  # Under its own name only when it is whole and right: an interrupted run leaves nothing to trip over.
+  # Only a complete and correct file gets its own name, so an interrupted download leaves no wrong file.
   part=$file.part
   download "$site/$1" "$part" || fail "cannot fetch $site/$1"
   got=$(md5_of "$part")

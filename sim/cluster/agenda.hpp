@@ -17,7 +17,7 @@ namespace psim {
 
 class Agenda {
  public:
-  // What an action does is recorded to come of what planned it.
+  // The recorder notes the planner of an action as the cause of the action's events.
   explicit Agenda(Recorder& recorder) : recorder_(recorder) {}
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
@@ -25,13 +25,13 @@ class Agenda {
   // `action` runs in the simulation kernel, outside every actor, at `date`, or now if `date` is past.
   void at(double date, std::function<void()> action);
 
-  // `look` sees the date whenever the clock has gone on, before anybody does anything at that date.
+  // Calls `look` whenever the clock has advanced, before any actor acts at the new date.
   static void on_advance(const std::function<void(double now)>& look);
 
   // Drops everything. Pending entries keep the simulated clock running, so this belongs to a run's end.
   void clear();
 
-  // Number of entries that have run: a measure of the machine's work.
+  // Number of entries that have run: a measure of psim's own work.
   std::uint64_t fired() const { return fired_; }
 
   static double now();

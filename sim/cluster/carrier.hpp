@@ -1,5 +1,5 @@
-// How a message's bytes cross the wire: as flows of SimGrid (fluid_carrier.hpp), or in segments through the
-// queues of links (nic_carrier.hpp). The network (network.hpp) knows neither links nor shares.
+// Moves a message's bytes across the wire: as flows of SimGrid (fluid_carrier.hpp), or in segments through
+// the queues of links (nic_carrier.hpp). The network (network.hpp) knows neither links nor shares.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ struct Summable {
   enum class Kind : std::uint8_t { none, push, answer };
   Kind kind = Kind::none;
   std::uint32_t shard = 0;
-  std::int64_t number = 0;  // of the worker's push; version of an answer
+  std::int64_t number = 0;  // push: its number; answer: its version
 };
 
 Summable summable(const Message& message);
 
 struct Cargo {
-  std::uint32_t slot;  // a small number that no other cargo has now
+  std::uint32_t slot;  // a small number that no other current cargo has
   NodeId from, to;
   std::uint64_t bytes;
   Summable what = {};
-  // Of a stream: its bytes take bandwidth from now on, and it has arrived when the last one has left. The
-  // latency of its way comes after that, and is the network's.
+  // A message of a stream: its bytes use bandwidth from now on, and the carrier reports it when the last byte
+  // has left. The network adds the latency of the route afterwards.
   bool streamed = false;
 };
 
 class Carrier {
  public:
-  // In the kernel, when the last byte is there; of a stream, when it has left.
+  // Called in the kernel, when the last byte has arrived; for a stream, when it has left.
   using Arrived = std::function<void(std::uint32_t slot)>;
 
   Carrier() = default;
@@ -46,15 +46,15 @@ class Carrier {
   virtual ~Carrier() = default;
 
   void on_arrival(Arrived arrived) { arrived_ = std::move(arrived); }
-  // All in one go, in this order: the caller may be killed at its end, but not in between.
+  // Starts all cargos in this order. The caller may be killed at the end, but not in between.
   virtual void start(std::span<const Cargo> cargos) = 0;
-  // It takes no more bandwidth, and does not arrive.
+  // The cargo uses no more bandwidth, and does not arrive.
   virtual void cancel(std::uint32_t slot) = 0;
-  // Seconds from the sending of a byte to its arrival on an empty way between two machines.
+  // Seconds from the sending of a byte to its arrival over an unused route between two machines.
   virtual double latency(NodeId from, NodeId to) = 0;
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
   virtual void set_bandwidth(NodeId node, double factor) = 0;
-  // Nothing arrives any more.
+  // From now on no message arrives.
   virtual void stop() = 0;
   virtual SumTraffic traffic() const { return {}; }
 
@@ -62,7 +62,7 @@ class Carrier {
   Arrived arrived_;
 };
 
-// That of the scenario's network model.
+// The carrier of the scenario's network model.
 std::unique_ptr<Carrier> make_carrier(const Scenario& scenario, const Platform& platform, Agenda& agenda);
 
 }  // namespace psim

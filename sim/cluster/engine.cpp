@@ -10,14 +10,15 @@
 namespace psim {
 namespace {
 
-// Sanitizers follow stacks that are threads', and take hand-made ones for overflows.
+// Sanitizers follow the stacks of threads, but report SimGrid's own stacks as overflows.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr const char* default_context = "thread";
 #else
 constexpr const char* default_context = "raw";
 #endif
 
-// SimGrid puts a handler of its own in the place of this signal's, which ends the program with exit code 1.
+// SimGrid replaces this signal's handler; its handler ends the program with exit code 1. This keeps the old
+// handler.
 class KeptHandler {
  public:
   explicit KeptHandler(int signal) : signal_(signal) { sigaction(signal_, nullptr, &kept_); }

@@ -1,4 +1,4 @@
-// SimGrid's engine with psim's arguments, silent. To be created before anything else of SimGrid.
+// SimGrid's engine with psim's arguments and without log output. Create it before any other SimGrid object.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class Engine {
   // `context`: SimGrid's context factory; empty: the build's default.
   Engine(const Scenario& scenario, const std::string& context);
   ~Engine();
-  // `on_deadlock`: nothing can happen any more, though there are actors.
+  // `on_deadlock`: actors exist, but no event can happen any more.
   void run(const std::function<void()>& on_deadlock);
 
  private:

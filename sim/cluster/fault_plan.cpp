@@ -9,7 +9,7 @@
 namespace psim {
 namespace {
 
-constexpr int enough = 3;  // turns of a fault after which another one makes no difference
+constexpr int enough = 3;  // turns of a fault after which another turn makes no difference
 
 }  // namespace
 
@@ -31,7 +31,7 @@ FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recor
     if (!fault.when.empty()) {
       const FaultCondition condition = std::get<FaultCondition>(parse_condition(fault.when));
       conditions_.push_back({table, condition, node_named(scenario.cluster, condition.node).value_or(0)});
-    } else if (fault.mtbf && !fault.nodes.empty()) {  // every node fails by itself
+    } else if (fault.mtbf && !fault.nodes.empty()) {  // every node fails independently
       for (const NodeId node : fault_nodes(scenario.cluster, fault.nodes))
         units_.push_back({table, node, FaultTurns(fault, seed, table, node)});
     } else {
@@ -45,7 +45,7 @@ void FaultPlan::start(std::function<bool()> is_quiet) {
   for (std::size_t unit = 0; unit < units_.size(); ++unit) plan(unit);
 }
 
-// What is so from the beginning is so before the first actor does anything; the agenda comes after that.
+// A fault with a window from date 0 takes effect before the first actor acts; the agenda would be too late.
 void FaultPlan::plan(std::size_t index) {
   Unit& unit = units_[index];
   const std::optional<FaultTurn> turn = unit.turns.next();
@@ -61,15 +61,16 @@ void FaultPlan::plan(std::size_t index) {
     Unit& now = units_[index];
     if (!repeats) passes();
     const bool begins = !repeats || !gives_up(now);
-    // All its nodes are to come until all have: one that goes may have what another that comes is to get.
+    // All its nodes count as coming until all have come: a leaving node may hold the state for a joining
+    // node.
     if (begins) begin(now.table, now.node, turn, !repeats);
     expect_starts(now.table, now.node, -1);
     if (begins) plan(index);
   });
 }
 
-// Faults that repeat for ever would keep the clock running for ever. They stop when nothing else has come of
-// several turns of each, so that no restart among them can help, and nothing else is planned.
+// Faults that repeat for ever would keep the clock running for ever. They stop when several turns of each
+// have caused no other event, so no restart among them can help, and nothing else is planned.
 bool FaultPlan::gives_up(Unit& unit) {
   const RunStats& stats = recorder_.stats();
   const std::uint64_t progress = stats.events - stats.events_beside - recorded_;
@@ -82,7 +83,7 @@ bool FaultPlan::gives_up(Unit& unit) {
 }
 
 double FaultPlan::some_turns() const {
-  constexpr double attempts = 30;  // of which one succeeds, if the chance is no smaller than a third
+  constexpr double attempts = 30;  // one of them succeeds if the chance is at least a third
   double longest = 0, lossy = 0;
   for (const FaultSpec& fault : scenario_.faults) {
     if (fault.kind->drops && fault.probability < 1) lossy = attempts * scenario_.recovery.longest_retry.value;
@@ -160,7 +161,7 @@ bool FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
   return changed || *fault.factor != 1;
 }
 
-// Faults in force at once that do the same multiply.
+// The factors of active faults with the same effect multiply.
 double FaultPlan::product(bool FaultKindRow::*what, NodeId node) const {
   double factor = 1;
   for (std::size_t table = 0; table < active_.size(); ++table) {
@@ -189,7 +190,7 @@ void FaultPlan::record(std::size_t table, std::optional<NodeId> node, bool begin
   }
   const std::vector<NodeId> nodes = nodes_of(table, node);
   record_all(nodes, {});
-  if (nodes.empty()) record_one({}, {});  // it concerns all
+  if (nodes.empty()) record_one({}, {});  // it affects all nodes
 }
 
 void FaultPlan::on_evaluation(const Evaluation& evaluation) {
@@ -205,7 +206,7 @@ bool FaultPlan::waits_for_evaluations() const {
   });
 }
 
-// Who changed the quantity may be an actor, so the fault comes by the agenda, at the same date.
+// An actor may have changed the quantity, so the agenda starts the fault, at the same date.
 void FaultPlan::check(FaultCondition::Quantity quantity, NodeId node, double value) {
   for (Condition& one : conditions_) {
     if (one.fired || one.condition.quantity != quantity || one.node != node || !one.condition.holds(value))

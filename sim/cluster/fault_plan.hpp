@@ -1,14 +1,15 @@
-// Carries out the scenario's faults: faults of nodes by a FaultTarget, faults of links and messages by the
-// network. Dated faults are entries of the agenda; conditions are checked when their quantity changes.
+// Carries out the scenario's faults. A FaultTarget carries out faults of nodes; the network carries out
+// faults of links and messages. Dated faults are entries of the agenda. A condition is checked when its
+// quantity changes.
 //
 // Decisions:
 // - Servers and workers keep their state only in memory, and lose it in every crash. Only the storage has a
 //   disk: the last snapshot of each shard survives its crash unless the disk is lost.
-// - A run ends when every worker that is not gone for good is through. A worker is gone for good when it
-//   has left, or is down, and no planned fault starts it again; a fault that waits for a condition is not
-//   planned. When the last worker crashes for good, the run says that it is stuck.
-// - mtbf counts from when the node is well again, so faults of one table do not overlap. Faults that repeat
-//   for ever stop when three turns of each have changed nothing.
+// - A run ends when every worker has finished or is gone for good. A worker is gone for good when it has left
+//   or is down, and no planned fault starts it again. A fault that waits for a condition is not planned. When
+//   the last worker crashes for good, the run reports that it is stuck.
+// - mtbf counts from the date when the node is well again, so faults of one table do not overlap. Faults that
+//   repeat for ever stop when three turns of each have changed nothing.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class FaultPlan {
             FaultTarget& target);
 
   // Once, before the simulation runs.
-  // `is_quiet`: only faults and other entries of the agenda can still make anything happen.
+  // `is_quiet`: only faults and other entries of the agenda can still cause events.
   void start(std::function<bool()> is_quiet);
 
   // For conditions.
@@ -48,17 +49,17 @@ class FaultPlan {
   // Whether a condition depends on evaluations, so that their results are needed at once.
   bool waits_for_evaluations() const;
 
-  // Whether a planned fault or the end of one may still change something, so that a watch for hangs must wait
-  // for it. Faults that repeat for ever do not count.
+  // Whether the start or end of a planned fault may still change something. A watch for hangs must wait for
+  // it. Faults that repeat for ever do not count.
   bool once_to_come() const { return pending_ > 0; }
-  // When such a fault last began or ended: what it kept from happening may still come.
+  // Date of the last start or end of such a fault. Events that it prevented may still come.
   double last_once() const { return last_once_; }
   // Whether a planned fault, without a condition, starts the node again.
   bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
-  // Seconds in which each fault that repeats for ever has had several turns, so that a request that is
-  // sometimes lost has been sent many times.
+  // Seconds for several turns of each fault that repeats for ever. In this time a request that is sometimes
+  // lost is sent many times.
   double some_turns() const;
-  // What each fault has done so far.
+  // Whether each fault has happened and had an effect so far.
   std::vector<FaultUse> uses() const;
 
  private:
@@ -67,8 +68,8 @@ class FaultPlan {
     std::size_t table;
     std::optional<NodeId> node;
     FaultTurns turns;
-    std::uint64_t progress = 0;  // events of others when its last turn began
-    int idle = 0;                // turns in a row without any
+    std::uint64_t progress = 0;  // events other than faults when its last turn began
+    int idle = 0;                // turns in a row without new events
   };
   struct Condition {
     std::size_t table;
@@ -86,7 +87,7 @@ class FaultPlan {
   void expect_starts(std::size_t table, std::optional<NodeId> node, int change);
   void act(std::size_t table, std::optional<NodeId> node, bool begins);
   bool act_on(std::size_t table, NodeId node, bool begins);
-  std::map<NodeId, std::int64_t> rows_;  // by target: the last event that is recorded
+  std::map<NodeId, std::int64_t> rows_;  // by target: the last recorded event
   void record(std::size_t table, std::optional<NodeId> node, bool begins);
   double product(bool FaultKindRow::*what, NodeId node) const;
   void check(FaultCondition::Quantity quantity, NodeId node, double value);
@@ -101,13 +102,13 @@ class FaultPlan {
   LinkFaults links_;
   std::vector<Unit> units_;
   std::vector<Condition> conditions_;
-  std::vector<FaultUse> uses_;            // by table; of those on messages, links_ knows what mattered
-  std::vector<std::vector<int>> active_;  // by table and node: slow and degrade in force
-  std::vector<int> starts_to_come_;       // by node: planned
+  std::vector<FaultUse> uses_;            // by table; for message faults, links_ knows `mattered`
+  std::vector<std::vector<int>> active_;  // by table and node: active slow and degrade faults
+  std::vector<int> starts_to_come_;       // by node: planned starts
   std::size_t pending_ = 0;               // turns of faults that do not repeat, and their ends
-  double last_once_ = 0;                  // date of the last of these
+  double last_once_ = 0;                  // date of the last such turn or end
   bool given_up_ = false;                 // faults that repeat for ever have stopped
-  std::uint64_t recorded_ = 0;            // events of faults
+  std::uint64_t recorded_ = 0;            // recorded events of faults
 };
 
 }  // namespace psim

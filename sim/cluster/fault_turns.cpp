@@ -25,7 +25,7 @@ std::optional<FaultTurn> FaultTurns::next() {
     well_ = result.end < HUGE_VAL ? result.end : result.begin;
     return result;
   }
-  // Every date is reckoned from its turn, so that errors do not add up.
+  // Each date is computed from its turn number, so rounding errors do not add up.
   const double shift = spec_.every ? static_cast<double>(turn) * spec_.every->value : 0;
   if (spec_.at) return from(spec_, spec_.at->value + shift);
   const double begin = spec_.from ? spec_.from->value : 0;

@@ -1,4 +1,4 @@
-// When a fault happens: the dated turns of one [[fault]] table. Pure functions of scenario and seed; no
+// The dates of a fault: the turns of one [[fault]] table. Pure functions of scenario and seed, without
 // SimGrid.
 #pragma once
 
@@ -19,12 +19,11 @@ struct FaultTurn {
 
 class FaultTurns {
  public:
-  // `table`: index among the scenario's faults. `node`: the node whose turns these are. It matters with
-  // `mtbf` only, which draws failures for every node separately.
+  // `table`: index among the scenario's faults. `node`: the node of these turns. It matters only with `mtbf`,
+  // which draws failures for every node separately.
   FaultTurns(FaultSpec spec, std::uint64_t seed, std::uint64_t table, std::uint32_t node);
 
-  // The turns in order; nothing after the last one, and nothing at all for a fault that waits for a
-  // condition.
+  // The turns in order; none after the last turn. A fault that waits for a condition has no turns.
   std::optional<FaultTurn> next();
   // Whether the turns never end.
   bool for_ever() const { return spec_.every || spec_.mtbf; }
@@ -37,7 +36,7 @@ class FaultTurns {
   std::uint64_t seed_, table_;
   std::uint32_t node_;
   std::uint64_t turn_ = 0;
-  double well_ = 0;  // mtbf: date since which the node has had no failure
+  double well_ = 0;  // mtbf: date of the node's last recovery
 };
 
 }  // namespace psim

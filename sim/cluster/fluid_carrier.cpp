@@ -43,7 +43,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
         // (tests/oracles/network_test.cpp).
         auto& action = reinterpret_cast<kernel::resource::Action&>(network_action);
         const auto found = slots_.find(action.get_activity());
-        if (found == slots_.end()) return;  // reported once per link of the route; the first was enough
+        if (found == slots_.end()) return;  // reported once per link of the route; the first is enough
         if (action.get_state() != kernel::resource::Action::State::FINISHED) return;
         const auto [slot, acknowledges] = found->second;
         slots_.erase(found);
@@ -57,8 +57,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
 }
 
 void FluidCarrier::start(std::span<const Cargo> cargos) {
-  // Where the sender gives way to the kernel it may be killed, or suspended until its messages are long
-  // through.
+  // When the sender yields to the kernel, it may be killed, or suspended for longer than its messages take.
   kernel::actor::simcall_answered([&] {
     for (const Cargo& cargo : cargos) {
       if (cargo.slot >= voyages_.size()) voyages_.resize(cargo.slot + std::size_t{1});
@@ -81,8 +80,8 @@ void FluidCarrier::plan_last_turn(std::uint32_t slot) {
   last_turns_.push_back(slot);
 }
 
-// SimGrid bounds a flow for good by the bandwidth that links have when it begins. A degraded link is whole
-// for that moment, so that the flow is as fast as the others when the link is whole again.
+// SimGrid bounds a flow permanently by the bandwidth of its links at its start. So a degraded link gets its
+// full bandwidth for this moment. Otherwise the flow would stay slow after the link recovers.
 void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latency) {
   const Node &from = nodes_[voyage.cargo.from], &to = nodes_[voyage.cargo.to];
   for (const Node* end : {&from, &to}) {
@@ -104,7 +103,7 @@ void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latenc
   slots_[voyage.flow->get_impl()] = {.slot = voyage.cargo.slot, .acknowledges = false};
 }
 
-// SimGrid lets a flow have a window per round trip of its own latency, so the window is scaled likewise.
+// SimGrid gives a flow one window per round trip of its own latency, so the window scales with the latency.
 void FluidCarrier::scale_latency(double factor) {
   if (factor == std::exchange(latency_factor_, factor)) return;
   routes_->scale_latency(factor);

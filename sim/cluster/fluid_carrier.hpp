@@ -1,28 +1,27 @@
-// Messages as flows of SimGrid, which share every link max-min fairly, by weight. Exact, and O(flows) for
-// each flow that begins or ends.
+// Messages as flows of SimGrid. Flows share every link max-min fairly, by weight. Exact, and O(flows) for
+// each start or end of a flow.
 //
-// A transfer is Comm::sendto_init between hosts, detached; the link's communication callback reports its end
-// on the exact date. The solver: network/optim:Lazy of SimGrid 3.32 can forget a link when several flows
-// begin to share it at one date, which is what a barrier makes them do. psim sets network/optim:Full
+// A transfer is a detached Comm::sendto_init between hosts. The link's communication callback reports its end
+// at the exact date. The solver: network/optim:Lazy of SimGrid 3.32 can forget a link when several flows
+// begin to share it at one date, as they do after a barrier. So psim sets network/optim:Full
 // (tests/oracles/network_test.cpp).
 //
 // Decisions:
-// - Turns. A message's last turn (turns.hpp) is a flow of its own, which begins when the rest is through.
-//   SimGrid shares a link in proportion to 1 / latency, so the last turn takes 1 / last_turn_weight of the
-//   latency, and the rest of the message what is left of it. A message of one turn is one flow. A flow must
-//   not begin while SimGrid reports that another ends: it would be moved on by the time since SimGrid's last
-//   step. So the agenda starts last turns, at the same date.
-// - Streams. A flow of SimGrid waits for its latency before it takes bandwidth, and its weight follows from
-// the
-//   latency. One that is suspended and resumed keeps its weight and takes bandwidth at once, because Full
-//   does not ask whether the latency is over (tests/oracles/network_test.cpp). So the next message of a
-//   stream takes over the bandwidth of the one before at the date at which that has left.
-// - Changes of bandwidth. Where SimGrid's weights depend on the bandwidth of links (lv08), each change of it
-//   makes every flow of the link take bandwidth at once, also one whose latency is not over; but not one that
-//   is suspended. So such a flow is suspended, and resumed when its latency is over.
-// - Acknowledgements load the opposite direction as a flow of their own, which nobody waits for. SimGrid's
-//   network/crosstraffic lets one flow cross both directions, and so gives it no more than its share of the
-//   opposite one, where it needs a twentieth of that: pulls would wait for pushes.
+// - Turns. A message's last turn (turns.hpp) is a separate flow, which begins when the rest has arrived.
+//   SimGrid shares a link in proportion to 1 / latency. So the last turn has 1 / last_turn_weight of the
+//   latency, and the rest of the message has the remaining latency. A message of one turn is one flow. A flow
+//   must not begin while SimGrid reports the end of another flow, because SimGrid would advance it by the
+//   time since its last step. So the agenda starts last turns, at the same date.
+// - Streams. A flow of SimGrid waits for its latency before it takes bandwidth, and its weight depends on the
+//   latency. A flow that is suspended and resumed keeps its weight and takes bandwidth at once, because Full
+//   does not check whether the latency is over (tests/oracles/network_test.cpp). So the next message of a
+//   stream takes over the bandwidth of the previous message at the date when that message has left.
+// - Changes of bandwidth. If SimGrid's weights depend on the bandwidth of links (lv08), each change makes
+//   every flow of the link take bandwidth at once, even if its latency is not over; suspended flows do not.
+//   So psim suspends a flow during its latency, and resumes it afterwards.
+// - Acknowledgements load the opposite direction as a separate flow, and no node waits for it. With SimGrid's
+//   network/crosstraffic, one flow crosses both directions. Its speed is then limited by its share of the
+//   opposite direction, although it needs only a twentieth of this share: pulls would wait for pushes.
 #pragma once
 
 #include <simgrid/s4u/Comm.hpp>
@@ -49,13 +48,13 @@ class FluidCarrier final : public Carrier {
  private:
   struct Node {
     simgrid::s4u::Host* host;
-    std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // its own, and their bandwidth
-    double bandwidth = 1;                                       // remaining share of it
+    std::vector<std::pair<simgrid::s4u::Link*, double>> links;  // the node's own links, and their bandwidth
+    double bandwidth = 1;                                       // remaining share of the bandwidth
   };
-  // What is on its way in a slot.
+  // The message on its way in a slot.
   struct Voyage {
     Cargo cargo = {};
-    std::uint64_t last_turn = 0;                       // bytes that go when the flow is through
+    std::uint64_t last_turn = 0;                       // bytes that follow when the flow has ended
     simgrid::s4u::CommPtr flow = nullptr;              // null while its last turn is planned
     double flows_from = 0;                             // the date at which the flow's latency is over
     simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
@@ -76,12 +75,12 @@ class FluidCarrier final : public Carrier {
   Agenda& agenda_;
   RouteTable* routes_;
   Turns turns_;
-  double window_, latency_factor_ = 1;  // window_: as SimGrid knows it; 0: no limit
-  double second_;                       // of delay for one of a route's latency, as SimGrid knows that
+  double window_, latency_factor_ = 1;  // window_: in SimGrid's units; 0: no limit
+  double second_;                       // of delay for one unit of a route's latency in SimGrid
   bool acknowledges_;
   std::vector<Voyage> voyages_;                  // by slot
   std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date
-  std::unordered_map<const void*, Flow> slots_;  // by activity; unordered: looked up only
+  std::unordered_map<const void*, Flow> slots_;  // by activity; unordered is safe: only looked up
 };
 
 }  // namespace psim

@@ -1,5 +1,5 @@
-// A priority queue whose first is the greatest by <. It gives memory back as it empties: of the queues of
-// thousands of stations few are long at one time, and each is once.
+// A priority queue; its first element is the greatest by <. It releases memory as it empties: each of
+// thousands of stations has a long queue at some date, but few have one at the same date.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace psim {
 
-// Four children to a node: half as many levels as two, and the children lie side by side.
+// Each node has four children: half as many levels as with two, and the children are neighbours in memory.
 template <class T>
 class Heap {
  public:
@@ -37,7 +37,7 @@ class Heap {
  private:
   static constexpr std::size_t arity = 4;
 
-  // `value` from the place of the first, which is free, to its own.
+  // Moves `value` from the free first place down to its place.
   void sink(const T& value) {
     std::size_t place = 0;
     for (std::size_t child = 1; child < values_.size(); child = arity * place + 1) {
@@ -51,7 +51,7 @@ class Heap {
     values_[place] = value;
   }
 
-  // To half: the next pushes need no more.
+  // Halves the memory; the next pushes need no allocation.
   void shrink() {
     std::vector<T> fewer;
     fewer.reserve(2 * values_.size());

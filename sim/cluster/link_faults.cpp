@@ -19,7 +19,7 @@ LinkFaults::LinkFaults(const Scenario& scenario) : seed_(static_cast<std::uint64
     if (!spec.between.empty()) {
       const auto sides = fault_sides(scenario.cluster, spec.between);
       for (std::size_t side = 0; side < 2; ++side) fault.sides[side] = marked(sides[side]);
-    } else {  // messages of these nodes with anybody
+    } else {  // messages of these nodes, with any other node
       fault.sides[0] = spec.nodes.empty() ? std::vector<bool>(nodes, true)
                                           : marked(fault_nodes(scenario.cluster, spec.nodes));
       fault.sides[1] = std::vector<bool>(nodes, true);
@@ -43,7 +43,7 @@ void LinkFaults::begin(std::size_t table, std::optional<NodeId> node) {
 void LinkFaults::end(std::size_t table, std::optional<NodeId> node) {
   std::vector<int>& active = faults_[table].active;
   int& times = active[node.value_or(static_cast<NodeId>(active.size() - 1))];
-  if (times == 0) return;  // healed before
+  if (times == 0) return;  // already healed
   --times;
   --active_;
 }

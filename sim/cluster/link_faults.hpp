@@ -1,13 +1,11 @@
-// The present faults of the network: cuts between nodes, and faults of single messages. No SimGrid: the
-// network asks when a message is sent and when it arrives.
+// The active faults of the network: cuts between nodes, and faults of single messages. It does not use
+// SimGrid: the network asks when a message is sent and when it arrives.
 //
 // Decisions:
-// - A message on its way across a cut is lost when it arrives there; one that is sent into a cut is lost at
-//   once. A cut that comes and goes while a message is on its way does not touch it: the bytes are behind
-//   it.
-// - A dropped message takes its share of the network first, as a packet does that the receiver throws away.
-//   A copy is not touched by other message faults. A late message frees its connection when it is through
-//   the network.
+// - A message that crosses a cut is lost when it would arrive. A message that is sent into a cut is lost at
+//   once. A cut that begins and ends while a message is on its way does not affect the message.
+// - A dropped message first uses its share of the network, like a packet that the receiver throws away. Other
+//   message faults do not affect a copy. A late message frees its connection when it has crossed the network.
 // - A message's draws depend on the fault table, the connection and the message's index on it, so more
 //   traffic elsewhere does not change them.
 #pragma once
@@ -27,14 +25,14 @@ class LinkFaults {
  public:
   explicit LinkFaults(const Scenario& scenario);
 
-  // Fault `table` of the scenario begins or ends: of those that cut links or are about messages. `node`:
-  // whose turn it is; without one it is that of all whom the table names.
+  // Fault `table` of the scenario, which cuts links or affects messages, begins or ends. `node`: only for
+  // this node; none: for all nodes of the table.
   void begin(std::size_t table, std::optional<NodeId> node = std::nullopt);
   void end(std::size_t table, std::optional<NodeId> node = std::nullopt);
   // All faults of this kind are over.
   void end_all(std::string_view kind);
 
-  // Whether no message from the one node reaches the other.
+  // Whether messages from `from` cannot reach `to`.
   bool cut(NodeId from, NodeId to);
   // A message's draws depend on its connection and its index there, so they do not affect other messages.
   MessageFate fate(const Message& message);
@@ -46,7 +44,7 @@ class LinkFaults {
   struct Fault {
     FaultSpec spec;
     std::vector<bool> sides[2];
-    std::vector<int> active;   // by node: how many times it is active there; the last one: for all nodes
+    std::vector<int> active;   // by node: how many times it is active there; last entry: for all nodes
     bool has_met_any = false;  // message
     bool everywhere() const { return active.back() > 0; }
     bool touches(NodeId a, NodeId b) const;  // while the fault is active

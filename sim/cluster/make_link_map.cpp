@@ -18,7 +18,7 @@ namespace {
 using Way = std::vector<std::uint32_t>;  // links, in the order in which they are crossed
 using FindWay = std::function<Way(NodeId from, NodeId to)>;
 
-// Names of vertices: nodes as everywhere, switches as the scenario calls them, else by number.
+// Names of vertices: nodes have their usual names; switches have the scenario's names, otherwise numbers.
 std::vector<std::string> vertex_names(const ClusterSpec& cluster, const Topology& topology) {
   std::vector<std::string> names;
   for (std::uint32_t host = 0; host < topology.hosts; ++host) {
@@ -38,7 +38,7 @@ std::vector<std::string> vertex_names(const ClusterSpec& cluster, const Topology
   return names;
 }
 
-// Link i of the topology is 2 i from its end a to b, and 2 i + 1 back.
+// Link i of the topology has number 2 i from its end a to b, and 2 i + 1 in the other direction.
 std::vector<LinkMap::Link> links_of(const ClusterSpec& cluster, const Topology& topology) {
   const FlowModel model = flow_model(cluster.network);
   const std::vector<std::string> names = vertex_names(cluster, topology);
@@ -58,7 +58,8 @@ std::vector<LinkMap::Link> links_of(const ClusterSpec& cluster, const Topology& 
   return links;
 }
 
-// Those of a platform file, and a link without limit for what a route adds to the latencies of its own.
+// The routes of a platform file. If a route has more latency than its links, an extra link without a
+// bandwidth limit has the difference.
 class FileRoutes {
  public:
   FileRoutes(const ClusterSpec& cluster, std::vector<LinkMap::Link>& links)
@@ -92,7 +93,7 @@ class FileRoutes {
   std::map<std::pair<NodeId, NodeId>, std::uint32_t> own_;
 };
 
-// The link that all ways of a node have at one end, where there is one.
+// The link that all routes of a node share at one end, if it exists.
 class CommonLink {
  public:
   void add(const Way& way, bool first) {
@@ -107,8 +108,8 @@ class CommonLink {
   bool differs_ = false;
 };
 
-// Most nodes have one link of their own, so it is written once for all of a node's messages: a star of ten
-// thousand workers and a hundred servers has two million ways, and no link besides.
+// Most nodes have a single own link, so one row covers all messages of the node: a star of ten thousand
+// workers and a hundred servers has two million routes, but no other links.
 std::vector<LinkMap::Hop> hops_of(const Connections& connections, const FindWay& find) {
   std::map<NodeId, CommonLink> firsts, lasts;
   std::size_t longest = 0;
@@ -145,7 +146,7 @@ LinkMap::Ends ends_of(const NetworkSpec& network) {
                      .receive_overhead = endpoint.receive_overhead.value,
                      .send_bandwidth = number(endpoint.send_bandwidth),
                      .receive_bandwidth = number(endpoint.receive_bandwidth)};
-  // A window for each round trip, without the model's factor (nic_carrier.cpp).
+  // One window per round trip, without the model's latency factor (nic_carrier.cpp).
   if (model.window > 0) ends.window = model.bandwidth * model.window * model.latency / 2;
   return ends;
 }
@@ -164,7 +165,7 @@ LinkMap make_link_map(const Scenario& scenario, const Connections& connections) 
   map.links = links_of(cluster, topology);
   Paths paths(topology);
   map.hops = hops_of(connections, [&](NodeId from, NodeId to) {
-    Way way;  // none between two nodes of one machine
+    Way way;  // empty between two nodes of one machine
     from = host_of(cluster, from);
     to = host_of(cluster, to);
     for (const Hop& hop : from == to ? std::vector<Hop>{} : paths.between(from, to))

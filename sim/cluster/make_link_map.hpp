@@ -1,4 +1,4 @@
-// What a run writes about its links: a function of the scenario, the same for both models of the network.
+// The links that a run records: a function of the scenario, equal for both models of the network.
 #pragma once
 
 #include "sim/record/link_map.hpp"
@@ -6,7 +6,7 @@
 
 namespace psim {
 
-// With the ways of those that sent messages.
+// The map has the routes of the pairs of nodes in `connections`.
 LinkMap make_link_map(const Scenario& scenario, const Connections& connections);
 
 }  // namespace psim

@@ -15,7 +15,7 @@ namespace sg4 = simgrid::s4u;
 namespace psim {
 namespace {
 
-// Seconds for a message of a process that has so much to do for each, and for each byte.
+// Seconds that a process needs for a message: the overhead, and the time of its bytes.
 double handling(Seconds overhead, const std::optional<BytesPerSecond>& bandwidth, std::uint64_t bytes) {
   return overhead.value + (bandwidth ? static_cast<double>(bytes) / bandwidth->value : 0);
 }
@@ -30,7 +30,7 @@ Network::Network(std::size_t nodes, std::unique_ptr<Carrier> carrier, Options op
   carrier_->on_arrival([this](std::uint32_t slot) { leave(slot); });
 }
 
-// Of a message that leaves its sender. Sets its number, and returns its kind.
+// Records the sending of a message. Sets the message's number, and returns its kind.
 MessageKind Network::record_sending(Message& m, std::uint64_t bytes) {
   Event event{Agenda::now(), m.from};
   Sent& sent = event.what.emplace<Sent>(facts_of(m.body), m.from, m.to);
@@ -44,7 +44,7 @@ MessageKind Network::record_sending(Message& m, std::uint64_t bytes) {
   return kind;
 }
 
-// Of one that arrives, or will not.
+// Records the arrival or the loss of a message.
 template <class T>
 std::int64_t Network::record(NodeId node, const Flight& flight) {
   const Cause sending{static_cast<std::int64_t>(flight.sent), Spent::network};
@@ -134,7 +134,7 @@ Network::Flight Network::release(std::uint32_t slot) {
   return flight;
 }
 
-// Unless the flight is lost until then.
+// Does the action at `date`, unless the flight is lost before.
 template <class Action>
 void Network::later(double date, std::uint32_t slot, Action action) {
   agenda_.at(date, [this, slot, number = in_flight_[slot]->sent, action] {
@@ -198,7 +198,7 @@ void Network::launch(Message&& message, const MessageFate& fate, Flights& flight
   }
 }
 
-// What makes two messages of one connection the same; of a shard's states, any two are.
+// Two messages of one connection with equal names are the same. All states of a shard have equal names.
 Network::Name Network::name_of(const Message& m) {
   const MessageFacts facts = facts_of(m.body);
   const bool is_view = facts.kind == MessageKind::view || facts.kind == MessageKind::start;
@@ -210,7 +210,7 @@ void Network::add_name(const Message& message) {
 }
 
 void Network::remove_name(const Message& message) {
-  if (options_.repeats) connection_of(message).names.extract(name_of(message));  // one of them
+  if (options_.repeats) connection_of(message).names.extract(name_of(message));  // one of the equal names
 }
 
 bool Network::carries(const Message& like) const {
@@ -231,7 +231,7 @@ void Network::pass_on_turn(const Flight& flight) {
   agenda_.at(Agenda::now(), [this, from = flight.from, to = flight.to] { send_next(from, to); });
 }
 
-// Its bytes are through. Those of a stream have left, and are on their way for its latency.
+// The message's bytes have crossed. Bytes of a stream have only left, and still need the latency.
 void Network::leave(std::uint32_t slot) {
   Flight& flight = *in_flight_[slot];
   recorder_.outside().goes_on(Agenda::now(), {static_cast<std::int64_t>(flight.sent), Spent::network});
@@ -322,7 +322,7 @@ Message Network::receive(NodeId me) {
 std::optional<Message> Network::receive_until(NodeId me, double date) {
   if (has_mail(me)) return receive(me);
   if (!(date > Agenda::now())) return std::nullopt;
-  const sg4::SemaphorePtr mail = nodes_[me].mail;  // also if the node goes down meanwhile
+  const sg4::SemaphorePtr mail = nodes_[me].mail;  // keeps it alive if the node goes down meanwhile
   nodes_[me].receives_until = true;
   const bool is_late = mail->acquire_timeout(date - Agenda::now());
   nodes_[me].receives_until = false;
@@ -344,7 +344,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   for (const Message& message : std::exchange(down.waiting, {})) unread(message);
   down.held = false;
   down.sends_until = down.takes_until = 0;
-  down.mail = sg4::Semaphore::create(0);  // whoever waited at the old one is gone
+  down.mail = sg4::Semaphore::create(0);  // the actors that waited at the old semaphore are gone
   for (auto& [ends, connection] : connections_) {
     if (ends.first != node && ends.second != node) continue;
     connection.waiting.clear();
@@ -354,7 +354,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   break_connections(node);
 }
 
-// In the order in which they were sent: SimGrid's sums depend on the order of what it is told.
+// In the order of sending, because SimGrid's sums depend on the order of its input.
 void Network::break_connections(NodeId node) {
   std::vector<std::uint32_t> slots;
   for (std::uint32_t slot = 0; slot < in_flight_.size(); ++slot) {

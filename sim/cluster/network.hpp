@@ -1,23 +1,21 @@
-// Messages between nodes: inboxes, turns, faults and records. A carrier (carrier.hpp) brings a message's
-// bytes across the wire; when its last byte arrives, the message goes to the receiver's inbox.
+// Messages between nodes: inboxes, queues of connections, faults and records. A carrier (carrier.hpp) moves a
+// message's bytes across the wire. When the last byte arrives, the message goes to the receiver's inbox.
 //
 // Decisions:
-// - Bytes. A dense message counts its values, and the header that the scenario gives.
-// - Endpoints. A process prepares one message at a time, and takes one in at a time: with a time for each and
-// a
-//   time for each byte, messages queue up before the wire and behind it. Without, they cost nothing there.
-// - Machines. A message between two nodes of one machine crosses no link and is there at once, but for what
-// its
-//   endpoints cost. The machine's link is the slower of what faults make of either node's.
-// - Streams. With `in_order` a connection from one node to another is a stream, as one of TCP is: its
-// messages
-//   pay the latency of their way once, and follow each other back to back. When the last byte of a message
-//   has left, the most urgent of those that wait leaves next; a message that has begun is not interrupted.
-//   The two directions of a pair are two connections. So the latency of a streamed message comes after its
-//   bytes have taken their bandwidth; that of any other comes before.
-// - A message on its way from or to a node that crashes is lost at that date, and takes no more bandwidth.
-//   Messages are not repeated while the same message is on its way, and a repetition goes after all that is
-//   sent for the first time: requests that wait at their server would else hold up what they wait for.
+// - Bytes. A dense message has the bytes of its values and of the scenario's header.
+// - Endpoints. A process prepares one message at a time, and takes in one message at a time. If this takes
+//   time per message or per byte, messages queue up before and after the wire. Otherwise endpoints cost
+//   nothing.
+// - Machines. A message between two nodes of one machine crosses no link and arrives at once, except for the
+//   time of its endpoints. If faults slow the links of a machine's nodes differently, the slowest counts.
+// - Streams. With `in_order` a connection from one node to another is a stream, like a TCP connection: its
+//   messages pay the latency of the route once, and follow each other back to back. When the last byte of a
+//   message has left, the most urgent waiting message leaves next. A message that has begun is not
+//   interrupted. The two directions of a pair are two connections. So the latency of a streamed message comes
+//   after its bytes have used the bandwidth; the latency of any other message comes before.
+// - A message on its way from or to a node that crashes is lost at that date, and uses no more bandwidth.
+//   Nodes do not repeat a message while the same message is on its way. A repetition goes after all first
+//   messages. Otherwise requests that wait at their server would delay the messages that they wait for.
 #pragma once
 
 #include <simgrid/forward.h>
@@ -49,9 +47,9 @@ class Network {
  public:
   struct Options {
     std::uint64_t header = 0;  // bytes added to every message
-    bool in_order = false;  // a connection is a stream: smallest rank first, equal ones in order of sending
+    bool in_order = false;  // a connection is a stream: smallest rank first, equal ranks in order of sending
     std::function<std::uint32_t(const Message&)> rank = {};
-    // On a connection from this node a message leaves when the one before has arrived.
+    // On a connection from this node a message leaves when the previous message has arrived.
     std::optional<NodeId> one_by_one_from = {};
     NodeId background;     // nodes from this number on: their traffic does not count as in flight
     bool repeats = false;  // some messages are sent again: carries() may be asked
@@ -69,32 +67,32 @@ class Network {
   void send_again(Message&& message);
 
   // Whether the same message is already on its way: a state of the shard, the same entry of its log, or the
-  // same question. It may get lost, which its sender cannot know.
+  // same request. It may still get lost, but its sender cannot know that.
   bool carries(const Message& like) const;
-  // Sends the message unless the same one is already on its way; returns whether it did. For repetitions:
-  // perhaps no answer came because too much is being sent.
+  // Sends the message unless the same message is already on its way. Returns whether it sent the message. For
+  // repetitions: perhaps no answer has come because the network is full.
   bool send_once(Message&& message);
 
-  // A notice of the transport's for `message.to`: it takes no time, and is no event.
+  // A notice from the transport to `message.to`. It takes no time, and is not an event.
   void notify(Message&& message);
 
-  // What aggregators have made of messages.
+  // The messages into and out of aggregators.
   SumTraffic sum_traffic() const { return carrier_->traffic(); }
 
   // Waits for the next message to `me`, or until a date.
   Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);
-  // How often no message came until the date: a measure of the machine's work.
+  // How often no message came until the date: a measure of psim's own work.
   std::uint64_t timeouts() const { return timeouts_; }
   bool has_mail(NodeId me) const { return !nodes_[me].inbox.empty(); }
 
-  // Called with every message that arrives, before it can be received.
+  // Sets a callback for every arriving message, before its receiver gets it.
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
 
-  // To be called before the node's actor is killed: SimGrid 3.32 aborts if that happens at the date until
-  // which the actor receives.
+  // Call this before killing the node's actor: SimGrid 3.32 aborts if an actor is killed at the date when its
+  // receive_until ends.
   void let_go(NodeId node);
-  // A node that is down receives nothing, and loses what it has sent and received so far. Its connections
+  // Takes a node down: it receives nothing, and loses its inbox and its waiting messages. Its connections
   // break; messages on their way over them are lost at once and use no more bandwidth. Called from the
   // agenda, when the node has no actor left. `unread` gets the messages of its inbox.
   void take_down(NodeId node, const std::function<void(const Message&)>& unread);
@@ -105,50 +103,50 @@ class Network {
   void set_faults(LinkFaults* faults) { faults_ = faults; }
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
   void set_bandwidth(NodeId node, double factor);
-  // From now on, messages for a node wait, unseen by anybody, until they are handed out.
+  // From now on, messages for the node wait invisibly until hand_out().
   void hold(NodeId node) { nodes_[node].held = true; }
   bool is_held(NodeId node) const { return nodes_[node].held; }
   void hand_out(NodeId node);
 
-  // Messages in flight, except in the background. A message may also wait for its turn, but only behind one
-  // in flight.
+  // Messages in flight, except in the background. Other messages wait in queues, but only behind a message in
+  // flight.
   std::size_t in_flight() const { return carried_ - in_background_ + delayed_.size(); }
-  // The run is over: messages on their way are lost, and unread messages are handed out in order. The carrier
-  // may continue; nobody is told of it.
+  // Ends the run: messages on their way are lost, and `unread` gets the unread messages in order. The carrier
+  // may continue without an effect.
   void close(const std::function<void(const Message&)>& unread);
 
  private:
   struct Node {
     std::deque<Message> inbox;
     simgrid::s4u::SemaphorePtr mail;
-    std::uint32_t incarnation = 0;  // how often it was taken down
+    std::uint32_t incarnation = 0;  // number of crashes so far
     bool up = true;
     bool held = false;
     bool receives_until = false;              // its actor waits for mail until a date
     std::vector<Message> waiting = {};        // while held
     double sends_until = 0, takes_until = 0;  // dates: busy with messages
-    double bandwidth = 1;                     // what faults leave of it
+    double bandwidth = 1;                     // share that faults leave
   };
   using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
   static Name name_of(const Message& message);
-  // From one node to another: messages that wait for the one that leaves, by rank and order.
+  // From one node to another: messages that wait behind the leaving message, by rank and order.
   struct Connection {
     std::size_t leaving = 0;      // the copies of one message
-    std::int64_t left_last = -1;  // by the number of its sending
+    std::int64_t left_last = -1;  // its `Sent` number
     std::map<std::pair<std::uint32_t, std::uint64_t>, Message> waiting;
-    std::multiset<Name> names = {};  // of these, and of what is in flight; where messages are repeated
+    std::multiset<Name> names = {};  // of all messages, waiting or in flight; if messages are repeated
   };
   Connection& connection_of(const Message& message) { return connections_[{message.from, message.to}]; }
   void add_name(const Message& message);
   void remove_name(const Message& message);
-  // By the sender; ...; of a stream; by the receiver.
+  // prepared: by the sender; has_left: messages of a stream only; taken_in: by the receiver.
   enum class Stage : std::uint8_t { prepared, on_wire, has_left, taken_in };
   struct Flight {
     NodeId from, to;
-    std::uint64_t sent;  // tells it from all others
+    std::uint64_t sent;  // its `Sent` number: unique
     std::uint64_t bytes;
-    double delay;      // by a fault, when it is through the network
-    double begun = 0;  // when it came on the wire
+    double delay;      // by a fault, after it has crossed the network
+    double begun = 0;  // date when it reached the wire
     MessageKind kind;  // for the record
     Summable what;     // for aggregators
     bool has_turn;     // the next message of its connection waits for it
@@ -164,7 +162,7 @@ class Network {
   }
   bool in_background(const Flight& m) const { return std::max(m.from, m.to) >= options_.background; }
   void enqueue(Message&& message, std::uint32_t rank);
-  using Flights = boost::container::small_vector<Flight, 1>;  // of one message: more if a fault doubles it
+  using Flights = boost::container::small_vector<Flight, 1>;  // of one message: two if a fault doubles it
   void transmit(Message&& message);
   void launch(Message&& message, const MessageFate& fate, Flights& flights);
   std::uint32_t keep(Flight&& flight);
@@ -196,9 +194,9 @@ class Network {
   std::unique_ptr<Carrier> carrier_;
   std::deque<std::optional<Flight>> in_flight_;  // by slot: from sender to receiver
   std::vector<std::uint32_t> free_slots_;
-  std::map<std::uint64_t, Flight> delayed_;  // have crossed the network, but arrive late
+  std::map<std::uint64_t, Flight> delayed_;  // messages that have crossed the network, but arrive late
   LinkFaults* faults_ = nullptr;
-  std::size_t carried_ = 0, in_background_ = 0;  // of those in flight
+  std::size_t carried_ = 0, in_background_ = 0;  // messages in flight
   std::uint64_t next_held_ = 0, timeouts_ = 0;
 };
 

@@ -22,7 +22,7 @@ NicCarrier::NicCarrier(const Scenario& scenario, Agenda& agenda)
       agenda_(agenda),
       model_(flow_model(scenario.cluster.network)),
       wiring_(scenario.cluster.network, make_topology(scenario.cluster)),
-      // A little less, because the latencies themselves are rounded.
+      // Slightly less, because the latencies are rounded.
       ahead_(scenario.messages.order != SendOrder::parallel
                  ? 0
                  : 0.999 * model_.latency * wiring_.least_latency()),
@@ -72,7 +72,7 @@ double NicCarrier::latency(NodeId from, NodeId to) {
 }
 
 void NicCarrier::cancel(std::uint32_t slot) {
-  stations_.cancel(slot, Agenda::now());  // it may arrive at this date, too late
+  stations_.cancel(slot, Agenda::now());  // it may still arrive at this date; the number below prevents that
   numbers_[slot] = 0;
   wake_in_time();
 }

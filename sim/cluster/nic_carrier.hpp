@@ -1,14 +1,14 @@
-// Messages in segments through the queues of NICs and switches (stations.hpp): O(log n) per segment, whoever
-// else sends, and no state but that of open messages. SimGrid keeps the clock.
+// Messages in segments through the queues of NICs and switches (stations.hpp). A segment costs O(log n), for
+// any number of senders, and only open messages have state. SimGrid keeps the clock.
 //
 // Decisions:
-// - As in SimGrid's flow models, a message pays the latency of its way first, and takes no bandwidth
-// meanwhile.
-// - So nothing that a node does now reaches a station before the least latency of any way is over, and the
-//   stations are worked off until then in one go. What cannot wait for a message, a cut flow or another
-//   bandwidth, takes effect there up to this latency later.
-// - A message of a stream takes bandwidth at once. In runs that have streams the stations are never ahead of
-//   the clock.
+// - As in SimGrid's flow models, a message first pays the latency of its route, and uses no bandwidth during
+//   this time.
+// - So a node's action reaches a station only after the least latency of all routes. The stations can run
+//   ahead of the clock by this latency. Immediate changes, such as a cancelled message or a new bandwidth,
+//   take effect there up to this latency later.
+// - A message of a stream uses bandwidth at once. In runs with streams the stations are never ahead of the
+//   clock.
 #pragma once
 
 #include <deque>
@@ -50,9 +50,9 @@ class NicCarrier final : public Carrier {
     std::uint64_t number;
   };
   std::deque<Arrival> arrivals_;        // rising
-  std::vector<std::uint64_t> numbers_;  // by slot: of the cargo; 0: there is none
+  std::vector<std::uint64_t> numbers_;  // by slot: number of the cargo; 0: none
   std::uint64_t next_number_ = 0;
-  double wakes_;  // the date of the entry in the agenda that counts
+  double wakes_;  // the date of the valid entry in the agenda
   bool stopped_ = false;
 };
 

@@ -1,5 +1,5 @@
-// A count for each ordered pair of nodes that has one. Ten thousand workers and a hundred servers are two
-// million pairs, and a map's node for each of them takes as much memory as the messages between them.
+// A count for each ordered pair of nodes. Ten thousand workers and a hundred servers make two million pairs;
+// a std::map with one node per pair would use as much memory as the messages between them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace psim {
 
 class PairCounts {
  public:
-  // The count before this one. A pair begins at zero.
+  // Adds one, and returns the count before. A pair begins at zero.
   std::uint32_t add_one(NodeId from, NodeId to) {
     if (from >= blocks_.size()) blocks_.resize(from + std::size_t{1});
     std::vector<Block>& row = blocks_[from];
@@ -24,9 +24,9 @@ class PairCounts {
   }
 
  private:
-  // Neighbours, because nodes of one kind are numbered in a row, and talk to the same ones.
+  // A block of neighbours: nodes of one kind have consecutive numbers, and talk to the same nodes.
   struct Block {
-    static constexpr NodeId size = 15;  // with the number 64 bytes
+    static constexpr NodeId size = 15;  // with `number`: 64 bytes
     NodeId number;
     std::array<std::uint32_t, size> counts = {};
   };

@@ -46,7 +46,7 @@ std::vector<Distance> distances(const Topology& topology, std::uint32_t root) {
 
 PathTree::PathTree(const Topology& topology, std::uint32_t root)
     : topology_(topology), root_(root), link_towards_root_(topology.vertices, UINT32_MAX) {
-  // Which of equal ways Dijkstra finds depends on Boost's heap; the distances do not.
+  // Boost's heap decides which of several equal paths Dijkstra finds. The distances do not depend on it.
   const std::vector<Distance> distance = distances(topology, root);
   std::vector<std::uint32_t> parent(topology.vertices, UINT32_MAX);
   for (std::uint32_t i = 0; i < topology.links.size(); ++i) {

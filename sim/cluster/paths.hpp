@@ -16,8 +16,8 @@ struct Hop {
   bool forward;
 };
 
-// The shortest-path tree from every vertex to `root`: fewest hops, then least latency. Of equal paths it
-// takes the one through the lowest vertex, then the lowest link.
+// The shortest-path tree from every vertex to `root`: fewest hops, then least latency. Among equal paths it
+// takes the path through the lowest vertex, then the lowest link.
 class PathTree {
  public:
   PathTree(const Topology& topology, std::uint32_t root);
@@ -29,7 +29,7 @@ class PathTree {
   std::vector<std::uint32_t> link_towards_root_;
 };
 
-// Paths between hosts: by the topology's own routing, or shortest paths, which are the same in both
+// Paths between hosts: by the topology's own routing, or shortest paths. Shortest paths are the same in both
 // directions.
 class Paths {
  public:
@@ -44,8 +44,8 @@ class Paths {
     std::uint32_t low, high, link;  // vertices, and the link between them
     auto operator<=>(const Between&) const = default;
   };
-  std::vector<Between> links_;               // rising; where the topology has its own routing
-  std::map<std::uint32_t, PathTree> trees_;  // by root: those that were asked for
+  std::vector<Between> links_;               // rising; only if the topology has its own routing
+  std::map<std::uint32_t, PathTree> trees_;  // by root: the requested trees
 };
 
 }  // namespace psim

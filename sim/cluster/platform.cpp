@@ -18,8 +18,8 @@ namespace {
 
 constexpr double unlimited = 1e18;  // bytes per second: never the bottleneck
 
-// Every factor that windowed stragglers and faults can give a node: the products of any of them. A frozen
-// node needs none (speed_control.hpp).
+// All speed factors of a node: the products of any windowed stragglers and faults. A frozen node needs no
+// factor (speed_control.hpp).
 std::vector<double> levels_of(const Scenario& scenario, const std::vector<std::uint32_t>& on_host) {
   std::set<double, std::greater<>> levels{1.0};
   const auto divide = [&levels](double slowdown) {
@@ -47,12 +47,12 @@ std::vector<double> levels_of(const Scenario& scenario, const std::vector<std::u
   return {levels.begin(), levels.end()};
 }
 
-// A way from one host to another.
+// A route from one host to another.
 struct PairOfNodes {
   std::uint32_t from, to;
   RouteTable::Links links;
-  double latency = 0;   // of the whole way
-  double of_links = 0;  // what the links contribute
+  double latency = 0;   // of the whole route
+  double of_links = 0;  // of its links
 };
 
 class Builder {
@@ -68,7 +68,7 @@ class Builder {
 
   Platform build() {
     add_hosts();
-    if (network_.model == NetworkModel::fluid) add_links();  // other carriers have links of their own
+    if (network_.model == NetworkModel::fluid) add_links();  // other carriers have their own links
     zone_->seal();
     for (std::uint32_t node = 0; node < node_count(scenario_.cluster) + aggregator_count(scenario_.cluster);
          ++node) {
@@ -112,8 +112,8 @@ class Builder {
 
   double latency_of_link(double latency) const { return latency * latency_unit_; }
 
-  // Paths are asked for twice, first to find the links that are used, because all of them together may take
-  // much memory.
+  // Computes paths twice, because storing all of them may take much memory. The first time it finds the used
+  // links.
   void build_from(const Topology& topology) {
     const auto pairs = talking_hosts();
     Paths paths(topology);
@@ -144,7 +144,7 @@ class Builder {
     for (const auto& [a, b] : pairs) add_routes(way(b, a), way(a, b));
   }
 
-  // Each pair once, in the order of its first pair of nodes.
+  // Each pair of hosts once, in the order of its first pair of nodes.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_hosts() const {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
@@ -171,7 +171,7 @@ class Builder {
       }
       return result;
     };
-    // A pair's two routes come one after the other.
+    // The two routes of a pair are neighbours.
     for (std::size_t i = 0; i + 1 < file.routes.size(); i += 2)
       add_routes(way(file.routes[i]), way(file.routes[i + 1]));
   }
@@ -188,7 +188,8 @@ class Builder {
     routes_->add(hosts_[way.from], hosts_[way.to], way.links);
   }
 
-  // Carries what a platform file adds to its links' latencies. Null when there is nothing to carry.
+  // A link with the latency that a platform file's route has in addition to its links. Null without such
+  // latency.
   sg4::Link* own_link(const PairOfNodes& way) {
     const double latency = way.latency - way.of_links;
     if (!(latency > 1e-9 * way.latency)) return nullptr;
@@ -203,7 +204,7 @@ class Builder {
   RouteTable* routes_;
   sg4::NetZone* zone_;
   Platform platform_;
-  // By machine, as in Platform by node.
+  // By machine; Platform has the same by node.
   std::vector<sg4::Host*> hosts_;
   std::vector<std::vector<double>> levels_;
   std::vector<std::vector<sg4::Link*>> own_links_;
@@ -220,14 +221,14 @@ std::vector<std::string> engine_options(const Scenario& scenario) {
       fmt::format("network/model:{}", lv08 ? "LV08" : "CM02"),
       "network/crosstraffic:0",  // fluid_carrier.hpp
       fmt::format("network/TCP-gamma:{}", shortest(unit * model.window)),
-      // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, which
-      // is what a barrier makes them do: two workers that pull from four servers get 3 times a link's
-      // capacity (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower here.
+      // SimGrid 3.32's default, Lazy, forgets links when several flows start to share them at one date, as
+      // they do after a barrier: two workers that pull from four servers get 3 times a link's capacity
+      // (tests/oracles/network_test.cpp, incast). Full solves for all flows, and is not slower for psim.
       "network/optim:Full",
   };
   if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", model.latency / unit));
-  // A worker that is asked for samples looks at what is left of its computation. Lazy, the default, ends the
-  // process where that has come to its end at the same date.
+  // A worker that is asked for samples queries the rest of its computation. With Lazy, the default, SimGrid
+  // ends the process if the computation ends at the same date.
   if (scenario.training.work == WorkPolicy::stealing) options.emplace_back("cpu/optim:Full");
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;

@@ -18,11 +18,11 @@ struct Platform {
   std::vector<simgrid::s4u::Host*> hosts;  // by NodeId
   std::vector<std::vector<double>>
       speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
-  std::vector<std::vector<simgrid::s4u::Link*>> own_links;  // by NodeId; of a platform file: not known
+  std::vector<std::vector<simgrid::s4u::Link*>> own_links;  // by NodeId; unknown for a platform file
   RouteTable* routes = nullptr;
 };
 
-// Engine options that the scenario's network model asks for, such as "network/model:CM02".
+// Engine options of the scenario's network model, such as "network/model:CM02".
 std::vector<std::string> engine_options(const Scenario& scenario);
 
 // Call once per process, after the Engine exists.

@@ -1,8 +1,8 @@
-// Platform files. SimGrid aborts or crashes on many a mistake in its XML, so a child process loads the file
-// and asks for the routes. It sends back hosts, links and routes, and the simulation is built from these as
-// from any topology: unequal shares and stragglers work, and the run itself never reads XML. A Host there
-// is a node here, which computes on all of its cores at once; profiles, actors and options of SimGrid are
-// refused.
+// Platform files. SimGrid aborts or crashes on many mistakes in its XML, so a child process loads the file
+// and queries the routes. It sends back hosts, links and routes, and the simulation is built from these as
+// from any topology: unequal shares and stragglers work, and the run itself never reads XML. A Host in the
+// file is a node in psim, which computes on all cores at once. psim rejects profiles, actors and options of
+// SimGrid.
 #include "sim/scenario/spec/platform_file.hpp"
 
 #include <fcntl.h>
@@ -31,23 +31,23 @@ namespace {
 using Json = nlohmann::json;
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-constexpr unsigned most_seconds = 30;                       // of the child
-constexpr rlim_t most_memory = rlim_t{2} << 30U;            // of its data: a <cluster> may have any size
-constexpr double most_bandwidth = 1e30, most_speed = 1e30;  // those of the scenario's own fields,
-constexpr double most_latency = 3600;                       // also of a whole route
+constexpr unsigned most_seconds = 30;                       // for the child
+constexpr rlim_t most_memory = rlim_t{2} << 30U;            // for its data: a <cluster> may have any size
+constexpr double most_bandwidth = 1e30, most_speed = 1e30;  // as in the scenario's own fields,
+constexpr double most_latency = 3600;                       // also for a whole route
 
-// What the child is about to do, in memory that outlives it.
+// The child's current work, in memory that outlives the child.
 struct Progress {
   bool loaded;
   std::uint32_t from, to;
 };
 
-// The child's side: SimGrid, and what it says about the file.
+// Runs in the child: SimGrid loads the file and reports its content.
 class Inspection {
  public:
   Inspection(const std::string& path, Progress& progress) : progress_(progress) {
     xbt_log_control_set("root.thresh:critical");
-    sg4::Host::on_creation_cb([this](const sg4::Host& host) {  // again when a <cluster> is sealed
+    sg4::Host::on_creation_cb([this](const sg4::Host& host) {  // called again when a <cluster> is sealed
       if (known_.insert(host.get_name()).second) names_.push_back(host.get_name());
     });
     engine_.load_platform(path);
@@ -130,13 +130,13 @@ class Inspection {
                   {"speeds", Json::array()}};
 };
 
-// SimGrid's message, without the lists that follow some.
+// SimGrid's message; some messages have lists after the first line.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 [[noreturn]] void be_child(int pipe, const std::function<Json()>& inspect) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGTERM}) std::signal(signal, SIG_DFL);
   alarm(most_seconds);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadow memory counts
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory counts
   const rlimit memory{most_memory, most_memory};
   setrlimit(RLIMIT_DATA, &memory);
 #endif
@@ -160,7 +160,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
   _exit(0);
 }
 
-// What a child that runs `inspect` reports; nothing when it died.
+// The report of a child that runs `inspect`; null if the child died.
 Json ask_child(const std::function<Json()>& inspect) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe for a child process");

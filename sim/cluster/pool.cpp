@@ -18,7 +18,7 @@ class Pool::Task {
     } catch (...) {
       error = std::current_exception();
     }
-    work_ = nullptr;  // what it held is free before anyone waits for it
+    work_ = nullptr;  // frees the captured data before a waiting thread continues
   }
 
  private:
@@ -66,7 +66,7 @@ Pool::Handle Pool::submit(std::function<void()> work) {
 void Pool::wait(const Handle& task) {
   std::unique_lock lock(mutex_);
   while (task->state != Task::State::done) {
-    // Rather than sleep, do the task itself, or with other threads around whatever is first.
+    // Instead of sleeping, run this task; with other threads, run the first queued task.
     const auto own = std::ranges::find(queue_, task);
     const auto next = own != queue_.end() ? own : threads_.empty() ? queue_.end() : queue_.begin();
     if (next == queue_.end()) {

@@ -32,12 +32,11 @@ class Pool {
   Handle submit(std::function<void()> work);
   // Returns when the task is done, and rethrows its exception, if any.
   void wait(const Handle& task);
-  // The result is no longer needed: the task does not start if it has not, and its result is dropped
-  // otherwise.
+  // The result is no longer needed: a queued task never starts, and the result of a running task is dropped.
   void cancel(const Handle& task);
-  // The same; after the return the task no longer runs, so the data that it uses may be destroyed.
+  // As cancel(), and waits until the task no longer runs, so the data that it uses may be destroyed.
   void abandon(const Handle& task);
-  // The same for all tasks; later ones do not start.
+  // As abandon() for all tasks. Later tasks do not start.
   void stop();
 
   unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }

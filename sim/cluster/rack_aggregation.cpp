@@ -8,8 +8,8 @@
 namespace psim {
 namespace {
 
-// Legs have the numbers of slots in the carrier below. A message that goes straight has one; what goes
-// through an aggregator has a near leg for each message, and the common one bears the number of one of them.
+// Legs use slot numbers of the lower carrier. A direct message has one leg. A sum has a near leg for each of
+// its messages, and a common leg, which uses the slot of one of the messages.
 std::uint32_t near_leg(std::uint32_t slot) { return 2 * slot; }
 std::uint32_t common_leg(std::uint32_t slot) { return 2 * slot + 1; }
 std::uint32_t slot_of(std::uint32_t leg) { return leg / 2; }
@@ -58,13 +58,14 @@ double AggregatingCarrier::near_latency(const Sum& sum, const Cargo& part) {
   return sum.is_push ? legs_->latency(part.from, sum.aggregator) : legs_->latency(sum.aggregator, part.to);
 }
 
-// In the report of a flow what is due at this date is done there and then; the rest waits for its date.
+// Does the action now if its date has come, otherwise at its date. It may be called from the report of a
+// flow.
 void AggregatingCarrier::at(double date, const std::function<void()>& action) {
   if (date > Agenda::now()) agenda_.at(date, action);
   else action();
 }
 
-// Another node may send while a flow starts: whoever starts one has changed all state before.
+// Another node may send while a flow starts, so callers change all state before they start a flow.
 void AggregatingCarrier::start_near(Number number, const Cargo& part) {
   const Sum& sum = sums_.at(number);
   const Cargo leg{.slot = near_leg(part.slot),
@@ -111,7 +112,7 @@ void AggregatingCarrier::push(const Cargo& cargo) {
   if (is_last && streams_) agenda_.at(begun, [this, number] { go_on(number); });
 }
 
-// One that leaves at the same date as another joins it.
+// An answer that leaves at the same date as another answer of its key joins it.
 void AggregatingCarrier::answer(const Cargo& cargo) {
   const std::uint32_t rack = rack_of(scenario_.cluster, cargo.to);
   const Key key{cargo.from, cargo.what.shard, cargo.what.number, rack};
@@ -155,7 +156,7 @@ void AggregatingCarrier::go_on(Number number) {
   }
 }
 
-// No flow may begin while the carrier reports another one.
+// No flow may begin while the carrier reports another flow.
 void AggregatingCarrier::on_leg(std::uint32_t leg) {
   const auto found = sum_of_.find(leg);
   if (found == sum_of_.end()) return arrived_(slot_of(leg));

@@ -1,23 +1,24 @@
-// Sums on the way: between the workers of a rack and a server, the rack's aggregator makes one of their
-// pushes, and many of a server's one answer.
+// In-network sums. Between the workers of a rack and a server, the rack's aggregator combines their pushes
+// into one, and copies one answer of a server to all of them.
 //
 // Decisions:
-// - It is a part of the wire: a carrier that uses another one for its legs. Sender and receiver, and so the
-//   protocol and the record, are those of every message. What a server gets at once are the pushes of one
-//   rack, in worker order, and it adds them in worker order as it always does: the weights are those of a run
-//   without aggregators, bit for bit.
-// - Each worker's push of a clock goes to the aggregator of its rack. When those of all of the rack's workers
-//   are there, one of their size goes on to the server. So all workers must push in every clock, and nothing
-//   may be lost.
-// - Answers with values that leave a server at the same date, for the same shard, to the same rack, go to its
-//   aggregator as one, and from there to each worker.
-// - A node stores: it sends on what it has whole. A switch streams: it sends on each packet when it has those
-//   of all workers. So a sum leaves from the first byte of the last push on, and is at the server when its
-//   own last byte is, or the last byte of the last push, whichever comes later; copies of an answer likewise.
-//   A packet takes no time of its own.
-// - A server still takes each push by itself: its work for one (flops_per_value, endpoints) is that of all.
-// - An aggregator adds at the rate of its link: its arithmetic takes no time. In a switch it has no link of
-//   its own either.
+// - An aggregator is a part of the wire: a carrier that uses another carrier for its legs. Every message
+//   keeps its sender and receiver, so the protocol and the record do not change. The server gets the pushes
+//   of a rack at once and adds them in worker order, as always. So the weights equal those of a run without
+//   aggregators, bit for bit.
+// - Each worker's push of a clock goes to the aggregator of its rack. When the pushes of all workers of the
+//   rack are there, one message of their size goes on to the server. So all workers must push in every clock,
+//   and no message may be lost.
+// - Answers with values that leave a server at the same date, for the same shard, to the same rack, go to the
+//   rack's aggregator as one message, and from there to each worker.
+// - A node stores: it forwards a message when it has all of it. A switch streams: it forwards each packet
+//   when it has this packet of all workers. So a sum starts at the first byte of the last push. It reaches
+//   the server when its own last byte arrives, or the last byte of the last push, whichever is later. Copies
+//   of an answer follow the same rule. A packet takes no time of its own.
+// - A server still handles each push separately: its work for a push (flops_per_value, endpoints) does not
+//   change.
+// - An aggregator adds at the rate of its link: its arithmetic takes no time. An aggregator in a switch has
+//   no separate link.
 #pragma once
 
 #include <cstdint>
@@ -44,23 +45,24 @@ class AggregatingCarrier final : public Carrier {
   SumTraffic traffic() const override { return traffic_; }
 
  private:
-  // What becomes one: the node at the far end, the shard, and which of its pushes or answers.
-  using Key = std::tuple<NodeId, std::uint32_t, std::int64_t, std::uint32_t>;  // the last: the rack
-  // Pushes have a near leg each, from their worker to the aggregator, and then the common one to the server.
-  // An answer has the common one first, and then a near one for each worker.
+  // Messages with one key are combined: the server, the shard, the number of the push or answer, and the
+  // rack.
+  using Key = std::tuple<NodeId, std::uint32_t, std::int64_t, std::uint32_t>;  // see above
+  // Each push has a near leg, from its worker to the aggregator; then the common leg leads to the server. An
+  // answer has the common leg first, and then a near leg for each worker.
   struct Sum {
     Key key;
     NodeId server, aggregator;
     bool is_push;
     std::vector<Cargo> parts = {};
-    std::uint64_t bytes = 0;  // of the largest
-    // Of pushes, when the first byte of each is at the aggregator; of an answer, when it left the server.
+    std::uint64_t bytes = 0;  // of the largest part
+    // Pushes: when the first byte of each is at the aggregator. An answer: when it left the server.
     double begun = 0;
-    bool goes_on = false;              // what leaves the aggregator has begun
+    bool goes_on = false;              // messages have started to leave the aggregator
     bool is_carried = false;           // the common leg has ended
     std::optional<double> whole = {};  // when the aggregator had all of each push, or of the answer
     std::size_t near = 0;              // near legs that have ended, or whose answers have arrived
-    std::vector<Cargo> early = {};     // answers whose near leg has ended while the common one goes on
+    std::vector<Cargo> early = {};     // answers whose near leg has ended before the common leg
   };
   using Number = std::uint64_t;
   bool is_worker(NodeId node) const;
@@ -85,8 +87,8 @@ class AggregatingCarrier final : public Carrier {
   bool streams_;
   Number next_ = 0;
   std::map<Number, Sum> sums_;              // on their way
-  std::map<Key, Number> pushes_;            // those that lack a push
-  std::map<Key, Number> answers_;           // the newest answer of each kind, until the aggregator has it
+  std::map<Key, Number> pushes_;            // sums that wait for a push
+  std::map<Key, Number> answers_;           // the newest answer of each key, until the aggregator has it
   std::map<std::uint32_t, Number> sum_of_;  // by leg
   SumTraffic traffic_;
 };

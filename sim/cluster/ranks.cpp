@@ -1,9 +1,9 @@
-// A ring over neighbours. In a round of a ring every worker sends to the next one, all at the same time, so a
-// round takes as long as the fullest link. The search is for the ring with the least sum over all links, each
-// way, of the square of the time that it needs for the ring's messages: a short ring that shares few links.
-// NCCL searches for its rings too, over the links of a machine. The search is greedy, from worker 0 on; a
-// ring of few workers is then improved as long as the place of one worker, or the direction of a part, can be
-// changed for the better. Nothing is drawn, and of equal ways the one to the lowest worker counts.
+// Searches for a ring over neighbours. In a round of a ring every worker sends to the next worker at the same
+// time, so a round takes as long as the fullest link. Each direction of a link needs some time for the ring's
+// messages; the search minimises the sum of the squares of these times. The result is a short ring that
+// shares few links. NCCL also searches for its rings, over the links of a machine. The search is greedy, from
+// worker 0 on. A ring of few workers is then improved as long as moving one worker, or reversing a part,
+// makes it better. The search is not random; among equal routes it takes the route to the lowest worker.
 #include "sim/scenario/spec/ranks.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace psim {
 namespace {
 
-using Order = std::vector<std::uint32_t>;  // workers, as they follow each other
+using Order = std::vector<std::uint32_t>;  // workers, in ring order
 
 class RingSearch {
  public:
@@ -29,7 +29,7 @@ class RingSearch {
         topology_(std::move(topology)),
         paths_(topology_),
         messages_(2 * topology_.links.size()) {
-    // Time per byte, as a multiple of the fastest link's, so that the numbers of a usual network are whole.
+    // Time per byte as a multiple of the fastest link's, so usual networks have whole numbers.
     double fastest = 0;
     for (const TopologyLink& link : topology_.links) fastest = std::max(fastest, link.bandwidth);
     for (const TopologyLink& link : topology_.links) slowness_.push_back(fastest / link.bandwidth);
@@ -43,13 +43,13 @@ class RingSearch {
   }
 
  private:
-  static constexpr std::size_t most_improved = 64;  // an improvement tries N^2 changes of a ring of N ways
+  static constexpr std::size_t most_improved = 64;  // an improvement tries N^2 changes of a ring of N routes
 
-  // The time of the fullest link, and the sum of all squares.
+  // The time of the fullest link, and the sum of the squares of all times.
   using Cost = std::pair<double, double>;
 
   std::vector<Hop> way(std::uint32_t from, std::uint32_t to) {
-    const std::uint32_t first = 1;  // node 0 is the scheduler, and there are no servers
+    const std::uint32_t first = 1;  // node 0 is the scheduler; a ring has no servers
     return paths_.between(host_of(cluster_, first + from), host_of(cluster_, first + to));
   }
   static std::size_t direction(const Hop& hop) { return 2 * std::size_t{hop.link} + (hop.forward ? 0 : 1); }
@@ -71,7 +71,7 @@ class RingSearch {
     return sum;
   }
 
-  // What one more message costs on a way, and the way's latency.
+  // The cost of one more message on a route, and the route's latency.
   std::pair<double, double> price(const std::vector<Hop>& hops) const {
     std::pair<double, double> sum{0, 0};
     for (const Hop& hop : hops) {
@@ -136,13 +136,13 @@ class RingSearch {
   Topology topology_;
   Paths paths_;
   std::vector<double> slowness_;  // by link
-  std::vector<double> messages_;  // of the ring, by link and direction
+  std::vector<double> messages_;  // of the ring: by link and direction
 };
 
 }  // namespace
 
 void give_ranks(Scenario& scenario) {
-  constexpr std::int64_t most_searched = 2048;  // a search asks for half as many ways as pairs
+  constexpr std::int64_t most_searched = 2048;  // a search computes one route per two pairs
   ArchitectureSpec& spec = scenario.architecture;
   spec.ranks.clear();
   const TopologyKind kind = scenario.cluster.network.topology;

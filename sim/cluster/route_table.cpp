@@ -4,8 +4,8 @@
 
 namespace psim {
 
-// Until SimGrid 3.35 the first zone of an engine becomes its root; later engines have one from the start, and
-// whatever is built stands in it.
+// Until SimGrid 3.35 the first zone of an engine becomes its root. Later engines have a root from the start,
+// and new zones belong to it.
 RouteTable* RouteTable::make(const std::string& name) {
   auto* table = new RouteTable(name);
   simgrid::s4u::NetZone* root = simgrid::s4u::Engine::get_instance()->get_netzone_root();
@@ -31,7 +31,7 @@ double RouteTable::latency(const simgrid::s4u::Host* from, const simgrid::s4u::H
   return route == routes_.end() ? 0 : route->second.latency;
 }
 
-// Without a route there are no links, which SimGrid reports as an error.
+// Without a route the result has no links, and SimGrid reports an error.
 void RouteTable::get_local_route(const NetPoint* from, const NetPoint* to, Route* into, double* latency) {
   const auto route = routes_.find(key(from, to));
   if (route == routes_.end()) return;

@@ -1,5 +1,5 @@
-// The routes of a platform: those that are used, and no others. SimGrid's own Full zone has a table of all
-// pairs of hosts, which at a thousand workers is most of what a run needs: workers talk to servers only.
+// The used routes of a platform. SimGrid's Full zone has a table of all pairs of hosts, which would be most
+// of the memory of a run with a thousand workers, although workers talk only to servers.
 #pragma once
 
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
@@ -21,10 +21,10 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, const Links& links);
 
-  // Of the route, in the unit of its links' latencies; 0 without a route.
+  // The route's latency, in the unit of its links' latencies; 0 without a route.
   double latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
 
-  // Flows that begin from now on have this much of their routes' latency.
+  // Flows that begin from now on have this multiple of their routes' latency.
   void scale_latency(double factor) { latency_factor_ = factor; }
 
  private:

@@ -1,4 +1,4 @@
-// Topologies with a shape, each with its own routing. All links are alike.
+// Topologies with a fixed shape, each with its own routing. All links are equal.
 #include <algorithm>
 #include <numeric>
 
@@ -14,15 +14,15 @@ void connect(Topology& t, const NetworkSpec& network, std::uint32_t a, std::uint
 }
 
 // Switches of the k-ary fat tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
-// switches, and (k/2)^2 core switches, of which each aggregation switch reaches k/2 of its own.
+// switches, and (k/2)^2 core switches. Each aggregation switch of a pod reaches k/2 different core switches.
 struct FatTree {
   std::uint32_t hosts, half;  // half: k/2
 
   struct Seat {
     std::uint32_t pod, edge, port;
   };
-  // Nodes are dealt out over the pods. Each pod begins at another place, so that the first nodes, the
-  // servers, have core switches of their own.
+  // Distributes the nodes over the pods in turn. Each pod begins at a different place, so the first nodes,
+  // the servers, use different core switches.
   Seat seat(std::uint32_t node) const {
     const std::uint32_t pod = node % (2 * half);
     const std::uint32_t place = (node / (2 * half) + pod) % (half * half);
@@ -34,8 +34,8 @@ struct FatTree {
   }
   std::uint32_t core(std::uint32_t i) const { return aggregation(2 * half, 0) + i; }
 
-  // D-mod-k: the digits of the destination's address, port and edge, choose the way up; the way down is
-  // the only one (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations", 2010).
+  // D-mod-k: the digits of the destination's address (port and edge) choose the way up; the way down is
+  // unique (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations", 2010).
   std::uint32_t next(std::uint32_t at, std::uint32_t to) const {
     const Seat target = seat(to);
     if (at < hosts) return edge(seat(at).pod, seat(at).edge);
@@ -47,8 +47,8 @@ struct FatTree {
   }
 };
 
-// A grid closed in every dimension. Consecutive nodes stand a golden section of the grid apart, so that
-// few servers are spread over it; points without a node are switches.
+// A grid that is closed in every dimension. Consecutive nodes are a golden section of the grid apart, so even
+// a few servers are spread over it. Points without a node are switches.
 struct Torus {
   std::vector<std::uint32_t> size;
   std::vector<std::uint32_t> vertex_at;  // by point, the last dimension fastest
@@ -74,7 +74,7 @@ struct Torus {
     return point / stride % n > 0 ? point - stride : point + (n - 1) * stride;
   }
 
-  // Dimension order, the first one first; the shorter way round, ahead when both are equal.
+  // Dimension order, from the first dimension on. Takes the shorter direction, forward if both are equal.
   std::uint32_t next(std::uint32_t at, std::uint32_t to) const {
     const std::uint32_t here = point_of[at], there = point_of[to];
     auto stride = static_cast<std::uint32_t>(vertex_at.size());
@@ -93,9 +93,9 @@ struct Dragonfly {
   std::uint32_t hosts, groups, routers;
 
   std::uint32_t router(std::uint32_t group, std::uint32_t i) const { return hosts + group * routers + i; }
-  // Nodes are dealt out over the groups, then over a group's routers.
+  // Distributes the nodes over the groups in turn, then over a group's routers.
   std::uint32_t router_of(std::uint32_t node) const { return router(node % groups, node / groups % routers); }
-  // The router of group `from` that has the link to group `to`: they take turns.
+  // The router of group `from` with the link to group `to`. The routers of a group get the links in turn.
   std::uint32_t gateway(std::uint32_t from, std::uint32_t to) const {
     return router(from, (to + groups - from - 1) % groups % routers);
   }

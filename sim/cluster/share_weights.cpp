@@ -11,7 +11,8 @@ FlowModel flow_model(const NetworkSpec& network) {
   FlowModel model;
   if (lv08) model = {.latency = 13.01, .bandwidth = 0.97, .window = 4194304, .weight = 20537};
   if (network.tcp_window) model.window = network.tcp_window->value;
-  // LV08 adds 20537 / bandwidth to a flow's weight, which would drown what the latencies say.
+  // LV08 adds 20537 / bandwidth to the divisor of a flow's weight. This would hide the effect of the
+  // latencies.
   if (network.share_spread > 0) model.weight = 0;
   return model;
 }
@@ -26,7 +27,7 @@ double latency_unit(const NetworkSpec& network) {
   for (const LinkSpec& link : network.links)
     longest = std::max(longest, link.latency ? link.latency->value : 0.0);
   if (network.topology == TopologyKind::simgrid_xml) return 1;
-  // A longer latency weighs too little when it is made larger. Last turns weigh more.
+  // A long latency times the unit makes a weight too small. Last turns have more weight.
   constexpr double unit = 1024;
   if (network.share_spread > 0 && longest * last_turn_weight < 1) return unit * last_turn_weight;
   return longest < 1 ? unit : 1;

@@ -1,4 +1,4 @@
-// What differs between SimGrid 3.32 and 4.0, each difference once.
+// The differences between SimGrid 3.32 and 4.0, each in one place.
 #pragma once
 
 #include <simgrid/version.h>
@@ -35,7 +35,7 @@ inline simgrid::s4u::NetZone* add_star_zone(const std::string& name) {
   return simgrid::s4u::Engine::get_instance()->get_netzone_root()->add_netzone_star(name);
 }
 
-// Both directions of a host's way to a star's hub.
+// Both directions between a host and a star's hub.
 inline void add_star_route(simgrid::s4u::NetZone& star, simgrid::s4u::Host* host,
                            const simgrid::s4u::LinkInRoute& link) {
   star.add_route(host, nullptr, {link}, true);

@@ -23,8 +23,8 @@ Window window_at(const StragglerSpec& s, double now) {
   const double until = s.until ? s.until->value : HUGE_VAL;
   if (!s.every) return {from, until};
   const double period = s.every->value;
-  // The first turn whose end is to come. Every date is reckoned from its turn, so that it is the same number
-  // whenever it is asked for; the division may have been rounded either way.
+  // The first turn that has not ended. Each date is computed from its turn number, so it is the same in every
+  // call. The division may have been rounded up or down.
   double turn = std::max(0.0, std::floor((now - from) / period) - 1);
   for (int more = 0; more < 2 && now >= until + turn * period; ++more) ++turn;
   return {from + turn * period, until + turn * period};

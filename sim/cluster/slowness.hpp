@@ -1,4 +1,4 @@
-// How long a computation takes compared with its mean: the compute-time distributions and the stragglers.
+// The time of a computation relative to its mean: compute-time distributions and stragglers.
 // Pure functions of (seed, worker, step) and of simulated time; no SimGrid.
 #pragma once
 
@@ -13,8 +13,7 @@ namespace psim {
 // Slowness of each step of each worker; mean 1 over steps (trace: the file's own mean).
 class Slowness {
  public:
-  // `mean_steps`: mean time of the step of each worker that is asked for, in seconds, of which `shift` is a
-  // part.
+  // `mean_steps`: by worker, the mean time of a step in seconds, which includes `shift`.
   Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std::uint64_t seed,
            std::vector<double> mean_steps, std::vector<ProfileSpec> profiles = {});
 
@@ -24,7 +23,7 @@ class Slowness {
   // Factor on the worker's speed at a date, from permanent, windowed and periodic stragglers, and from
   // profiles.
   double speed_factor(std::uint32_t worker, double now) const;
-  // The next date after `now` when speed_factor may change; nothing when it never does.
+  // The next date after `now` when speed_factor may change; none if it never changes.
   std::optional<double> next_change(std::uint32_t worker, double now) const;
 
  private:

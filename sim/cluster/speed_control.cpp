@@ -53,7 +53,7 @@ double SpeedControl::factor_of(NodeId node) const {
   return straggler * by_fault_[node];
 }
 
-// Only an actor may suspend others, and faults come by timers.
+// Only an actor may suspend other actors, but faults come from timers. So a new actor suspends them.
 void SpeedControl::suspend_actors(NodeId node) {
   constexpr const char* name = "freezer";
   add_actor(name, platform_.hosts[node], [this, node] {

@@ -1,9 +1,9 @@
-// How fast every node computes at present: windowed stragglers times faults.
+// The current speed of every node: windowed stragglers times faults.
 //
-// A slow node has a speed level of its own for every product of factors that may meet; running computations
-// adapt at once. At factor 0 its actors are suspended and its mail waits: with a speed near 0 instead, it
-// would answer all that costs nothing, and some computation would end in a thousand years. Of the nodes of
-// one machine the slowest says how fast it is.
+// A node's host has a speed level for every possible product of factors; running computations adapt at once.
+// At factor 0 the node's actors are suspended and its messages wait. With a speed near 0 instead, the node
+// would still do everything that takes no time, and a computation would end in a thousand years. A machine is
+// as slow as its slowest node.
 #pragma once
 
 #include <functional>
@@ -23,21 +23,20 @@ class SpeedControl {
   SpeedControl(const Platform& platform, const Slowness& slowness, Agenda& agenda, Network& network,
                NodeId first_worker, std::uint32_t workers);
 
-  // Once, before the simulation runs: follows the stragglers' windows, until nothing can happen any more.
+  // Call once, before the simulation runs. Follows the stragglers' windows, until `is_stuck`.
   void start(std::function<bool()> is_stuck);
 
-  // By faults: of the node's own speed. A node at 0 is frozen: its actors are suspended, for a speed near 0
-  // would let a computation end at some date in the far future, and the node would still answer messages,
-  // which take no time. What arrives waits until it goes on.
+  // Sets the factor of faults on the node's speed. A node at 0 is frozen: its actors are suspended, and
+  // arriving messages wait until it continues.
   void set_fault(NodeId node, double factor);
   bool is_frozen(NodeId node) const;
-  // A node has new actors, which know nothing of this.
+  // Applies the current speed to a node that has new actors.
   void apply(NodeId node);
 
  private:
   void follow(NodeId node);
   void suspend_actors(NodeId node);
-  // Of its machine, itself among them.
+  // The nodes of its machine, including itself.
   const std::vector<NodeId>& nodes_beside(NodeId node) const { return nodes_of_.at(platform_.hosts[node]); }
   double factor_of(NodeId node) const;
 

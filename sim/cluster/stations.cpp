@@ -15,7 +15,7 @@ namespace {
 constexpr double packet = 1500;     // bytes: Ethernet's largest payload
 constexpr std::uint8_t window = 2;  // segments
 constexpr double parts_of_rest = 256;
-constexpr double most_segments = 4096;  // of all loads that share a station, each counted by its own size
+constexpr double most_segments = 4096;  // of all loads that share a station, each in segments of its own size
 constexpr double golden_section = 0.6180339887498949;
 
 }  // namespace
@@ -70,7 +70,7 @@ void Stations::happen(const Event& event) {
   else set_out(segment.slot);
 }
 
-// Places follow the golden section: those of any few loads in a row lie far from each other.
+// Places follow the golden section, so the places of consecutive loads lie far from each other.
 void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   if (slot >= open_.size()) open_.resize(slot + std::size_t{1});
   Open& open = open_[slot];
@@ -91,7 +91,7 @@ void Stations::enter(std::uint32_t slot, double date, const Load& load) {
   plan(date, Kind::enters, {slot, ++open.life, 0, 0, 0});
 }
 
-// Its way. One that is longer than all before it makes room in every slot.
+// Stores the load's path. A path longer than all before it enlarges every slot.
 void Stations::lay_out(std::uint32_t slot, const Load& load) {
   const std::size_t needed = load.path.size() + load.back.size();
   if (needed > hops_each_) {
@@ -108,7 +108,7 @@ void Stations::lay_out(std::uint32_t slot, const Load& load) {
   for (const std::uint32_t station : load.back) *hop++ = {station, {}, 0};
 }
 
-// The way of a single packet, which meets other packets only.
+// Sends a single packet along its path. It waits only for other packets.
 void Stations::slip_in(const Segment& whole) {
   const Open& open = open_[whole.slot];
   double head = clock_, tail = clock_;
@@ -127,7 +127,7 @@ void Stations::slip_in(const Segment& whole) {
   plan(tail, Kind::arrives, whole);
 }
 
-// From now on it is one of those that share its stations. Whoever was alone there is not any more.
+// From now on the load counts at its stations. A load that was alone there is no longer alone.
 void Stations::set_out(std::uint32_t slot) {
   open_[slot].counts = true;
   for (const Hop& hop : std::span(hops_of(slot), open_[slot].hops + open_[slot].back)) {
@@ -155,7 +155,7 @@ bool Stations::is_alone(std::uint32_t slot) const {
   return open.step > 0 && std::ranges::all_of(std::span(hops_of(slot), open.hops + open.back), is_own);
 }
 
-// What is left of it goes in one piece, as fast as its slowest station, when the packets there are through.
+// Sends the rest in one piece, at the speed of its slowest station, after the packets there.
 void Stations::go_alone(std::uint32_t slot) {
   Open& open = open_[slot];
   open.alone = true;
@@ -174,7 +174,7 @@ void Stations::go_alone(std::uint32_t slot) {
 // Another load has come, or a bandwidth has changed.
 void Stations::be_no_more_alone(std::uint32_t slot) {
   Open& open = open_[slot];
-  if (!(open.through > clock_)) return;  // it is through at this date
+  if (!(open.through > clock_)) return;  // it ends at this date
   open.left = std::min(open.left, (open.through - clock_) * open.rate);
   open.paced = clock_;
   open.alone = false;
@@ -218,7 +218,7 @@ void Stations::send_segments(std::uint32_t slot) {
   }
 }
 
-// Of those that the segment's next station, or the one that serves it, must pass.
+// The bytes of the segment that its next or current station still has to pass.
 double Stations::bytes_of(const Segment& segment) const {
   const double bytes = open_[segment.slot].parts[segment.index].bytes;
   const std::uint8_t rest = hops_of(segment.slot)[segment.hop].at[segment.index].rest;
@@ -229,7 +229,7 @@ double Stations::time_of(const Segment& segment) const {
   return bytes_of(segment) / stations_[hops_of(segment.slot)[segment.hop].station].bandwidth;
 }
 
-// To the queue of the station that it crosses next.
+// Puts the segment into the queue of its next station.
 void Stations::come(const Segment& segment) {
   Open& open = open_[segment.slot];
   const Open::InFlight& part = open.parts[segment.index];
@@ -277,8 +277,8 @@ void Stations::serve(std::uint32_t number, const Segment& segment) {
   announce(segment, start, station.end);
 }
 
-// To the stations behind one that serves it from `begin` to `end`: up to the first that may begin at once,
-// which announces it to the others when it serves it.
+// A station serves the segment from `begin` to `end`. Announces it to the next stations, up to the first one
+// that may begin at once. That station announces it to the others when it serves the segment.
 void Stations::announce(const Segment& segment, double begin, double end) {
   Open& open = open_[segment.slot];
   Open::InFlight& part = open.parts[segment.index];
@@ -291,7 +291,8 @@ void Stations::announce(const Segment& segment, double begin, double end) {
   }
 }
 
-// That it comes earlier to where it has not come yet. What was planned before happens too, and is not due.
+// Plans an earlier arrival at stations that it has not reached. The old plan still fires, but is not due
+// then.
 void Stations::announce_again(const Segment& segment, double end) {
   Segment ahead = segment;
   while (++ahead.hop < open_[segment.slot].parts[segment.index].announced) {
@@ -299,7 +300,7 @@ void Stations::announce_again(const Segment& segment, double end) {
   }
 }
 
-// The last station before that serves it now; null where all of it has passed.
+// The last earlier station that serves the segment now; null if the segment has passed all of them.
 const Stations::Station* Stations::source_of(const Segment& segment) const {
   Segment before = segment;
   while (before.hop-- > 0) {
@@ -311,7 +312,7 @@ const Stations::Station* Stations::source_of(const Segment& segment) const {
   return nullptr;
 }
 
-// Whether it comes at the date that was planned. If the station before has become slower, later.
+// Whether the segment comes at the planned date. It comes later if the station before has become slower.
 bool Stations::is_due(const Segment& segment) {
   const bool is_under_way = open_[segment.slot].parts[segment.index].number == segment.number;
   if (!is_under_way || at(segment).stage != Stage::ahead) return false;
@@ -321,8 +322,8 @@ bool Stations::is_due(const Segment& segment) {
   return !(ready > clock_);
 }
 
-// Whether the station that ends it has not had all of it, because one before has become slower. The rest,
-// rounded up, comes later.
+// Whether the station at its planned end has not received the whole segment, because an earlier station has
+// become slower. The rest, rounded up, comes later.
 bool Stations::lacks_rest(const Segment& segment) {
   const Station* source = source_of(segment);
   if (source == nullptr) return false;
@@ -340,7 +341,7 @@ void Stations::end_turn(std::uint32_t number) {
   if (station.slipped_in > 0) return plan_end(number, clock_ + std::exchange(station.slipped_in, 0));
   const Segment segment = station.served;
   const bool stays = is_gone(segment) || (has_changed_ && lacks_rest(segment));
-  if (!stays) leave(segment);  // while busy: the load's next segment goes behind those that wait
+  if (!stays) leave(segment);  // while busy: the load's next segment goes behind waiting segments
   station.busy = false;
   serve_next(number);
 }
@@ -378,7 +379,7 @@ void Stations::cancel(std::uint32_t slot, double date) {
   }
 }
 
-// All that the station still has to do takes longer, or less long.
+// The station's remaining work takes longer, or less time.
 void Stations::set_bandwidth(std::uint32_t number, double bandwidth, double date) {
   advance(date);
   Station& station = stations_[number];

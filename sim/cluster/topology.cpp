@@ -16,9 +16,9 @@ Topology star(const ClusterSpec& cluster) {
   return t;
 }
 
-// Nodes are dealt out to the racks in turn, servers first, so that every rack has its share of both. An
-// aggregator is in its rack, and its link is none of those that the uplink is reckoned from; in a switch it
-// is no bottleneck, and as near as can be.
+// Distributes the nodes to the racks in turn, servers first, so every rack gets its share of servers and
+// workers. An aggregator is in its rack, but its link does not count for the uplink's bandwidth. If the
+// aggregator is in the switch, its link has no bandwidth limit and no latency.
 Topology two_tier(const ClusterSpec& cluster) {
   constexpr double never_full = 1e18;  // bytes per second
   const NetworkSpec& network = cluster.network;

@@ -1,11 +1,11 @@
-// How the nodes are wired: a graph of hosts, switches and links, whatever its shape. The platform is
-// built from it (platform.cpp), with paths (paths.hpp) between the pairs that talk to each other.
+// The wiring of the nodes: a graph of hosts, switches and links of any shape. The platform is built from it
+// (platform.cpp), with paths (paths.hpp) between the pairs that talk to each other.
 //
-// Only pairs that talk get a route (talks, sim/scenario/spec/nodes.hpp). A star and two tiers have one way
-// only. A graph of one's own takes shortest paths: fewest hops, then least latency, then the lowest vertex,
-// then the lowest link. Boost.Graph gives the distances only, because which of equal ways it finds depends on
-// its heap. The other shapes route as their papers say: D-mod-k in the fat tree, dimension order in the
-// torus, minimal routes in the dragonfly.
+// Only pairs that talk get a route (talks, sim/scenario/spec/nodes.hpp). In a star and in two tiers there is
+// only one path. A graph of the scenario uses shortest paths: fewest hops, then least latency, then the
+// lowest vertex, then the lowest link. Boost.Graph computes only the distances, because its heap decides
+// which of equal paths it finds. The other shapes route as in their papers: D-mod-k in the fat tree,
+// dimension order in the torus, minimal routes in the dragonfly.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ struct Topology {
   std::uint32_t hosts = 0;
   std::uint32_t vertices = 0;
   std::vector<TopologyLink> links;
-  // The vertex after `at` on the way to host `to`, where the shape has a routing of its own; without it,
-  // paths are the shortest.
+  // The vertex after `at` on the route to host `to`, if the shape has its own routing. Otherwise paths are
+  // the shortest.
   std::function<std::uint32_t(std::uint32_t at, std::uint32_t to)> next = {};
 };
 
-// For every kind but simgrid-xml, whose routes the platform file gives.
+// For every kind except simgrid-xml: there the platform file defines the routes.
 Topology make_topology(const ClusterSpec& cluster);
 
 // shapes.cpp

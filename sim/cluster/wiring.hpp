@@ -1,5 +1,6 @@
-// Stations of the links, and the way of a message over them: of any topology, and of a platform file. Ways
-// are found when they are asked for, because those of all pairs of ten thousand nodes fill the memory.
+// The stations of the links, and the routes of messages over them, for any topology or a platform file.
+// Routes are computed on request, because the routes of all pairs of ten thousand nodes would fill the
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +17,19 @@ namespace psim {
 class Wiring {
  public:
   Wiring(const NetworkSpec& network, Topology topology);
-  Wiring(const Wiring&) = delete;  // paths know the topology
+  Wiring(const Wiring&) = delete;  // paths_ refers to topology_
   Wiring& operator=(const Wiring&) = delete;
 
   struct Way {
     Stations::Path stations = {};
     double latency = 0;   // seconds
-    double slowness = 0;  // seconds per byte of all links together
-    double limit = 0;     // bytes per second of the narrowest link without a queue; 0: there is none
+    double slowness = 0;  // seconds per byte, summed over all links
+    double limit = 0;     // bytes per second of the slowest link without a queue; 0: none
   };
   Way way(std::uint32_t from, std::uint32_t to);
 
   const std::vector<double>& bandwidths() const { return bandwidths_; }  // bytes per second, by station
-  double least_latency() const { return least_latency_; }                // of any way, seconds; or less
+  double least_latency() const { return least_latency_; }                // seconds; at most that of any route
   const std::vector<std::uint32_t>& own(std::uint32_t node) const { return own_[node]; }  // stations
 
  private:
@@ -39,8 +40,8 @@ class Wiring {
   Topology topology_;
   Paths paths_;
   std::vector<double> bandwidths_;
-  std::vector<std::vector<std::uint32_t>> own_;                  // by node; of a file: not known
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> routes_;  // of a file, by both ends, rising
+  std::vector<std::vector<std::uint32_t>> own_;                  // by node; unknown for a file
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> routes_;  // of a file: by both ends, rising
   double least_latency_ = 0;
 };
 

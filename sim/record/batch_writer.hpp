@@ -1,4 +1,4 @@
-// Writes batches in their order on a thread of its own, so that what is written depends on no timing.
+// Writes batches in order on its own thread, so the written data does not depend on timing.
 #pragma once
 
 #include <condition_variable>
@@ -19,8 +19,8 @@ class BatchWriter {
   BatchWriter(const BatchWriter&) = delete;
   BatchWriter& operator=(const BatchWriter&) = delete;
 
-  // Waits while `most` batches are unwritten: a disk that is too slow must not fill the memory. Throws what
-  // writing an earlier one has thrown.
+  // Waits while `most` batches are unwritten, so that a slow disk does not fill the memory. Rethrows the
+  // exception of an earlier batch.
   void add(Batch&& batch) {
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     std::unique_lock lock(mutex_);
@@ -30,7 +30,7 @@ class BatchWriter {
     changed_.notify_all();
   }
 
-  // Returns when all are written; the thread is gone then. Throws likewise.
+  // Waits until all batches are written and ends the thread. Rethrows as add() does.
   void close() {
     stop();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));

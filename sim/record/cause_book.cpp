@@ -18,7 +18,7 @@ void CauseBook::go_on(const Event& event, std::uint64_t number, const Dependenci
     }
   }
   if (is == InChain::step) here.did(event.at, own);
-  else if (!before.empty()) here.needs(own);  // as does what it says next
+  else if (!before.empty()) here.needs(own);  // a word passes its dependencies on to the next event
 }
 
 }  // namespace psim

@@ -14,8 +14,8 @@ namespace psim {
 
 class CauseBook {
  public:
-  // `running` finds the cause chain of the actor that runs; null: no actor runs. Without it all events are on
-  // one chain.
+  // `running` finds the cause chain of the running actor; null: no actor runs. Without `running` all events
+  // are on one chain.
   void follow(std::function<CauseChain*()> running) { running_ = std::move(running); }
   CauseChain& chain() {
     CauseChain* own = running_ ? running_() : nullptr;
@@ -24,14 +24,13 @@ class CauseBook {
   // The chain of the simulation kernel.
   CauseChain& outside() { return outside_; }
 
-  // `said`: by who records it; none: it comes of what the running actor is on.
+  // `said`: the cause that the recorder of the event names; none: the cause of the running actor's chain.
   Cause of(Event& event, const std::optional<Cause>& said) {
     event.cause = said.value_or(chain().cause());
     return faults_.of(event).value_or(event.cause);
   }
-  // What comes of an event, if it is one that its actor goes on from. The others say something, or tell more
-  // of what happens at the same date. `needs`: what no other event of the actor needs. `f`: is called with
-  // all that the event needs.
+  // Makes an event of type InChain::step the cause of its actor's next event. Other events (word, detail) are
+  // not causes. `needs`: dependencies of this event alone. Calls `f` with each dependency of the event.
   void go_on(const Event& event, std::uint64_t number, const Dependencies& needs,
              const std::function<void(const Dependency&)>& f);
 

@@ -44,7 +44,7 @@ class CauseChain {
 
  private:
   Cause cause_;
-  double at_ = 0;          // since when
+  double at_ = 0;          // since this date
   std::int64_t own_ = -1;  // the last event that this actor recorded itself
   Dependencies needs_;
 };

@@ -1,4 +1,4 @@
-// What is recorded of who is there: the scheduler's views, and faults.
+// Events of membership: the scheduler's views, and faults.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct Suspicion {
   NodeId suspect = 0;
   std::int64_t view = 0;
   static constexpr const char* table = "suspicion";
-  static constexpr const char* about = "The scheduler takes a node for down";
+  static constexpr const char* about = "The scheduler suspects that a node is down";
   static constexpr void fields(auto&& column) {
     column("suspect", "a node", &Suspicion::suspect);
-    column("view", "the newest one", &Suspicion::view);
+    column("view", "the newest view", &Suspicion::view);
   }
 };
 
@@ -30,7 +30,7 @@ struct ViewChange {
   static constexpr const char* about =
       "The scheduler announces a new view: who owns what, and who takes part";
   static constexpr void fields(auto&& column) {
-    column("view", "its number: `place` and `participant` have what it says", &ViewChange::view);
+    column("view", "its number; the tables `place` and `participant` hold its content", &ViewChange::view);
   }
 };
 
@@ -46,15 +46,16 @@ struct ShardPlace {
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "place";
   static constexpr const char* about =
-      "What a view, the first one too, says of a shard: one row for each node that may have it";
+      "A view (also the first) places a shard: one row for each node that may have the shard";
   static constexpr void fields(auto&& column) {
-    column("view", "its number", &ShardPlace::view);
+    column("view", "the number of the view", &ShardPlace::view);
     column("shard", shard_meaning, &ShardPlace::shard);
     column("epoch", "of the shard's ownership", &ShardPlace::epoch);
-    column("role",
-           "owner; former: an owner before, which has not handed the shard over yet; replica; next: it is to "
-           "own the shard as soon as it has it",
-           &ShardPlace::role);
+    column(
+        "role",
+        "owner; former: an earlier owner, which has not handed the shard over yet; replica; next: the next "
+        "owner, as soon as it has the shard",
+        &ShardPlace::role);
     column("holder", "a node", &ShardPlace::holder);
   }
 };
@@ -65,14 +66,14 @@ struct ShardCut {
   std::int64_t values = 0, part_values = 0;
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "cut";
-  static constexpr const char* about = "A view cuts a shard: its last values are a shard of their own";
+  static constexpr const char* about = "A view cuts a shard in two: its last values become a new shard";
   static constexpr void fields(auto&& column) {
-    column("view", "its number", &ShardCut::view);
+    column("view", "the number of the view", &ShardCut::view);
     column("shard", shard_meaning, &ShardCut::shard);
     column("new_shard", "the next free number", &ShardCut::part);
-    column("epoch", "of the shard's ownership, that begins with the cut", &ShardCut::epoch);
-    column("shard_values", "that the shard keeps", &ShardCut::values);
-    column("new_values", "that the new one has", &ShardCut::part_values);
+    column("epoch", "of the shard's ownership; it begins with the cut", &ShardCut::epoch);
+    column("shard_values", "number of values that the shard keeps", &ShardCut::values);
+    column("new_values", "number of values of the new shard", &ShardCut::part_values);
   }
 };
 
@@ -85,16 +86,16 @@ struct ShardMove {
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "move";
   static constexpr const char* about =
-      "A view sends a shard to another server: of a joiner's or leaver's, or of one that is down";
+      "A view moves a shard to another server, because a server joins, leaves or is down";
   static constexpr void fields(auto&& column) {
-    column("view", "its number", &ShardMove::view);
+    column("view", "the number of the view", &ShardMove::view);
     column("shard", shard_meaning, &ShardMove::shard);
-    column("from_server", "a node, which had it or was to have it", &ShardMove::from);
+    column("from_server", "a node, which had the shard or was to get it", &ShardMove::from);
     column("to_server", "a node", &ShardMove::to);
-    column("shard_values", "that the shard has", &ShardMove::values);
+    column("shard_values", "number of values of the shard", &ShardMove::values);
     column("load_per_s",
-           "where loads decide: values pushed to the shard or pulled from it in a second, as heartbeats "
-           "told, before the last server joined",
+           "if loads decide: values pushed to the shard or pulled from it per second, as reported by "
+           "heartbeats, before the last server joined",
            &ShardMove::load);
   }
 };
@@ -104,9 +105,9 @@ struct Participant {
   NodeId worker = 0;
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "participant";
-  static constexpr const char* about = "A worker takes part, as a view says";
+  static constexpr const char* about = "A view counts a worker as a participant";
   static constexpr void fields(auto&& column) {
-    column("view", "its number", &Participant::view);
+    column("view", "the number of the view", &Participant::view);
     column("worker", "a node", &Participant::worker);
   }
 };
@@ -117,13 +118,13 @@ struct FaultChange {
   bool begins = true;
   std::optional<NodeId> target = {}, other_side = {};
   static constexpr const char* table = "fault";
-  static constexpr const char* about = "A fault begins or ends; one row for each node that it happens to";
+  static constexpr const char* about = "A fault begins or ends; one row for each node that it affects";
   static constexpr void fields(auto&& column) {
-    column("fault_table", "its [[fault]] in the scenario, from 0", &FaultChange::fault_table);
+    column("fault_table", "the number of its [[fault]] in the scenario, from 0", &FaultChange::fault_table);
     column("kind", "as in `psim explain fault`", &FaultChange::kind);
-    column("begins", "0: it ends", &FaultChange::begins);
-    column("target", "the node that it happens to; none: all, or no node", &FaultChange::target);
-    column("other_side", "a node of the other side, where there are two", &FaultChange::other_side);
+    column("begins", "1: the fault begins; 0: it ends", &FaultChange::begins);
+    column("target", "the affected node; NULL: all nodes, or none", &FaultChange::target);
+    column("other_side", "a node of the other side, if the fault has two sides", &FaultChange::other_side);
   }
 };
 
@@ -132,12 +133,14 @@ struct SlowWorker {
   double seconds_per_sample = 0, median = 0;
   SlowAction action = SlowAction::flag;
   static constexpr const char* table = "slow_worker";
-  static constexpr const char* about = "The scheduler finds that a worker is slow for long";
+  static constexpr const char* about = "The scheduler finds a worker slow";
   static constexpr void fields(auto&& column) {
     column("worker", "a node", &SlowWorker::worker);
-    column("seconds_per_sample", "mean over the window of its last clocks", &SlowWorker::seconds_per_sample);
-    column("median", "of the same of the other workers", &SlowWorker::median);
-    column("action", "flag; remove: it is asked to leave; replace: and a spare starts", &SlowWorker::action);
+    column("seconds_per_sample", "mean over the worker's last clocks (recovery.slow.window)",
+           &SlowWorker::seconds_per_sample);
+    column("median", "median of seconds_per_sample of the other workers", &SlowWorker::median);
+    column("action", "flag; remove: the scheduler asks it to leave; replace: it leaves, and a spare starts",
+           &SlowWorker::action);
   }
 };
 

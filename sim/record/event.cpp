@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_words = 32;
 
-// What is hashed of an event: words, and which of its fields are there.
+// The words of an event that are hashed, and a mask of its fields that have a value.
 class Words {
  public:
   void add(std::uint64_t word) { words_[count_++] = word; }
@@ -60,7 +60,7 @@ std::uint64_t hash_of(const Event& event) {
   words.add(event.node | static_cast<std::uint64_t>(event.what.index()) << 32U);
   std::visit(
       [&words]<class T>(const T& what) {
-        // Beside its fields: the date, the node, and which fields are there.
+        // In addition to the fields: the date, the node, and the mask.
         static_assert(count_of_fields<T>() + 3 <= most_words);
         for_each_field<T>([&](const auto& field) { words.add_field(what.*field.member); });
       },

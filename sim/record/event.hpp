@@ -1,8 +1,8 @@
-// One thing that happened: when, at which node, and what, which is one of the types below. Everything that a
-// run reports, its digest included, is a projection of the sequence of these.
+// An event: its date, its node, and its content, which has one of the types below. Everything that a run
+// reports, including its digest, is a projection of the sequence of events.
 //
 // Each type declares its table of run.db: a name, a sentence, and its fields as columns. The digest, the
-// table, its rows, the line for people and docs/tables.md are all made of that declaration.
+// table, its rows, the printed line and docs/tables.md all follow from that declaration.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ using Subject =
 
 struct Event {
   double at = 0;    // simulated seconds
-  NodeId node = 0;  // that it happens at; of a fault the scheduler, whoever it happens to
+  NodeId node = 0;  // where it happens; for a fault: the scheduler
   Subject what = {};
-  Cause cause = {};  // no part of the digest
+  Cause cause = {};  // not in the digest
 
   template <class T>
   const T* as() const {
@@ -36,28 +36,29 @@ struct Event {
   }
 };
 
-// A server or the storage has worked on a message, by the number of its sending; none: on what it sends.
+// A server or the storage has worked on a message. `message`: the number of its `Sent` event; none: the node
+// has prepared messages to send.
 struct Service {
   NodeId node = 0;
   std::optional<std::uint64_t> message = {};
   double begin = 0, end = 0;
 };
 
-// A 64-bit hash of every declared field, the same on every machine of one byte order.
+// A 64-bit hash of every declared field. Machines of equal byte order give equal hashes.
 std::uint64_t hash_of(const Event& event);
 
-// One line for people: the table, and its columns that there are.
+// One readable line: the table's name, and the columns that have a value.
 std::string to_string(const Event& event);
 
-// Whoever wants to see events. Observers cannot steer: they get a const reference and return nothing.
+// An observer of events. It cannot change the run: it gets a const reference and returns nothing.
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void on(const Event& event, std::uint64_t hash) = 0;
-  // A message, by the number of its sending, had to wait at its sender or receiver, or a fault delayed it:
-  // when it was on the wire. No event, because only who explains times asks.
+  // When a message was on the wire, if it had to wait at its sender or receiver, or a fault delayed it.
+  // `message`: the number of its `Sent` event. This is no event, because only explanations of times need it.
   virtual void on_wire(std::uint64_t /*message*/, double /*begin*/, double /*end*/) {}
-  // An event needs another one, besides its cause.
+  // In addition to its cause, an event needs another event.
   virtual void on_dependency(std::uint64_t /*event*/, const Dependency& /*need*/) {}
   virtual void on_service(const Service& /*work*/) {}
 };

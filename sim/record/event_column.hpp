@@ -6,7 +6,7 @@
 
 namespace psim {
 
-// A column: its name, with the unit where it has one; what it says; and the member that holds it.
+// A column: its name, with a unit if it has one; its meaning; and the member that holds its value.
 template <class Member>
 struct Field {
   std::string_view name, meaning;
@@ -15,12 +15,11 @@ struct Field {
 template <class Member>
 Field(const char*, const char*, Member) -> Field<Member>;
 
-// The place of an event in the cause chain of its actor (cause_chain.hpp). A type that declares none is a
-// step.
+// The place of an event in the cause chain of its actor (cause_chain.hpp). The default is step.
 enum class InChain : std::uint8_t {
   step,   // the cause of the actor's next event
-  word,   // has a cause, and is none
-  detail  // tells more of another event of the same date
+  word,   // has a cause, and is not a cause
+  detail  // adds to another event of the same date
 };
 template <class T>
 constexpr InChain in_chain() {
@@ -28,7 +27,7 @@ constexpr InChain in_chain() {
   else return InChain::step;
 }
 
-inline constexpr auto shard_meaning = "of the parameters";
-inline constexpr auto push_meaning = "which one: the worker's pushes to this shard count from 0";
+inline constexpr auto shard_meaning = "the number of the shard";
+inline constexpr auto push_meaning = "the number of the push: a worker's pushes to a shard count from 0";
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// The declarations of events, one by one, for what is made of all of them.
+// Visits the declarations of all events.
 #pragma once
 
 #include <algorithm>
@@ -50,11 +50,11 @@ struct OptionalOf<std::optional<T>> {
   static constexpr bool value = true;
 };
 
-// The type of a field's values, of those that are there.
+// The type of a field's values; for an optional field, the type inside.
 template <class Owner, class T>
 OptionalOf<T> kind_of_member(T Owner::*);
 
-// Values that people know by name: of an enumeration, or rows of a table.
+// Values that have names: of an enumeration, or rows of a table.
 template <class Enum>
 constexpr std::size_t index_in(Enum value) {
   return static_cast<std::size_t>(value);
@@ -74,13 +74,13 @@ concept Named = std::is_enum_v<T> || requires(T value) {
   value->name;
 };
 
-// In a database.
+// The value as the database stores it.
 template <Named T>
 LastingText column_value(T value) {
   return {name_in(value)};
 }
 
-// All names of its kind, in order.
+// All names of the kind of `kind`, in order.
 template <Named T>
 std::vector<std::string_view> all_names(T kind) {
   std::vector<std::string_view> names;
@@ -94,7 +94,7 @@ std::vector<std::string_view> all_names(T kind) {
   return names;
 }
 
-// The value of that name; the first one for an unknown name.
+// The value with this name; the first value for an unknown name.
 template <Named T>
 T value_of(T kind, std::string_view name) {
   const std::vector<std::string_view> names = all_names(kind);
@@ -104,9 +104,9 @@ T value_of(T kind, std::string_view name) {
   else return static_cast<T>(index);
 }
 
-// CREATE TABLE for each type of event, with what its columns mean.
+// CREATE TABLE for each type of event, with the meanings of its columns.
 std::string event_tables();
-// docs/tables.md.
+// The text of docs/tables.md.
 std::string event_tables_page();
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// The names of what is recorded, as constants, for who reads records.
+// The names in records, as constants for the code that reads records.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ consteval auto joined(const Names&... names) {
   return all;
 }
 
-// Tables, what becomes of computations, pushes and tasks, and kinds of messages. Of faults crashes alone: the
-// other kinds are rows of a table, which is no constant.
+// Tables, phases of computations and tasks, outcomes of pushes, and kinds of messages. Of the faults only
+// crashes: the other kinds are rows of a table, which is not a constant.
 inline constexpr auto event_names = joined(event_table_names, phase_names, outcome_names, task_phase_names,
                                            message_names, std::to_array<std::string_view>({"crash"}));
 

@@ -1,4 +1,4 @@
-// What is made of the declarations of events in words: the tables of run.db, and the page about them.
+// Makes the tables of run.db, and the page about them, from the declarations of events.
 #include <fmt/format.h>
 
 #include <utility>
@@ -20,7 +20,7 @@ bool is_optional(const Field<Member>& field) {
   return decltype(kind_of_member(field.member))::value;
 }
 
-// Where the meaning does not tell them: the names of an enumeration's values.
+// The names of the values of a column `kind`, whose meaning does not list them.
 template <class Member>
 std::string values_of(const Field<Member>& field) {
   using Value = typename decltype(kind_of_member(field.member))::Value;
@@ -45,14 +45,14 @@ std::string event_tables() {
     sql += ");\n";
   });
   sql +=
-      "-- Each message once, with the dates of what became of it.\n"
+      "-- Each message once, with the dates when it was sent, and received or lost.\n"
       "CREATE VIEW message AS SELECT sent.number, sent.at_s AS sent_s, received.at_s AS received_s,\n"
       "  lost.at_s AS lost_s, sent.node AS sender";
   for_each_field<Sent>([&sql](const auto& field) { sql += fmt::format(", {}", field.name); });
   sql +=
       "\n  FROM sent LEFT JOIN received ON received.message = sent.number\n"
       "  LEFT JOIN lost ON lost.message = sent.number;\n"
-      "-- All events, with the tables that tell more of them.\nCREATE VIEW event AS\n";
+      "-- All events, with the names of their tables.\nCREATE VIEW event AS\n";
   std::string between = "  ";
   for_each_subject([&]<class T>() {
     sql += fmt::format("{}SELECT number, at_s, node, cause, spent, '{}' AS type FROM {}",
@@ -73,20 +73,20 @@ Every table begins with these columns:
 
 | column | meaning |
 |---|---|
-| `number` | counts the events of a run over all tables, from 0: it is the order in which they happened |
+| `number` | the number of the event in the run, over all tables, from 0: the order of events |
 | `at_s` | simulated seconds |
-| `node` | at which it happens: table `node` says what that is |
-| `cause` | the number of the event that it comes of: the last one that it waited for |
-| `spent` | what the time since then went into: compute, network, service, timeout, )"
-      R"(or down (a fault lasts). NULL: into nothing, or a date had to come |
+| `node` | the node of the event: the table `node` has its role |
+| `cause` | the number of the event's cause: the last event that it waited for |
+| `spent` | the use of the time between the cause and the event: compute, network, service, timeout, )"
+      R"(or down (a fault lasts). NULL: no time was used, or a date had to come |
 
-A column that an event has nothing for is NULL. The view `message` has each message once, with `sent_s` and
+A column without a value for an event is NULL. The view `message` has each message once, with `sent_s` and
 either `received_s` or `lost_s`. The view `event` has all events, with the name of their table as `type`.
 
-**What an event comes of.** The simulator records each event with its cause: the message that was handled,
-the computation that ended, the timer that ran out, the event after which a busy node was free. So the causes
-of the last event lead back to the begin of the run, or to a node that started later (`startup`), and nothing
-between them is left out. That is the critical path:
+**The cause of an event.** The simulator records each event with its cause: the message that was handled, the
+computation that ended, the timer that ran out, or the event after which a busy node was free. So the causes
+of the last event lead back to the start of the run, or to a node that started later (`startup`), without a
+gap. This chain is the critical path:
 
 ```sql
 WITH RECURSIVE path AS (
@@ -98,11 +98,12 @@ FROM path JOIN event AS before ON before.number = path.cause
 WHERE seconds > 0 ORDER BY path.at_s;
 ```
 
-A run that its target or its duration has ended may have no `finish`: begin with its last `model_update`.
+If the target or the duration ended the run, it may have no `finish`: start from its last `model_update`.
 
-The table `dependency` has the other needs of an event, which were met earlier: in `needs` an event, or in
-`clock` the pushes of all workers for that clock, applied to its shard. Without these an answer's date under
-other circumstances would be too early. `service` has when servers and the storage worked on a message.
+The table `dependency` has the other events that an event needed, which happened earlier: `needs` names an
+event; `clock` names a clock whose pushes of all workers had to be applied to the shard. Without these
+dependencies, a what-if answer would be too early. The table `service` has the dates when servers and the
+storage worked on a message.
 )";
   for_each_subject([&page]<class T>() {
     page += fmt::format("\n## {}\n\n{}.\n\n| column | type | meaning |\n|---|---|---|\n", T::table, T::about);

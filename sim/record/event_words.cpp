@@ -8,8 +8,8 @@
 namespace psim {
 namespace {
 
-// "refused" in "applied; late: it is too late; refused: it is for another owner": what stands behind its
-// colon; empty where the meaning does not tell.
+// For "refused" in "applied; late: it is too late; refused: it is for another owner": the text after its
+// colon; empty if the meaning does not explain the value.
 std::string_view told_of(std::string_view value, std::string_view meaning) {
   const std::string name = fmt::format("{}:", value);
   for (std::size_t at = meaning.find(name); at != std::string_view::npos; at = meaning.find(name, at + 1)) {

@@ -1,4 +1,4 @@
-// The words of the events' tables, for `psim explain`: made from their declarations.
+// Names and meanings of the events' tables, for `psim explain`, from the declarations.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace psim {
 
-// What a table, or a value such as "refused", means; empty where there is none of this name.
+// The meaning of a table, or of a value such as "refused"; empty if the name is unknown.
 std::string explain_event(std::string_view name);
-// Which tables have a column of this name, and what it says in each of them; empty where none has.
+// The tables that have a column of this name, with its meaning in each; empty if no table has it.
 std::string explain_event_column(std::string_view name);
 // All names of tables, columns and values.
 std::vector<std::string> event_words();

@@ -1,5 +1,5 @@
-// What a run's events are read by: the rule, the sizes, the speeds, as the simulator resolved them. Written
-// to run.db (table `fact`), so that nobody reads the scenario a second time.
+// The facts that readers of a run's events need: the rule, the sizes and the speeds, as the simulator
+// resolved them. run.db holds them (table `fact`), so readers do not need the scenario.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,7 @@ struct SlowWorkers {
   }
 };
 
-// One [[task]]: units of a clock, -1 where there is one for all; the worker that does it, -1 where that is
-// not said.
+// One [[task]]. units: of a clock; -1: one for all. worker: the worker that does it; -1: not specified.
 struct TaskFact {
   struct Input {
     std::size_t task = 0;
@@ -67,55 +66,56 @@ struct TaskFact {
   }
 };
 
-// What a scenario promises; of one of several jobs, its own.
+// The facts of a scenario, or of one of its jobs.
 struct RunFacts {
   std::uint32_t servers = 0, workers = 0;
   bool has_servers = true;
-  std::string model;                                      // of consistency, by what it does
-  bool own_logic = false;                                 // the model is none of psim's
+  std::string model;                                      // the consistency model, by its effect
+  bool own_logic = false;                                 // the model is not one of psim's own
   std::int64_t staleness = 0;                             // ssp: the bound; dssp: the upper one
   std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
-  std::vector<std::string> promises;                      // of the scenario's own
-  std::string start_rule, update_rule;                    // expressions, of a model of the scenario's own
+  std::vector<std::string> promises;                      // that the scenario defines
+  std::string start_rule, update_rule;                    // expressions of a model that the scenario defines
   std::int64_t steps = 0;                                 // clocks of each worker; 0: as many as fit
-  double longest_retry = 0;  // seconds from one repetition of a message to the next at most
+  double longest_retry = 0;                               // most seconds between two repetitions of a message
   std::int64_t pull_every = 1;
-  // Seconds after which an update is made of what is there: since its first push, since the last update.
+  // Seconds after which an update takes the pushes that have arrived. Window: since the update's first push.
+  // Deadline: since the last update.
   std::optional<double> closing_window, closing_deadline;
   std::optional<std::int64_t> limit;  // of staleness
-  bool drops_too_stale = false;       // pushes beyond the limit; else they count less
-  bool cache = false;                 // workers pull only what the bound does not allow them to keep
+  bool drops_too_stale = false;       // drops pushes beyond the limit; otherwise they count less
+  bool cache = false;                 // workers pull only weights that are older than the bound allows
   std::optional<double> local_time;   // seconds: a clock has as many local steps as fit
   std::int64_t local_batch = 0;       // local_time: samples of one local step; 0: not known
   bool elastic = false;               // a push is sent before its clock's computation
-  bool overlap = false;               // a clock begins when the weights of its first layers are here
-  bool shares_out = false;            // the scheduler shares out the samples of a clock
-  bool steals = false;                // workers compute samples of others
-  double slow_factor = 0;             // a worker is slow by more than this; 0: nobody looks
+  bool overlap = false;     // a clock begins as soon as the weights of its first layers have arrived
+  bool shares_out = false;  // the scheduler shares out the samples of a clock
+  bool steals = false;      // workers compute samples of others
+  double slow_factor = 0;   // a worker above this factor is slow; 0: no detection
   std::int64_t copies = 0, window = 0;
-  bool every_push = false;         // is replicated, not every update
-  bool at_least_once = false;      // a push that comes again may be applied again
+  bool every_push = false;         // every push is replicated, not every update
+  bool at_least_once = false;      // a repeated push may be applied again
   std::optional<double> duration;  // seconds
-  // Samples of each of a worker's computations; none: they differ, or are not known.
+  // Samples of each computation of a worker; none: they differ, or are unknown.
   std::optional<std::int64_t> samples, first_samples;
-  std::int64_t batches = 1, first_batches = 1;  // of a clock, and of a worker's first one
+  std::int64_t batches = 1, first_batches = 1;  // per clock, and in a worker's first clock
   bool warms_up = false;
   std::int64_t batch_size = 0;
   // Sizes of messages.
   std::uint64_t header = 0, bytes_per_value = 4, bytes_per_key = 0, bytes_per_listed_key = 4;
   bool filtered = false;
-  bool sums = false;             // are what servers send
-  std::string caches_keys = {};  // of what: push, pull, both; empty: of nothing
-  bool plain_values = true;      // there is no filter but that of keys
-  bool copies_over_bus = false;  // a worker's computing is in part copies between its devices
-  bool serves = false;           // there are inference nodes that pull its parameters
+  bool sums = false;             // servers send sums of gradients, not weights
+  std::string caches_keys = {};  // for which messages: push, pull, both; empty: none
+  bool plain_values = true;      // no filter changes values; only keys may be filtered
+  bool copies_over_bus = false;  // a part of a worker's computing is copies between its devices
+  bool serves = false;           // inference nodes pull its parameters
   bool servers_work = false;     // an update takes time
-  bool sends_at_once = true;     // no message waits for its turn
+  bool sends_at_once = true;     // no message waits in a queue before it is sent
   double disk = 0;               // bytes per second
   std::vector<SlowWorkers> stragglers;
   std::vector<TaskFact> tasks;        // by [[task]]
-  std::vector<double> fault_factors;  // by [[fault]]: what is left of the speed or the bandwidth
+  std::vector<double> fault_factors;  // by [[fault]]: the remaining share of the speed or the bandwidth
 
   template <class Visit>
   static void members(Visit&& visit) {
@@ -178,10 +178,9 @@ struct RunFacts {
 
 RunFacts facts_of(const Scenario& scenario);
 
-// One row of the table: a member's name, and its value as JSON.
+// The rows of the table: a member's name, and its value as JSON.
 std::vector<std::pair<std::string, std::string>> rows_of(const RunFacts& facts);
-// Throws nlohmann::json::exception for a value that is none, and std::runtime_error for a name that is
-// missing.
+// Throws nlohmann::json::exception for an invalid value, and std::runtime_error for a missing name.
 RunFacts facts_in(const std::vector<std::pair<std::string, std::string>>& rows);
 
 }  // namespace psim

@@ -52,7 +52,7 @@ void FailureLog::on(const Event& e) {
       e.what);
 }
 
-// Nobody owns the new shard until somebody says so.
+// The new shard has no owner until a server is promoted.
 void FailureLog::on_cut(const ShardCut& cut) {
   owner_.push_back(scheduler_node);
   epoch_.push_back(epoch_[cut.shard]);
@@ -73,7 +73,7 @@ void FailureLog::on_suspicion(NodeId node) {
 void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
   const std::uint32_t shard = promotion.shard;
   ++stats_.takeovers;
-  if (promotion.epoch < epoch_[shard]) return;  // it has not heard yet that another owner has followed
+  if (promotion.epoch < epoch_[shard]) return;  // it does not know yet that another owner has followed
   epoch_[shard] = promotion.epoch;
   owner_[shard] = e.node;
   version_[shard] = promotion.version;
@@ -86,7 +86,7 @@ void FailureLog::on_promotion(const Event& e, const Promotion& promotion) {
   look_at_recoveries(e.at, shard);
 }
 
-// Nobody waits for them any more. A recovery that was about them alone is as far as it will come.
+// The shards need no recovery any more. A recovery of these shards alone stays unfinished.
 void FailureLog::forget(std::uint32_t first_shard, std::uint32_t shards) {
   for (std::uint32_t s = first_shard; s < first_shard + shards; ++s) {
     owner_[s] = scheduler_node;
@@ -98,7 +98,7 @@ void FailureLog::forget(std::uint32_t first_shard, std::uint32_t shards) {
   std::erase_if(open_, [](const Open& open) { return open.behind.empty(); });
 }
 
-// Which of them are over, now that a shard has another version.
+// Finishes the recoveries that were waiting only for the new version of this shard.
 void FailureLog::look_at_recoveries(double at, std::uint32_t shard) {
   for (Open& open : open_) {
     const auto behind = open.behind.find(shard);
@@ -135,8 +135,8 @@ bool FailureLog::is_unnoticed(NodeId node) const {
   });
 }
 
-// A server that was away for less time than it takes to notice tells of its crash itself when it is back. One
-// that was only suspected is taken back with whatever it says next.
+// A server that returns before its crash is noticed reports the crash itself. The scheduler accepts a falsely
+// suspected server again with the server's next message.
 void FailureLog::on_receipt(const Received& message) {
   const bool tells_of_itself = message.kind == MessageKind::join || message.kind == MessageKind::heartbeat ||
                                message.kind == MessageKind::leave;
@@ -160,7 +160,7 @@ void FailureLog::on_view(double at) {
   back_.clear();
 }
 
-// The first group knows of those who crashed before there was one, and were back in time.
+// The first group knows of workers that crashed before it existed and returned in time.
 void FailureLog::on_start(double at) {
   for (Regrouping& one : regroupings_) {
     Recovery& recovery = stats_.recoveries[one.recovery];
@@ -191,7 +191,7 @@ void FailureLog::on_crash(double at, NodeId node) {
   }
   if (open.orphans.empty()) return;
   stats_.recoveries.push_back({.node = node, .crash = at});
-  if (announced_.contains(node)) stats_.recoveries.back().detected = at;  // it was suspected before
+  if (announced_.contains(node)) stats_.recoveries.back().detected = at;  // it was already suspected
   open_.push_back(std::move(open));
 }
 
@@ -200,7 +200,7 @@ void FailureLog::on_regroup() {
     one.has_agreed = one.has_agreed || stats_.recoveries[one.recovery].detected.has_value();
 }
 
-// Who is alone has nobody to agree with.
+// A single worker needs no agreement.
 void FailureLog::on_begin(double at) {
   for (const Regrouping& one : regroupings_) {
     Recovery& recovery = stats_.recoveries[one.recovery];
@@ -209,7 +209,7 @@ void FailureLog::on_begin(double at) {
   }
 }
 
-// Copies are at most one update apart, and the last one made is the newest.
+// Copies differ by at most one update, and the latest copy is the newest.
 void FailureLog::on_copy(double at, std::int64_t version) {
   newest_copy_ = version;
   for (const Regrouping& one : regroupings_) {

@@ -1,5 +1,5 @@
-// What failures cost: who was suspected, rightly or not, what was sent again, what copies took, and how long
-// each crash of a server lasted for its shards.
+// The cost of failures: right and false suspicions, repeated requests, bytes of copies, and for each crash of
+// a server how long its shards took to recover.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,21 @@
 
 namespace psim {
 
-// From a server's crash to the date when its shards are as far as they were. Without servers, from a worker's
-// crash to the date when the update is made that was in hand.
+// From a server's crash until its shards have reached their versions at the crash again. Without servers:
+// from a worker's crash until the update is made that was in progress.
 struct Recovery {
   NodeId node = 0;
   double crash = 0;  // date
   bool is_worker = false;
   std::optional<double> reformed =
-      {};  // of a worker: the next group, which knows of it, begins its first step
-  // Dates, if it came so far: the scheduler announces the first view that knows of this crash; the new owners
-  // begin to fetch the shards, or have them already; they own them; all are at the versions that they had.
+      {};  // of a worker: the next group, which knows of the crash, begins its first step
+  // Dates; none: not reached. The scheduler announces the first view that knows of the crash; the new owners
+  // begin to fetch the shards, or have them already; they own the shards; all shards have their versions
+  // again.
   std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
 };
 
-// A worker that the scheduler found slow.
+// A worker that the scheduler has found slow.
 struct FoundSlow {
   double at = 0;
   SlowWorker what;
@@ -41,12 +42,12 @@ struct FailureStats {
   std::uint64_t heartbeat_bytes = 0;
   std::vector<Recovery> recoveries = {};
   std::vector<FoundSlow> slow = {};
-  std::vector<Rebalancing> rebalances = {};  // where ranges or loads decide which shards move
+  std::vector<Rebalancing> rebalances = {};  // if ranges or loads decide which shards move
 };
 
 class FailureLog {
  public:
-  // `shard_server`: the server of each shard, at first.
+  // `shard_server`: the first server of each shard.
   // `last_peer`: without servers, the last worker; 0: there are servers.
   FailureLog(const std::vector<std::uint32_t>& shard_server, NodeId last_server, NodeId last_peer);
   void on(const Event& event);
@@ -56,7 +57,7 @@ class FailureLog {
   const FailureStats& stats() const { return stats_; }
 
  private:
-  // A recovery that is not over, and what its shards had.
+  // A recovery that is not over, and the state of its shards at the crash.
   struct Open {
     std::size_t recovery;
     std::map<std::uint32_t, std::int64_t> behind;  // by shard: version at the crash
@@ -80,21 +81,20 @@ class FailureLog {
 
   NodeId last_server_, last_peer_;
   std::vector<NodeId> owner_;                  // by shard
-  std::vector<std::int64_t> epoch_, version_;  // by shard: of the last owner; of the weights
+  std::vector<std::int64_t> epoch_, version_;  // by shard: the last owner's epoch; the weights' version
   std::set<NodeId> down_;
-  // Servers that the scheduler's next view announces as failed, of them those that are back already, and
-  // those that an earlier view announced.
+  // Servers that the scheduler's next view announces as failed; servers of these that are already back;
+  // servers that an earlier view announced as failed.
   std::set<NodeId> noticed_, back_, announced_;
   std::vector<Open> open_;
-  // Without servers: recoveries of workers that are not over, with the version of the newest copy at the
-  // crash.
+  // Without servers: unfinished recoveries of workers, with the version of the newest copy at the crash.
   struct Regrouping {
     std::size_t recovery;
     std::int64_t version;
-    bool has_agreed = false;  // a group that knows of the crash
+    bool has_agreed = false;  // a group that knows of the crash exists
   };
   std::vector<Regrouping> regroupings_;
-  std::int64_t newest_copy_ = 0, participants_ = 0;  // the latter in the newest view
+  std::int64_t newest_copy_ = 0, participants_ = 0;  // participants of the newest view
   std::set<NodeId> through_;
   LoadLog loads_;
   FailureStats stats_;

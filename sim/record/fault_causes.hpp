@@ -1,5 +1,6 @@
-// What comes of a fault, whoever records it: that it is over, that a node is back, and that nobody hears of a
-// node. A fault itself comes at its date, or by a condition; what it ends is what its node was at.
+// Causes of events around faults. A fault causes its own end, the return of its node, and a suspicion of the
+// node. The fault itself comes at its date, or by a condition. Its cause is the last event of its node, which
+// it interrupts.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace psim {
 
 class FaultCauses {
  public:
-  // None: the event comes of no fault, and is none.
+  // None: the event is no fault, and no fault is its cause.
   std::optional<Cause> of(const Event& event) const {
     if (const FaultChange* fault = event.as<FaultChange>(); fault != nullptr && fault->target)
       return of(*fault, *fault->target);
@@ -69,7 +70,7 @@ class FaultCauses {
 
   std::map<std::pair<std::int64_t, NodeId>, std::int64_t> begun_;  // by [[fault]] and target
   std::map<NodeId, std::int64_t> away_;                            // by node: the fault that took it away
-  std::vector<Cause> last_;                                        // by node: what it was at
+  std::vector<Cause> last_;                                        // by node: its last event
 };
 
 }  // namespace psim

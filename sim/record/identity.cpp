@@ -13,7 +13,7 @@
 namespace psim {
 namespace {
 
-// A hash of many parts, each with its length, so that no two lists of parts are the same bytes.
+// A hash of many parts, each with its length, so that different lists of parts never give the same bytes.
 class Parts {
  public:
   void add(const void* data, std::size_t bytes) {

@@ -1,4 +1,4 @@
-// What decides a run's bits: the scenario, its data, and the program.
+// Everything that decides a run's bits: the scenario, its data, and the program.
 #pragma once
 
 #include <map>
@@ -8,18 +8,18 @@
 
 namespace psim {
 
-// 16 hexadecimal digits, of the resolved scenario, the content of every file that it names, psim's version,
-// the instruction set and the libraries. Equal hash and equal build_id: equal run.
+// 16 hexadecimal digits: a hash of the resolved scenario, the content of every file that it names, psim's
+// version, the instruction set and the libraries. Runs with equal hash and equal build_id are equal.
 std::string scenario_hash(const LoadedScenario& loaded);
 
 std::string version_text();
 std::string instruction_set();
 
-// The versions of those that compute what is recorded, by name: SimGrid the dates, Eigen the gradients,
-// Snappy the bytes of compressed messages.
+// The versions, by name, of the libraries that decide recorded values: SimGrid computes dates, Eigen
+// gradients, Snappy the bytes of compressed messages.
 std::map<std::string, std::string> libraries();
 
-// A hash of the running program: results of another build are not reused.
+// A hash of the running program. psim does not reuse results of another build.
 std::string build_id();
 
 }  // namespace psim

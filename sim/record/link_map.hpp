@@ -1,4 +1,4 @@
-// The links of a cluster and the ways of messages over them, as run.db tells them (schema.sql).
+// The links of a cluster, and the routes of messages over them, as run.db holds them (schema.sql).
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 namespace psim {
 
 struct LinkMap {
-  // One direction of a link; of a platform file both, unless the file has two.
+  // One direction of a link. A link of a platform file has both directions, unless the file splits them.
   struct Link {
     std::string name;
-    std::optional<double> bandwidth;  // bytes per second that messages get of it; none: it has no limit
-    double latency;                   // seconds that it delays them
-    bool is_shared;                   // or every message has the whole bandwidth
+    std::optional<double> bandwidth;  // bytes per second for all messages; none: no limit
+    double latency;                   // seconds that it delays messages
+    bool is_shared;                   // false: every message has the whole bandwidth
   };
-  // Messages from `sender` (none: from anybody) to `receiver` (likewise) cross this link.
+  // Messages from `sender` to `receiver` cross this link. None: any node.
   struct Hop {
     std::optional<NodeId> sender, receiver;
     std::uint32_t position, link;
   };
-  // What else bounds the time of a message.
+  // Further limits of a message's speed.
   struct Ends {
-    std::optional<double> window;  // bytes: it has no more than this / latency of its way, per second
-    double send_overhead = 0, receive_overhead = 0;           // seconds
+    std::optional<double> window;                    // bytes: at most this / latency of the route per second
+    double send_overhead = 0, receive_overhead = 0;  // seconds
     std::optional<double> send_bandwidth, receive_bandwidth;  // bytes per second
   };
   std::vector<Link> links;
@@ -34,7 +34,7 @@ struct LinkMap {
   Ends ends;
 };
 
-// Who has sent messages to whom.
+// The pairs of nodes that have exchanged messages: sender and receiver.
 class Connections {
  public:
   void add(NodeId from, NodeId to) {
@@ -54,7 +54,7 @@ class Connections {
   }
 
  private:
-  std::vector<std::vector<bool>> of_sender_;  // ten thousand nodes are 12 MB
+  std::vector<std::vector<bool>> of_sender_;  // 12 MB for ten thousand nodes
 };
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// What went through the servers before and after shards moved: values pushed to each and pulled from it.
+// The load of the servers before and after shards move: values pushed to each server and pulled from it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace psim {
 struct Rebalancing {
   double at = 0;  // date
   std::int64_t view = 0;
-  std::int64_t shards = 0, cuts = 0, values = 0;  // moved; values: of the shards that moved
+  std::int64_t shards = 0, cuts = 0, values = 0;  // moved shards; cut shards; values of the moved shards
   // By server, values per second: since the last such view, and until the next one or the end.
   std::vector<double> before = {}, after = {};
 };
@@ -31,7 +31,7 @@ class LoadLog {
   std::vector<double> take_rates(double at);
 
   double since_ = 0;
-  std::vector<std::uint64_t> values_;  // by server, since then
+  std::vector<std::uint64_t> values_;  // by server, since that date
   std::vector<Rebalancing> all_;
 };
 

@@ -15,17 +15,17 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// One namespace's training; without groups, the run's.
+// The training of one namespace; without groups, of the run.
 struct Training {
-  std::string name;  // of its groups, as a prefix; empty without groups
+  std::string name;  // its groups, as a prefix; empty without groups
   const Scenario& scenario;
   const std::vector<CurvePoint>& curve;
-  const std::optional<CurvePoint>& target;  // where it was reached
-  std::int64_t stalest = 0;                 // of its pushes that were applied, in updates
+  const std::optional<CurvePoint>& target;  // the point that reached the target
+  std::int64_t stalest = 0;                 // the highest staleness of its applied pushes, in updates
   bool drops = false;                       // some of its pushes were too stale
 };
 
-// How stale the pushes of its workers were.
+// Adds the staleness of the pushes of its workers.
 void add_staleness(Training& one, std::span<const WorkerStats> workers) {
   for (const WorkerStats& worker : workers) {
     const StalenessCounts& counts = worker.staleness;
@@ -52,7 +52,7 @@ std::vector<Training> trainings(const Scenario& scenario, const RunResult& run) 
   return all;
 }
 
-// Null where nothing was evaluated.
+// Null without an evaluation.
 const CurvePoint* first_of(const Training& one) { return one.curve.empty() ? nullptr : &one.curve.front(); }
 const CurvePoint* last_of(const Training& one) { return one.curve.empty() ? nullptr : &one.curve.back(); }
 
@@ -79,7 +79,7 @@ Texts idle_stragglers(const Scenario& scenario, const RunResult&) {
   return texts;
 }
 
-// Why a fault that never happened did not.
+// Why a fault never happened.
 std::string why_never(const FaultSpec& fault, double end) {
   if (!fault.when.empty()) return fmt::format("its condition `{}` never held", fault.when);
   const std::optional<Seconds>& begin = fault.at ? fault.at : fault.from;
@@ -87,7 +87,7 @@ std::string why_never(const FaultSpec& fault, double end) {
   return fmt::format("the run ended at {:.4g} s, before it came for the first time", end);
 }
 
-// Why a fault that happened changed nothing.
+// Why a fault happened without an effect.
 std::string why_in_vain(const FaultSpec& fault) {
   if (fault.factor) return "its factor is 1";
   return std::string(fault.kind->in_vain);
@@ -137,7 +137,7 @@ Texts unseen_targets(const Scenario& scenario, const RunResult& run) {
   return texts;
 }
 
-// A round speed at which computing takes about half of the time.
+// A rounded speed at which computing takes about half of the time.
 std::string slower(double speed, double share) {
   const double wanted = speed * share / (1 - share);
   const double digit = std::pow(10.0, std::floor(std::log10(wanted)));
@@ -164,7 +164,7 @@ Texts little_computing(const Scenario& scenario, const RunResult& run) {
           : fmt::format(
                 "slow the workers, for example with --set cluster.worker.speed={}, or give compute.time",
                 slower(speed, compute / all));
-  return {fmt::format("computing is {:.2g} % of the time, so a straggler shows next to nothing; {}",
+  return {fmt::format("computing is {:.2g} % of the time, so a straggler has almost no effect; {}",
                       100 * compute / all, help)};
 }
 
@@ -190,7 +190,7 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
   return texts;
 }
 
-// The rule of an adaptive optimizer divides the gradient by its size; a local step does not.
+// An adaptive optimizer divides the gradient by its size; a local step does not.
 Texts plain_local_steps(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
@@ -225,7 +225,7 @@ Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
                       consistency.staleness, run.stats.clock_gap_max)};
 }
 
-// What acts on late pushes, where none was late.
+// Settings that act on late pushes, if no push was late.
 Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
@@ -289,8 +289,8 @@ std::string hasty_detector(const Scenario& scenario, double way) {
   if (!scenario.may_fail() || recovery.detector != DetectorKind::timeout || timeout > silence) return "";
   return fmt::format(
       "recovery.timeout, {:.4g} s, is not longer than the silence of a node that is up: its heartbeat takes "
-      "up to {:.4g} s to the scheduler, and the next one comes up to {:.4g} s later; every false suspicion "
-      "moves shards and makes more. Give a longer one, for example --set recovery.timeout={}s",
+      "up to {:.4g} s to the scheduler, and the next heartbeat comes up to {:.4g} s later. Every false "
+      "suspicion moves shards and causes more. Give a longer timeout, for example --set recovery.timeout={}s",
       timeout, way, heartbeat, std::ceil(20 * silence) / 10);
 }
 

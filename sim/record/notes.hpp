@@ -1,5 +1,5 @@
-// What a reader should know before believing a run's numbers: what was asked for and had no effect, and what
-// went wrong without an error.
+// Notes that a reader needs before he trusts a run's numbers: settings without an effect, and problems that
+// are no errors.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 namespace psim {
 
 struct Note {
-  std::string_view name;  // of its kind; the same in every run that has it
+  std::string_view name;  // names the kind of note, in every run
   std::string text;       // may hold numbers of this run
 };
 
-// What a detector that is faster than the network does, and what helps; empty where it is slow enough.
-// `way`: seconds that the slowest heartbeat takes. A node that has a heartbeat on its way sends the next one
-// when that has arrived, so the scheduler may hear nothing for as long as the way and an interval together.
+// Warns of a failure detector that is faster than the network, with a remedy; empty if it is slow enough.
+// `way`: seconds that the slowest heartbeat takes. A node sends its next heartbeat only after the last one
+// has arrived, so the scheduler may hear nothing for `way` plus one interval.
 std::string hasty_detector(const Scenario& scenario, double way);
 
-// In the order of the kinds. A pure function: the same run has the same notes.
+// In the order of the kinds. A pure function: equal runs have equal notes.
 std::vector<Note> notes(const Scenario& scenario, const RunResult& result);
 
 }  // namespace psim

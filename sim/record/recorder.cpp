@@ -16,7 +16,7 @@ std::int64_t RunStats::updates(std::size_t space) const {
     return std::ranges::min(
         spaces.size() <= 1 ? all : all.subspan(spaces[space].first_shard, spaces[space].shards));
   }
-  // A worker that is more than one behind the first takes no part, and so does one that has not come yet.
+  // A worker that is more than one update behind the first takes no part, or has not joined yet.
   std::int64_t most = 0;
   for (const WorkerStats& worker : workers) most = std::max(most, worker.updates);
   std::int64_t least = most;
@@ -159,7 +159,7 @@ void Recorder::on(const Event& event, const Lost& message) {
   flight(event.at, message.from, message.to, -1);
 }
 
-// A push that is dropped would have made the next version.
+// A dropped push would have made the next version, so its staleness counts up to the current version.
 void Recorder::count_staleness(const PushOutcome& push) {
   StalenessCounts& own = stats_.workers[worker_index(push.worker)].staleness;
   if (push.outcome == Outcome::applied) {
@@ -211,7 +211,7 @@ void Recorder::on(const Event&, const Recount& worker) {
   books_[worker_index(worker.worker)].on_member(worker.takes_part && worker.is_awaited);
 }
 
-// Without servers nobody counts pushes anew: a worker was away if the view before this one lacks it.
+// Without servers there is no `Recount`: a worker was away if the view before this one does not have it.
 void Recorder::on(const Event&, const Participant& one) {
   if (one.view > view_) last_view_ = std::exchange(view_, one.view);
   std::int64_t& last = last_view_of_[worker_index(one.worker)];
@@ -219,7 +219,7 @@ void Recorder::on(const Event&, const Participant& one) {
   last = one.view;
 }
 
-// A push that is applied again, as at-least-once allows, is none.
+// Under at-least-once a push may be applied again; then it is not new.
 void Recorder::look_for_new(const PushOutcome& applied) {
   Furthest& shard = furthest_[applied.shard];
   std::int64_t& pushes = shard.pushes[worker_index(applied.worker)];
@@ -285,7 +285,7 @@ void Recorder::on(const Event& event, const FaultChange& fault) {
   }
 }
 
-// The owner of the latest epoch is the one that counts, whatever an earlier one believes.
+// Only the owner of the latest epoch counts. An earlier owner may still believe that it owns the shard.
 void Recorder::on(const Event& event, const Promotion& owner) {
   stats_.pushes_arrived += owner.waiting_pushes;  // the last owner has dropped them
   if (owner.epoch < owner_epoch_[owner.shard]) return;
@@ -293,10 +293,10 @@ void Recorder::on(const Event& event, const Promotion& owner) {
   stats_.shard_owner[owner.shard] = event.node - 1;
   std::int64_t& updates = stats_.shard_updates[owner.shard];
   if (owner.shard < stats_.shard_server.size()) {
-    updates = owner.version;  // less than before, where the last owner's newest updates are lost
+    updates = owner.version;  // less than before if the last owner's newest updates are lost
     return;
   }
-  // What its first owner did before it had heard of the cut, it did to both parts.
+  // Before the first owner knew of the cut, its updates changed both parts.
   updates = std::max(updates, owner.version);
   furthest_[owner.shard].updates = std::max(furthest_[owner.shard].updates, updates);
 }
@@ -309,7 +309,7 @@ void Recorder::on(const Event&, const ShardCut& cut) {
   ++stats_.spaces.front().shards;
 }
 
-// Of the workers of its namespace that take part, itself included.
+// The lowest clock of the participating workers of its namespace, itself included.
 std::int64_t Recorder::slowest_beside(std::uint32_t worker) const {
   const SpaceStats& space = stats_.spaces[space_of_[worker]];
   std::int64_t slowest = books_[worker].clock();
@@ -323,7 +323,7 @@ GroupStats* Recorder::group_of(NodeId node) {
   return is_worker(node) ? &stats_.groups[group_of_[worker_index(node)]] : nullptr;
 }
 
-// A message between a worker and anybody else belongs to the worker's group.
+// A message from or to a worker belongs to the worker's group.
 void Recorder::count_group(const Event& event) {
   if (const Sent* message = event.as<Sent>()) {
     GroupStats* group = group_of(is_worker(message->from) ? message->from : message->to);
@@ -364,7 +364,7 @@ void Recorder::add_to_digest(const void* data, std::size_t bytes) {
 }
 
 std::string Recorder::digest() const {
-  // On a copy: the events that are not in the state yet belong to it too.
+  // Works on a copy, which also takes the events that are not in the state yet.
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> copy(XXH3_createState(), XXH3_freeState);
   XXH3_copyState(copy.get(), state_);
   XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));

@@ -1,4 +1,4 @@
-// Sees every event once: keeps the run's digest and statistics, and hands the event on to the sinks.
+// Sees every event once: updates the run's digest and statistics, and passes the event to the sinks.
 #pragma once
 
 #include <array>
@@ -25,14 +25,14 @@ struct ServerStats {
   std::int64_t pushes = 0;  // applied
 };
 
-// What one group of workers did, where there are several.
+// Statistics of one group of workers, if the run has several.
 struct GroupStats {
   std::uint32_t first_worker = 0, workers = 0;
   std::uint64_t messages = 0, bytes_sent = 0;  // by its workers and to them
   std::int64_t pushes_applied = 0, pushes_dropped = 0;
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
-  double finished = 0;  // when its last worker was through, or the training was ended
+  double finished = 0;  // date when its last worker finished, or the training was ended
   double staleness_mean() const {
     return pushes_applied == 0 ? 0 : staleness_sum / static_cast<double>(pushes_applied);
   }
@@ -42,7 +42,7 @@ struct GroupStats {
 struct SpaceStats {
   std::uint32_t first_worker = 0, workers = 0;
   std::uint32_t first_shard = 0, shards = 0;
-  std::int64_t samples_used = 0;  // whose gradients the model has taken in
+  std::int64_t samples_used = 0;  // samples whose gradients are in the model
 };
 
 struct RunStats {
@@ -50,37 +50,37 @@ struct RunStats {
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
   std::array<std::uint64_t, message_names.size()> bytes_of_kind = {};  // sent
   std::int64_t pushes_arrived = 0, pushes_applied = 0, pushes_dropped = 0;
-  std::int64_t pushes_unused = 0;     // of the dropped ones: not too late, but the run ended first
-  std::int64_t pushes_duplicate = 0;  // ... and those that had been there before
-  std::int64_t pushes_refused = 0;    // ... and those that came to the wrong server or too early
+  std::int64_t pushes_unused = 0;     // dropped: in time, but the run ended first
+  std::int64_t pushes_duplicate = 0;  // dropped: they had arrived before
+  std::int64_t pushes_refused = 0;    // dropped: they came to the wrong server, or too early
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
-  StalenessCounts staleness_counts = {};        // by worker: in its stats
-  std::int64_t least_clock = 0;                 // of all starts; never less than 0
-  std::int64_t clock_gap_max = 0;               // over all starts: clocks ahead of the slowest worker
-  std::uint64_t events = 0, events_beside = 0;  // all; of them those of nodes that training does not need
-  // Steps begun, and those before some shard had more updates than ever, for the last time.
+  StalenessCounts staleness_counts = {};  // of all workers; WorkerStats has each worker's
+  std::int64_t least_clock = 0;           // over all starts of steps; never below 0
+  std::int64_t clock_gap_max = 0;  // over all starts of steps: the most clocks ahead of the slowest worker
+  std::uint64_t events = 0, events_beside = 0;  // all; of nodes that training does not need
+  // Steps begun; and steps begun before the last date when a shard reached a new highest version.
   std::int64_t begun = 0, begun_in_time = 0;
-  // Versions that no shard, and clocks that no worker, had reached before: what has come of all the work.
+  // Progress: how often a shard reached a new highest version, or a worker a new highest clock.
   std::int64_t advances = 0;
-  double last_work = 0;      // when a worker or a server did something, for the last time
-  double last_progress = 0;  // when somebody computed, or a server had something new, for the last time
+  double last_work = 0;      // last date when a worker or a server did some work
+  double last_progress = 0;  // last date when a worker computed, or a server had something new
   std::vector<WorkerStats> workers;
   std::vector<ServerStats> servers;
-  std::vector<std::uint32_t> shard_server;                // where each shard was at first
-  std::vector<std::optional<std::uint32_t>> shard_owner;  // ... and is now; none: its server is down
+  std::vector<std::uint32_t> shard_server;                // each shard's first server
+  std::vector<std::optional<std::uint32_t>> shard_owner;  // the current server; none: it is down
   std::vector<std::int64_t> shard_updates;                // versions
 
   std::vector<SpaceStats> spaces;  // at least one
-  std::vector<GroupStats> groups;  // none, if there is only one
+  std::vector<GroupStats> groups;  // empty if there is only one
 
-  // Versions that every shard of a namespace has reached; every worker, where there are no servers.
+  // The version that every shard of a namespace has reached; without servers, every worker.
   std::int64_t updates(std::size_t space = 0) const;
-  std::int64_t server_updates(std::uint32_t server) const;   // ... every shard of this server; 0 without any
-  std::int64_t clocks() const;                               // finished, all workers
-  std::int64_t clocks(const SpaceStats& space) const;        // ... all of a namespace
-  std::int64_t first_clocks(const SpaceStats& space) const;  // its workers that have finished one
-  std::uint64_t bytes_of(const SpaceStats& space) const;     // sent; with one namespace, all
+  std::int64_t server_updates(std::uint32_t server) const;   // of the shards of this server; 0 without shards
+  std::int64_t clocks() const;                               // finished clocks of all workers
+  std::int64_t clocks(const SpaceStats& space) const;        // finished clocks of a namespace's workers
+  std::int64_t first_clocks(const SpaceStats& space) const;  // its workers with a finished clock
+  std::uint64_t bytes_of(const SpaceStats& space) const;     // bytes sent; with one namespace, all bytes
   double staleness_mean() const;
 };
 
@@ -90,16 +90,16 @@ class Recorder {
   Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server);
   ~Recorder();
 
-  // The workers and shards are not one namespace but these, and the workers these groups.
+  // Divides the workers and shards into these namespaces, and the workers into these groups.
   void split(std::vector<SpaceStats> spaces, std::vector<GroupStats> groups);
-  // Nodes from this number on are beside the training: inference nodes.
+  // Nodes from this number on are inference nodes, which training does not need.
   void set_beside(NodeId first) { beside_ = first; }
-  // A job has ended, while others go on: nobody takes its shards over any more.
+  // A job has ended, while others go on: its shards need no owner any more.
   void end_space(std::size_t space) {
     if (failures_) failures_->forget(stats_.spaces[space].first_shard, stats_.spaces[space].shards);
   }
   void add_sink(EventSink* sink) { sinks_.push_back(sink); }
-  // Keeps a log of failures too.
+  // Also keeps a log of failures.
   void watch_failures() {
     const auto servers = static_cast<NodeId>(stats_.servers.size());
     failures_.emplace(stats_.shard_server, servers,
@@ -108,8 +108,8 @@ class Recorder {
   std::optional<FailureStats> failures() const {
     return failures_ ? std::optional(failures_->stats()) : std::nullopt;
   }
-  // Returns the event's number, from 0. It comes of `cause`; none: of what the running actor is on. `needs`:
-  // what no other event of that actor needs.
+  // Returns the event's number, from 0. `cause`: its cause; none: the cause of the running actor's chain.
+  // `needs`: dependencies of this event alone.
   std::uint64_t record(Event event, const std::optional<Cause>& cause = {}, const Dependencies& needs = {});
   // See CauseBook.
   void follow(std::function<CauseChain*()> running) { causes_.follow(std::move(running)); }
@@ -123,11 +123,11 @@ class Recorder {
     for (EventSink* sink : sinks_) sink->on_wire(message, begin, end);
   }
 
-  // A worker that is to join later.
+  // The worker joins later.
   void absent_at_first(NodeId worker) { books_[worker_index(worker)].is_absent_at_first(); }
-  // A worker computes what the scheduler tells it.
+  // The worker computes tasks that the scheduler gives out.
   void does_tasks(NodeId worker) { books_[worker_index(worker)].does_tasks(); }
-  // A worker has been stopped; the rest of the run is not its time.
+  // The worker has been stopped: its time ends.
   void stop(NodeId worker, double at);
   // The run is over at `at`.
   void close(double at);
@@ -171,20 +171,20 @@ class Recorder {
   RunStats stats_;
   NodeId beside_ = std::numeric_limits<NodeId>::max();
   std::vector<WorkerBook> books_;
-  std::int64_t view_ = -1, last_view_ = -1;         // the newest, and the one before
-  std::vector<std::int64_t> last_view_of_;          // by worker, in which it takes part
+  std::int64_t view_ = -1, last_view_ = -1;         // the newest view, and the view before it
+  std::vector<std::int64_t> last_view_of_;          // by worker: the last view in which it takes part
   std::vector<std::int64_t> owner_epoch_;           // by shard
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
   CauseBook causes_;
-  // Of a shard, at most, before its owners lost some.
+  // The most that a shard ever had, including what its owners have lost since.
   struct Furthest {
     std::int64_t updates = 0;
     std::vector<std::int64_t> pushes = {};  // by worker
-    bool has_new_push = false;              // since the last update
+    bool has_new_push = false;              // since the shard's last update
   };
-  std::vector<Furthest> furthest_;  // by shard
-  std::int64_t furthest_copy_ = 0;  // without servers: the version of the newest copy that there ever was
+  std::vector<Furthest> furthest_;            // by shard
+  std::int64_t furthest_copy_ = 0;            // without servers: the highest version that a copy ever had
   std::vector<std::int64_t> furthest_clock_;  // by worker
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest

@@ -1,4 +1,4 @@
-// What a scenario comes to, for who reads the run's events.
+// Resolves a scenario into the facts that readers of the run's events need.
 #include <algorithm>
 #include <optional>
 
@@ -12,7 +12,7 @@ std::optional<double> seconds(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value) : std::nullopt;
 }
 
-// By what it does: ssp without a bound is bsp, and a bsp that closes by date takes any pushes.
+// The model by its effect: ssp with bound 0 is bsp, and a bsp that closes by date accepts any pushes.
 void add_rule(const Scenario& scenario, RunFacts& facts) {
   const ConsistencySpec& spec = scenario.consistency;
   const ConsistencyRow& row = *spec.model;
@@ -43,7 +43,7 @@ void add_rule(const Scenario& scenario, RunFacts& facts) {
                                      : spec.k.value_or(workers);
   if (row.has_late() && spec.late == Late::next)
     facts.model = facts.model == "k-batch-sync" ? "k-batch-async" : "k-async";
-  else if (facts.model == "bsp" && spec.closes_by_date()) facts.model = "k-sync";  // k: all
+  else if (facts.model == "bsp" && spec.closes_by_date()) facts.model = "k-sync";  // with k = all workers
 }
 
 void add_work(const TrainingSpec& training, RunFacts& facts) {
@@ -136,7 +136,8 @@ RunFacts facts_of(const Scenario& scenario) {
                                 .probability = one.probability});
   }
   for (const FaultSpec& fault : scenario.faults) facts.fault_factors.push_back(fault.factor.value_or(1));
-  // The devices of one machine are nodes like workers, and share a batch; their bus is no network.
+  // The devices of one machine are nodes like workers, but they share a batch, and their bus is not a
+  // network.
   if (scenario.architecture.is_on_one_machine()) {
     facts.workers = static_cast<std::uint32_t>(cluster.worker_devices.count);
     facts.header = 0;

@@ -17,10 +17,10 @@
 namespace psim {
 namespace {
 
-constexpr std::size_t block = 16384;      // hashes to a row
-constexpr std::size_t batch_size = 1024;  // events; they stay in the cache of a core
+constexpr std::size_t block = 16384;      // hashes in a row
+constexpr std::size_t batch_size = 1024;  // events; they fit into the cache of a core
 static_assert(block % batch_size == 0);
-constexpr int application_id = 0x7073696d;  // "psim": by this, a run is told from somebody else's database
+constexpr int application_id = 0x7073696d;  // "psim": tells a run from another program's database
 
 const char* const schema =
 #include "sim/record/schema.sql.inc"
@@ -54,7 +54,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
   db_.execute(schema + event_tables());
   db_.execute("BEGIN");
   for_each_subject([this]<class T>() {
-    std::size_t columns = 5;  // those that all events have
+    std::size_t columns = 5;  // the columns of all events
     for_each_field<T>([&columns](const auto&) { ++columns; });
     events_of_type_.emplace_back(db_, T::table, columns);
   });
@@ -155,7 +155,7 @@ void RunFile::write_step(double at, std::uint32_t worker, const Computation& wha
                        what.phase == ComputePhase::killed;
   if (!is_over) return;
   const std::optional<Step> begin = std::exchange(begun_[worker], std::nullopt);
-  if (!begin) return;  // a crash stops a worker whether it computes or not
+  if (!begin) return;  // a crash stops a worker even if it does not compute
   steps_.add(worker, begin->what.clock, begin->begin, at, what.phase == ComputePhase::ended,
              begin->what.version);
 }

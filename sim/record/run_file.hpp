@@ -1,6 +1,6 @@
-// run.db: a run as tables that a student can query (schema.sql). An event sink while the run goes on;
-// totals are added at its end. A thread of its own writes (batch_writer.hpp), so that a traced run hardly
-// takes longer than another where a core is free.
+// run.db: a run as tables that a student can query (schema.sql). RunFile is an event sink during the run and
+// adds the totals at its end. A separate thread writes (batch_writer.hpp), so tracing costs hardly any time
+// if a core is free.
 #pragma once
 
 #include <array>
@@ -29,13 +29,13 @@ namespace psim {
 
 enum class TraceLevel { none, steps, events };
 inline constexpr auto trace_names = enum_names<TraceLevel>();
-// Of that name; without one of these names: steps.
+// The level of this name; steps for an unknown name.
 TraceLevel trace_level(std::string_view name);
 
 class RunFile final : public EventSink {
  public:
-  // Creates the file; throws std::runtime_error when that cannot be done. `jobs`: the scenarios of the
-  // namespaces, where there are several.
+  // Creates the file; throws std::runtime_error if it cannot. `jobs`: the scenarios of the namespaces, if
+  // there are several.
   RunFile(const std::filesystem::path& path, TraceLevel level, const Scenario& scenario,
           const std::vector<LoadedJob>& jobs = {});
   ~RunFile() override;
@@ -46,16 +46,17 @@ class RunFile final : public EventSink {
   void on_service(const Service& work) override;
   void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
               const std::map<std::string, std::string>& host);
-  // At level `events`, when the run is over, before finish: what the messages of these connections crossed.
+  // At level `events`, after the run and before finish(): the connections that messages used. The links that
+  // they crossed follow with write_links().
   const Connections& connections();
   void write_links(const LinkMap& map);
 
  private:
   void write_facts(std::optional<std::int64_t> space, const Scenario& scenario);
-  // Of the run, in its order.
+  // A part of the run, in its order.
   struct Batch {
     std::vector<std::uint32_t> hashes = {};
-    std::vector<Event> events = {};  // those that the level keeps
+    std::vector<Event> events = {};  // events that the level keeps
     struct Wire {
       std::uint64_t message;
       double begin, end;
@@ -68,7 +69,7 @@ class RunFile final : public EventSink {
   void write(const Batch& batch);
   void write_hashes();
   void close_events();
-  // Of one type, with their numbers.
+  // Events of one type, with their numbers.
   using Events = std::vector<std::pair<std::int64_t, const Event*>>;
   void write_events(std::size_t type, const Events& events);
   void write_step(double at, std::uint32_t worker, const Computation& what);
@@ -82,21 +83,21 @@ class RunFile final : public EventSink {
   std::vector<std::string> nodes_, groups_;  // their names
   std::optional<double> serving_window_;
   std::int64_t events_ = 0, blocks_ = 0;
-  std::vector<std::uint32_t> hashes_;  // of the next row
+  std::vector<std::uint32_t> hashes_;  // hashes of the next row
   struct Step {
     double begin = 0;
     Computation what = {};
   };
-  std::vector<std::optional<Step>> begun_;  // per worker: in hand
+  std::vector<std::optional<Step>> begun_;  // per worker: the unfinished step
   TableWriter steps_, hash_rows_, wires_, services_, dependencies_;
   std::deque<TableWriter> events_of_type_;
-  std::array<Events, std::variant_size_v<Subject>> of_type_;  // of a batch
+  std::array<Events, std::variant_size_v<Subject>> of_type_;  // the events of a batch
   Connections connections_;                                   // at level `events`
   Batch batch_;
   BatchWriter<Batch> writer_;  // last: its thread uses the rest
 };
 
-// A run.db that cannot be read.
+// The run.db cannot be read.
 struct DamagedRun : UserError {
   explicit DamagedRun(const std::string& what)
       : UserError(what, "it is damaged, or not from this program: run the scenario again") {}

@@ -1,4 +1,4 @@
-// What is recorded of servers and of the storage.
+// Events of servers and of the storage.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,23 @@ struct Release {
   static constexpr const char* about = "Server `node` answers a pull that it did not answer at once";
   static constexpr void fields(auto&& column) {
     column("shard", shard_meaning, &Release::shard);
-    column("worker", "whose pull it is: a node", &Release::worker);
-    column("pull", "its number, as in `sent`: the answer has it too", &Release::pull);
-    column("clock", "that the worker may start", &Release::clock);
+    column("worker", "the node that pulls", &Release::worker);
+    column("pull", "its number, as in `sent`; the answer has the same number", &Release::pull);
+    column("clock", "the clock that the worker may start", &Release::clock);
     column("version", "of the answer", &Release::version);
-    column("reason",
-           "what released it. push: of a worker; pull: of another worker, which will push no more before a "
-           "new version, or is through; decision: of the first shard, on an update; confirmation: of a "
-           "replica; state: of the shard, which this server owns now; view: of the scheduler; date: nobody "
-           "else has answered about the shard until then, or an update's window or deadline is over",
-           &Release::reason);
-    column("message", "push, pull, decision, confirmation, state: its number in `sent`", &Release::message);
+    column(
+        "reason",
+        "why the server answers now. push: a worker's push arrived; pull: another worker pulled, so it "
+        "pushes no more before a new version, or it has finished; decision: the first shard decided on an "
+        "update; confirmation: a replica confirmed; state: the shard's state arrived, and this server owns "
+        "it now; view: the scheduler sent a view; date: no other server has answered about the shard until "
+        "this date, or an update's window or deadline is over",
+        &Release::reason);
+    column("message", "push, pull, decision, confirmation, state: the message's number in `sent`",
+           &Release::message);
     column("sender", "of that message: a node", &Release::sender);
-    column("push", "push: its number", &Release::push);
-    column("view", "view: its number", &Release::view);
+    column("push", "reason push: the push's number", &Release::push);
+    column("view", "reason view: the view's number", &Release::view);
   }
 };
 
@@ -56,18 +59,18 @@ struct PushOutcome {
   std::int64_t push = 0, clock = 0, version = 0;
   std::optional<std::int64_t> staleness = {}, made_version = {};
   static constexpr const char* table = "push_outcome";
-  static constexpr const char* about = "What server `node` does with a push";
+  static constexpr const char* about = "Server `node` applies or drops a push";
   static constexpr void fields(auto&& column) {
     column("outcome",
-           "applied; late: it is dropped, too late or too stale for the model; unused: the run ended before "
-           "it was applied, or the shard went to another owner; duplicate: it has been here before; refused: "
-           "it is for another owner, or came too early, and will come again",
+           "applied; late: it is dropped, because it is too late or too stale for the model; unused: the run "
+           "ended before it was applied, or the shard went to another owner; duplicate: it had arrived "
+           "before; refused: it is for another owner, or came too early, and is sent again",
            &PushOutcome::outcome);
     column("shard", shard_meaning, &PushOutcome::shard);
     column("worker", "a node", &PushOutcome::worker);
     column("push", push_meaning, &PushOutcome::push);
-    column("clock", "that it finishes", &PushOutcome::clock);
-    column("version", "that it was computed on", &PushOutcome::version);
+    column("clock", "the clock that it finishes", &PushOutcome::clock);
+    column("version", "the version that it was computed on", &PushOutcome::version);
     column("staleness_updates", "applied: updates since that version", &PushOutcome::staleness);
     column("made_version", "applied: the version of the update that it is part of",
            &PushOutcome::made_version);
@@ -80,13 +83,15 @@ struct ModelUpdate {
   std::optional<std::uint64_t> weights_hash = {}, state_hash = {};
   static constexpr const char* table = "model_update";
   static constexpr const char* about =
-      "Server `node` makes the next version of a shard; without servers, worker `node` of its copy or its "
-      "stage";
+      "Server `node` makes the next version of a shard; without servers, worker `node` makes the next "
+      "version "
+      "of its copy or its stage";
   static constexpr void fields(auto&& column) {
-    column("shard", "none without servers", &ModelUpdate::shard);
-    column("version", "that it has reached", &ModelUpdate::version);
-    column("weights_hash", "where there are replicas", &ModelUpdate::weights_hash);
-    column("state_hash", "likewise, of all that the next updates depend on", &ModelUpdate::state_hash);
+    column("shard", "NULL without servers", &ModelUpdate::shard);
+    column("version", "the new version", &ModelUpdate::version);
+    column("weights_hash", "hash of the weights, if there are replicas", &ModelUpdate::weights_hash);
+    column("state_hash", "hash of everything that the next updates depend on, if there are replicas",
+           &ModelUpdate::state_hash);
   }
 };
 
@@ -97,15 +102,15 @@ struct Recount {
   std::int64_t applied = 0, arrived = 0, skipped_clocks = 0;
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "membership";
-  static constexpr const char* about = "Server `node` counts a worker's pushes anew";
+  static constexpr const char* about = "Server `node` restarts its count of a worker's pushes";
   static constexpr void fields(auto&& column) {
     column("shard", shard_meaning, &Recount::shard);
     column("worker", "a node", &Recount::worker);
-    column("takes_part", "0: nobody waits for it", &Recount::takes_part);
-    column("is_awaited", "0: it is back, and has not caught up yet", &Recount::is_awaited);
-    column("applied_pushes", "that count as applied or dropped", &Recount::applied);
-    column("arrived_pushes", "that count as arrived", &Recount::arrived);
-    column("skipped_clocks", "that went by while it was away", &Recount::skipped_clocks);
+    column("takes_part", "0: no update waits for its pushes", &Recount::takes_part);
+    column("is_awaited", "0: it is back, but has not caught up yet", &Recount::is_awaited);
+    column("applied_pushes", "number of pushes that count as applied or dropped", &Recount::applied);
+    column("arrived_pushes", "number of pushes that count as arrived", &Recount::arrived);
+    column("skipped_clocks", "number of clocks that passed while it was away", &Recount::skipped_clocks);
   }
 };
 
@@ -116,11 +121,11 @@ struct Copy {
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "copy";
   static constexpr const char* about =
-      "Server `node` knows that a replica has the whole shard; it is sent all that comes after";
+      "Server `node` knows that a replica has the whole shard; from now on it sends the changes";
   static constexpr void fields(auto&& column) {
     column("shard", shard_meaning, &Copy::shard);
     column("replica", "a node", &Copy::replica);
-    column("version", "that the owner has", &Copy::version);
+    column("version", "the owner's version", &Copy::version);
   }
 };
 
@@ -134,11 +139,12 @@ struct Promotion {
   static constexpr void fields(auto&& column) {
     column("shard", shard_meaning, &Promotion::shard);
     column("epoch", "of its ownership", &Promotion::epoch);
-    column("version", "that it begins with", &Promotion::version);
-    column("updated_in_epoch", "in which that version was made", &Promotion::updated_in);
+    column("version", "the first version of this owner", &Promotion::version);
+    column("updated_in_epoch", "the epoch in which that version was made", &Promotion::updated_in);
     column("weights_hash", "as in `model_update`", &Promotion::weights_hash);
-    column("state_hash", "likewise", &Promotion::state_hash);
-    column("waiting_pushes", "that came with the shard", &Promotion::waiting_pushes);
+    column("state_hash", "as in `model_update`", &Promotion::state_hash);
+    column("waiting_pushes", "number of unapplied pushes that came with the shard",
+           &Promotion::waiting_pushes);
   }
 };
 

@@ -1,4 +1,4 @@
-// What an inference group answered, over time.
+// The answers of an inference group over time.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace psim {
 
-// Requests that came in one window of time, and what became of them, whenever that was.
+// The requests that came in one window of time, and their answers, even if these came later.
 struct ServingWindow {
   double begin = 0, end = 0;  // dates
   std::int64_t requests = 0, answered = 0;
-  // Of those that were answered: sums and maxima.
+  // Sums and maxima over the answered requests.
   double latency_sum = 0, latency_max = 0;  // seconds
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;   // versions
   double age_sum = 0, age_max = 0;  // seconds
 
   void add(const InferenceStats::Answered& answer);
-  // Of all that were answered; none without any.
+  // The mean over the answered requests; none without answers.
   std::optional<double> mean(double sum) const {
     return answered > 0 ? std::optional(sum / static_cast<double>(answered)) : std::nullopt;
   }
@@ -28,8 +28,8 @@ struct ServingWindow {
 
 // The whole run as one window.
 ServingWindow served_in_all(const InferenceStats& stats, double end);
-// The run in windows of this length, twice it, four times, ..., of which there are at most 10000. Without a
-// length: at most 50 of 1, 2 or 5 times a power of ten seconds.
+// Divides the run into windows. Their length is `length`, doubled until there are at most 10000. Without
+// `length`: 1, 2 or 5 times a power of ten seconds, so that there are at most 50.
 std::vector<ServingWindow> served_over_time(const InferenceStats& stats, std::optional<double> length,
                                             double end);
 

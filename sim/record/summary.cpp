@@ -80,7 +80,7 @@ Json shard_bounds(const RunResult& r) {
 
 std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
 
-// Pairs [staleness in updates, pushes], rising.
+// Pairs [staleness in updates, pushes], by rising staleness.
 Json counts(const std::map<std::int64_t, std::int64_t>& of) {
   Json all = Json::array();
   for (const auto& [staleness, pushes] : of) all.push_back({staleness, pushes});
@@ -96,7 +96,7 @@ const Scenario& scenario_of(std::size_t w, const Scenario& scenario, const RunRe
   return scenario;
 }
 
-// Where a clock has a time, the samples tell how many local steps a worker has done.
+// If a clock has a fixed time, a worker's samples give the number of its local steps.
 DeviceCopies copies_of(const Scenario& scenario, const WorkerStats& worker) {
   const TrainingSpec& training = scenario.training;
   if (!training.local_time || worker.batch_size == 0) return copies_of_clocks(scenario, worker.clocks);
@@ -107,7 +107,7 @@ DeviceCopies copies_of(const Scenario& scenario, const WorkerStats& worker) {
 
 Json workers(const Scenario& scenario, const RunResult& r) {
   const RunStats& s = r.stats;
-  const Scenario* of = nullptr;  // whose workers' memory is at hand
+  const Scenario* of = nullptr;  // the scenario that `memory` belongs to
   std::vector<NodeMemory> memory;
   Json all = Json::array();
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
@@ -133,7 +133,7 @@ Json workers(const Scenario& scenario, const RunResult& r) {
     }
     const Scenario& own = scenario_of(w, scenario, r);
     if (&own != std::exchange(of, &own)) memory = worker_memory(own);
-    // A stage holds its own part; and who has no bus computes in its own memory.
+    // A stage holds its own part; a worker without a bus computes in its own memory.
     const bool is_stage = own.architecture.kind == Architecture::model_parallel;
     all.back().update({{"host_bytes", whole(memory[is_stage ? w : 0].bytes())},
                        {"device_bytes", whole(memory[is_stage ? w : memory.size() - 1].bytes())}});
@@ -154,7 +154,7 @@ Json memory_of_node(const NodeMemory& node, const std::string& name) {
           {"parts", parts}};
 }
 
-// Of every kind of node: workers of each job, and the servers that all share.
+// The memory of every kind of node: the workers of each job, and the servers that all jobs share.
 Json memory(const Scenario& scenario, const RunResult& r) {
   Json all = Json::array();
   std::vector<const Scenario*> jobs;
@@ -185,7 +185,7 @@ Json target(const TrainingSpec& training, const Result& result) {
   return json;
 }
 
-// Samples whose gradients the model has taken in, in a second; none in no time.
+// Samples whose gradients are in the model, per second; null for a run of 0 s.
 Json samples_per_second(std::span<const WorkerStats> workers, double seconds) {
   std::int64_t used = 0;
   for (const WorkerStats& worker : workers) used += worker.samples_used;
@@ -211,7 +211,7 @@ Json last_of(const std::vector<CurvePoint>& curve) {
   return evaluation_or_none(curve.empty() ? nullptr : &curve.back());
 }
 
-// Of the last weights. `training`: a RunResult or a SpaceResult.
+// The evaluation of the last weights. `training`: a RunResult or a SpaceResult.
 template <class Training>
 Json final_of(const Training& training) {
   return training.tested ? evaluation(*training.tested) : last_of(training.curve);
@@ -221,7 +221,7 @@ Json validation_of(const Training& training) {
   return training.judged_on == DataPart::validation ? last_of(training.curve) : Json(nullptr);
 }
 
-// Over which samples each was computed.
+// The samples over which the curve, the target and the last weights are evaluated.
 template <class Training>
 Json evaluated_on(const Training& training) {
   if (training.curve.empty()) return nullptr;
@@ -231,7 +231,7 @@ Json evaluated_on(const Training& training) {
           {"final", training.tested ? name_of(DataPart::test) : judged_on}};
 }
 
-// As the scenario has it: "10 updates"; null: about once an epoch.
+// As written in the scenario: "10 updates"; null: about once an epoch.
 Json evaluate_every(const TrainingSpec& training) {
   auto period = training.evaluate_every;
   const std::optional<std::string> text = toml_text(&period);
@@ -315,7 +315,7 @@ Json notes_of(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
-// Who acknowledges pushes, and what for. Messages are more, and times others, where somebody does.
+// Whether servers acknowledge pushes, and for which purpose. Acknowledgements add messages and change times.
 std::string_view acknowledgement(const Scenario& scenario) {
   if (scenario.may_fail()) return "repeats";
   return scenario.messages.acknowledge ? "waits" : "none";

@@ -1,4 +1,4 @@
-// The one document that describes a finished run: what --json prints and summary.json holds.
+// The document that describes a finished run: --json prints it, and summary.json holds it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,10 +11,10 @@
 namespace psim {
 
 struct RunIdentity {
-  std::string name;  // of the scenario file, without folder and ending
+  std::string name;  // of the scenario file, without folder and suffix
   std::string title;
   std::int64_t seed = 0;
-  std::string scenario_hash;  // of the resolved scenario, its data and the build: equal hash, equal run
+  std::string scenario_hash;  // of scenario, data and build: equal hash, equal run
 };
 
 nlohmann::ordered_json make_summary(const RunIdentity& identity, const Scenario& scenario,

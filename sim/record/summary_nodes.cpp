@@ -11,14 +11,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Messages between workers and aggregators, and what is left of them between aggregators and servers.
+// Messages between workers and aggregators, and their sums between aggregators and servers.
 Json sums(const SumTraffic& t) {
   return {{"pushes", t.pushes},       {"push_bytes", t.push_bytes},    {"sums", t.sums},
           {"sum_bytes", t.sum_bytes}, {"answers", t.answers},          {"answer_bytes", t.answer_bytes},
           {"copied", t.copied},       {"copied_bytes", t.copied_bytes}};
 }
 
-// Of the nodes of a role together.
+// The cost of all nodes of a role together.
 Json role_cost(const RoleCost& cost) {
   return {{"on_s", cost.on_s}, {"busy_s", cost.busy_s}, {"joules", cost.joules}, {"dollars", cost.dollars}};
 }
@@ -47,9 +47,9 @@ Json slow_workers(const RunResult& r) {
   return all;
 }
 
-// In seconds: from the crash until the scheduler knew, from then until the new owners had the shards or began
-// to fetch them, until they owned them, and until all were as far as they had been. Of a worker: from then
-// until the next group began, and until the step was done that was in hand.
+// Seconds of each part: from the crash until the scheduler knew; until the new owners had the shards or began
+// to fetch them; until they owned them; until all shards had reached their versions at the crash. For a
+// worker, after detection: until the next group began, and until the interrupted step was done.
 Json recovery(const Recovery& r) {
   const auto span = [](std::optional<double> from, std::optional<double> to) {
     return from && to ? Json(*to - *from) : Json(nullptr);
@@ -62,7 +62,7 @@ Json recovery(const Recovery& r) {
             {"lost_work_s", span(r.reformed, r.caught_up)},
             {"total_s", span(r.crash, r.caught_up)}};
   }
-  // Its shards may be on their way to another server before the crash is known.
+  // Its shards may be moving to another server before the crash is known.
   const std::optional<double> asked =
       r.fetching && r.detected ? std::max(*r.fetching, *r.detected) : r.fetching;
   return {{"server", r.node - 1},
@@ -100,7 +100,7 @@ Json failures(const FailureStats& stats) {
   return all;
 }
 
-// When nodes were up, in seconds from the beginning: of each worker and server.
+// When each worker and each server was up, in seconds from the beginning.
 Json startup(const RunResult& r) {
   const auto workers = static_cast<std::ptrdiff_t>(r.stats.workers.size());
   const std::vector<double>& s = r.startup_s;

@@ -1,4 +1,4 @@
-// The part of a run's summary that says what nodes were like over time.
+// The part of a run's summary about the life of the nodes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,8 @@
 
 namespace psim {
 
-// Failures, slow workers, start-up, sums on the way, energy and money: each where the scenario has it.
+// Adds failures, slow workers, start-up times, sums of aggregators, energy and money, if the scenario has
+// them.
 void add_node_life(const Scenario& scenario, const RunResult& r, nlohmann::ordered_json& summary);
 
 }  // namespace psim

@@ -11,7 +11,7 @@
 
 namespace psim {
 
-// Whether summaries may have this path, as a JSON pointer; a number means an element of a list.
+// Whether a summary may have this path, a JSON pointer. A number stands for an element of a list.
 constexpr bool is_summary_path(std::string_view path) {
   std::span<const SummaryKey> keys = summary_keys;
   while (path.starts_with('/')) {
@@ -28,7 +28,7 @@ constexpr bool is_summary_path(std::string_view path) {
   return path.empty();
 }
 
-// A path in a summary: "/target/given"_summary. Another one does not compile.
+// A path in a summary: "/target/given"_summary. An unknown path does not compile.
 class SummaryPath {
  public:
   consteval SummaryPath(const char* text) : text_(text) {

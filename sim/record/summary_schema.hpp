@@ -1,6 +1,6 @@
-// The keys of summary.json, once: their places, what they hold, and what they mean. psim checks summaries of
-// others by it, `psim explain` reads its meanings, and a path (summary_path.hpp) that it does not have does
-// not compile. That the writer (summary.cpp) writes these keys and no others is tested with every scenario.
+// The schema of summary.json: the place, type and meaning of every key. psim checks summaries that it reads
+// against it, `psim explain` prints its meanings, and an unknown path (summary_path.hpp) does not compile.
+// Tests with every scenario check that the writer (summary.cpp) writes exactly these keys.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace psim {
 enum class Holds : std::uint8_t { truth, number, text, object, list, texts, map };
 
 enum class There : std::uint8_t {
-  needed,  // always, and psim reads nothing of a summary without it
+  needed,  // always; psim rejects a summary without it
   always,  // in every summary of this version
-  maybe,   // or null, or missing
-  given    // or missing, and never null
+  maybe,   // may be null or missing
+  given    // may be missing, never null
 };
 
 struct SummaryKey {
@@ -34,13 +34,13 @@ using enum There;
 inline constexpr SummaryKey evaluation[] = {
     {"loss", number, maybe},
     {"accuracy", number, maybe},
-    {"auc", number, maybe, "Area under the ROC curve, of a logistic model. In the line `quality`: AUC."},
+    {"auc", number, maybe, "Area under the ROC curve of a logistic model. In the line `quality`: AUC."},
     {"nonzero_weights", number, maybe, "Weights of a logistic model that are not zero."},
 };
 inline constexpr SummaryKey point[] = {
     {"sim_time_s", number, needed},
     {"updates", number},
-    {"epoch", number, always, "How often the training set had been gone through."},
+    {"epoch", number, always, "Passes over the training set so far."},
     {"bytes_sent", number},
     {"loss", number, maybe},
     {"accuracy", number, maybe},
@@ -50,8 +50,7 @@ inline constexpr SummaryKey point[] = {
     {"dollars", number, maybe},
 };
 inline constexpr SummaryKey shares[] = {
-    {"compute_share", number, always,
-     "Share of the time, from 0 to 1, in which a gradient is being computed."},
+    {"compute_share", number, always, "Share of the time, from 0 to 1, in which workers compute gradients."},
     {"wait_share", number, always, "Share of the time, from 0 to 1, in which workers wait for others."},
     {"network_share", number, always,
      "Share of the time, from 0 to 1, in which workers do not compute, and a message from or to them is on "
@@ -59,12 +58,13 @@ inline constexpr SummaryKey shares[] = {
     {"absent_share", number, always,
      "Share of the time, from 0 to 1, in which workers are down, have left, or have not joined."},
     {"total_s", number, always,
-     "Seconds of the workers' time together. Of a recovery: from the crash until all is as far as before."},
+     "Seconds of all workers' time. For a recovery: from the crash until the shards have their versions "
+     "again."},
 };
 inline constexpr SummaryKey counts[] = {
     {"histogram", list, always,
-     "Pairs [staleness, pushes]: how many applied pushes were that many updates stale. Of all, and of each\n"
-     "worker. `dropped` has the same of those that were dropped as too late or too stale."},
+     "Pairs [staleness, pushes]: the number of applied pushes of this staleness in updates. For all workers, "
+     "and\nfor each worker. `dropped` has the same for pushes that were dropped as too late or too stale."},
     {"dropped", list},
 };
 inline constexpr SummaryKey staleness[] = {
@@ -72,15 +72,16 @@ inline constexpr SummaryKey staleness[] = {
 inline constexpr SummaryKey mean_and_max[] = {{"mean", number, maybe}, {"max", number}};
 inline constexpr SummaryKey clock_gap[] = {{"max", number}};
 inline constexpr SummaryKey pushes[] = {
-    {"arrived", number, always, "Pushes that came to a server."},
+    {"arrived", number, always, "Pushes that reached a server."},
     {"applied", number, always, "Pushes that are in the weights."},
-    {"dropped", number, always, "Pushes that were thrown away, for whatever reason."},
+    {"dropped", number, always, "Pushes that servers threw away, for any reason."},
     {"unused_at_end", number, always,
-     "Of the dropped: those that were not too late, but the run ended before they were applied."},
-    {"duplicate", number, always, "Of the dropped: those that had been there before."},
+     "Dropped pushes that were in time, but the run ended before they were applied."},
+    {"duplicate", number, always, "Dropped pushes that had arrived before."},
     {"refused", number, always,
-     "Of the dropped: those for another owner, before the push before it, or of a worker that took no part;\n"
-     "they are sent again."},
+     "Dropped pushes for another owner, pushes that overtook an earlier push, or pushes of a worker that "
+     "took "
+     "no part;\nthe worker sends them again."},
 };
 inline constexpr SummaryKey group_pushes[] = {{"applied", number}, {"dropped", number}};
 inline constexpr SummaryKey evaluated_on[] = {{"curve", text}, {"target", text}, {"final", text}};
@@ -93,37 +94,36 @@ inline constexpr SummaryKey target[] = {
     {"sim_time_s", number, maybe},
     {"updates", number, maybe},
     {"last_miss_s", number, maybe,
-     "The simulated second of the evaluation before the one that reached the target: the truth lies between "
-     "the two."},
+     "The simulated second of the last evaluation before the one that reached the target.\nThe target was "
+     "reached between the two."},
     {"budget_s", number, maybe},
 };
 inline constexpr SummaryKey model[] = {
     {"parameters", number},
     {"flops_per_sample", number, always, "Floating-point operations of the gradient of one sample."},
-    {"weights", text, always, "Hash of the last weights."},
+    {"weights", text, always, "Hash of the final weights."},
 };
 inline constexpr SummaryKey group_model[] = {{"parameters", number}, {"weights", text}};
 inline constexpr SummaryKey workers[] = {
     {"worker", number},
     {"clocks", number},
     {"cancelled", number, always, "Computations of the worker that were stopped."},
-    {"samples", number, always, "Samples whose gradients the worker has computed to their end."},
+    {"samples", number, always, "Samples whose gradients the worker has completed."},
     {"samples_used", number, always,
-     "Samples of those whose gradients the model has taken in; a gradient that is computed again counts "
+     "The part of `samples` whose gradients are in the model. A gradient that is computed again counts "
      "again."},
     {"batch_size", number},
     {"mean_step_s", number, always,
-     "Mean seconds from the start of one of the worker's steps to the start of its next."},
+     "Mean seconds from the start of a step of the worker to the start of its next step."},
     {"compute_share", number, needed},
     {"wait_share", number, needed},
     {"network_share", number, needed},
     {"absent_share", number},
     {"staleness", object, always, {}, counts},
     {"time", object, always, {}, shares},
-    {"keys_per_step", number, maybe,
-     "Features that a step of a logistic model pulls, in the mean over steps."},
+    {"keys_per_step", number, maybe, "Mean number of features that a step of a logistic model pulls."},
     {"host_bytes", number, always,
-     "The most memory that all parts take in the worker's host, in bytes; see `memory`."},
+     "The most memory in the worker's host, over all parts, in bytes; see `memory`."},
     {"device_bytes", number, always,
      "The same in its fullest device. Without a bus the device is the worker itself."},
     {"bus_bytes", number, maybe,
@@ -135,24 +135,23 @@ inline constexpr SummaryKey servers[] = {
     {"parameters", number},
     {"shards", number, always, "Shards that the server holds at the end."},
     {"parameters_at_first", number, always, "Parameters that the placement gave the server."},
-    {"shards_at_first", number, always, "Shards that the placement gave it."},
+    {"shards_at_first", number, always, "Shards that the placement gave the server."},
     {"ranges", number},
-    {"range_splits", number, always,
-     "Ranges of keys that were split off in the run, to have a vector clock of their own."},
+    {"range_splits", number, always, "Ranges of keys that got a separate vector clock during the run."},
     {"updates", number},
     {"pushes_applied", number, always, "Pushes that this server has applied."},
     {"bytes_sent", number},
     {"bytes_received", number},
 };
 inline constexpr SummaryKey memory[] = {
-    {"node", text, always, "Which kind of node holds this: a worker, its device, a stage, a server."},
+    {"node", text, always, "The kind of node: a worker, its device, a stage, a server."},
     {"bytes", number, always, "The most that the node holds at once: the sum of its parts."},
     {"limit_bytes", number, maybe, "How much memory the scenario gives the node; null: no limit."},
-    {"parts", map, always, "What the memory is for, in bytes; docs/results.md has the formulas."},
+    {"parts", map, always, "The use of the memory, in bytes; docs/results.md has the formulas."},
 };
 inline constexpr SummaryKey notes[] = {
     {"name", text, needed},
-    {"text", text, needed, "What a note says, with the numbers of this run."},
+    {"text", text, needed, "The text of the note, with the numbers of this run."},
 };
 inline constexpr SummaryKey shard_bounds[] = {
     {"shard", number},
@@ -167,20 +166,21 @@ inline constexpr SummaryKey recoveries[] = {
      "Seconds from the crash until the scheduler announced a view that knows of it."},
     {"takeover_s", number, maybe, "Seconds from there until the new owners began to fetch the shards."},
     {"transfer_s", number, maybe, "Seconds from there until they owned the shards."},
-    {"catch_up_s", number, maybe, "Seconds from there until all shards were as far as before."},
+    {"catch_up_s", number, maybe,
+     "Seconds from there until all shards had their versions at the crash again."},
     {"reforming_s", number, maybe,
      "Without servers: seconds from the detection until a group that knows of the crash began its first "
      "step."},
     {"lost_work_s", number, maybe,
-     "Without servers: seconds from there until the step was done that was in hand at the crash."},
+     "Without servers: seconds from there until the step that the crash interrupted was done."},
     {"total_s", number, maybe},
 };
 inline constexpr SummaryKey loads[] = {
     {"server", number},
     {"load_before_per_s", number, always,
-     "Values pushed to the server and pulled from it in a second, since the last such view."},
+     "Values pushed to the server and pulled from it per second, since the last rebalancing."},
     {"load_after_per_s", number, always,
-     "Values pushed to the server and pulled from it in a second, until the next such view or the end."},
+     "Values pushed to the server and pulled from it per second, until the next rebalancing or the end."},
 };
 inline constexpr SummaryKey rebalances[] = {
     {"at_s", number},       {"view", number, always, "The view's number."},
@@ -202,12 +202,11 @@ inline constexpr SummaryKey failures[] = {
     {"state_bytes", number, needed, "Bytes of whole shards that were sent."},
     {"heartbeat_bytes", number, always, "Bytes of heartbeats."},
     {"recoveries", list, needed,
-     "One for each crash of a server that owned shards, or without servers of a worker, with how long each "
-     "part of the recovery took.",
+     "One entry for each crash of a server that owned shards, with the time of each part of the recovery.\n"
+     "Without servers: for each crash of a worker.",
      recoveries},
     {"rebalances", list, given,
-     "One for each view that sends shards to other servers, where ranges or loads decide which ones move.",
-     rebalances},
+     "One entry for each view that moves shards, if ranges or loads decide which shards move.", rebalances},
 };
 inline constexpr SummaryKey slow_workers[] = {{"worker", number},
                                               {"at_s", number},
@@ -245,18 +244,18 @@ inline constexpr SummaryKey over_time[] = {
     {"age_s", object, always, {}, mean_and_max},
 };
 inline constexpr SummaryKey inference[] = {
-    {"requests", number, always, "Requests that came to the inference nodes."},
+    {"requests", number, always, "Requests that reached the inference nodes."},
     {"answered", number, always, "Requests that were answered."},
     {"latency_s", object, always, "Seconds from a request's arrival to its answer.", latency},
     {"staleness", object, always, {}, mean_and_max},
     {"age_s", object, always,
-     "Seconds since the servers sent the weights that answered, when the answer was ready.", mean_and_max},
+     "Age of the weights of an answer: seconds from their sending by the servers until the answer was ready.",
+     mean_and_max},
     {"accuracy", number, maybe},
     {"pulls", number, always, "Pulls of weights by the inference nodes."},
     {"bytes_pulled", number, always, "Bytes of the weights that they pulled."},
     {"over_time", list, always,
-     "The same by windows of time (inference.window): requests that came in one, whenever they were "
-     "answered.",
+     "The same for each window of time (inference.window). A request counts in the window of its arrival.",
      over_time},
 };
 inline constexpr SummaryKey tasks[] = {{"name", text},
@@ -273,7 +272,7 @@ inline constexpr SummaryKey groups[] = {
     {"workers", number},
     {"updates", number},
     {"finished_s", number, always,
-     "The simulated second at which the group's last worker was through, or its training was ended."},
+     "The simulated second at which the group's last worker finished, or its training was ended."},
     {"samples_per_s", number, maybe},
     {"messages", number},
     {"bytes_sent", number},
@@ -294,43 +293,45 @@ inline constexpr SummaryKey all[] = {
     {"title", text},
     {"seed", number},
     {"digest", text},
-    {"scenario_hash", text, always, "Hash of the scenario with every default; runs of equal hash are equal."},
+    {"scenario_hash", text, always, "Hash of the scenario with every default. Runs of equal hash are equal."},
     {"psim", text, always, "The version of psim that made the document."},
     {"instruction_set", text, always,
-     "What the program was compiled for. Another one rounds differently, so digests differ."},
-    {"libraries", map, always, "The versions of the libraries that decide dates and digits."},
+     "The target of the compilation. Another instruction set rounds differently, so digests differ."},
+    {"libraries", map, always, "The versions of the libraries that affect dates and digits."},
     {"build", text, always,
-     "A number of the program, its libraries and its instruction set: equal builds give equal digests."},
+     "Identifies the program, its libraries and its instruction set. Equal builds give equal digests."},
     {"architecture", text},
     {"consistency", text},
     {"acknowledgement", text, maybe,
-     "Whether servers acknowledge pushes: none; waits (workers wait for it); or repeats (what is not "
-     "acknowledged\nis sent again)."},
+     "Whether servers acknowledge pushes: none; waits (workers wait for it); or repeats (workers repeat "
+     "pushes\nthat are not acknowledged)."},
     {"sim_time_s", number, needed,
-     "Simulated seconds until the last worker was through, or the run was ended. Under `target`: until it "
-     "was reached.\nIn `curve`: of the evaluation."},
+     "Simulated seconds until the last worker finished, or the run was ended. Under `target`: until the "
+     "target was\nreached. In `curve`: the date of the evaluation."},
     {"updates", number, needed},
     {"steps", number},
     {"samples_per_s", number, maybe,
-     "Samples whose gradients the model has taken in (the sum of `samples_used`), divided by the simulated "
-     "seconds of\nthe run; of a group, by the second at which it ended."},
+     "Samples whose gradients are in the model (the sum of `samples_used`), divided by the simulated seconds "
+     "of the\nrun; for a group, by the second at which it ended."},
     {"messages", number},
-    {"messages_received", number, always, "Messages that arrived: those sent, less those lost."},
-    {"messages_lost", number, always, "Messages that did not arrive, also those on their way at the end."},
+    {"messages_received", number, always, "Messages that arrived: sent messages minus lost messages."},
+    {"messages_lost", number, always,
+     "Messages that did not arrive, including messages on their way at the end."},
     {"bytes_sent", number, needed},
     {"bytes_received", number, always, "Bytes of the messages that arrived."},
     {"bytes_lost", number, always, "Bytes of messages that did not arrive."},
     {"bytes_by_kind", map, always, "Bytes sent by each kind of message; they sum to bytes_sent."},
-    {"events", number, always, "How many events were recorded."},
+    {"events", number, always, "Number of recorded events."},
     {"pushes", object, always,
-     "What became of the pushes: arrived = applied + dropped. One gradient makes a push to each server.",
+     "Outcomes of the pushes: arrived = applied + dropped. One gradient makes one push to each server.",
      pushes},
-    {"initial", object, always, "Loss and accuracy of the first weights.", evaluation},
+    {"initial", object, always, "Loss and accuracy of the initial weights.", evaluation},
     {"final", object, needed, {}, evaluation},
     {"final_validation", object, maybe,
-     "Loss and accuracy of the last weights over the validation set; null without one.", evaluation},
+     "Loss and accuracy of the final weights over the validation set; null without a validation set.",
+     evaluation},
     {"evaluated_on", object, maybe,
-     "Over which samples the curve, the target and the last weights are evaluated: validation, test or "
+     "The samples that the curve, the target and the final weights are evaluated on: validation, test or "
      "training.",
      evaluated_on},
     {"evaluate_every", text, maybe, "When the weights were evaluated; null: about once an epoch."},
@@ -343,14 +344,13 @@ inline constexpr SummaryKey all[] = {
     {"workers", list, needed, {}, workers},
     {"servers", list, always, {}, servers},
     {"memory", list, always,
-     "What every kind of node holds at most: the worker, its device, the fullest server, or the stages of a "
+     "The most that every kind of node holds: the worker, its device, the fullest server, or the stages of a "
      "pipeline.",
      memory},
     {"stuck", texts, needed},
     {"notes", list, needed, {}, notes},
     {"shard_bounds", list, given,
-     "Where layers have bounds of their own: of each shard its layer and its bound of staleness.",
-     shard_bounds},
+     "If layers have separate bounds: the layer and the staleness bound of each shard.", shard_bounds},
     {"failures", object, given, {}, failures},
     {"slow_workers", list, given, {}, slow_workers},
     {"startup", object, given, {}, startup},

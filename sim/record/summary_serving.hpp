@@ -1,4 +1,4 @@
-// The part of a run's summary that says what inference nodes answered.
+// The part of a run's summary about the answers of inference nodes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 
 namespace psim {
 
-// Requests, latencies in seconds, staleness in updates and age in seconds, in all and over time. `end`: of
-// the run, in seconds.
+// Requests, latencies in seconds, staleness in updates and age in seconds, in total and over time. `end`: the
+// end of the run, in seconds.
 nlohmann::ordered_json inference(const InferenceSpec& spec, const InferenceStats& stats, double end);
 
 }  // namespace psim

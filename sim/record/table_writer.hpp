@@ -1,4 +1,4 @@
-// Fills a table of run.db. Its statements are prepared when the first row comes: few runs fill all tables.
+// Fills a table of run.db. The first row prepares its statements, because few runs fill all tables.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ class TableWriter {
     prepared(one_, 1)(values...);
   }
 
-  // Calls `bind(statement, column, row)` for each row; it binds the row's values from `column` + 1 on, and
-  // counts `column` up.
+  // Calls `bind(statement, column, row)` for each row. `bind` binds the row's values from `column` + 1 on and
+  // increments `column`.
   template <class Rows, class Bind>
   void write(const Rows& rows, Bind bind) {
     std::size_t written = 0;
@@ -37,7 +37,7 @@ class TableWriter {
   }
 
  private:
-  static constexpr std::size_t rows_of_many = 16;  // one statement: a third faster
+  static constexpr std::size_t rows_of_many = 16;  // in one statement: a third faster
 
   Statement& prepared(std::optional<Statement>& statement, std::size_t rows) const {
     if (!statement) {

@@ -1,4 +1,4 @@
-// What is recorded of tasks.
+// Events of tasks.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct TaskChange {
   TaskKind does = TaskKind::pull;
   static constexpr const char* table = "task";
   static constexpr const char* about =
-      "The scheduler gives a task to a worker or to the servers, or hears that it is done";
+      "The scheduler gives a task to a worker or to the servers, or learns that it is done";
   static constexpr void fields(auto&& column) {
-    column("phase", "given, or done", &TaskChange::phase);
-    column("task", "which [[task]] of the scenario, from 0", &TaskChange::task);
+    column("phase", "given or done", &TaskChange::phase);
+    column("task", "the number of its [[task]] in the scenario, from 0", &TaskChange::task);
     column("clock", "of the task", &TaskChange::clock);
-    column("unit", "which one of its clock; NULL: there is one for all", &TaskChange::unit);
-    column("worker", "that does it: a node; NULL: the servers do", &TaskChange::worker);
+    column("unit", "its number in the clock; NULL: the task has one unit", &TaskChange::unit);
+    column("worker", "the node that does it; NULL: the servers do it", &TaskChange::worker);
     column("does", "what it does", &TaskChange::does);
   }
 };

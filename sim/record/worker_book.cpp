@@ -49,7 +49,7 @@ void WorkerBook::on_message(double at, int change) {
 void WorkerBook::on_join(double at) {
   if (!absent_ && !through_) return;
   account(at);
-  if (absent_) held_.clear();  // what it had is lost, or has arrived
+  if (absent_) held_.clear();  // its gradients are lost, or have arrived
   absent_ = false;
   if (!std::exchange(through_, false)) return;
   stats_->time += std::exchange(later_, {});
@@ -71,7 +71,7 @@ void WorkerBook::on_member(bool takes_part) {
   skips_ = skips_ || !takes_part;
 }
 
-// What came before `clock` is over for this worker, pushed or not.
+// The worker has finished or skipped all clocks before `clock`.
 void WorkerBook::reach(std::int64_t clock) {
   if (clock > clock_ && !std::exchange(skips_, false) && !counts_steps_) stats_->clocks += clock - clock_;
   clock_ = clock;
@@ -89,7 +89,7 @@ void WorkerBook::on_begin(double at, const Computation& step) {
   }
   in_step_ = true;
   returned_ = false;
-  // It computes the clock again, and those after it: nobody has what it computed before.
+  // It computes this clock and the later clocks again: their earlier gradients have reached no server.
   if (step.is_first() && !counts_steps_)
     std::erase_if(held_, [&step](const Held& one) { return one.clock >= *step.clock; });
   reach(*step.clock);
@@ -127,8 +127,8 @@ void WorkerBook::hold(std::int64_t clock, std::int64_t samples) {
   else same->samples += samples;
 }
 
-// What it computed before this clock and is not dropped is in this push: under elastic averaging a push is of
-// the copy that earlier gradients have moved. Pushes of tasks have no order.
+// The push also contains earlier gradients that were not dropped: under elastic averaging a worker pushes its
+// copy, which these gradients have moved. Pushes of tasks have no order.
 std::int64_t WorkerBook::on_applied(std::int64_t clock) {
   const auto is_in = [this, clock](const Held& one) {
     return counts_steps_ ? one.clock == clock : one.clock <= clock;

@@ -19,8 +19,8 @@ struct WorkerTime {
   WorkerTime& operator+=(const WorkerTime& other);
 };
 
-// How many pushes were so many updates stale: when they were applied, and when they were dropped as too late
-// or too stale.
+// Number of pushes by staleness in updates: of applied pushes, and of pushes dropped as too late or too
+// stale.
 struct StalenessCounts {
   std::map<std::int64_t, std::int64_t> applied = {}, dropped = {};
 };
@@ -28,32 +28,32 @@ struct StalenessCounts {
 struct WorkerStats {
   WorkerTime time;
   bool here_at_first = true;
-  double through = 0;              // when its time ended: after its last clock, or with the run
-  std::int64_t clocks = 0;         // finished; one that it computes again counts again
-  std::int64_t updates = 0;        // of its own part of the model, where there are no servers
+  double through = 0;              // date when its time ended: after its last clock, or with the run
+  std::int64_t clocks = 0;         // finished; a clock that it computes again counts again
+  std::int64_t updates = 0;        // of its own part of the model, without servers
   std::int64_t cancelled = 0;      // computations stopped before their end
   std::int64_t starts = 0;         // steps begun
   std::int64_t samples = 0;        // of the gradients computed to their end
-  std::int64_t samples_used = 0;   // ... and of those that the model has taken in
+  std::int64_t samples_used = 0;   // ... those that are in the model
   std::int64_t batch_size = 0;     // at the end
   StalenessCounts staleness = {};  // of its pushes
   double first_start = 0, last_start = 0;
   // Between two starts the worker was absent: how often, and how long from start to start.
   std::int64_t gaps = 0;
   double gap_seconds = 0;
-  // Seconds from one step's start to the next, where the worker was there in between.
+  // Mean seconds from one step's start to the next, without the gaps.
   double mean_step() const;
 };
 
 class WorkerBook {
  public:
-  // `last_work`: the date of the last event that did something, anywhere. The run may turn out to have ended
-  // then, although events follow.
+  // `last_work`: the date of the last event in the cluster that did some work. The run may have ended at this
+  // date, although events follow.
   WorkerBook(WorkerStats& stats, const double& last_work) : stats_(&stats), last_work_(&last_work) {}
 
   void is_absent_at_first();
-  // Clocks are those of tasks that the scheduler gives out, to it or to others: it finishes its own steps
-  // only.
+  // The scheduler gives out tasks of a clock to all workers. So the worker finishes only its own steps, not
+  // whole clocks.
   void does_tasks() { counts_steps_ = true; }
   // A message from or to it leaves (1) or ends (-1).
   void on_message(double at, int change);
@@ -62,21 +62,21 @@ class WorkerBook {
   void on_crash(double at);
   void on_computation(double at, const Computation& what);
   void on_finish(double at, const Finish& what);
-  // A server applies its push of this clock to a shard, or drops it as too late; what becomes of a gradient
-  // counts once, with the first server. Returns the samples that the model has taken in by it.
+  // A server applies the worker's push of this clock to a shard, or drops it as too late. Only the first
+  // server counts for a gradient. Returns the number of samples that the push adds to the model.
   std::int64_t on_applied(std::int64_t clock);
   void on_dropped(std::int64_t clock);
-  // Without servers: its copy of the model, or its stage, has the gradients that it has computed.
+  // Without servers: the worker has added its gradients to its copy of the model, or to its stage.
   std::int64_t on_own_update();
-  // A server counts it in or out.
+  // A server starts or stops counting the worker as a participant.
   void on_member(bool takes_part);
-  // Its time ends here, unless it has ended before.
+  // Ends the worker's time at `at`, unless it has ended before.
   void close(double at);
 
   bool is_open() const { return !closed_ && !through_; }
-  // The clock that it has come to.
+  // The clock that it has reached.
   std::int64_t clock() const { return clock_; }
-  // Whether the others measure themselves by its clock.
+  // Whether other workers' lead is measured against its clock.
   bool takes_part() const { return !absent_ && !returned_ && member_; }
 
  private:
@@ -94,12 +94,12 @@ class WorkerBook {
   bool absent_ = false;
   bool returned_ = false;  // it was absent, and has begun no step since
   bool member_ = true;
-  bool skips_ = false;  // the others may have gone on without it: the next clocks that it passes over are
-                        // none that it finished
+  bool skips_ = false;  // the others may have gone on without it: it has not finished the clocks that it
+                        // skips next
   bool counts_steps_ = false;
-  bool through_ = false;  // it has done its last clock; time since then counts only if it goes on after all
+  bool through_ = false;  // it has done its last clock; later time counts only if it continues
   WorkerTime later_;      // since then
-  struct Mark {           // what there was at last_work
+  struct Mark {           // the state at last_work
     double at = -1;
     WorkerTime time = {};
     bool through = false;
@@ -109,7 +109,7 @@ class WorkerBook {
   struct Held {
     std::int64_t clock = 0, samples = 0;
   };
-  std::vector<Held> held_;  // gradients that are computed, and not in the model yet
+  std::vector<Held> held_;  // computed gradients that are not in the model yet
 };
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// What is recorded of workers, and of whoever answers requests.
+// Events of workers and of inference nodes.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,21 @@ struct Computation {
   bool is_first() const { return part == 0; }
   bool is_last() const { return part + 1 == parts; }
   static constexpr const char* table = "computation";
-  static constexpr const char* about = "Worker `node` begins to compute, or stops";
+  static constexpr const char* about = "Worker `node` starts or stops computing";
   static constexpr void fields(auto&& column) {
     column("phase",
            "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
-           "version is there; killed: the worker crashed, whether it computed or not",
+           "version has arrived; killed: the worker crashed, even if it did not compute",
            &Computation::phase);
-    column("work", "step: of its own clock; filter: what it sends; piece: samples of another worker's batch",
+    column("work",
+           "step: its own clock; filter: it filters a message; piece: samples of another worker's batch",
            &Computation::work);
-    column("clock", "that it computes", &Computation::clock);
-    column("version", "of the first shard's weights", &Computation::version);
-    column("samples", "whose gradients are complete when it ends", &Computation::samples);
-    column("part", "of the step, from 0: micro-batches forward and backward in a pipeline",
+    column("clock", "the clock that it computes", &Computation::clock);
+    column("version", "version of the first shard's weights", &Computation::version);
+    column("samples", "number of samples whose gradients are complete when it ends", &Computation::samples);
+    column("part", "number of the part in the step, from 0: micro-batches forward and backward in a pipeline",
            &Computation::part);
-    column("parts", "of the step", &Computation::parts);
+    column("parts", "number of parts of the step", &Computation::parts);
   }
 };
 
@@ -49,10 +50,10 @@ struct Finish {
   std::int64_t clock = 0;
   bool leaves = false;
   static constexpr const char* table = "finish";
-  static constexpr const char* about = "Worker `node` is through";
+  static constexpr const char* about = "Worker `node` has finished";
   static constexpr void fields(auto&& column) {
-    column("clock", "that it has come to", &Finish::clock);
-    column("leaves", "1: it goes before its last clock", &Finish::leaves);
+    column("clock", "the clock that it has reached", &Finish::clock);
+    column("leaves", "1: it leaves before its last clock", &Finish::leaves);
   }
 };
 
@@ -63,12 +64,12 @@ struct Acknowledgement {
   static constexpr InChain in_chain = InChain::detail;
   static constexpr const char* table = "acknowledgement";
   static constexpr const char* about =
-      "worker `node` hears that pushes are safe: no single crash undoes them";
+      "Worker `node` learns that pushes are safe: no single crash undoes them";
   static constexpr void fields(auto&& column) {
     column("server", "the node that says so", &Acknowledgement::server);
     column("shard", shard_meaning, &Acknowledgement::shard);
-    column("epoch", "in which the server owns the shard", &Acknowledgement::epoch);
-    column("pushes", "its first so many to this shard", &Acknowledgement::pushes);
+    column("epoch", "the epoch in which the server owns the shard", &Acknowledgement::epoch);
+    column("pushes", "how many of its first pushes to this shard are safe", &Acknowledgement::pushes);
   }
 };
 
@@ -78,9 +79,10 @@ struct Prediction {
   static constexpr const char* table = "prediction";
   static constexpr const char* about = "Inference node `node` answers a request";
   static constexpr void fields(auto&& column) {
-    column("request", "of this node, from 0", &Prediction::request);
-    column("version", "of the weights that it uses", &Prediction::version);
-    column("staleness_updates", "that all servers had applied beyond that version", &Prediction::staleness);
+    column("request", "number of the node's request, from 0", &Prediction::request);
+    column("version", "version of the weights that it uses", &Prediction::version);
+    column("staleness_updates", "updates that all servers had applied after that version",
+           &Prediction::staleness);
   }
 };
 
@@ -97,16 +99,16 @@ struct Wait {
   std::uint64_t message = 0;
   static constexpr const char* table = "wait";
   static constexpr const char* about =
-      "Worker `node` has waited until now, for the message that came last of those that it waited for";
+      "Worker `node` stops waiting: the last message that it waited for has arrived";
   static constexpr void fields(auto&& column) {
     column("awaited",
-           "weights; acknowledgement: that its push is taken; samples: of its next batch; peers: their part "
-           "of a sum, or of a pipeline's work",
+           "weights; acknowledgement: its push is accepted; samples: of its next batch; peers: their part of "
+           "a sum, or of a pipeline's work",
            &Wait::awaited);
     column("since_s", "simulated seconds", &Wait::since);
-    column("clock", "that it is in, or waits to start", &Wait::clock);
-    column("sender", "of that message: a node", &Wait::sender);
-    column("shard", "that the message is about", &Wait::shard);
+    column("clock", "the clock that it is in, or waits to start", &Wait::clock);
+    column("sender", "the node that sent that message", &Wait::sender);
+    column("shard", "the shard that the message is about", &Wait::shard);
     column("message", "its number in `sent`", &Wait::message);
   }
 };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# debug.sh CMAKE ARCH: psim without optimisation, in build/debug. Does nothing when nothing has changed;
-# a folder that is there keeps its settings but for the instruction set.
+# debug.sh CMAKE ARCH: builds psim without optimisation, in build/debug. Does nothing if nothing has changed. An
+# existing folder keeps its settings, except for the instruction set.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ -f build/debug/CMakeCache.txt ]; then

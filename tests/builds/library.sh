@@ -13,7 +13,7 @@ build "$1" "$2" "$3" curve
 build "$1" "$2" "$3" own_policy
 psim=$folder/opt/bin/psim
 
-# A program that can do without psim is configured where one of psim's libraries is missing.
+# A program with psim as an optional package configures even if one of psim's libraries is missing.
 mkdir "$folder/optional"
 printf 'cmake_minimum_required(VERSION 3.22)\nproject(optional CXX)\nfind_package(psim QUIET)\nmessage("psim: ${psim_FOUND}, ${psim_NOT_FOUND_MESSAGE}")\n' \
   >"$folder/optional/CMakeLists.txt"
@@ -25,14 +25,14 @@ printf 'cmake_minimum_required(VERSION 3.22)\nproject(optional CXX)\nfind_packag
 for model in bsp ssp asp watched; do
   grep -q "^$model: " "$folder/curves" || { cat "$folder/curves"; exit 1; }
 done
-# Its rows are those of one program alone.
+# The rows that a program adds belong only to this program.
 "$psim" run "$folder/own_policy/own_policy.toml" --set 'consistency="asp"' --set 'training={epochs=1}' --json >/dev/null 2>&1 && {
   echo "psim knows a row of another program"; exit 1; }
-# All that is wrong is said, with its line.
+# An error message names the file and the line.
 printf '[cluster]\nworkers = 0\nservers = 2\n' >"$folder/bad.toml"
 "$folder/curve/build/curve" "$folder/bad.toml" 2>"$folder/said" && exit 1
 grep -q 'bad.toml:2:' "$folder/said" || { cat "$folder/said"; exit 1; }
-# The library makes the runs that the command line makes.
+# The library and the command line make equal runs.
 for model in bsp ssp asp; do
   "$psim" run quickstart --set consistency.model=$model --json | sed -n 's/^  "digest": "\(.\{8\}\).*/\1/p'
 done >"$folder/digests"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# minutes.sh SOURCE [JOBS]: what the first build takes: configures and builds psim alone in a folder of its own, as
-# `./psim run` does on a fresh clone, and says how many minutes of a processor and of the clock that took, and how many
-# times as long as one reference file (reference.cpp). No compiler's cache is used.
+# minutes.sh SOURCE [JOBS]: measures the first build. It configures and builds only psim, in a new folder, as
+# `./psim run` does on a fresh clone. It prints the processor minutes and the clock minutes, and the ratio to the
+# processor time of one reference file (reference.cpp). It uses no compiler cache.
 set -eu
 export CCACHE_DISABLE=1
 unset CMAKE_CXX_COMPILER_LAUNCHER || true
@@ -10,8 +10,8 @@ jobs=${2:-$(nproc)}
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 
-# spent NAME: puts the processor seconds of all children so far into the variable NAME. A shell counts its own children,
-# so `times` may not stand in $(...), which is another shell.
+# spent NAME: puts the processor seconds of all children so far into the variable NAME. `times` must not stand in
+# $(...), because this starts another shell, and a shell counts only its own children.
 spent() {
   times >"$build/times"
   read -r "$1" <<END

@@ -1,4 +1,4 @@
-// The measure of minutes.sh: a file with a product of matrices, a JSON document and a formatted text.
+// The reference file of minutes.sh: a product of matrices, a JSON document and a formatted text.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>

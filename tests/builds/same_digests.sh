@@ -1,5 +1,5 @@
 #!/bin/sh
-# same_digests.sh PSIM PSIM SCENARIOS: two builds of the program give the same digests.
+# same_digests.sh PSIM PSIM SCENARIOS: two builds of psim give the same digests.
 set -eu
 different=0
 compare() {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # sanitized.sh CMAKE ARCH PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
-#   asan   AddressSanitizer and UBSan: what `./psim test` runs, without benchmarks, additions and the installation;
-#          with PSIM_TEST_STRIDE=N every N-th test of it.
-#   tsan   ThreadSanitizer: the thread pool, and runs of which two threads compute the gradients
+#   asan   AddressSanitizer and UBSan: the tests of `./psim test`, without benchmarks, additions and the installation;
+#          with PSIM_TEST_STRIDE=N only every N-th test.
+#   tsan   ThreadSanitizer: the thread pool, and runs whose gradients two threads compute
 set -eu
 cd "$(dirname "$0")/../.."
 cmake=$1 arch=$2 preset=$3
@@ -17,7 +17,7 @@ fi
 
 "$cmake" --build "$build" --target psim psim_unit
 "$build/tests/psim_unit" '[pool]'
-# The digest with two threads is that of one; a data race ends the program with another code.
+# One and two threads give the same digest. A data race ends the program with an error code.
 for model in bsp asp; do
   for scenario in quickstart clicks; do
     digests=

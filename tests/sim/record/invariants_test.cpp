@@ -53,14 +53,16 @@ TEST_CASE("each invariant that is broken is named", "[record]") {
         }).find("worker 1 computes 9 s, waits nan s") != none);
   CHECK(broken([](RunResult& r) {
           r.stats.workers[1] = {.time = {.compute = 11}, .through = 11};
-        }).find("worker 1 is through at 11 s") != none);
-  CHECK(broken([](RunResult& r) { r.ended_early = true; }).find("the run ends at 10 s, and a worker") !=
+        }).find("worker 1 finishes at 11 s") != none);
+  CHECK(broken([](RunResult& r) { r.ended_early = true; }).find("the run ends at 10 s, but a worker") !=
         none);
-  CHECK(broken([](RunResult& r) { r.stats.last_work = 10.1; }).find("applied at 10.1 s") != none);
+  CHECK(broken([](RunResult& r) { r.stats.last_work = 10.1; }).find("applies at 10.1 s") != none);
   CHECK(broken([](RunResult& r) {
           r.samples_told[0] = 80;
-        }).find("worker 0 has computed 80 samples, and the record has 64") != none);
-  CHECK(broken([](RunResult& r) { r.stats.bytes_sent = 44; }).find("44 bytes are sent, and 43") != none);
+        }).find("worker 0 has computed 80 samples, but the record has 64") != none);
+  CHECK(broken([](RunResult& r) {
+          r.stats.bytes_sent = 44;
+        }).find("44 bytes are sent, but the kinds of messages add up to 43") != none);
 }
 
 TEST_CASE("a broken invariant comes with the scenario to report", "[record]") {
