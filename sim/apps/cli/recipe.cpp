@@ -69,7 +69,7 @@ std::string filled(const Ingredients& i, std::string_view text) {
   add("rounds", fmt::format("{}", i.effort.rounds));
   add("later", i.effort.rounds == 1
                    ? ""
-                   : "# [tune] takes several rounds: each needs the results of the one before.\n");
+                   : "# [tune] takes several rounds: each round needs the results of the round before.\n");
   add("minutes", fmt::format("{:.0f}", i.minutes));
   add("megabytes", fmt::format("{:.0f}", i.megabytes));
   add("command", shell_word(i.compare));
@@ -86,11 +86,11 @@ std::string filled(const Ingredients& i, std::string_view text) {
 // study's folder, which must not exist before psim makes it.
 constexpr const char* slurm = R"(#!/bin/sh
 # {about}
-# Run it with sh where sbatch is. What is given to it goes to sbatch: sh FILE --partition=NAME
-# What tasks say: {log}*.out
-# What is missing, or, when nothing is, the result:
+# Run it with sh on a machine with sbatch. Arguments go to sbatch: sh FILE --partition=NAME
+# Output of the tasks: {log}*.out
+# This lists missing runs, or prints the result if none is missing:
 #   {merge}
-# When something is missing, run this script again: what is done is not done again.
+# If runs are missing, run this script again. It makes only the missing runs.
 set -eu
 mkdir -p {parent}
 
@@ -138,10 +138,10 @@ echo "job ${{job%%;*}}: merge"
 // Each line is a complete command, so parallel replaces nothing in it.
 constexpr const char* parallel = R"(#!/bin/sh
 # {about}
-# Run it with sh. What is given to it goes to GNU parallel: sh FILE --jobs 8 --sshlogin a,b
-# (machines that see the same folders). What is missing, or, when nothing is, the result:
+# Run it with sh. Arguments go to GNU parallel: sh FILE --jobs 8 --sshlogin a,b
+# (machines that see the same folders). This lists missing runs, or prints the result if none is missing:
 #   {merge}
-# When something is missing, run this script again: what is done is not done again.
+# If runs are missing, run this script again. It makes only the missing runs.
 set -eu
 export PARALLEL_SHELL=/bin/sh
 
@@ -160,7 +160,7 @@ done
 // The marks of finished slices are next to the study's folder, which must not exist before psim makes it.
 constexpr const char* snakemake = R"(# {about}
 # Save it as Snakefile and run: snakemake --cores all
-# When a slice has failed, run it again: what is done is not done again.
+# If a slice has failed, run it again. It makes only the missing runs.
 STUDY = {python_study}
 SLICES = {slices}
 ROUNDS = {rounds}
