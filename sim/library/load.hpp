@@ -1,4 +1,4 @@
-// From the library's scenario to what runs.
+// Turns a scenario of the library into a request and a loaded scenario.
 #pragma once
 
 #include "psim/scenario.hpp"
@@ -6,7 +6,7 @@
 
 namespace psim::api {
 
-// The request for this scenario; the other members keep their defaults.
+// The request for this scenario. Its other members keep their defaults.
 RunRequest request_of(const Scenario& scenario);
 
 // Throws BadScenario.

@@ -18,9 +18,9 @@
 namespace psim::api {
 namespace {
 
-std::atomic<bool> has_watched = false;  // SimGrid's clock has moved
+std::atomic<bool> has_watched = false;  // then SimGrid's clock has moved
 
-// Passes events on until the observer throws. SimGrid would end the program at an exception of an actor.
+// Passes events on until the observer throws. An exception in an actor of SimGrid would end the program.
 class Guarded : public EventSink {
  public:
   explicit Guarded(EventSink& observer) : observer_(observer) {}
@@ -63,7 +63,7 @@ RunAnswer made(const RunRequest& request, const LoadedScenario& loaded, EventSin
 
 RunRequest request_of(const Scenario& scenario, const RunOptions& options) {
   if (std::ranges::find(trace_names, options.trace) == trace_names.end())
-    throw std::invalid_argument("RunOptions::trace is none, steps or events, not " + options.trace);
+    throw std::invalid_argument("RunOptions::trace must be none, steps or events, not " + options.trace);
   RunRequest request = request_of(scenario);
   request.threads = thread_count(options.threads);
   request.out = options.out;
@@ -83,7 +83,7 @@ Result result_of(const RunAnswer& answer) {
 
 Result run(const Scenario& scenario, const RunOptions& options) {
   if (has_watched)
-    throw std::logic_error("psim::api::run copies the process, which psim::api::watch has used already");
+    throw std::logic_error("psim::api::run copies this process and must come before psim::api::watch");
   const RunRequest request = request_of(scenario, options);
   const LoadedScenario loaded = load(scenario);
   return result_of(answer_of([&] { return run_apart([&] { return made(request, loaded, nullptr); }); }));
@@ -93,7 +93,7 @@ Result watch(const Scenario& scenario, EventSink& observer, const RunOptions& op
   const RunRequest request = request_of(scenario, options);
   const LoadedScenario loaded = load(scenario);
   if (has_watched.exchange(true))
-    throw std::logic_error("psim::api::watch makes one run in a process; psim::api::run makes many");
+    throw std::logic_error("psim::api::watch works once in a process; psim::api::run works many times");
   Guarded guarded(observer);
   const RunAnswer answer = answer_of([&] { return made(request, loaded, &guarded); });
   guarded.rethrow();

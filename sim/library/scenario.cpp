@@ -42,7 +42,7 @@ RunRequest request_of(const Scenario& scenario) {
 
 namespace {
 
-// A list of all that is wrong, and the lines for people.
+// All mistakes: as a list, and as text for people.
 struct Loaded {
   std::optional<LoadedScenario> scenario = {};
   std::vector<Problem> problems = {};

@@ -1,4 +1,4 @@
-// A finished run, to be made once more.
+// Opens a finished run, to make it once more.
 #pragma once
 
 #include <map>
@@ -18,16 +18,16 @@ struct FinishedRun {
   Json summary;
 };
 
-// Throws Refused for what is no run, and DamagedRun.
+// Throws Refused if `path` is no run, and DamagedRun.
 FinishedRun open_run(const fs::path& path);
 
-// The folders in which it found its data.
+// The folders where the run found its data.
 std::vector<std::string> data_dirs_of(const FinishedRun& run);
 
-// Its scenario, with the data in the folders in which it was found. Throws Invalid.
+// The run's scenario, with the data from the same folders. Throws Invalid.
 LoadedScenario load_again(const FinishedRun& run);
 
-// Empty where there is none.
+// Empty if `texts` lacks the key.
 std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key);
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// Whether this machine can make a run, and whether anybody would wait for it.
+// Whether this machine has enough memory for a run, and whether the run takes long.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace psim {
 
-// Why the run does not fit into the memory that is available, or into the address space that the process may
-// have, with what takes it and what would help; empty when it fits, or when `force` asks to try all the same.
+// Says why the run does not fit into the available memory or the process's limit of address space, what needs
+// the memory and what would help. Empty if the run fits, or if the request has `force`.
 std::string no_room(const LoadedScenario& loaded, const RunRequest& request);
-// A note for a run that will take long, with a remedy; empty for other runs.
+// A note on a run that will take long, with a remedy; empty for other runs.
 std::string slow_note(const LoadedScenario& loaded);
 
 }  // namespace psim

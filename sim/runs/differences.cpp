@@ -8,13 +8,13 @@
 namespace psim {
 namespace {
 
-// What a user calls a value in a document: "workers.0.time.total_s" for "/workers/0/time/total_s".
+// The name of a value as users write it: "workers.0.time.total_s" for "/workers/0/time/total_s".
 std::string dotted(std::string pointer) {
   std::ranges::replace(pointer, '/', '.');
   return pointer.substr(pointer.empty() ? 0 : 1);
 }
 
-// What is true of the program and not of the run. It may differ, and then is only noted.
+// Properties of the program, not of the run. A difference here causes only a note.
 constexpr std::array<const char*, 5> of_the_program{"psim", "instruction_set", "libraries", "build",
                                                     "scenario_hash"};
 

@@ -1,4 +1,4 @@
-// What differs between two summaries of a run.
+// Differences between two summaries of a run.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace psim {
 
-// The first value that differs, with both; empty when they are equal.
+// The first value that differs, in both versions; empty if the summaries are equal.
 std::string first_difference(const Json& recorded, const Json& now);
 
-// What was recorded by another program; empty when there is nothing.
+// A note for each property of the program that differs; empty if none differs.
 std::string notes_on_program(const Json& recorded, const Json& now);
 
-// A summary without what is true of the program and not of the run.
+// A summary without the properties of the program, such as its version.
 Json without_program(Json summary);
 
 }  // namespace psim

@@ -32,7 +32,7 @@ bool is_utf8(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-  constexpr std::size_t longest = 200;  // bytes; file systems take 255, and psim adds to it
+  constexpr std::size_t longest = 200;  // bytes; file systems allow 255, and psim appends to names
   const bool is_control = std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
   return !text.empty() && text.size() <= longest && text.find('/') == std::string_view::npos && text != "." &&
          text != ".." && !is_control && is_utf8(text);

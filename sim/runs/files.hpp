@@ -1,4 +1,4 @@
-// Texts as files, and names that are safe to be files.
+// Reads and writes files; checks names of files.
 #pragma once
 
 #include <filesystem>
@@ -9,21 +9,21 @@ namespace psim {
 
 namespace fs = std::filesystem;
 
-// Writes `text` to `path`; throws with the path when the disk refuses.
+// Writes `text` to `path`. If that fails, throws an error with the path.
 void write_file(const fs::path& path, const std::string& text);
 
-// Throws InputError if there is no such file, or if it is a folder, a device or a pipe.
+// Throws InputError if the file does not exist, or is a folder, a device or a pipe.
 std::string read_file(const fs::path& path);
 
-// The folder that it is in: "." for a name alone.
+// The folder of the file; "." for a name alone.
 inline fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
 bool is_utf8(std::string_view text);
 
-// Whether `text`, which may stand in a file of somebody else's, is the name of a file in a folder that is
-// known, and no path to another one.
+// Whether `text` is a plain file name, not a path that leads out of its folder. `text` may come from an
+// untrusted file.
 bool is_name(std::string_view text);
 
 }  // namespace psim

@@ -20,14 +20,14 @@
 namespace psim {
 
 MemoryFile::MemoryFile() : file_(memfd_create("run", MFD_CLOEXEC)) {
-  if (!file_) throw std::runtime_error("no memory for what a run says");
+  if (!file_) throw std::runtime_error("no memory for the output of a run");
 }
 
 std::string MemoryFile::text() const { return read_file(fmt::format("/proc/self/fd/{}", file_.number())); }
 
 namespace {
 
-// Never comes back: destructors and buffers are those of the process that this one is a copy of.
+// Never returns, because destructors and buffers belong to the original process.
 [[noreturn]] void be_the_run(const std::function<RunAnswer()>& work, const OpenFile& answer,
                              const OpenFile& log, pid_t parent) {
   end_with_parent(parent);
@@ -37,7 +37,7 @@ namespace {
   end_at_interrupt();
   try {
     _exit(write_all(answer, to_json(answer_of(work))) ? done : our_fault);
-  } catch (...) {  // no memory for the answer: there is none
+  } catch (...) {  // no memory for the answer: send none
     _exit(our_fault);
   }
 }
@@ -52,7 +52,7 @@ ForkedRun::ForkedRun(const std::function<RunAnswer()>& work) {
 }
 
 RunAnswer run_apart(const std::function<RunAnswer()>& work) {
-  std::fflush(nullptr);  // else what is not printed yet would be printed by the copy as well
+  std::fflush(nullptr);  // otherwise the copy would print the buffered text, too
   const ForkedRun run(work);
   int status = 0;
   while (waitpid(run.process(), &status, 0) < 0 && errno == EINTR) continue;

@@ -1,4 +1,4 @@
-// A run in a copy of this process: all that is loaded is the copy's, without being loaded again.
+// A run in a copy of this process. The copy has all loaded data without loading it again.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace psim {
 
-// A file in memory, which one process writes and another one reads.
+// A file in memory: one process writes it, another process reads it.
 class MemoryFile {
  public:
   MemoryFile();
@@ -24,11 +24,11 @@ class MemoryFile {
 
 class ForkedRun {
  public:
-  // Does `work` in the copy, which ends when this process does. To be called while this process has no other
-  // threads and has used nothing of SimGrid. Throws std::runtime_error.
+  // Does `work` in the copy. The copy ends when this process ends. Call it while this process has no other
+  // threads and has not used SimGrid. Throws std::runtime_error.
   explicit ForkedRun(const std::function<RunAnswer()>& work);
   pid_t process() const { return process_; }
-  // The answer, once the copy has ended with `status` (waitpid).
+  // The answer, after the copy has ended with `status` (from waitpid).
   RunAnswer answer(int status) const { return answer_of(status, answer_.text(), log_.text()); }
 
  private:
@@ -36,7 +36,7 @@ class ForkedRun {
   pid_t process_ = 0;
 };
 
-// Does `work` in a copy of this process, and waits for it.
+// Does `work` in a copy of this process, and waits for its answer.
 RunAnswer run_apart(const std::function<RunAnswer()>& work);
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// The only use of real time in psim; nothing simulated sees it.
+// The only use of real time in psim. Simulations do not see it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace psim {
 // Seconds of the machine's steady clock.
 double host_seconds();
 
-// "50 s", "12 min", "3.5 h": as exact as an estimate.
+// "50 s", "12 min", "3.5 h": rounded, because times are estimates.
 std::string time_text(double seconds);
 
 }  // namespace psim

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* usual_message = "interrupted\n";
 
-// What the handler reads; changed only while it cannot come. It stays to the last: a signal may come while
-// the program's own objects are being destroyed.
+// The data of the signal handler, changed only while signals are blocked. It is never destroyed: a signal may
+// arrive while the program destroys its objects.
 struct Ours {
   pid_t process = 0;
   std::string folder, message = usual_message;
@@ -40,7 +40,7 @@ void set_handled(const std::string& new_folder, const std::string& new_message) 
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// With system calls only: a signal may come in the middle of anything, even of allocating memory.
+// Uses system calls only: a signal may arrive at any point, even during an allocation.
 void remove_with_files(const char* path) {
   const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;
@@ -57,8 +57,8 @@ void remove_with_files(const char* path) {
 }
 
 extern "C" void psim_end_at_interrupt(int signal) {
-  if (getpid() != ours.process) _exit(128 + signal);  // a child that is no program of its own
-  // Files are the main thread's: in its place nobody writes while they are removed.
+  if (getpid() != ours.process) _exit(128 + signal);  // a forked copy of this process
+  // Only the main thread writes files. The handler runs there, so no thread writes while it removes files.
   if (syscall(SYS_gettid) != ours.process) {
     syscall(SYS_tgkill, ours.process, ours.process, signal);
     return;
@@ -77,7 +77,7 @@ void end_at_interrupt() {
   action.sa_handler = psim_end_at_interrupt;
   action.sa_mask = interrupts();
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-  // Whoever started psim may not want to hear of children; psim waits for its own.
+  // The parent of psim may ignore SIGCHLD; psim must wait for its children.
   std::signal(SIGCHLD, SIG_DFL);
 }
 

@@ -1,5 +1,4 @@
-// What SIGINT and SIGTERM do: psim ends with exit code 130 or 143, in whatever it was, and leaves nothing
-// half-done behind.
+// SIGINT and SIGTERM end psim at any time with exit code 130 or 143. psim leaves nothing half-done behind.
 #pragma once
 
 #include <csignal>
@@ -7,17 +6,17 @@
 
 namespace psim {
 
-// Thrown where an interrupt is handled by the ordinary way out. `message` says what is done.
+// Thrown after an interrupt where psim ends by the normal path. `message` says what is done.
 struct Interrupted {
   int signal;
   std::string message;
 };
 
-// From now on an interrupt says so and ends the process at once, whatever it is doing, and the end of a child
-// is noticed, whatever was inherited. To be called first.
+// From now on an interrupt prints a message and ends the process at once. The process also notices the end of
+// a child, whatever signal settings it inherited. Call it first.
 void end_at_interrupt();
 
-// While this lives, an interrupt first removes `folder` with the files in it, and then says `message`.
+// While this object lives, an interrupt first removes `folder` with its files, and then prints `message`.
 class RemovedAtInterrupt {
  public:
   RemovedAtInterrupt(const std::string& folder, const std::string& message);
@@ -26,7 +25,8 @@ class RemovedAtInterrupt {
   RemovedAtInterrupt& operator=(const RemovedAtInterrupt&) = delete;
 };
 
-// While this lives, interrupts wait until they are asked for. For the main thread while it has no others.
+// While this object lives, interrupts wait until the program asks for them. Only for a process with one
+// thread.
 class InterruptsHeld {
  public:
   InterruptsHeld();
@@ -34,9 +34,9 @@ class InterruptsHeld {
   InterruptsHeld(const InterruptsHeld&) = delete;
   InterruptsHeld& operator=(const InterruptsHeld&) = delete;
 
-  // The signal that has come; 0: none has.
+  // The signal that has arrived; 0: none.
   int pending() const;
-  // Returns when a child has ended, or an interrupt has come.
+  // Returns when a child has ended or an interrupt has arrived.
   void wait() const;
 
  private:

@@ -1,4 +1,4 @@
-// Open files and what the machine says when one cannot be had.
+// Open files, and errors of the operating system.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace psim {
 
-// An open file or folder, which is closed with its owner.
+// An open file or folder. The destructor closes it.
 class OpenFile {
  public:
-  explicit OpenFile(int number = -1) : number_(number) {}  // below 0: nothing is open
+  explicit OpenFile(int number = -1) : number_(number) {}  // negative: not open
   ~OpenFile();
   OpenFile(OpenFile&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   OpenFile& operator=(OpenFile&& other) noexcept {
@@ -25,10 +25,10 @@ class OpenFile {
   int number_;
 };
 
-// Writes all of `text` to it; false: the machine refuses, and errno says why.
+// Writes all of `text` to the file. false: this failed, and errno says why.
 bool write_all(const OpenFile& file, std::string_view text);
 
-// Throws std::filesystem::filesystem_error with what errno says of an attempt to `what`, such as "open".
+// Throws std::filesystem::filesystem_error with errno. `what`: the failed operation, such as "open".
 [[noreturn]] void throw_errno(const char* what, const fs::path& path);
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// Whether a run reached its target and its end, by its summary.
+// Whether a run reached its target and its end, according to its summary.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,10 +7,10 @@ namespace psim {
 
 using Json = nlohmann::ordered_json;
 
-// Whether a run has a target, in any of its groups, that it has not reached.
+// Whether the run, or any of its groups, missed its target.
 bool misses_target(const Json& summary);
 
-// Whether a run has reached what it was to reach: its target, if it has one, and its end.
+// Whether the run reached its end, and its target if it has one.
 bool is_yes(const Json& summary);
 
 }  // namespace psim

@@ -27,19 +27,19 @@ void end_with_parent(pid_t parent) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended already
+  if (getppid() != parent) _exit(128 + SIGTERM);  // the parent has ended already
 }
 
 namespace {
 
-// AddressSanitizer maps terabytes at once, which it does not use.
+// AddressSanitizer maps terabytes at once but does not use them.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool maps_all_memory = true;
 #else
 constexpr bool maps_all_memory = false;
 #endif
 
-// With system calls only: between fork and the new program.
+// Uses system calls only, because it runs between fork and exec.
 void limit(__rlimit_resource what, std::uint64_t most, std::uint64_t grace = 0) {
   const rlimit both{.rlim_cur = most, .rlim_max = most + grace};
   if (most > 0) setrlimit(what, &both);
@@ -57,7 +57,7 @@ pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const Open
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (child > 0) return child;
-  // From here to the new program, system calls only.
+  // Only system calls until exec.
   end_with_parent(parent);
   limit(RLIMIT_CPU, limits.cpu_seconds, 1);
   if (!maps_all_memory) limit(RLIMIT_AS, limits.address_space);

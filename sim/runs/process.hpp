@@ -1,4 +1,4 @@
-// Runs of psim in processes of their own.
+// Starts psim in separate processes.
 #pragma once
 
 #include <sys/types.h>
@@ -13,38 +13,38 @@
 
 namespace psim {
 
-// An empty file for what a process prints, closed in every other one. Throws
+// An empty file for the output of one process. Other processes do not inherit it. Throws
 // std::filesystem::filesystem_error.
 OpenFile open_for_writing(const fs::path& path);
 
-// For a process that `parent` has just made: it ends when its parent does, and no signal is blocked. Makes
-// system calls only.
+// Call it in a new child of `parent`. The child then ends when its parent ends, and unblocks all signals.
+// Uses system calls only.
 void end_with_parent(pid_t parent);
 
-// What a process may use at most. 0: no less than this one.
+// Limits of a process. 0: the limit of this process.
 struct Limits {
-  std::uint64_t cpu_seconds = 0;    // of a processor's time; then SIGXCPU
-  std::uint64_t address_space = 0;  // bytes; then it gets no more memory
-  std::uint64_t file_bytes = 0;     // of each file; then SIGXFSZ
-  std::string folder = {};          // that it works in; empty: this one
+  std::uint64_t cpu_seconds = 0;    // of processor time; then SIGXCPU
+  std::uint64_t address_space = 0;  // bytes; then allocations fail
+  std::uint64_t file_bytes = 0;     // bytes of each file; then SIGXFSZ
+  std::string folder = {};          // its working directory; empty: the current one
 };
 
-// Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. It ends when the thread ends that
-// started it, even if that is killed.
+// Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. The process ends when the thread
+// that started it ends, even by a kill.
 pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const OpenFile& err,
                  const Limits& limits = {});
 
-// A psim of its own, which ends with its owner.
+// A separate psim. The destructor ends it.
 class Child {
  public:
-  // stdout and stderr go to files, made anew. Throws std::filesystem::filesystem_error where they cannot be
-  // written, and as start_psim does.
+  // stdout and stderr go to new files. Throws std::filesystem::filesystem_error if these cannot be written,
+  // and the exceptions of start_psim.
   Child(std::vector<std::string> words, const fs::path& out, const fs::path& err, const Limits& limits = {});
   ~Child();
   Child(Child&&) = delete;
 
   bool ends_within(std::chrono::milliseconds time) const;
-  int wait();  // its status, as of waitpid
+  int wait();  // its status, as from waitpid
 
  private:
   pid_t process_ = 0;
@@ -54,10 +54,11 @@ class Child {
 
 std::string host_name();
 
-// The machine and this process' number in it: no other process that sees the same files has this name now.
+// The names of the machine and of this process. No other running process that sees the same files has this
+// name.
 std::string process_name();
 
-// "exit code 3", "signal 9 (Killed)": from the status of waitpid.
+// "exit code 3", "signal 9 (Killed)": from a status of waitpid.
 std::string how_it_ended(int status);
 
 }  // namespace psim

@@ -38,7 +38,7 @@ RunResult make(const RunRequest& request, const LoadedScenario& loaded, std::vec
   return simulate(loaded, {.threads = thread_count(request.threads), .context = request.context}, sinks);
 }
 
-// The run goes into a folder of its own beside `dir` and is moved there when it is complete.
+// Writes the run to a temporary folder next to `dir`, and moves it to `dir` when it is complete.
 Json simulate_into(const fs::path& dir, const RunRequest& request, const LoadedScenario& loaded,
                    const RunIdentity& identity, EventSink* watcher) {
   UnfinishedRun unfinished(dir);
@@ -59,18 +59,19 @@ Json simulate_into(const fs::path& dir, const RunRequest& request, const LoadedS
                                                   {"digest", result.digest},
                                                   {"sim_time_s", shortest(result.sim_time)},
                                                   {"trace", request.trace}};
-    // Where messages change on their way, no message has a way of its own.
+    // If switches sum messages, a message has no path of its own.
     if (trace_level(request.trace) == TraceLevel::events && !result.sums)
       file.write_links(make_link_map(on_its_bus(loaded.scenario), file.connections()));
     file.finish(result, meta, host_facts(request, host_seconds() - begin));
   }
   write_file(partial / "scenario.toml",
-             "# with every default written out; psim run takes this file as it is\n" +
+             "# with every default written out; psim run accepts this file unchanged\n" +
                  resolved_toml(loaded.scenario));
   for (std::size_t n = 0; n < loaded.jobs.size(); ++n)
-    write_file(partial / fmt::format("namespace-{}.toml", n),
-               "# this namespace alone, with every default written out; psim run takes this file as it is\n" +
-                   resolved_toml(loaded.jobs[n].scenario));
+    write_file(
+        partial / fmt::format("namespace-{}.toml", n),
+        "# this namespace alone, with every default written out; psim run accepts this file unchanged\n" +
+            resolved_toml(loaded.jobs[n].scenario));
   write_file(partial / "summary.json", summary.dump(2) + "\n");
   analysis::seal(partial);
   unfinished.move_into_place();

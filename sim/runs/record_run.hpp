@@ -1,4 +1,4 @@
-// Making a run, and writing it down.
+// Makes a run and records it.
 #pragma once
 
 #include "sim/record/event.hpp"
@@ -7,9 +7,8 @@
 
 namespace psim {
 
-// Makes the run; `watcher`, if there is one, gets its events. Where the request keeps it (request.out names a
-// folder), it is written to a folder of its own beside that, and moved there when it is complete. Returns its
-// summary.
+// Makes the run. `watcher`, if any, gets its events. If request.out names a folder, the run is first written
+// to a temporary folder next to it, and moved there when it is complete. Returns the summary.
 Json make_and_record(const RunRequest& request, const LoadedScenario& loaded, const RunIdentity& identity,
                      EventSink* watcher = nullptr);
 

@@ -1,4 +1,4 @@
-// All that is wrong with what was asked for, at once, before anything is made or written.
+// Collects all mistakes in a request before psim makes or writes anything.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace psim {
 
 class Refusals {
  public:
-  // Makes a check, and keeps what it refuses.
+  // Makes a check, and keeps the exception that refuses the request.
   template <class Check>
   void check(Check&& check) {
     try {
@@ -21,7 +21,7 @@ class Refusals {
       add(invalid.text);
     }
   }
-  // Throws Invalid with all of them, if there are any.
+  // Throws Invalid with all mistakes, if any.
   void throw_if_any() const {
     if (!text_.empty()) throw Invalid{text_};
   }

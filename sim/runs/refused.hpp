@@ -8,17 +8,17 @@
 
 namespace psim {
 
-// Something that was asked for and psim will not do.
+// The reason why psim refuses a request.
 struct Refused : UserError {
   using UserError::UserError;
 };
 
-// The same, with all that is to be said.
+// The same, with the full text for the user.
 struct Invalid {
   std::string text;
 };
 
-// The same, because the run needs more memory than there is, or than it may have.
+// The same: the run needs more memory than the machine has or the limit allows.
 struct NoRoom : Invalid {};
 
 std::string refusal_text(std::string_view what, std::string_view help);

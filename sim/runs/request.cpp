@@ -30,24 +30,24 @@ LoadRequest load_request(const RunRequest& asked, Diagnostics& diagnostics) {
   };
   if (!is_utf8(scenario_name(asked.scenario)))
     reject("file", {asked.scenario, ""}, "the name of this file is not UTF-8", "",
-           "rename it: a run has the name of its scenario");
+           "rename it: a run takes the name of its scenario");
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   if (std::ranges::any_of(scenario_name(asked.scenario), is_control))
     reject("file", {asked.scenario, ""}, "the name of this file has a control character", "",
-           "rename it: a run has the name of its scenario");
+           "rename it: a run takes the name of its scenario");
   for (const std::string& set : asked.sets) {
     const std::optional<Override> one = override_of(set);
     if (!one)
       reject("set", {"--set", set}, "an override needs a key and a value", "expected key=value",
              "for example --set cluster.workers=16");
     else if (request.overrides.push_back(*one); asked.seed && one->key == "seed")
-      reject("set", {"--set", set}, "the seed is given twice", "and by --seed", "leave out one of them");
+      reject("set", {"--set", set}, "the seed is given twice", "and by --seed", "remove one of them");
   }
   if (asked.seed) request.overrides.push_back({"seed", std::to_string(*asked.seed)});
   for (const std::string& dir : asked.data_dirs) {
     std::error_code error;
     if (!fs::is_directory(dir, error))
-      reject("data", {"--data-dir " + dir, ""}, "there is no such folder", "",
+      reject("data", {"--data-dir " + dir, ""}, "this folder does not exist", "",
              "name the folder that holds the data files");
   }
   return request;

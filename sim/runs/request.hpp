@@ -13,31 +13,31 @@
 
 namespace psim {
 
-// A scenario with overrides, and how it is run.
+// A scenario with overrides, and options of the run.
 struct RunRequest {
   std::string scenario;                  // a file
-  std::optional<std::string> text = {};  // of the scenario, which then only has the file's name
+  std::optional<std::string> text = {};  // of the scenario; then `scenario` is only a name
   std::vector<std::string> sets;         // KEY=VALUE
   std::optional<std::int64_t> seed;
   std::vector<std::string> data_dirs;
-  std::string out;       // the folder that keeps the run; empty: none does
-  unsigned threads = 0;  // 0: as many as the machine has
-  bool force = false;    // even if the run is there already, or memory seems too small
+  std::string out;       // the folder for the run; empty: it is not kept
+  unsigned threads = 0;  // 0: all cores
+  bool force = false;    // run even if the run exists already, or memory seems too small
   std::string trace;     // none, steps or events
   std::string context;
-  bool no_files = false;  // whatever files the scenario names are not there
+  bool no_files = false;  // treat all files that the scenario names as missing
 };
 
-// The scenario and its overrides as asked for; malformed overrides become diagnostics.
+// The scenario and its overrides. Malformed overrides become diagnostics.
 LoadRequest load_request(const RunRequest& request, Diagnostics& diagnostics);
 
-// The scenario that is asked for. Throws Invalid with all that is wrong. `notes`: gets what is worth saying.
+// Loads the requested scenario. Throws Invalid with all mistakes. `notes` receives remarks for the user.
 LoadedScenario load_for_run(const RunRequest& request, std::string* notes = nullptr);
 
-// The parts of KEY=VALUE; nothing for another text.
+// The parts of KEY=VALUE; nothing for any other text.
 std::optional<Override> override_of(const std::string& set);
 
-// Without the one seed that `seed` or an override give: for runs with seeds of their own.
+// The request without the seed of `seed` or of an override: for runs that get their own seeds.
 template <class Request>
 Request without_seed(Request request) {
   request.seed.reset();
@@ -48,12 +48,12 @@ Request without_seed(Request request) {
   return request;
 }
 
-// Where to look for data before the scenario's own folder: those of the request, then PSIM_DATA.
+// Folders to search for data before the scenario's folder: those of the request, then PSIM_DATA.
 std::vector<fs::path> data_folders(const RunRequest& request);
 
 RunIdentity identity_of(const LoadedScenario& loaded, std::string name);
 
-// As many as the machine has where none are asked for.
+// `asked`, or the number of cores if that is 0.
 unsigned thread_count(unsigned asked);
 
 // runs/<name>-<first 8 digits of the hash>

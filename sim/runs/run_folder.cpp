@@ -23,9 +23,9 @@ namespace {
 
 constexpr const char* between = ".psim-partial-";
 
-constexpr const char* name_another = "name another folder; psim replaces nothing but its own runs";
+constexpr const char* name_another = "name another folder; psim replaces only its own runs";
 
-// By which the file system knows what is at `path`; 0: nothing is.
+// The inode number of `path`; 0: nothing is there.
 std::uint64_t number_of(const fs::path& path) {
   struct stat facts {};
   return stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
@@ -33,7 +33,7 @@ std::uint64_t number_of(const fs::path& path) {
 
 void sync(const fs::path& path) {
   const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file) fsync(file.number());  // a file system without it keeps what it keeps
+  if (file) fsync(file.number());  // some file systems do not support it
 }
 
 bool is_at_or_above(const fs::path& dir, const fs::path& other) {
@@ -42,7 +42,7 @@ bool is_at_or_above(const fs::path& dir, const fs::path& other) {
 
 }  // namespace
 
-// "NAME.psim-partial-PROCESS-ATTEMPT", as UnfinishedRun names what is not complete.
+// "NAME.psim-partial-PROCESS-ATTEMPT": the name of an UnfinishedRun.
 bool is_partial_name(const std::string& name) {
   const std::size_t at = name.rfind(between);
   if (at == std::string::npos) return false;
@@ -55,10 +55,10 @@ bool is_partial_name(const std::string& name) {
          is_number(rest.substr(dash + 1));
 }
 
-// What has something in it that is not a run's stays; so does a run that was completed (it gets its checksums
-// last), if it was not on the way to or from the place where another run is written now.
+// Keeps folders with files that do not belong to a run. Also keeps complete runs (checksums are written
+// last), unless a process was moving the run to or from the place where this process writes a run now.
 void sweep_partial_runs(const fs::path& parent, const fs::path& to) {
-  std::error_code ignored;  // it can be swept next time
+  std::error_code ignored;  // the next sweep can remove it
   const std::string own = to.filename().string() + between;
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
@@ -73,7 +73,7 @@ void sweep_partial_runs(const fs::path& parent, const fs::path& to) {
     try {
       const analysis::Contents contents = analysis::contents_of(folder);
       if (contents.foreign.empty() && (!contents.complete || is_own)) analysis::remove_run(folder);
-    } catch (const fs::filesystem_error&) {  // it is somebody else's trouble
+    } catch (const fs::filesystem_error&) {  // does not concern this run
     }
   }
 }
@@ -81,7 +81,7 @@ void sweep_partial_runs(const fs::path& parent, const fs::path& to) {
 OpenFile lock_folder(const fs::path& folder) {
   OpenFile file(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat locked {};
-  // Between open and flock somebody may have removed it, as what nobody holds.
+  // Between open and flock another process may have removed the folder as a leftover.
   const bool is_held = file && flock(file.number(), LOCK_EX | LOCK_NB) == 0 &&
                        fstat(file.number(), &locked) == 0 && locked.st_ino == number_of(folder);
   return is_held ? std::move(file) : OpenFile();
@@ -102,7 +102,7 @@ fs::path folder_named(const std::string& out) {
 
 void check_target(const fs::path& dir) {
   if (is_partial_name(dir.filename().string()))
-    throw Refused(fmt::format("{} has the name of a run that is not complete", dir.string()),
+    throw Refused(fmt::format("{} has the name of an unfinished run", dir.string()),
                   "name another folder; psim removes folders with such names");
   const fs::file_status status = fs::symlink_status(dir);
   if (!fs::exists(status)) return;
@@ -112,21 +112,20 @@ void check_target(const fs::path& dir) {
   if (!fs::is_directory(status)) throw Refused(fmt::format("{} is a file", dir.string()), name_another);
   const fs::path real = fs::canonical(dir);
   if (is_at_or_above(real, fs::current_path()))
-    throw Refused(fmt::format("{} is the folder that you are in, or one above it", dir.string()),
-                  name_another);
+    throw Refused(fmt::format("{} is the current folder, or contains it", dir.string()), name_another);
   struct stat inside {
   }, outside{};
   if (stat(real.c_str(), &inside) != 0 || stat(real.parent_path().c_str(), &outside) != 0)
     throw_errno("stat", dir);
   if (inside.st_dev != outside.st_dev)
-    throw Refused(fmt::format("{} is where a file system is mounted", dir.string()),
-                  fmt::format("name a folder in it: {}", (dir / "run").string()));
+    throw Refused(fmt::format("a file system is mounted at {}", dir.string()),
+                  fmt::format("name a folder inside it: {}", (dir / "run").string()));
   const auto contents = look_into(dir, [&] { return analysis::contents_of(dir); });
   if (!contents.foreign.empty())
     throw Refused(fmt::format("{} holds `{}`, which psim did not write", dir.string(), contents.foreign),
                   name_another);
   if (!contents.empty && !contents.marked)
-    throw Refused(fmt::format("nothing in {} shows that it is a run", dir.string()), name_another);
+    throw Refused(fmt::format("{} does not look like a run", dir.string()), name_another);
 }
 
 Json summary_in(const fs::path& dir) {
@@ -135,7 +134,7 @@ Json summary_in(const fs::path& dir) {
   if (!summary.is_object()) throw DamagedRun(fmt::format("{} is not the summary of a run", file.string()));
   for (const char* key : {"build", "scenario_hash"}) {
     if (summary.contains(key) && !summary[key].is_string())
-      throw DamagedRun(fmt::format("{}: `{}` is no text", file.string(), key));
+      throw DamagedRun(fmt::format("{}: `{}` is not a text", file.string(), key));
   }
   return summary;
 }
@@ -168,39 +167,41 @@ UnfinishedRun::UnfinishedRun(const fs::path& dir) : dir_(dir) {
   fs::create_directories(parent_of(dir_));
   sweep_partial_runs(parent_of(dir_), dir_);
   sweep_scratch();
-  const InterruptsHeld held;  // until it is known what is to be removed
+  const InterruptsHeld held;  // until the handler knows what to remove
   for (int attempt = 0; !lock_; ++attempt) {
     path_ = fmt::format("{}{}{}-{}", dir_.string(), between, getpid(), attempt);
     if (mkdir(path_.c_str(), 0777) == 0) lock_ = lock_folder(path_);
     else if (errno != EEXIST) throw_errno("mkdir", path_);
   }
-  at_interrupt_.emplace(path_.string(), "interrupted: nothing was written; the same command starts again");
+  at_interrupt_.emplace(path_.string(),
+                        "interrupted: nothing was written; repeat the command to start again");
 }
 
 UnfinishedRun::~UnfinishedRun() {
-  const InterruptsHeld held;  // until all is removed
+  const InterruptsHeld held;  // until everything is removed
   at_interrupt_.reset();
   analysis::remove_run(path_);
 }
 
 void UnfinishedRun::move_into_place() {
-  // Where nothing is, or an empty folder.
+  // Succeeds if `dir_` does not exist or is empty.
   while (std::rename(path_.c_str(), dir_.c_str()) != 0) {
     if (errno != ENOTEMPTY && errno != EEXIST) throw_errno("rename", dir_);
-    check_target(dir_);  // somebody may have written there meanwhile
+    check_target(dir_);  // another process may have written there meanwhile
     if (replace()) return;
   }
 }
 
-// The old run is where the new one was, to be removed, or nowhere. False when there was nothing to replace.
+// Afterwards the old run is in the temporary folder, to be removed, or is gone. False if there was nothing to
+// replace.
 bool UnfinishedRun::replace() {
-  // The new one is on the disk before the old one goes.
+  // The new run is on the disk before the old run goes.
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) sync(entry.path());
   sync(path_);
   if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, dir_.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno == ENOENT) return false;
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) throw_errno("rename", dir_);
-    // The file system cannot swap. Killed in between, both runs are there, under other names that are kept.
+    // The file system cannot swap. If psim is killed in between, both runs survive under other names.
     const fs::path old = fmt::format("{}.psim-replaced-{}", dir_.string(), getpid());
     fs::rename(dir_, old);
     fs::rename(path_, dir_);
@@ -211,15 +212,15 @@ bool UnfinishedRun::replace() {
 }
 
 void set_latest(const fs::path& given) {
-  std::error_code ignored;                             // the link is a convenience
-  const fs::path dir = fs::canonical(given, ignored);  // it may be named by the link itself
+  std::error_code ignored;                             // the link is optional
+  const fs::path dir = fs::canonical(given, ignored);  // `given` may be the link itself
   if (ignored) return;
   const auto holds = [&](const char* folder) { return fs::equivalent(parent_of(dir), folder, ignored); };
   if (holds("runs") || holds("studies")) point_latest(dir);
 }
 
 void point_latest(const fs::path& dir) {
-  std::error_code ignored;  // the link is a convenience
+  std::error_code ignored;  // the link is optional
   const fs::path link = parent_of(dir) / fmt::format(".latest-{}", getpid());
   fs::create_directory_symlink(dir.filename(), link, ignored);
   fs::rename(link, parent_of(dir) / "latest", ignored);

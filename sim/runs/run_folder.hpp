@@ -1,5 +1,5 @@
-// The folder that a run is written to: what may be replaced there, and how, so that whatever happens, either
-// the old run or the new one is there in full.
+// Writes a run to its folder. Whatever happens, the folder holds either the complete old run or the complete
+// new one.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace psim {
 
-// "out" for "out/" and "out/.", as a shell may complete it.
+// "out" for "out/" and "out/.": a shell may complete a name in this way.
 fs::path folder_named(const std::string& out);
 
-// A lock of the folder; nothing open when another process has it, or the folder is gone.
+// Locks the folder. The result is not open if another process has the lock or the folder is gone.
 OpenFile lock_folder(const fs::path& folder);
 
-// Whether a path stays the same folder.
+// Notices if another folder appears at the same path.
 class FolderWatch {
  public:
   explicit FolderWatch(fs::path dir);
@@ -27,11 +27,11 @@ class FolderWatch {
 
  private:
   fs::path dir_;
-  OpenFile file_;  // so that no other folder gets its number
+  OpenFile file_;  // open, so that no other folder gets its inode number
   std::uint64_t number_;
 };
 
-// What `look` finds in `dir`. It looks again when another process has put another run there meanwhile.
+// The result of `look` in `dir`. It looks again if another process puts another run there meanwhile.
 template <class Look>
 auto look_into(const fs::path& dir, Look look) {
   for (;;) {
@@ -45,44 +45,42 @@ auto look_into(const fs::path& dir, Look look) {
   }
 }
 
-// Whether a folder with this name may be removed as what a killed process has left. Nothing else may be
-// called so.
+// Whether the name is that of an unfinished run, which psim may remove after its process was killed. No other
+// folder may have such a name.
 bool is_partial_name(const std::string& name);
 
-// Removes what killed processes have left in `parent` of runs that they were writing; and finished runs too
-// that were on their way to `to`, or away from it.
+// Removes unfinished runs of killed processes from `parent`. It also removes finished runs that a killed
+// process was moving to `to` or away from it.
 void sweep_partial_runs(const fs::path& parent, const fs::path& to = {});
 
-// Throws Refused when a run must not be written to `dir`. It may be where nothing is, into an empty folder,
-// and over a run that psim made, with nothing else in its folder.
+// Throws Refused unless `dir` does not exist, is empty, or holds a run of psim and nothing else.
 void check_target(const fs::path& dir);
 
-// The summary of the run in `dir`, with a text for `build` and for `scenario_hash` if it has them. Throws
-// DamagedRun.
+// The summary of the run in `dir`. If it has `build` and `scenario_hash`, they are texts. Throws DamagedRun.
 Json summary_in(const fs::path& dir);
 
 struct Finished {
   std::optional<Json> summary;
-  std::string why_not;  // there is a run, but it has to be computed again; says why
+  std::string why_not;  // why the existing run must be computed again
 };
 
-// The run with this hash in `dir`, if all of it is as this build of psim wrote it, and it has recorded at
-// least `trace`.
+// The run with this hash in `dir`, if this build of psim wrote it, its files are unchanged, and it has
+// recorded at least `trace`.
 Finished finished_run(const fs::path& dir, const std::string& hash, const std::string& trace);
 
-// A run that is being written, in a folder of its own beside `dir`. The folder is locked as long as this
-// process lives; by that, others see that it is not left over.
+// An unfinished run, in a temporary folder next to `dir`. This process keeps the folder locked while it
+// lives, so that other processes do not take the folder for a leftover.
 class UnfinishedRun {
  public:
-  // Removes what killed processes have left beside `dir`. Throws Refused, and
-  // std::filesystem::filesystem_error where nothing can be written.
+  // Removes leftovers of killed processes next to `dir`. Throws Refused, and
+  // std::filesystem::filesystem_error if it cannot write there.
   explicit UnfinishedRun(const fs::path& dir);
   ~UnfinishedRun();
   UnfinishedRun(UnfinishedRun&&) = delete;
 
   const fs::path& path() const { return path_; }
 
-  // The run is complete. It takes the place of the one that is at `dir`, in one step.
+  // Call it when the run is complete. Replaces the run at `dir` in one step.
   void move_into_place();
 
  private:
@@ -93,10 +91,10 @@ class UnfinishedRun {
   std::optional<RemovedAtInterrupt> at_interrupt_;
 };
 
-// Lets runs/latest or studies/latest point to `dir`, if that is in runs/ or studies/.
+// Points runs/latest or studies/latest to `dir`, if `dir` is in runs/ or studies/.
 void set_latest(const fs::path& dir);
 
-// Lets `latest` beside `dir` point to it.
+// Points the link `latest` next to `dir` to `dir`.
 void point_latest(const fs::path& dir);
 
 }  // namespace psim

@@ -18,7 +18,7 @@
 namespace psim {
 namespace {
 
-// An empty file in every folder of this kind, by which it is known as psim's.
+// An empty file in every such folder. It marks the folder as psim's.
 constexpr const char* mark = ".psim-scratch";
 
 fs::path scratch_parent() {
@@ -26,7 +26,7 @@ fs::path scratch_parent() {
   return given != nullptr && *given != '\0' ? given : "/tmp";
 }
 
-// "psim-COMMAND-XXXXXX", as mkdtemp makes them.
+// "psim-COMMAND-XXXXXX", as mkdtemp makes it.
 bool is_scratch_name(std::string_view name) {
   constexpr std::string_view begin = "psim-";
   constexpr std::size_t drawn = 6;
@@ -38,7 +38,7 @@ bool is_scratch_name(std::string_view name) {
 
 bool anything(const fs::path&, fs::file_type) { return true; }
 
-// Whether psim made it. An empty folder may be that of another program, which is about to use it.
+// Whether psim made the folder. An empty folder may belong to another program that is about to use it.
 bool is_scratch(const fs::path& folder) {
   std::error_code ignored;
   return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
@@ -47,7 +47,7 @@ bool is_scratch(const fs::path& folder) {
 }  // namespace
 
 void sweep_scratch() {
-  std::error_code ignored;  // other users' folders stay
+  std::error_code ignored;  // folders of other users stay
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(scratch_parent(), ignored)) {
     if (is_scratch_name(entry.path().filename().string())) left.push_back(entry.path());
@@ -62,14 +62,14 @@ ScratchFolder::ScratchFolder(const std::string& name) {
   std::error_code ignored;
   const fs::path parent = scratch_parent();
   if (!fs::is_directory(parent, ignored))
-    throw Refused(fmt::format("TMPDIR is {}: there is no such folder", parent.string()),
-                  "make it, or name another one");
+    throw Refused(fmt::format("TMPDIR is {}, which does not exist", parent.string()),
+                  "make this folder, or set TMPDIR to another one");
   sweep_scratch();
   while (!lock_) {
     std::string path = (parent / (name + "-XXXXXX")).string();
     if (mkdtemp(path.data()) == nullptr)
-      throw Refused(fmt::format("no folder can be made in {}: {}", parent.string(), std::strerror(errno)),
-                    "let TMPDIR name one that you may write to");
+      throw Refused(fmt::format("cannot make a folder in {}: {}", parent.string(), std::strerror(errno)),
+                    "set TMPDIR to a folder that you may write to");
     path_ = path;
     lock_ = lock_folder(path_);
     const OpenFile marked(open((path_ / mark).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -77,7 +77,7 @@ ScratchFolder::ScratchFolder(const std::string& name) {
 }
 
 ScratchFolder::~ScratchFolder() {
-  remove_scratch(path_);  // what is left, the next one sweeps up
+  remove_scratch(path_);  // the next ScratchFolder removes any leftover
 }
 
 void remove_scratch(const fs::path& folder) { analysis::remove_folder(folder, anything); }

@@ -9,8 +9,8 @@ namespace psim {
 
 class ScratchFolder {
  public:
-  // "<name>-XXXXXX" in TMPDIR, or /tmp; `name` begins with "psim-". Removes what killed processes of psim
-  // have left there. Throws Refused when there is no such place.
+  // "<name>-XXXXXX" in TMPDIR, or /tmp; `name` begins with "psim-". First removes leftovers of killed psim
+  // processes there. Throws Refused if that folder does not exist or is not writable.
   explicit ScratchFolder(const std::string& name);
   ~ScratchFolder();
   ScratchFolder(ScratchFolder&&) = delete;
@@ -25,7 +25,7 @@ class ScratchFolder {
 // Removes the temporary folders of killed processes.
 void sweep_scratch();
 
-// Removes a folder in a temporary folder, with all that is in it.
+// Removes a folder in a temporary folder, with all its contents.
 void remove_scratch(const fs::path& folder);
 
 }  // namespace psim

@@ -7,11 +7,11 @@
 
 namespace psim {
 
-// As a shell takes it for one word: in single quotes where it needs them.
+// `text` as one word for a shell, in single quotes if needed.
 std::string shell_word(const std::string& text);
-// The same of a file or folder: no program takes it for an option.
+// The same for a file or folder, so that no program mistakes it for an option.
 std::string file_word(const fs::path& path);
-// "--baseline bsp", or "--baseline=-x" where the value would be taken for an option.
+// "--baseline bsp", or "--baseline=-x" if the value looks like an option.
 std::string option_words(const std::string& name, const std::string& value);
 
 }  // namespace psim

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<fs::path> scenarios_in(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;  // there is none
+  std::error_code error;  // the folder may be missing
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".toml") files.push_back(entry.path());
   }
@@ -26,7 +26,7 @@ std::vector<fs::path> scenarios_in(const fs::path& folder) {
 fs::path scenario_folder() {
   for (fs::path dir = fs::read_symlink("/proc/self/exe").parent_path(); dir != dir.root_path();
        dir = dir.parent_path()) {
-    for (const char* place : {"scenarios", "share/psim/scenarios"}) {  // of a checkout; where it is installed
+    for (const char* place : {"scenarios", "share/psim/scenarios"}) {  // in a checkout; after installation
       if (fs::exists(dir / place / "quickstart.toml")) return dir / place;
     }
   }
@@ -51,8 +51,8 @@ std::string find_scenario(const std::string& name) {
     for (const fs::path& one : scenarios_in(folder)) names.push_back(one.stem().string());
   }
   const std::string near = nearest(fs::path(file).stem().string(), names);
-  throw Refused(fmt::format("there is no scenario `{}`", name),
-                near.empty() ? "`psim list` shows the scenarios that come with psim; a file may be named too"
+  throw Refused(fmt::format("unknown scenario `{}`", name),
+                near.empty() ? "`psim list` shows the scenarios that come with psim; you may also name a file"
                              : fmt::format("did you mean `{}`?", near));
 }
 

@@ -1,4 +1,4 @@
-// The scenarios that come with psim, and what a name means.
+// The scenarios that come with psim, and the meaning of a scenario's name.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace psim {
 
-// The folder that they are in: beside the program, its source, or here.
+// Their folder: next to the program, in its source, or in the current folder.
 fs::path scenario_folder();
 
-// The scenarios in it, by name.
+// The scenarios in that folder, by name.
 std::vector<fs::path> scenarios();
 
-// The file that `name` means: itself, or with .toml, or the scenario of this name that comes with psim.
-// Where there is none: a path as it is; throws Refused, with the name that is most like it, for a name alone.
+// The file that `name` means: the file itself, the file with .toml, or the scenario of this name that comes
+// with psim. If none exists, returns a path unchanged; for a plain name throws Refused with the most similar
+// name.
 std::string find_scenario(const std::string& name);
 
 // "stragglers" for scenarios/stragglers.toml.

@@ -1,4 +1,4 @@
-// What people are told about an exception that nobody has dealt with.
+// The message for an exception that no command has handled.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,17 @@
 namespace psim {
 
 struct Told {
-  bool is_users = true;  // else psim is at fault, or the machine
+  bool is_users = true;  // the user's mistake; otherwise the fault of psim or the machine
   std::string text = {};
 };
 
-// Of the exception that is being handled.
+// The message for the current exception.
 Told told();
 
-// Whether the machine is to blame, and not the name of a file: its disk is full or broken.
+// Whether the machine causes the error, for example a full or broken disk, and not the name of the file.
 bool is_machines(const std::error_code& error);
 
-// What helps where a file or folder cannot be written.
+// The hint for a file or folder that cannot be written.
 std::string help_of(const std::error_code& error, const std::filesystem::path& path);
 
 }  // namespace psim

@@ -20,8 +20,7 @@
 namespace psim::study {
 namespace {
 
-// Why the recorded run took as long as it did: up to the target, if it has reached that. Empty where that
-// cannot be told.
+// What took the time of the recorded run, up to the target if the run reached it. Empty if unknown.
 std::string cause_in(const fs::path& folder, const Json& summary) try {
   using What = analysis::Until::What;
   const analysis::RunRecord record(folder);
@@ -40,8 +39,8 @@ RunAnswer make_run(const PlannedRun& run, unsigned threads) {
   const LoadedScenario& loaded = run.loaded ? *run.loaded : *again;
   const RunIdentity identity = identity_of(loaded, scenario_name(request.scenario));
   if (identity.scenario_hash != run.hash)
-    throw Refused("the scenario or its data have changed meanwhile",
-                  "leave them as they are until all runs are done");
+    throw Refused("the scenario or its data changed during the study",
+                  "do not change them until all runs are done");
   std::optional<ScratchFolder> scratch;
   if (run.is_explained && request.out.empty()) {
     scratch.emplace("psim-study");
@@ -61,7 +60,7 @@ class Children {
     for (const auto& [child, run] : running_) {
       while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
     }
-    if (!running_.empty()) sweep_scratch();  // the records of those that were stopped
+    if (!running_.empty()) sweep_scratch();  // the records of runs that were stopped
   }
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -75,8 +74,8 @@ class Children {
   }
 
   enum class Taken { nothing, a_run, again };
-  // Takes in a run that has ended, if one has. Throws when it has failed. One that failed with its record, or
-  // was killed for the memory that takes, is made again without.
+  // Takes the result of a run that has ended, if any. Throws if the run failed. If it failed because of its
+  // record, or was killed because the record needed too much memory, the run is made again without a record.
   Taken take_one() {
     int status = 0;
     const auto found = running_.find(waitpid(-1, &status, WNOHANG));
@@ -84,7 +83,7 @@ class Children {
     const Running ended = std::move(found->second);
     running_.erase(found);
     const RunAnswer answer = ended.forked.answer(status);
-    // Its record in a temporary folder takes room: the run may still be made without.
+    // A full disk may be the fault of the record in a temporary folder: the run may succeed without.
     const bool has_scratch = ended.run->is_explained && ended.run->request.out.empty();
     const bool is_killed = ended.run->is_explained && answer.status == RunStatus::killed;
     const bool has_failed = answer.status == RunStatus::refused || answer.status == RunStatus::no_memory ||
@@ -114,7 +113,7 @@ class Children {
 }  // namespace
 
 void execute(const std::vector<PlannedRun*>& runs, const Execution& how, const InterruptsHeld& interrupts) {
-  std::fflush(nullptr);  // else what is not printed yet would be printed by every copy
+  std::fflush(nullptr);  // otherwise every copy would print the buffered text, too
   Children children(how);
   auto next = runs.begin();
   std::size_t finished = 0;

@@ -1,6 +1,5 @@
-// The runs of a study, each in a process of its own: SimGrid's clock cannot be set back, and a run that
-// fails must not take the others with it. The processes are copies of this one, so that what it has loaded
-// is theirs without loading it again.
+// Makes the runs of a study, each in a separate process: SimGrid's clock cannot be set back, and a run that
+// fails must not end the others. The processes are copies of this one, so they need not load the data again.
 #pragma once
 
 #include <functional>
@@ -14,15 +13,15 @@
 namespace psim::study {
 
 struct Execution {
-  unsigned jobs = 1;                                                   // processes at once
-  unsigned threads = 1;                                                // of each
+  unsigned jobs = 1;                                                   // processes at the same time
+  unsigned threads = 1;                                                // of each process
   std::function<void(const PlannedRun&, const RunAnswer&)> on_result;  // called when a run has ended
-  // Called between any two steps, with the number of runs that have ended.
+  // Called often, with the number of finished runs.
   std::function<void(std::size_t finished)> on_progress;
 };
 
-// Makes `runs` in this order. Throws when one fails, with what it said, and Interrupted; no process outlives
-// the call. To be called while this process has no other threads and has used nothing of SimGrid.
+// Makes `runs` in this order. If a run fails, throws an exception with its output. Also throws Interrupted.
+// No process outlives the call. Call it while this process has no other threads and has not used SimGrid.
 void execute(const std::vector<PlannedRun*>& runs, const Execution& how, const InterruptsHeld& interrupts);
 
 }  // namespace psim::study

@@ -23,7 +23,7 @@
 namespace psim::study {
 namespace {
 
-constexpr const char* unfinished = ".new-";  // how the names of files begin that are being written
+constexpr const char* unfinished = ".new-";  // prefix of the names of unfinished files
 constexpr const char* manifest_name = "manifest.json";
 constexpr const char* schema = "psim.study/1";
 
@@ -51,7 +51,7 @@ Json condition_of(const std::vector<std::string>& axes, const std::vector<std::s
   return condition;
 }
 
-// Other processes never see half a file.
+// Other processes never see an incomplete file.
 void replace_file(const fs::path& path, const std::string& text) {
   const fs::path fresh = path.parent_path() / (unfinished + process_name());
   write_file(fresh, text);
@@ -70,7 +70,7 @@ std::string baseline_of(const std::vector<std::string>& arms, const std::string&
 
 bool is_text(const Json& value) { return value.is_string(); }
 
-// Folders of runs have their names from it.
+// A hash is part of the name of a run's folder.
 bool is_hash(const Json& value) {
   constexpr std::size_t digits = 16;
   if (!value.is_string()) return false;
@@ -78,7 +78,7 @@ bool is_hash(const Json& value) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Whether every key that is read has the type that it is read as.
+// Whether every key that psim reads has the expected type.
 bool is_manifest(const Json& m) {
   if (!m.is_object() || !m.contains("schema") || m["schema"] != schema) return false;
   for (const char* key : {"name", "title", "study", "psim", "build", "arm_axis", "baseline"}) {
@@ -152,7 +152,7 @@ fs::path study_directory(const Plan& plan) {
 
 void check_study_target(const fs::path& dir) {
   if (is_partial_name(dir.filename().string()))
-    throw Refused(fmt::format("{} has the name of a run that is not complete", dir.string()),
+    throw Refused(fmt::format("{} has the name of an unfinished run", dir.string()),
                   "name another folder; psim removes folders with such names");
   if (!fs::exists(dir)) return;
   if (!fs::is_directory(dir))
@@ -160,10 +160,10 @@ void check_study_target(const fs::path& dir) {
   for (const char* within : {"results", "runs"}) {
     const fs::file_status status = fs::symlink_status(dir / within);
     if (fs::exists(status) && !fs::is_directory(status))
-      throw Refused(fmt::format("{} is no folder of a study", (dir / within).string()),
-                    "move it away; psim writes there, and follows no link");
+      throw Refused(fmt::format("{} is not a folder of a study", (dir / within).string()),
+                    "move it away; psim writes there and does not follow links");
   }
-  // In this order: another process may be making it a study now, and the manifest comes first.
+  // The order matters: another process may turn the folder into a study now, and writes the manifest first.
   const bool is_empty =
       std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
         return entry.path().filename().string().starts_with(unfinished);
@@ -171,8 +171,8 @@ void check_study_target(const fs::path& dir) {
   if (is_empty || fs::exists(dir / manifest_name)) return;
   if (fs::exists(dir / "summary.json"))
     throw Refused(fmt::format("{} is a run", dir.string()), "name another folder for the study");
-  throw Refused(fmt::format("{} is no study, and not empty", dir.string()),
-                "name another folder; psim replaces nothing but its own studies");
+  throw Refused(fmt::format("{} is neither a study nor empty", dir.string()),
+                "name another folder; psim replaces only its own studies");
 }
 
 void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared) {
@@ -184,15 +184,15 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
     const Json there = StudyFolder(dir).manifest;
     if (there["study"] != manifest["study"])
       throw Refused(fmt::format("{} holds another study", dir.string()),
-                    "slices of one study share a folder; name another one with --out");
+                    "slices of one study share a folder; name another folder with --out");
     if (there["build"] != manifest["build"])
-      throw Refused(fmt::format("another build of psim has begun the study in {}", dir.string()),
+      throw Refused(fmt::format("another build of psim started the study in {}", dir.string()),
                     "run all slices with the same program, or name another folder with --out");
-    // Another slice may be further: its manifest has what the trials found.
+    // Another slice may be ahead: then its manifest has the result of the trials.
     stands = there.contains("tuning") || there == manifest;
   }
   if (!stands && fs::exists(dir / manifest_name)) {
-    // A scenario of another name stays, unless it is the one that the study's text says.
+    // Removes a scenario file of another name only if it has this study's text.
     const fs::path before = StudyFolder(dir).scenario();
     if (before != scenario && fs::is_regular_file(fs::symlink_status(before)) &&
         read_file(before) == plan.text)
@@ -326,7 +326,7 @@ void write_study(const StudyFolder& folder, Journal& journal, const analysis::St
     if (std::ranges::find(files, sometimes, &analysis::StudyFile::name) == files.end())
       fs::remove(folder.dir / sometimes);
   }
-  // A page shows what the study was when it was made.
+  // A page shows the study at the time when the page was made.
   const fs::path page = folder.dir / analysis::page_name;
   const bool is_new =
       !fs::exists(folder.dir / "study.json") || read_file(folder.dir / "study.json") != files.front().text;

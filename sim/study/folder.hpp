@@ -1,5 +1,5 @@
-// A study as a folder. manifest.json says which runs belong to it, and journals (journal.hpp) hold what they
-// gave; everything else is made from these two:
+// A study as a folder. manifest.json lists its runs, and journals (journal.hpp) hold their results.
+// Everything else is made from these two:
 //
 //   manifest.json   the study: its runs by arm, condition and seed, the program and the machine
 //   NAME.toml       the scenario with its axes, as psim compare takes it
@@ -22,31 +22,31 @@ namespace psim::study {
 // "studies/NAME-12345678"
 fs::path study_directory(const Plan& plan);
 
-// Throws Refused when a study must not be written to `dir`: it may be where nothing is, into an empty folder,
-// or into the folder of a study.
+// Throws Refused unless `dir` does not exist, is empty, or is the folder of a study.
 void check_study_target(const fs::path& dir);
 
-// manifest.json of a plan. `baseline`: an arm; empty: the first. Throws Refused where there is no such arm.
+// The manifest.json of a plan. `baseline`: an arm; empty: the first arm. Throws Refused if no arm has this
+// name.
 Json manifest_of(const Plan& plan, const Request& request, const std::string& baseline);
 
-// Throws Refused where there is an arm to be named, and no arm has this name.
+// Throws Refused if `baseline` is not empty and no arm has this name.
 void check_baseline(const Plan& plan, const std::string& baseline);
 
-// Makes the folder with its manifest.json and NAME.toml. Where other processes work on the same study
-// (`is_shared`), it must not hold another one. Throws Refused.
+// Makes the folder with its manifest.json and NAME.toml. If several processes work on the study
+// (`is_shared`), the folder must not hold another study. Throws Refused.
 void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bool is_shared);
 
-// The study in a folder, as its manifest says.
+// The study in a folder, according to its manifest.
 struct StudyFolder {
-  // Throws Refused when there is no study, and DamagedRun when its manifest cannot be read.
+  // Throws Refused if the folder holds no study, and DamagedRun if its manifest cannot be read.
   explicit StudyFolder(const fs::path& dir);
 
   fs::path dir;
   Json manifest;
   std::string name() const { return manifest["name"]; }  // of the scenario
   fs::path scenario() const { return dir / (name() + ".toml"); }
-  // What makes its runs, from its own copy of the scenario, as `asked`. Data folders of before that are still
-  // there are looked into, too.
+  // The request that makes its runs from its own copy of the scenario, with the options of `asked`. It also
+  // searches the earlier data folders that still exist.
   template <class AnyRequest>
   AnyRequest request(AnyRequest asked) const {
     asked.scenario = scenario().string();
@@ -55,36 +55,37 @@ struct StudyFolder {
     }
     return asked;
   }
-  std::vector<std::string> hashes() const;  // of the runs and then the trials, in order; some are there twice
+  std::vector<std::string> hashes()
+      const;  // of the runs and then the trials, in order; a hash may occur twice
 };
 
 bool is_study(const fs::path& dir);
 
-// Whether files can be made in the folder; that of a published study may be there to be read alone.
+// Whether psim can make files in the folder. The folder of a published study may be read-only.
 bool can_be_written(const fs::path& dir);
 
-// Removes what processes that were killed had begun to write. For the only process that works there.
+// Removes the unfinished files of killed processes. No other process may work in the folder.
 void remove_unfinished(const fs::path& dir);
-// A file that a process of this machine was about to put in the place of another one.
+// Whether the name is that of a file which a process of this machine had not finished writing.
 bool is_unfinished(std::string_view name);
 
-// Throws Refused where no arm of the study has this name; an empty one is the baseline that it has.
+// Throws Refused if no arm of the study has this name. An empty name stands for the study's baseline.
 void check_baseline(const StudyFolder& folder, const std::string& baseline);
 
-// Another baseline for the study, in its folder, too, if that can be written. Throws Refused where no arm has
+// Sets another baseline of the study, also in its folder if that can be written. Throws Refused if no arm has
 // this name.
 void set_baseline(StudyFolder& folder, const std::string& baseline);
 
-// Whether the folder holds another study than the one with this hash.
+// Whether the folder holds a study with another hash.
 bool holds_another_study(const fs::path& dir, const std::string& study);
 
-// The runs and trials of the manifest that the journal does not have.
+// The runs and trials of the manifest that the journal lacks.
 std::vector<Json> missing_runs(const StudyFolder& folder, const Journal& journal);
 
-// The results of a manifest's runs, or as many as there are.
+// The results of the manifest's runs that the journal has.
 analysis::Study results_of(const Json& manifest, const Journal& journal);
 
-// Writes what is made from the results, and removes what was made of others. For a complete study.
+// Writes the files made from the results, and removes those of older results. The study must be complete.
 void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,
                  const analysis::Evaluation& evaluation);
 

@@ -16,9 +16,9 @@ namespace psim::study {
 namespace {
 
 constexpr const char* settled = "results.jsonl";
-constexpr const char* results_folder = "results";  // the folder of the processes' own files
+constexpr const char* results_folder = "results";  // the folder of the files of processes
 constexpr const char *of_summary = "summary", *of_cause = "cause";
-constexpr const char* earlier = "earlier.jsonl";  // runs of studies that this folder held before
+constexpr const char* earlier = "earlier.jsonl";  // runs of studies that were in this folder before
 
 std::string check_of(std::string_view text) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
@@ -29,7 +29,8 @@ std::string line_of(const std::string& hash, const char* what, const std::string
                      check_of(result), what, result);
 }
 
-// The value behind `key`, which `line` begins with; takes both away. Empty when it does not.
+// The value after `key` at the beginning of `line`. Removes both from `line`. Empty if `line` does not begin
+// with `key`.
 std::string_view take_word(std::string_view& line, std::string_view key) {
   constexpr std::size_t digits = 16;
   if (!line.starts_with(key) || line.size() < key.size() + digits + 1) return {};
@@ -38,7 +39,7 @@ std::string_view take_word(std::string_view& line, std::string_view key) {
   return word;
 }
 
-// Takes `,"key":` away from the line, if that is how it begins.
+// Removes `,"key":` from the beginning of the line, if it is there.
 bool take_key(std::string_view& line, const char* key) {
   const std::string begin = fmt::format(",\"{}\":", key);
   if (!line.starts_with(begin)) return false;
@@ -55,7 +56,7 @@ std::vector<fs::path> part_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code none;
   if (!fs::is_directory(fs::symlink_status(folder / results_folder, none)))
-    return files;  // no link is followed
+    return files;  // does not follow links
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / results_folder, none)) {
     const bool is_file = fs::is_regular_file(entry.symlink_status(none));
     if (is_file && entry.path().extension() == ".jsonl") files.push_back(entry.path());
@@ -112,7 +113,7 @@ void Journal::take(std::string_view line) {
   if (!is_new && place->second != line) contradictory_.insert(std::string(hash));
 }
 
-// Two different ones are none: builds may tell causes in other words.
+// Two different causes count as none, because builds may describe a cause differently.
 void Journal::take_cause(const std::string& hash, std::string_view cause) {
   const auto [place, is_new] = causes_.try_emplace(hash, cause);
   if (!is_new && place->second != cause) place->second.clear();
@@ -133,7 +134,7 @@ void Journal::adopt(const Journal& other, const std::set<std::string>& hashes) {
   }
 }
 
-// Its name is no other process's, on this machine or another one.
+// No process on any machine has a file with the same name.
 void Journal::open_own() {
   fs::create_directories(folder_ / results_folder);
   for (int attempt = 0; !file_; ++attempt) {

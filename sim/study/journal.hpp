@@ -1,10 +1,10 @@
-// What the runs of a study gave, line by line, in files that any number of processes append to at once: each
-// has a file of its own, so nothing needs a lock, and what a killed process leaves is at most a line that is
-// not whole, which is not read.
+// The results of a study's runs, one per line. Any number of processes can write at the same time without
+// locks, because each appends to its own file. A killed process leaves at most one incomplete line, which
+// psim ignores.
 //
 // A line: {"run":HASH,"build":BUILD,"check":CHECK,"summary":{...}}, where CHECK is the XXH3 of the summary's
-// text. HASH says which scenario it is and BUILD which program made it: a line is true for ever, wherever it
-// is copied to. A run that was explained has a second line, with "cause" in place of "summary".
+// text. HASH identifies the scenario and BUILD the program, so a line stays valid wherever it is copied. An
+// explained run has a second line, with "cause" instead of "summary".
 #pragma once
 
 #include <map>
@@ -19,40 +19,40 @@ namespace psim::study {
 
 class Journal {
  public:
-  // How the name of a results.jsonl begins that is being written.
+  // Prefix of the name of an unfinished results.jsonl.
   static constexpr const char* unsettled = ".results.jsonl-";
 
-  // Whose lines count.
+  // Which builds' lines count.
   enum class Builds { own, any };
 
-  // Reads what is in `folder`, if there is one. Throws std::filesystem::filesystem_error when it cannot be
-  // read.
+  // Reads `folder` if it exists. Throws std::filesystem::filesystem_error if it cannot be read.
   explicit Journal(fs::path folder, Builds builds = Builds::own);
 
-  // The summary of a run, as text; null: it has not been made.
+  // The summary of a run, as text; null: no such run yet.
   const std::string* find(const std::string& hash) const;
 
-  // Why the run took as long as it did, as text; null: it has not been explained.
+  // What took the time of a run, as text; null: not explained.
   const std::string* cause_of(const std::string& hash) const;
 
-  // Takes in what other processes have written meanwhile.
+  // Reads the lines that other processes have written meanwhile.
   void read_again();
 
-  // Takes in the lines of another study for the runs that are asked for.
+  // Takes over the lines of another study for the runs with these hashes.
   void adopt(const Journal& other, const std::set<std::string>& hashes);
 
-  // Append a line. Throw std::filesystem::filesystem_error when the disk refuses.
+  // These append a line. They throw std::filesystem::filesystem_error if they cannot write.
   void add(const std::string& hash, const std::string& summary) { add(summaries_, hash, summary); }
   void add_cause(const std::string& hash, const std::string& cause) { add(causes_, hash, cause); }
 
-  // Makes `results.jsonl` of the lines of these runs, in this order, keeps the others' in
-  // results/earlier.jsonl, and removes the files that have no more to say. What is not understood stays.
+  // Writes the lines of these runs to `results.jsonl`, in this order, and all other lines to
+  // results/earlier.jsonl. Then removes the files that are no longer needed. Files with unknown contents
+  // stay.
   void settle(const std::vector<std::string>& hashes);
 
-  // By build, how many lines others than this one made.
+  // The number of lines of each other build.
   const std::map<std::string, std::size_t>& other_builds() const { return other_builds_; }
   std::size_t damaged() const { return damaged_; }
-  // The runs of which there are two different summaries.
+  // The runs that have two different summaries.
   const std::set<std::string>& contradictory() const { return contradictory_; }
 
  private:
@@ -72,7 +72,7 @@ class Journal {
   std::set<std::string> contradictory_;
   std::size_t damaged_ = 0;
   std::size_t foreign_ = 0;  // lines that psim did not write
-  OpenFile file_;            // this process' own
+  OpenFile file_;            // the file of this process
 };
 
 }  // namespace psim::study

@@ -28,7 +28,7 @@ StudyLock StudyLock::to_work(const fs::path& dir) {
   for (;;) {
     fs::create_directories(dir);
     OpenFile file = opened(dir);
-    if (!file && errno == ENOENT) continue;  // somebody has removed it at once
+    if (!file && errno == ENOENT) continue;  // another process has just removed it
     if (!file) throw_errno("open", dir);
     while (flock(file.number(), LOCK_SH) != 0 && errno == EINTR) {
     }

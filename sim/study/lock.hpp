@@ -1,4 +1,5 @@
-// Who works in a study's folder. Any number of processes may, and none may rename or remove it meanwhile.
+// Locks of a study's folder. Any number of processes may work there. Meanwhile no process may rename or
+// remove it.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,10 @@ namespace psim::study {
 
 class StudyLock {
  public:
-  // Shares the folder with others that work on it; makes it where there is none.
+  // Shares the folder with other processes that work on it. Makes the folder if it does not exist.
   static StudyLock to_work(const fs::path& dir);
-  // Keeps everybody out; nothing while somebody works there. A file system without locks cannot tell.
+  // Excludes all other processes. Returns nothing while another process works there. Without locks in the
+  // file system it always succeeds.
   static std::optional<StudyLock> alone(const fs::path& dir);
 
  private:

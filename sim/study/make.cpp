@@ -18,7 +18,7 @@
 namespace psim::study {
 namespace {
 
-// How long the rest will take: as long as what is done did, by what each run was expected to take.
+// Estimates the remaining time from the time of the finished runs and the expected time of each run.
 class Outlook {
  public:
   explicit Outlook(double expected) : expected_(expected) {}
@@ -31,7 +31,7 @@ class Outlook {
   double expected_, done_ = 0, begin_ = host_seconds();
 };
 
-// Runs whose folder is not as it should be, by the reason.
+// Runs with an outdated or damaged folder, by reason.
 class ToBeMadeAgain {
  public:
   void add(const std::string& why, const std::string& folder) { folders_[why].push_back(folder); }
@@ -47,7 +47,7 @@ class ToBeMadeAgain {
   std::map<std::string, std::vector<std::string>> folders_;
 };
 
-// The runs that are to be made, each scenario once. Where runs are recorded, their folders are set.
+// The runs to make, each scenario once. If runs are recorded, sets their folders.
 std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
                                       const std::vector<std::size_t>& numbers, const ResultStore& store) {
   const bool records = options.request.trace != "none";
@@ -74,10 +74,10 @@ std::vector<PlannedRun*> runs_to_make(const MakeOptions& options, Plan& plan,
   return left;
 }
 
-// A record is as large as its run is long, and is read back as a whole.
+// The size of a record grows with the length of its run, and psim reads the whole record back.
 constexpr double longest_explained = 4;      // seconds of a core
 constexpr std::size_t most_explained = 100;  // runs of a study
-constexpr double bytes_of_record = 2e8;      // in memory, of a second
+constexpr double bytes_of_record = 2e8;      // in memory, for each of these seconds
 
 void choose_explained(Plan& plan) {
   std::map<std::pair<std::string, std::vector<std::string>>, PlannedRun*> firsts;
@@ -85,11 +85,11 @@ void choose_explained(Plan& plan) {
     PlannedRun*& first = firsts.try_emplace({run.arm, run.condition}, &run).first->second;
     if (run.seed < first->seed) first = &run;
   }
-  std::set<std::string> explained;  // an axis without a meaning makes the same run several times
+  std::set<std::string> explained;  // an axis without effect gives the same run several times
   for (const auto& [cell, first] : firsts) {
     if (first->seconds <= longest_explained) explained.insert(first->hash);
   }
-  if (explained.size() > most_explained) return;  // it sweeps over many values
+  if (explained.size() > most_explained) return;  // the study sweeps over many values
   for (PlannedRun& run : plan.runs) {
     if (!explained.contains(run.hash)) continue;
     run.is_explained = true;
@@ -97,7 +97,7 @@ void choose_explained(Plan& plan) {
   }
 }
 
-// As many at once as the request says, or there are cores, as far as the memory is enough.
+// The number of runs at the same time: as requested, or one per core, but not more than fit into memory.
 unsigned jobs_of(const MakeOptions& options, const std::vector<PlannedRun*>& runs) {
   const Request& request = options.request;
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -113,9 +113,9 @@ unsigned jobs_of(const MakeOptions& options, const std::vector<PlannedRun*>& run
 }
 
 std::string what_is_done(const MakeOptions& options, std::size_t finished, std::size_t total) {
-  const std::string done = fmt::format("interrupted: {} of {} runs are done", finished, total);
-  if (!options.is_kept) return done + ", and not kept; with --out DIR they are";
-  return done + (options.request.force ? "; without --force the same command continues"
+  const std::string done = fmt::format("interrupted: {} of {} runs are finished", finished, total);
+  if (!options.is_kept) return done + ", and not kept; --out DIR would keep them";
+  return done + (options.request.force ? "; the same command without --force continues"
                                        : "; the same command continues");
 }
 
@@ -125,7 +125,7 @@ ResultStore store_in(Journal& journal) {
   return {.has = [&journal](const PlannedRun& run) { return journal.find(run.hash) != nullptr; },
           .on_result =
               [&journal](const PlannedRun& run, const RunAnswer& answer) {
-                // A run with its summary counts as made: the cause comes first.
+                // A run with a summary counts as made, so the cause is written first.
                 if (!answer.cause.empty()) journal.add_cause(run.hash, answer.cause);
                 journal.add(run.hash, answer.summary);
               }};

@@ -22,8 +22,8 @@
 namespace psim::study {
 namespace {
 
-// What the command line sets is no axis: neither the field itself, nor one that the axis's tables set, and
-// would take back. Returns the override that fixes it; null: none.
+// A field that the command line sets cannot be an axis. This also holds for a field in a table that the axis
+// sets, because the axis would undo the override. Returns the override that fixes the axis; null: none.
 const Override* fixed_by(const Axis& axis, const std::vector<Override>& overrides) {
   const auto is_in = [](const std::string& field, const std::string& table) {
     return (field + ".").starts_with(table + ".");
@@ -38,7 +38,7 @@ const Override* fixed_by(const Axis& axis, const std::vector<Override>& override
   return found == overrides.end() ? nullptr : &*found;
 }
 
-// Of "--set KEY=VALUE": whether VALUE is a list where KEY has a single value, so that it is an axis.
+// Whether "--set KEY=VALUE" gives an axis: VALUE is a list, and KEY takes a single value.
 bool is_axis(const Override& set) {
   const std::string key = set.key + ".";
   if (key.starts_with("compare.") || key.starts_with("tune.")) return false;
@@ -50,7 +50,7 @@ bool is_axis(const Override& set) {
   return depth > list_depth(set.key);
 }
 
-// A request without the axes of its own, which its scenario gets.
+// A request whose axes have moved into its scenario.
 struct Parts {
   RunRequest request;
   LoadRequest load;
@@ -70,15 +70,15 @@ Parts parts_of(const Request& asked, Diagnostics& diagnostics) {
   return parts;
 }
 
-// A run before it is checked.
+// An unchecked run.
 struct Candidate {
   PlannedRun run;
   std::vector<AxisChoice> choices;
-  std::vector<Override> last;  // of its variant
+  std::vector<Override> last;  // overrides of its variant
   std::string name;            // "consistency = ssp 3, seed = 2"
 };
 
-// Every candidate with every value of the axis, which is not the slowest.
+// Every candidate with every value of the axis. The new axis varies faster than the old ones.
 std::vector<Candidate> crossed(const std::vector<Candidate>& candidates, const Axis& axis,
                                const std::string& arm_axis) {
   std::vector<Candidate> more;
@@ -143,8 +143,8 @@ double bytes_of(const DataSplit& data) {
   return bytes;
 }
 
-// Which data the planner keeps for its runs. Each run is a forked copy of it, and a copy of many megabytes
-// takes longer than a small data set takes to be loaded again.
+// Decides which data the planner keeps for its runs. Each run is a forked copy of the planner, and copying
+// many megabytes takes longer than loading a small data set again.
 class DataBudget {
  public:
   bool takes(const LoadedScenario& loaded) {
@@ -166,15 +166,15 @@ class DataBudget {
   double bytes_ = 0;
 };
 
-// A message takes about 5 us, and a gradient a second for 1e10 floating-point operations (tests/bench).
-// Where nothing says how long a run is: a minute.
+// A message takes about 5 us, and a gradient a second for 1e10 floating-point operations (tests/bench). A run
+// of unknown length counts as a minute.
 double seconds_of(const Estimate& work) {
   const double seconds = 0.005 + 5e-6 * work.messages + work.flops / 1e10;
   return std::isfinite(seconds) ? seconds : 60;
 }
 
-// Checks every run. Throws each diagnostic once, at the line where the axis' value stands. `runs`: whether
-// there must be room for it, too.
+// Checks every run. Throws each diagnostic once, at the line of the axis's value. `runs`: also checks that
+// each run fits into memory.
 class Resolver {
  public:
   Resolver(LoadRequest request, bool runs) : request_(std::move(request)), runs_(runs) {
@@ -233,7 +233,7 @@ std::string hash_of(const Plan& plan) {
   return hash_of_text(text);
 }
 
-// The axes without those that the command line fixes.
+// The axes that the command line does not fix.
 std::vector<Axis> free_axes(const Parts& parts, std::string& notes) {
   Diagnostics diagnostics;
   std::optional<std::vector<Axis>> axes = load_axes(parts.load, diagnostics);
@@ -243,8 +243,8 @@ std::vector<Axis> free_axes(const Parts& parts, std::string& notes) {
     if (fixed == nullptr) return false;
     const bool by_seed = fixed->key == "seed" && parts.request.seed;
     if (axis.in_file && axis.key != fixed->key && !axis.key.starts_with(fixed->key + "."))
-      notes +=
-          fmt::format("note: --set {} fixes what the axis `{}` sets: it is left out\n", fixed->key, axis.key);
+      notes += fmt::format("note: --set {} fixes the field of the axis `{}`, so this axis is left out\n",
+                           fixed->key, axis.key);
     if (!axis.in_file)
       diagnostics.add(
           given_twice(axis.key, axis.place,
@@ -257,7 +257,7 @@ std::vector<Axis> free_axes(const Parts& parts, std::string& notes) {
       if (std::ranges::find_if(axis.values, same) == axis.values.begin() + static_cast<std::ptrdiff_t>(i))
         continue;
       diagnostics.add({"axis", axis.place, fmt::format("`{}` has {} twice", axis.key, axis.values[i].label),
-                       "every value is a row, or a seed, of its own", "leave out one of them"});
+                       "every value makes its own row or seed", "remove one of them"});
       break;
     }
   }

@@ -1,4 +1,4 @@
-// A study: every combination of the axes' values, each with every seed, and what names it in tables.
+// The plan of a study: all combinations of the axes' values with all seeds, and their labels in tables.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +12,48 @@
 
 namespace psim::study {
 
-// A run of a study. Runs that are the same scenario, because an axis has no meaning beside another one's
-// value, have the same hash, and are made once.
+// A run of a study. An axis may have no effect for some value of another axis. Then several runs are the same
+// scenario: they have the same hash and are made once.
 struct PlannedRun {
-  std::string arm;                     // the label of its value of the arms' axis
-  std::vector<std::string> condition;  // of its values of the other axes, without the seed
+  std::string arm;                     // the label of its value on the arms' axis
+  std::vector<std::string> condition;  // the labels of its values on the other axes, without the seed
   std::int64_t seed = 0;
   std::string hash;                      // of the scenario (identity.hpp)
-  bool by_trace = false;                 // step times are those of a file, whatever the seed
-  RunRequest request;                    // of it alone
-  double seconds = 0;                    // of one core that it will roughly take
-  double bytes = 0;                      // of memory, of a process of its own
-  bool is_explained = false;             // its result tells why it took as long as it did
-  std::optional<LoadedScenario> loaded;  // none where the data of all runs would take too much memory
+  bool by_trace = false;                 // step times come from a file and do not depend on the seed
+  RunRequest request;                    // for this run alone
+  double seconds = 0;                    // estimated, on one core
+  double bytes = 0;                      // estimated memory of its process
+  bool is_explained = false;             // its result says what took the time
+  std::optional<LoadedScenario> loaded;  // none if the data of all runs would take too much memory
 };
 
-// What else varies within every cell: an axis whose values depend on the cell.
+// A further axis, whose values depend on the cell.
 struct Variant {
   std::string label;
-  std::vector<std::string> sets;  // KEY=VALUE; later than all that the axes set
+  std::vector<std::string> sets;  // KEY=VALUE; applied after the axes
 };
 struct Variants {
-  std::string axis;  // a condition axis, behind the others; empty: there is none
+  std::string axis;  // a condition axis after the others; empty: none
   std::function<std::vector<Variant>(const std::string& arm, const std::vector<std::string>& condition)> of;
 };
 
 struct Plan {
   std::string name, title;                  // of the scenario
-  std::string arm_axis;                     // the axis whose values are compared: "arm", or the first one
+  std::string arm_axis;                     // the axis whose values are compared: "arm", or the first axis
   std::vector<std::string> condition_axes;  // the others
   std::vector<std::string> arms;            // in the order of the axis
-  std::string hash;                         // of all runs, what they are called, and how they are tuned
-  std::string text;                         // the scenario with its axes, as psim compare takes it
+  std::string hash;                         // of all runs, their labels and their tuning
+  std::string text;                         // the scenario with its axes, as input of psim compare
   std::optional<TuneSpec> tune;             // [tune]
   std::vector<PlannedRun> runs;             // the first axis slowest, seeds fastest
-  std::string notes;                        // for people: what of the request has no effect
+  std::string notes;                        // for people: the parts of the request without effect
 };
 
 // 16 hexadecimal digits.
 std::string hash_of_text(const std::string& text);
 
-// Every run is checked before anything runs. Throws Invalid with all diagnostics, each once, when one is
-// wrong. `runs`: they are to be run, so this machine must have room for each.
+// Checks every run before any run starts. If any is wrong, throws Invalid with all diagnostics, each once.
+// `runs`: the runs will be made, so each must fit into this machine's memory.
 Plan plan_study(const Request& request, bool runs, const Variants& variants = {});
 
 }  // namespace psim::study

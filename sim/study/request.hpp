@@ -8,10 +8,10 @@
 
 namespace psim::study {
 
-// A scenario with axes, and how its runs are made.
+// A scenario with axes, and options of its runs.
 struct Request : RunRequest {
-  std::string seeds;  // an axis of seeds, separated by commas; empty: the scenario's
-  unsigned jobs = 0;  // processes at once; 0: as many as the machine has processors
+  std::string seeds;  // an axis of seeds, separated by commas; empty: the seeds of the scenario
+  unsigned jobs = 0;  // processes at the same time; 0: one per core
 };
 
 // The command line that makes the study: "psim compare FILE --seeds 1,2".

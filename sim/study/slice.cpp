@@ -31,16 +31,15 @@ std::optional<std::size_t> array_place() {
 
 constexpr const char* example = "for example 3/8, the third of eight";
 
-// Slurm tells the tasks of an array what they are.
+// Slurm tells each task of an array its place.
 std::optional<Slice> slice_of_array() {
   const auto count = variable("SLURM_ARRAY_TASK_COUNT");
   if (!count || !variable("SLURM_ARRAY_TASK_ID")) return std::nullopt;
   const auto number = array_place();
   if (!number || *number > *count)
     throw Refused(
-        fmt::format("Slurm's array has {} tasks, and this is none of them", *count),
-        fmt::format("SLURM_ARRAY_TASK_ID, _MIN, _STEP and _COUNT say so; --slice overrides them, {}",
-                    example));
+        fmt::format("Slurm's array has {} tasks, and this task is not among them", *count),
+        fmt::format("see SLURM_ARRAY_TASK_ID, _MIN, _STEP and _COUNT; --slice overrides them, {}", example));
   return Slice{.number = *number, .count = *count};
 }
 
@@ -53,13 +52,13 @@ std::optional<Slice> slice_of(const std::string& text) {
   const bool is_told = bar == 0 && count;
   const auto number = is_told ? array_place() : number_in<std::size_t>(std::string_view(text).substr(0, bar));
   if (is_told && !number)
-    throw Refused(fmt::format("--slice {}: which one is not said", text),
-                  "SLURM_ARRAY_TASK_ID or PARALLEL_SEQ says it; outside of them write 1" + text);
+    throw Refused(fmt::format("--slice {}: the number of the slice is missing", text),
+                  "SLURM_ARRAY_TASK_ID or PARALLEL_SEQ gives it; without these write 1" + text);
   if (is_told && *number > *count)
     throw Refused(fmt::format("--slice {}: this is task {}", text, *number),
-                  "a study has as many tasks as slices, numbered from the array's first one");
+                  "a study needs one task per slice, counted from the array's first task");
   if (!count || !number || *number < 1 || *number > *count)
-    throw Refused(fmt::format("--slice {}: this is no slice", text), example);
+    throw Refused(fmt::format("--slice {}: this is not a slice", text), example);
   return Slice{.number = *number, .count = *count};
 }
 

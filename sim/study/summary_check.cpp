@@ -21,7 +21,8 @@ bool all_texts(const Json& values) {
   return std::ranges::all_of(values, [](const Json& x) { return x.is_string(); });
 }
 
-// Values that a run can have: single precision ends at 3.4e38, and sums of these must stay finite.
+// Whether a run can have this value: single precision ends at 3.4e38, and sums of such values must stay
+// finite.
 bool is_number(const Json& value) { return value.is_number() && std::abs(value.get<double>()) < 1e60; }
 
 bool holds(Holds what, const Json& value) {
@@ -43,10 +44,10 @@ constexpr std::string_view words_of(Holds holds) {
   return words[static_cast<std::size_t>(holds)];
 }
 
-// The first value that is not what the schema says, as "`/target/given` is not true or false"; empty where
-// there is none.
+// The first value that does not fit the schema, as "`/target/given` is not true or false"; empty: none.
 std::string wrong_in(const Json& json, std::span<const SummaryKey> keys, const std::string& path) {
-  if (!json.is_object()) return path.empty() ? "it is no object" : fmt::format("`{}` is not an object", path);
+  if (!json.is_object())
+    return path.empty() ? "it is not an object" : fmt::format("`{}` is not an object", path);
   for (const SummaryKey& key : keys) {
     const std::string place = fmt::format("{}/{}", path, key.name);
     const auto value = json.find(key.name);
@@ -75,7 +76,7 @@ std::string wrong_times(const Json& summary) {
   double before = 0;
   for (const Json& point : summary["curve"]) {
     const auto at = point["sim_time_s"].get<double>();
-    if (at < before) return "the times of `/curve` fall";
+    if (at < before) return "the times in `/curve` decrease";
     before = at;
   }
   for (const char* path : {"/sim_time_s", "/target/sim_time_s", "/target/budget_s"}) {
@@ -126,7 +127,7 @@ Json summary_of(const std::string& text, const std::string& run) {
   Json summary = analysis::json_in(text);
   std::string wrong(too_much_json(text));
   if (wrong.empty()) wrong = wrong_in_summary(summary);
-  if (!wrong.empty()) throw DamagedRun(fmt::format("the result of run {} is no summary: {}", run, wrong));
+  if (!wrong.empty()) throw DamagedRun(fmt::format("the result of run {} is not a summary: {}", run, wrong));
   return summary;
 }
 
@@ -135,14 +136,14 @@ Json cause_from(const std::string& text, const std::string& run) {
   std::string wrong(too_much_json(text));
   if (wrong.empty()) wrong = wrong_in(cause, cause_keys, "");
   const auto is_kind = [](const std::string& kind) { return analysis::suspect_called(kind) != nullptr; };
-  if (wrong.empty() && !is_kind(cause["verdict"]["kind"])) wrong = "`/verdict/kind` is no kind of cause";
+  if (wrong.empty() && !is_kind(cause["verdict"]["kind"])) wrong = "`/verdict/kind` is not a kind of cause";
   if (wrong.empty()) {
     for (const auto& [kind, seconds] : cause["by_kind"].items()) {
       if (!is_kind(kind) || !is_number(seconds))
-        wrong = fmt::format("`/by_kind/{}` is no kind's seconds", kind);
+        wrong = fmt::format("`/by_kind/{}` is not the time of a kind", kind);
     }
   }
-  if (!wrong.empty()) throw DamagedRun(fmt::format("the cause of run {} is none: {}", run, wrong));
+  if (!wrong.empty()) throw DamagedRun(fmt::format("the cause of run {} is damaged: {}", run, wrong));
   return cause;
 }
 

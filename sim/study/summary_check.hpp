@@ -1,5 +1,5 @@
-// What is read of a study's folder may be damaged, or made by hand: here is checked that all that psim reads
-// of it is there, and is what it is read as.
+// Files in a study's folder may be damaged or made by hand. These functions check that every value that psim
+// reads is present and has the expected type.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace psim::study {
 
-// The summary in a line of a journal. Throws DamagedRun, with what is wrong in it.
+// The summary in a line of a journal. Throws DamagedRun, with the mistake.
 Json summary_of(const std::string& text, const std::string& run);
 
-// Likewise, why the run took as long as it did.
+// The cause in a line of a journal: what took the time of the run. Throws DamagedRun, with the mistake.
 Json cause_from(const std::string& text, const std::string& run);
 
-// What [tune] found, in a manifest.
+// Whether `tuning` is the result of [tune] in a manifest.
 bool is_tuning(const Json& tuning);
 
 }  // namespace psim::study

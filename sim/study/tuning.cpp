@@ -19,12 +19,13 @@
 namespace psim::study {
 namespace {
 
-// A cell's settings that are still in the race, by number.
+// The settings of each cell that are still in the race, by number.
 using Race = std::map<std::pair<std::string, std::vector<std::string>>, std::vector<std::size_t>>;
 
 constexpr double worst = std::numeric_limits<double>::infinity();
 
-// The mean of a value of the validation set; `sign` -1 where larger is better. Infinite where a run has none.
+// The mean of a value on the validation set; `sign` is -1 if larger is better. Infinite if a run lacks the
+// value.
 double mean_of(std::span<const analysis::StudyRun> runs, const char* key, double sign) {
   double sum = 0;
   for (const analysis::StudyRun& run : runs) {
@@ -35,7 +36,7 @@ double mean_of(std::span<const analysis::StudyRun> runs, const char* key, double
   return sum / static_cast<double>(runs.size());
 }
 
-// Up to `budget`, the same for all settings of a cell.
+// The mean time up to `budget`, which is the same for all settings of a cell.
 double mean_time(std::span<const analysis::StudyRun> runs, double budget) {
   double sum = 0;
   for (const analysis::StudyRun& run : runs) {
@@ -45,7 +46,7 @@ double mean_time(std::span<const analysis::StudyRun> runs, double budget) {
   return sum / static_cast<double>(runs.size());
 }
 
-// Smaller is better; equal times are told apart by the loss.
+// Smaller is better. The loss decides between equal times.
 struct Score {
   double value = worst, loss = worst;
   auto operator<=>(const Score&) const = default;
@@ -61,7 +62,7 @@ Score score_of(TuneMeasure measure, std::span<const analysis::StudyRun> runs, do
   return {loss, loss};
 }
 
-// A setting's score in its last round.
+// The score of a setting in its last round.
 struct Scored {
   Score score;
   std::size_t rung = 0, seeds = 0;
@@ -69,7 +70,7 @@ struct Scored {
 
 std::string label_of(const TuneSetting& setting) { return fmt::format("{}", fmt::join(setting.sets, " ")); }
 
-// The cells with the results of their settings, by the settings' labels.
+// The cells with the results of their settings, by label.
 struct Cells {
   explicit Cells(const analysis::Study& study) {
     for (const analysis::Cell& cell : study.cells) {
@@ -117,20 +118,20 @@ class Tuner {
     for (const PlannedRun& run : plan.runs) {
       if (std::ranges::find(spec_.seeds, run.seed) != spec_.seeds.end())
         throw Refused(fmt::format("[tune]: seed {} is the study's own", run.seed),
-                      "trials need other seeds: what is tuned on a seed is too good on it");
+                      "trials need other seeds: a setting tuned on a seed looks too good on that seed");
       if (race_.try_emplace({run.arm, run.condition}, all).second)
         order_.emplace_back(run.arm, run.condition);
     }
   }
 
-  // A score as the validation set shows it.
+  // The score as measured on the validation set.
   double measured(double score) const {
     return spec_.measure == TuneMeasure::accuracy && std::isfinite(score) ? -score : score;
   }
 
-  // Makes what is in the race with the first `seeds` seeds, and sorts it: the best first.
+  // Runs the settings in the race with the first `seeds` seeds, and sorts them, the best first.
   bool make_round(std::size_t rung, std::size_t seeds) {
-    Request request = without_seed(request_);  // trials have their own
+    Request request = without_seed(request_);  // trials have their own seeds
     request.seeds = fmt::format("{}", fmt::join(std::span(spec_.seeds).first(seeds), ","));
     const auto variants = [this](const std::string& arm, const std::vector<std::string>& condition) {
       std::vector<Variant> result;
@@ -146,7 +147,7 @@ class Tuner {
     return true;
   }
 
-  // A round of halving has the runs of the one before.
+  // A round of halving repeats the runs of the round before.
   void remember(Plan& plan, const analysis::Study& study) {
     for (PlannedRun& run : plan.runs) {
       run.loaded.reset();
@@ -180,7 +181,7 @@ class Tuner {
   const MakeTrials& make_;
   std::vector<TuneSetting> settings_;
   Race race_;
-  std::vector<Race::key_type> order_;  // of the cells, as the study has them
+  std::vector<Race::key_type> order_;  // of the cells, as in the study
   std::map<Race::key_type, std::map<std::size_t, Scored>> scores_;
   std::set<std::tuple<std::string, std::vector<std::string>, std::int64_t>> labels_;  // of the trials
   std::set<std::string> counted_;
@@ -198,7 +199,7 @@ Variants tuned_variants(const Json& tuning) {
     const auto found = std::ranges::find_if(
         best, [&](const Json& one) { return one["arm"] == arm && one["condition"] == condition; });
     if (found == best.end())
-      throw Refused(fmt::format("nothing was tuned for {}", arm), "the study's files do not fit together");
+      throw Refused(fmt::format("nothing was tuned for {}", arm), "the study's files contradict each other");
     return std::vector<Variant>{{analysis::untuned, {}}, {analysis::tuned, (*found)["sets"]}};
   };
   return {.axis = analysis::tuning_axis, .of = of};
@@ -250,7 +251,7 @@ std::vector<TrialRound> rounds_of(const TuneSpec& spec) {
 
 namespace {
 
-// By round, how many trials all cells make that the rounds before have not made.
+// The number of new trials of all cells in each round.
 std::vector<std::size_t> trials_of(const Plan& plan) {
   std::vector<std::size_t> trials;
   if (!plan.tune) return trials;
@@ -267,7 +268,7 @@ std::vector<std::size_t> trials_of(const Plan& plan) {
 
 RunCount count_of(const Plan& plan) {
   const std::vector<std::size_t> trials = trials_of(plan);
-  return {.runs = plan.tune ? 2 * plan.runs.size() : plan.runs.size(),  // each arm as it is, and tuned
+  return {.runs = plan.tune ? 2 * plan.runs.size() : plan.runs.size(),  // each arm untuned and tuned
           .trials = std::accumulate(trials.begin(), trials.end(), std::size_t{0})};
 }
 

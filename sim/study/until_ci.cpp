@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_seeds = 10'000;
 
-// The first `count` seeds: those that there are, and then the next higher ones.
+// The first `count` seeds: the given seeds, then the next higher numbers.
 Request with_seeds(Request request, const Plan& plan, std::size_t count) {
   std::set<std::int64_t> seeds;
   for (const PlannedRun& run : plan.runs) seeds.insert(run.seed);
@@ -40,7 +40,7 @@ EnoughSeeds with_enough_seeds(const Request& request, double half_width, const V
   bool compares = false;
   for (const analysis::Aggregate& one : evaluation.aggregates) {
     if (!one.versus) continue;
-    if (!one.versus->replicates) {  // its seeds are alike: more of them say no more
+    if (!one.versus->replicates) {  // its seeds do not differ, so more seeds do not help
       compares = true;
       seeds = std::max(seeds, precision.pilot);
     }
@@ -50,9 +50,9 @@ EnoughSeeds with_enough_seeds(const Request& request, double half_width, const V
   }
   if (!compares)
     throw Refused("--until-ci: no arm has a ratio to the baseline",
-                  "it needs two arms, and times that are known: a target that is reached, or runs that end");
+                  "it needs two arms and known times: a target that is reached, or runs that end");
   if (seeds > most_seeds)
-    throw Refused(fmt::format("--until-ci: this would take {} seeds", seeds),
+    throw Refused(fmt::format("--until-ci: this would need {} seeds", seeds),
                   "allow a wider interval, or compare over a longer budget");
   return {.request = with_seeds(request, plan, seeds),
           .record = {{"half_width", half_width},

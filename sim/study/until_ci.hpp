@@ -1,4 +1,4 @@
-// psim compare --until-ci: as many seeds as it takes.
+// psim compare --until-ci: chooses the number of seeds.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 namespace psim::study {
 
 // The seeds that the study needs so that the interval of every arm's ratio to the baseline has at most this
-// half-width, as a share of the ratio. Ten seeds decide, once (statistics/sample_size.hpp): who looked after
+// half-width, as a share of the ratio. Ten seeds decide once (statistics/sample_size.hpp): a check after
 // every seed would stop at an interval that is narrow by chance.
 //
-// `make` makes all runs of a plan and returns what they gave. Throws Refused where no number of seeds that is
-// feasible would do.
+// `make` makes all runs of a plan and returns their results. Throws Refused if no feasible number of seeds is
+// enough.
 struct EnoughSeeds {
-  Request request;  // with the seeds that it takes
-  Json record;      // what was asked for and decided, for the manifest
+  Request request;  // with the seeds that it needs
+  Json record;      // the requested width and the decision, for the manifest
 };
 EnoughSeeds with_enough_seeds(const Request& request, double half_width, const Variants& variants,
                               const std::function<analysis::Study(Plan&)>& make);

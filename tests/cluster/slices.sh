@@ -101,7 +101,7 @@ sed -i "s/\"build\": \"$build\"/\"build\": \"0123456789abcdef\"/" "$scratch/begu
 expect 2 "$psim" merge "$scratch/begun"
 said 'has results of another build of psim'
 expect 2 slice begun 3/12
-said 'another build of psim has begun the study'
+said 'another build of psim started the study'
 sed 's/epochs = 6/epochs = 7/' "$scenario" >"$scratch/other.toml"
 expect 2 "$psim" compare "$scratch/other.toml" --out "$scratch/turns" --slice 1/2
 said 'holds another study'
@@ -130,7 +130,7 @@ grep -q 'runs missed the target' "$study.slurm-merge.out" || fail "the merge doe
 "$psim" compare "$place/small.toml" --out "$scratch/other" >/dev/null 2>&1
 same "$scratch/other" "$study"
 expect 2 "$psim" compare "$scenario" --out "$scratch/{}" --recipe snakemake
-said 'snakemake takes the braces'
+said 'snakemake would read the braces'
 
 echo "halving: every round needs the one before, and slices agree with one process"
 halving=$scratch/halving.toml
@@ -165,13 +165,13 @@ for wrong in '' / 3/ /x x/y 0/4 5/4 4 -1/4 +1/4 1/4/2 ' 1/4' 1/0 /0 0/0 99999999
   said '= help: '
 done
 expect 2 slice wrong /4
-said 'outside of them write 1/4'
+said 'without these write 1/4'
 expect 2 env PARALLEL_SEQ=5 "$psim" compare "$scenario" --out "$scratch/wrong" --slice /4
 said 'this is task 5'
 expect 2 env SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_COUNT=4 \
   "$psim" compare "$scenario" --out "$scratch/wrong"
-said 'this is none of them'
+said 'this task is not among them'
 [ ! -e "$scratch/wrong" ] || fail "something was made"
 expect 0 slice far 99999999999/99999999999
-said '0 of 12 runs are this slice'
+said '0 of 12 runs are in this slice'
 echo "done"

@@ -110,7 +110,7 @@ TEST_CASE("replay and verify name the file that is damaged", "[verify][slow]") {
     refused("replay", "summary.json", text, no_summary);
   }
   for (const char* text : {"{\"build\": null}", "{\"build\": 5, \"libraries\": 3}"})
-    refused("replay", "summary.json", text, "summary.json: `build` is no text");
+    refused("replay", "summary.json", text, "summary.json: `build` is not a text");
   fs::remove(copy / "scenario.toml");
   fs::create_directory(copy / "scenario.toml");
   const Outcome outcome = psim::test::psim({"verify", "copy"}, damaged.folder.path());

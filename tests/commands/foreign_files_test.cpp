@@ -162,7 +162,7 @@ TEST_CASE("what cannot be removed is not said to be removed", "[foreign]") {
   fs::permissions(place.at("runs"), fs::perms(0555));
   const Outcome kept = process(as_nobody({binary().string(), "runs", "remove", "one"}), place.at("."));
   fs::permissions(place.at("runs"), fs::perms(0755));
-  refuse(kept, "stays as it is");
+  refuse(kept, "is unchanged");
   CHECK_FALSE(contains(kept.out, "removed"));
   CHECK(fs::exists(place.at("runs/one/run.db")));
 }
@@ -199,7 +199,7 @@ TEST_CASE("what a killed psim leaves is gone after the next one", "[foreign]") {
   CHECK_FALSE(fs::exists(place.at("runs/a.psim-partial-5-0")));
   CHECK(fs::exists(place.at("runs/b.psim-partial-5-0")));
   refuse(place.psim({"compare", "scenario.toml", "--seeds", "1,2", "--out", "x.psim-partial-1-1"}),
-         "name of a run that is not complete");
+         "name of an unfinished run");
 }
 
 TEST_CASE("a file that is nested without end is refused wherever psim reads it", "[foreign][slow]") {

@@ -28,7 +28,7 @@ TEST_CASE("labs: answers may have units, and are never misread", "[lab][slow]") 
     const std::size_t at = line.find("\n" + std::string(question) + " ");
     return line.substr(at + 1, line.find('\n', at + 1) - at - 1);
   };
-  CHECK(says("step_ms", "about 3 ms").find("cannot be read: write a number: 1893 or 3.625, in ms") !=
+  CHECK(says("step_ms", "about 3 ms").find("psim cannot read this: write a number: 1893 or 3.625, in ms") !=
         std::string::npos);
   CHECK(says("step_ms", "1,893").find("cannot be read") !=
         std::string::npos);  // one thousand, or nearly two?
@@ -50,15 +50,14 @@ TEST_CASE("labs: a share is never misread, and slips are said", "[lab][slow]") {
   CHECK(unread.out.find("locked: 13864; it is") != std::string::npos);
   CHECK(unread.out.find("a share: 73 % or 0.73") != std::string::npos);  // neither 73 % nor 7300 %
   CHECK(unread.out.find("answers.toml has oops") != std::string::npos);
-  CHECK(unread.out.find("cluster.toml is not as it was given out") != std::string::npos);
+  CHECK(unread.out.find("cluster.toml has changed") != std::string::npos);
   const Outcome wrong = psim::test::psim({"lab", "hand-in", "--out", "h.json"}, student.folder());
   CHECK(wrong.out.find("open: bsp_seconds, ssp_lead") != std::string::npos);
-  CHECK(wrong.out.find("cannot be read, and count nothing") != std::string::npos);
+  CHECK(wrong.out.find("unreadable answers, which score 0") != std::string::npos);
   CHECK(wrong.out.find("does not have: oops") != std::string::npos);
-  CHECK(wrong.out.find("not as given out") != std::string::npos);
+  CHECK(wrong.out.find("changed files") != std::string::npos);
   const Json grade = graded(student.folder() / "h.json");
-  CHECK(grade["findings"] ==
-        Json::array({"cluster.toml is not as it was given out"}));  // once, of seven runs
+  CHECK(grade["findings"] == Json::array({"cluster.toml differs from the original"}));  // once, of seven runs
   write(student.folder() / "answers.toml", "bsp_seconds = true\n");
   CHECK(student.check().err.find("`bsp_seconds` is neither a number nor a text") != std::string::npos);
   fs::remove(student.folder() / "answers.toml");
@@ -75,7 +74,7 @@ TEST_CASE("labs: locks that were edited open no folder", "[lab]") {
   write(student.folder() / "lab.json", std::string(state).replace(at, 22, "\"how_much_slower\": \"3\""));
   const Outcome check = student.check();
   CHECK(check.code == 2);
-  CHECK(check.err.find("is not as psim wrote it") != std::string::npos);
+  CHECK(check.err.find("has changed since psim wrote it") != std::string::npos);
 }
 
 TEST_CASE("labs: wrong answers are counted, and shown", "[lab][slow]") {
@@ -110,12 +109,12 @@ TEST_CASE("labs: a design is judged seed by seed, within bounds", "[lab][slow]")
       "[consistency]\nmodel = \"asp\"\n[training]\nlearning_rate = 0.5\n[cluster]\nservers = 3\n";
   says(good, {"100 % of the way, over seeds 1 to 3", "seed   score   seconds   cents   cents at most"});
   says("[training]\nlearning_rate = 0.0001\n",
-       {"design.toml             0 % of the way", "never", "does not hold"});
-  says("[training]\nbatch_size = -1\n", {"counts nothing as it is", "design.toml:2"});
-  says("[training]\nsteps = 3\n", {"design.toml:2: `training.steps` is not yours to set"});
-  says("[cluster]\nservers = 4096\n", {"counts nothing as it is"});
+       {"design.toml             0 % of the way", "never", "is not met"});
+  says("[training]\nbatch_size = -1\n", {"scores 0 until it is fixed", "design.toml:2"});
+  says("[training]\nsteps = 3\n", {"design.toml:2: a design must not set `training.steps`"});
+  says("[cluster]\nservers = 4096\n", {"scores 0 until it is fixed"});
   says("[consistency]\nmodel = \"asp\"\n[training]\nlearning_rate = 0.5\n[cluster]\nservers = 6\n",
-       {"design.toml             0 % of the way", "does not hold"});                     // fast, and too dear
+       {"design.toml             0 % of the way", "is not met"});                        // fast, and too dear
   says("[training]\noptimizer = \"{seed}\"\n", {"`training.optimizer` is \"{seed}\""});  // and shows none
   CHECK_FALSE(fs::exists(student.folder() / "runs" / "reference"));  // our design is nobody's to copy
   const Json grade = graded(student.hand_in());

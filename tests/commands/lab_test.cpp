@@ -63,8 +63,8 @@ TEST_CASE("labs: predictions come first, and stay", "[lab][slow]") {
   student.answer("how_long_fast_ones_wait", "none");
   student.answer("share_of_the_slow_one", "40 %");
   const Outcome unread = student.check();
-  CHECK(unread.out.find("cannot be read: write a share: 73 % or 0.73") != std::string::npos);
-  CHECK(unread.out.find("locked: 1; it is compared when all predictions are made") != std::string::npos);
+  CHECK(unread.out.find("psim cannot read this: write a share: 73 % or 0.73") != std::string::npos);
+  CHECK(unread.out.find("locked: 1; psim compares it after all predictions") != std::string::npos);
   student.answer("how_long_fast_ones_wait", "0 %");
   student.observe("how_much_slower", step(student.run({})) / step(student.run({"straggler.0.slowdown=1.0"})));
   CHECK(student.check().out.find("you predicted 1; it is ") != std::string::npos);
@@ -98,14 +98,14 @@ TEST_CASE("labs: an answer is told once the student's own run has shown it", "[l
     CHECK(out.find(part) != std::string::npos);
   };
   const std::string locked = tells(student.check());
-  has(locked, "how_much_slower         locked: 1; now run it, and write observed.how_much_slower");
+  has(locked, "how_much_slower         locked: 1; now run it and fill in observed.how_much_slower");
   has(locked, "  psim run cluster.toml --set straggler.0.slowdown=1.0\n");
   has(locked,
-      "locked until your own runs have shown what is right: how_much_slower, how_long_fast_ones_wait, "
+      "locked until your own runs show the right answer: how_much_slower, how_long_fast_ones_wait, "
       "share_of_the_slow_one");
   CHECK(locked.find("hint 1") == std::string::npos);
   student.answer("observed.how_much_slower", "junk");
-  has(tells(student.check()), "observed.how_much_slower cannot be read");
+  has(tells(student.check()), "observed.how_much_slower psim cannot read this");
   student.observe("how_much_slower",
                   1.03 * slower);  // near enough for a prediction, and not what a run shows
   const std::string wrong = tells(student.check());
@@ -118,7 +118,7 @@ TEST_CASE("labs: an answer is told once the student's own run has shown it", "[l
   has(student.check().out, "you predicted 1; it is ");
   write(student.folder() / "answers.toml",
         content(student.folder() / "answers.toml") + "observed.oops = 1\n");
-  has(student.check().out, "answers.toml has observed.oops, which this lab does not ask");
+  has(student.check().out, "answers.toml has observed.oops, but this lab has no such question");
   CHECK_FALSE(fs::exists(student.folder() / "runs" / "bsp"));  // the student's runs are the student's
 }
 
@@ -179,12 +179,12 @@ TEST_CASE("labs: a hand-in that was edited or copied is found", "[lab][slow]") {
   CHECK(graded(copy)["findings"].size() == 1);  // the seal; nothing is run for it
   const Outcome both = psim::test::psim({"grade", two.hand_in().string(), copy.string()});
   CHECK(both.code == 1);
-  CHECK(both.out.find("its answers are those of two") != std::string::npos);
+  CHECK(both.out.find("its answers are the same as those of two") != std::string::npos);
   const std::string again = two.hand_in().string();
-  CHECK(psim::test::psim({"grade", again, again}).out.find("has handed in") != std::string::npos);
+  CHECK(psim::test::psim({"grade", again, again}).out.find("has also handed in") != std::string::npos);
   Student first(1, "two");
   const Outcome labs = psim::test::psim({"grade", again, first.hand_in().string()});
-  CHECK(labs.out.find("has handed in") == std::string::npos);
+  CHECK(labs.out.find("has also handed in") == std::string::npos);
   // Nobody is reported for knowing as little as another one, nor for a good guess.
   Student x(2, "x"), y(2, "y");
   const Outcome unanswered = psim::test::psim({"grade", x.hand_in().string(), y.hand_in().string()});
@@ -249,21 +249,21 @@ TEST_CASE("labs: nonsense is refused", "[lab][slow]") {
     CHECK(outcome.code == 2);
     CHECK(outcome.err.find(what) != std::string::npos);
   };
-  says({"lab", "start"}, "which lab?");
-  says({"lab", "start", "9", "--student", "a"}, "there is no lab 9");
-  says({"lab", "start", "x", "--student", "a"}, "no number of a lab");
-  says({"lab", "start", "1", "--student", "../../etc"}, "no ID of a student");
-  says({"lab", "start", "1"}, "whose lab is it?");
-  says({"lab", "check"}, "no folder of a lab");
-  says({"lab", "dance"}, "nothing that psim lab does");
+  says({"lab", "start"}, "the number of the lab is missing");
+  says({"lab", "start", "9", "--student", "a"}, "no lab 9");
+  says({"lab", "start", "x", "--student", "a"}, "is not the number of a lab");
+  says({"lab", "start", "1", "--student", "../../etc"}, "is not a valid ID of a student");
+  says({"lab", "start", "1"}, "the ID of the student is missing");
+  says({"lab", "check"}, "not a folder of a lab");
+  says({"lab", "dance"}, "unknown command `dance` of psim lab");
   write(folder.path() / "lab.json", "{\"format\": 3}");
-  says({"lab", "check"}, "not as psim wrote it");
+  says({"lab", "check"}, "has changed since psim wrote it");
   for (const std::string& text :
        std::vector<std::string>{"", "{}", "[1]", "{\"format\": \"psim.hand-in/1\", \"lab\": 1}"}) {
     write(folder.path() / "hand.json", text);
     const Outcome outcome = psim::test::psim({"grade", "hand.json"}, folder.path());
     CHECK(outcome.code == 1);
-    CHECK(outcome.out.find("is no hand-in") != std::string::npos);
+    CHECK(outcome.out.find("is not a hand-in") != std::string::npos);
     CHECK(outcome.out.find("-          -          -  hand.json") != std::string::npos);  // nobody's
   }
   says({"grade", "a.json", "b.json"}, "there is no file a.json, b.json");

@@ -96,12 +96,12 @@ TEST_CASE("labs: what a lab.toml names and does not have is said at once", "[lab
   const std::string all = said();
   INFO(all);
   for (const char* part :
-       {"there is no parameter `worker`", "`long.sim_time_s` is neither a parameter nor something of a run",
-        "something is missing at the end", "run `one` is there twice", "there is no run `nowhere` to look at",
+       {"unknown parameter `worker`", "`long.sim_time_s` is neither a parameter nor a value of a run",
+        "something is missing at the end", "run `one` occurs twice", "unknown run `nowhere` in `look`",
         "`same.sim_time_s` is neither", "`because` of question `first`: `nobody.steps` is neither"})
     CHECK(all.find(part) != std::string::npos);
   write_own_lab(folder.path(), std::string(own_lab) + "hint = [\"x\"]\n");
-  CHECK(said().find("`hint` is nothing here") != std::string::npos);
+  CHECK(said().find("`hint` is not allowed here") != std::string::npos);
   write_own_lab(folder.path(), std::string(own_lab) + "unit = 3\n");
   CHECK(said().find("`unit` has the wrong type") != std::string::npos);
 }
@@ -218,7 +218,7 @@ TEST_CASE("labs: a hand-in of other runs is reported, and a pile may have labs o
   changed.replace(changed.find("training.steps=2"), 16, "training.steps=3");
   write_own_lab(folder.path(), changed);
   const Outcome grade = run({"grade", "h.json", "--course", ".", "--csv", "g.csv"});
-  CHECK(grade.out.find("another digest of longer: it is not this student's") != std::string::npos);
+  CHECK(grade.out.find("wrong digest of longer: it is not from this student") != std::string::npos);
   CHECK(content(folder.path() / "g.csv").find("file,findings,first\n") != std::string::npos);
   Student student(1, "b2");
   const Outcome both = run({"grade", "h.json", student.hand_in().string(), "--course", "."});
@@ -236,9 +236,9 @@ TEST_CASE("labs: names that would touch other files are refused", "[lab]") {
     CHECK(outcome.code == 2);
     CHECK(outcome.err.find(what) != std::string::npos);
   };
-  refused("name = \"longer\"", "name = \"..\"", "run `..`: its name is not of letters");
+  refused("name = \"longer\"", "name = \"..\"", "run `..`: a name has letters");
   refused("scenario = \"cluster.toml\"", "scenario = \"a/cluster.toml\"",
-          "is no name of a file beside lab.toml");
-  refused("[\"longer\", \"one\"", "[\"one\", \"-one\"", "`one` and `-one` read alike");
-  refused("workers = [2, 3]", "workers = [2, 3]\nseed = [1]", "parameter `seed` is psim's own");
+          "is not the name of a file next to lab.toml");
+  refused("[\"longer\", \"one\"", "[\"one\", \"-one\"", "psim cannot tell `one` from `-one`");
+  refused("workers = [2, 3]", "workers = [2, 3]\nseed = [1]", "the name of parameter `seed` is reserved");
 }

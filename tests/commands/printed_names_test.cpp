@@ -196,7 +196,7 @@ TEST_CASE("explain answers a word with its own text", "[study][slow]") {
     CHECK(contains(answer.out, one.said));
     if (*one.not_said != '\0') CHECK_FALSE(contains(answer.out, one.not_said));
   }
-  CHECK(contains(place.psim({"explain", "thruput"}).err, "there is nothing called `thruput`"));
+  CHECK(contains(place.psim({"explain", "thruput"}).err, "psim cannot explain `thruput`"));
   CHECK(contains(place.psim({"explain", "critcal_path"}).err, "did you mean `critical_path`?"));
   CHECK(contains(place.psim({"explain", "same stepz"}).err, "did you mean `same steps`?"));
 }

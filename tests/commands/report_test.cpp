@@ -75,7 +75,7 @@ TEST_CASE("a page stands in the folder of its run, and nothing minds it", "[repo
   CHECK(contains(desk.run({"report", "one"}).out, "one/report.html"));
   CHECK(contains(content(desk.path() / "one/report.html"), "recorded without its events"));
   std::ofstream(desk.path() / "one/report.html") << "my own notes";
-  CHECK(contains(desk.run({"report", "one"}, 2).err, "is no page that psim made"));
+  CHECK(contains(desk.run({"report", "one"}, 2).err, "is not a page of psim"));
   CHECK(content(desk.path() / "one/report.html") == "my own notes");
   CHECK(contains(desk.run({"run", "small.toml", "--out", "one", "--force"}, 2).err,
                  "which psim did not write"));
@@ -141,7 +141,7 @@ TEST_CASE("exports replace files only, outside of runs", "[export]") {
   CHECK(content(desk.path() / "one/summary.json") == summary);
   CHECK(contains(desk.run({"export", "one", "--csv", "x", "--dot", "./x"}, 2).err, "the same file"));
   CHECK(!fs::exists(desk.path() / "x"));
-  CHECK(contains(desk.run({"export", "one", "--csv", "none/x"}, 2).err, "there is no folder none"));
+  CHECK(contains(desk.run({"export", "one", "--csv", "none/x"}, 2).err, "the folder none does not exist"));
 }
 
 TEST_CASE("a study is exported as charts, a file for each condition", "[export]") {
@@ -157,7 +157,7 @@ TEST_CASE("a study is exported as charts, a file for each condition", "[export]"
             "--seeds", "1,2", "--out", "two"});
   fs::create_directory(desk.path() / "mine");
   std::ofstream(desk.path() / "mine/times-2.svg") << "my own drawing";
-  CHECK(contains(desk.run({"export", "two", "--svg", "mine"}, 2).err, "psim export has not written it"));
+  CHECK(contains(desk.run({"export", "two", "--svg", "mine"}, 2).err, "was not written by psim export"));
   CHECK(!fs::exists(desk.path() / "mine/loss-1.svg"));  // nothing is written
   CHECK(content(desk.path() / "mine/times-2.svg") == "my own drawing");
   desk.run({"export", "two", "--svg", "mine", "--force"});
@@ -174,7 +174,7 @@ TEST_CASE("what only a run can be exported as is refused for a study", "[export]
   desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1", "--out", "two"});
   for (const std::string option : {"--perfetto", "--paje", "--csv", "--dot", "--tikz"}) {
     const std::string err = desk.run({"export", "two", option, "x", "--svg", "charts"}, 2).err;
-    CHECK(contains(err, option + " is for a run, and two is a study"));
+    CHECK(contains(err, option + " is for a run, but two is a study"));
     CHECK(contains(err, "psim export RUN " + option + " FILE"));
   }
   CHECK(

@@ -159,7 +159,7 @@ TEST_CASE("a finished run is never swept up, whatever its folder is called", "[f
   CHECK(fs::exists(place.at("copy.psim-partial-1-2") / "run.db"));
   const Outcome refused = place.run({"--out", "mine.psim-partial-1-2"});
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the name of a run that is not complete"));
+  CHECK(contains(refused.err, "the name of an unfinished run"));
 
   fs::copy(place.at("scenario.toml"), place.at("my.psim-partial-test.toml"));
   const Outcome compared = place.psim({"compare", "my.psim-partial-test.toml", "--seeds", "1,2,3", "-j", "1",
@@ -218,8 +218,8 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
       {"summary.json is not the summary", sealed("null")},
       {"summary.json is not the summary", sealed("")},
       {"summary.json is not the summary", sealed(summary.substr(0, summary.size() / 2))},
-      {"`build` is no text", sealed("{\"build\": null}")},
-      {"`scenario_hash` is no text", sealed("{\"scenario_hash\": 5}")},
+      {"`build` is not a text", sealed("{\"build\": null}")},
+      {"`scenario_hash` is not a text", sealed("{\"scenario_hash\": 5}")},
       {"recorded with --trace none", [&] {
          place.run({"--out", "run", "--trace", "none", "--force"});
        }}};

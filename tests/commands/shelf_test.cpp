@@ -111,7 +111,7 @@ TEST_CASE("a study is renamed, and latest follows", "[shelf][slow]") {
     CHECK(shelf.has("studies/two ways/manifest.json"));
   }
   fs::create_directory(shelf.path() / "studies/taken");
-  CHECK(contains(shelf.run({"studies", "rename", "two ways", "taken"}, 2).err, "is there already"));
+  CHECK(contains(shelf.run({"studies", "rename", "two ways", "taken"}, 2).err, "exists already"));
   CHECK(contains(shelf.run({"studies", "rename", "two wayz", "new"}, 2).err, "did you mean `two ways`?"));
   shelf.run({"studies", "rename", "two ways"}, 2);
 }
@@ -124,13 +124,13 @@ TEST_CASE("removing takes what psim wrote, and refuses the rest", "[shelf][slow]
     CHECK(psim::test::psim({"studies", "remove", wrong}, shelf.path()).code == 2);
   }
   fs::create_directory(shelf.path() / "empty");
-  CHECK(contains(shelf.run({"studies", "remove", "empty"}, 2).err, "is no study"));
+  CHECK(contains(shelf.run({"studies", "remove", "empty"}, 2).err, "is not a study"));
   for (const char* foreign : {"notes.txt", "README.md", "results/notes.txt", "runs/mine/notes.txt"}) {
     fs::create_directories((study / foreign).parent_path());
     append(study / foreign, "mine");
     INFO(foreign);
     const Outcome removed = shelf.run({"studies", "remove", shelf.study()});
-    CHECK(contains(removed.out, "what psim did not write is still there: "));
+    CHECK(contains(removed.out, "kept files that psim did not write: "));
     CHECK(contains(removed.out, "rm -r studies/" + shelf.study()));
     CHECK(content(study / foreign) == "mine");
     CHECK_FALSE(fs::exists(study / "manifest.json"));
@@ -258,7 +258,7 @@ TEST_CASE("an archive is the same each time, checks, and can be replayed", "[she
   CHECK_FALSE(contains(free.err, "SPDX"));
   // What SPDX does not name is stated as it is, and only where any text may stand.
   const Outcome odd = shelf.run({"archive", "latest", "--license", "nosuch", "-o", "odd.tar.gz"});
-  CHECK(contains(odd.err, "note: --license nosuch: SPDX has no such identifier that psim knows"));
+  CHECK(contains(odd.err, "note: --license nosuch: psim knows no such SPDX identifier"));
   REQUIRE(process({"tar", "xzf", "../odd.tar.gz"}, shelf.path() / "elsewhere").code == 0);
   CHECK_FALSE(contains(content(unpacked / "CITATION.cff"), "license"));
   CHECK_FALSE(Json::parse(content(unpacked / ".zenodo.json")).contains("license"));
@@ -290,8 +290,8 @@ TEST_CASE("a study that a process works on stays where it is", "[shelf]") {
     words.insert(words.begin(), {"flock", "--shared", study.string(), binary().string(), "studies"});
     return process(words, shelf.path());
   };
-  CHECK(contains(at_work({"rename", "latest", "new"}).err, "a process works on"));
-  CHECK(contains(at_work({"remove", "latest"}).err, "a process works on"));
+  CHECK(contains(at_work({"rename", "latest", "new"}).err, "another process works on"));
+  CHECK(contains(at_work({"remove", "latest"}).err, "another process works on"));
   CHECK(fs::exists(study / "manifest.json"));
   CHECK(
       contains(process({"flock", "--shared", study.string(), binary().string(), "studies"}, shelf.path()).out,

@@ -117,7 +117,7 @@ TEST_CASE("a study is replayed as a whole, and a changed result is found", "[stu
   CHECK(contains(damaged.err, "is not complete"));
   const Outcome again = place.psim({"compare", "scenario.toml", "--out", "study"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "1 results in study are not whole and do not count"));
+  CHECK(contains(again.err, "1 results in study are incomplete and do not count"));
   CHECK(place.psim({"replay", "study"}).code == 0);
 }
 

@@ -42,11 +42,11 @@ TEST_CASE("seeds come as a list, as ranges, or as both", "[study][slow]") {
     return outcome.err;
   };
   CHECK(contains(error("5-1"), "did you mean 1-5?"));
-  CHECK(contains(error("1-"), "`1-` is no seed"));
+  CHECK(contains(error("1-"), "`1-` is neither a seed"));
   CHECK(contains(error("1-1000000000000"), "more than 10000 seeds"));
   CHECK(contains(error("0-9000000000000000,1"), "more than 10000 seeds"));
-  CHECK(contains(error("1,,2"), "empty place"));
-  CHECK(contains(error("1,2,"), "empty place"));
+  CHECK(contains(error("1,,2"), "an entry is empty"));
+  CHECK(contains(error("1,2,"), "an entry is empty"));
   CHECK(contains(error("1-2-3"), "no seed"));
   CHECK(contains(error("99999999999999999999"), "no seed"));
   CHECK(contains(error("1-5,3"), "twice"));
@@ -94,7 +94,7 @@ TEST_CASE("results that are damaged are named, whatever is wrong with them", "[s
       const Outcome outcome = place.psim({command, "study"});
       INFO(command << "\n" << text.substr(0, 200) << "\n" << outcome.err);
       CHECK(outcome.code == 2);
-      CHECK(contains(outcome.err, "is no summary: "));
+      CHECK(contains(outcome.err, "is not a summary: "));
     }
     CHECK(place.psim({"runs", "--study", "study"}).code == 0);
   };
@@ -158,7 +158,7 @@ TEST_CASE("a column that there is not is refused before anything runs", "[study]
   CHECK_FALSE(fs::exists(place.at("study")));
 }
 
-TEST_CASE("a study that cannot be written to is shown all the same", "[study]") {
+TEST_CASE("a study that psim cannot write to is shown all the same", "[study]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -176,7 +176,7 @@ TEST_CASE("a study that cannot be written to is shown all the same", "[study]") 
   const Outcome merged = read_only({"merge", "study", "--baseline", "asp"});
   INFO(merged.out << merged.err);
   CHECK(merged.code == 0);
-  CHECK(contains(merged.err, "cannot be written to"));
+  CHECK(contains(merged.err, "psim cannot write to"));
   CHECK(Json::parse(read_only({"merge", "study", "--baseline", "asp", "--json"}).out)["baseline"] == "asp");
   CHECK(place.study("study")["baseline"] == "bsp");
   CHECK(contains(read_only({"replay", "study"}).out, "8 of 8 runs are the same"));

@@ -26,7 +26,7 @@
 namespace psim::cli {
 namespace {
 
-// Throws Refused unless all runs are there and what is made of them, too.
+// Throws Refused unless the folder has all runs and all files made from them.
 void check_complete(const study::StudyFolder& folder, const study::StudyContents& contents) {
   const std::string dir = folder.dir.string();
   const study::Journal journal(folder.dir, study::Journal::Builds::any);
@@ -46,12 +46,12 @@ void check_complete(const study::StudyFolder& folder, const study::StudyContents
   }
   if (is_tuning || !lacking.empty())
     throw Refused(fmt::format("{} is not complete: {}", dir,
-                              is_tuning ? "its trials are there, the study itself is not"
+                              is_tuning ? "it has the trials, but not the study itself"
                                         : fmt::format("{} missing", fmt::join(lacking, ", "))),
                   fmt::format("psim merge {}", file_word(dir)));
 }
 
-// What is to be in the archive, by its path in the study: files of the study, and papers, whose text is here.
+// The entries of the archive, by path in the study: files of the study, and papers with their text.
 using Entries = std::map<std::string, const std::string*>;
 
 Entries entries_of(const study::StudyFolder& folder, const study::StudyContents& contents,
@@ -74,7 +74,7 @@ void throw_if_asked_to_end(const InterruptsHeld& interrupts) {
     throw Interrupted{signal, "interrupted: no archive was written"};
 }
 
-// The study's files and the papers, with the sums of all.
+// Packs the study's files and the papers, with checksums of all.
 void pack(const study::StudyFolder& folder, const Entries& entries, const InterruptsHeld& interrupts,
           study::Tarball& tarball) {
   const auto text_of = [&](const std::string& name, const std::string* text) {
@@ -91,11 +91,11 @@ void pack(const study::StudyFolder& folder, const Entries& entries, const Interr
   }
 }
 
-// All of it or nothing, whatever happens meanwhile.
+// Writes the complete archive or nothing.
 void write_archive(const study::StudyFolder& folder, const study::StudyContents& contents,
                    const std::vector<analysis::StudyFile>& papers, const fs::path& out) {
   const std::string name = fs::canonical(folder.dir).filename().string();
-  const InterruptsHeld interrupts;  // until the temporary file is gone
+  const InterruptsHeld interrupts;  // until the temporary file is removed
   FreshFile fresh(out);
   study::Tarball tarball(fresh.path(), name);
   pack(folder, entries_of(folder, contents, papers), interrupts, tarball);
@@ -109,10 +109,10 @@ fs::path archive_target(const ArchiveCommand& asked, const std::string& name) {
     throw Refused(fmt::format("{} is a folder", out.string()),
                   fmt::format("name a file: {}", (out / (name + ".tar.gz")).string()));
   if (!asked.out.empty() && !out.string().ends_with(".tar.gz") && !out.string().ends_with(".tgz"))
-    throw Refused(fmt::format("{} does not end in .tar.gz", out.string()), "the archive is one");
+    throw Refused(fmt::format("{} does not end in .tar.gz", out.string()), "the archive has this format");
   check_is_file(out);
   if (fs::exists(out) && !study::is_study_archive(out))
-    throw Refused(fmt::format("{} is there, and psim archive has not written it", out.string()),
+    throw Refused(fmt::format("{} exists and was not written by psim archive", out.string()),
                   "name another file; psim replaces only archives of studies");
   return out;
 }
@@ -126,20 +126,20 @@ int archive(const ArchiveCommand& asked) {
   sweep_scratch();
   const std::optional<study::StudyLock> lock = study::StudyLock::alone(folder.dir);
   if (!lock)
-    throw Refused(fmt::format("a process works on {}", folder.dir.string()),
+    throw Refused(fmt::format("another process works on {}", folder.dir.string()),
                   "wait until the study is complete");
   const study::StudyContents contents = study::study_contents(folder.dir, folder.name());
   check_complete(folder, contents);
   for (const fs::path& other : contents.foreign)
     say("note: {} is left out: psim did not write it\n", (folder.dir / other).string());
   if (asked.authors.empty())
-    say("note: without --author 'Family, Given', CITATION.cff and .zenodo.json name nobody\n");
+    say("note: without --author 'Family, Given', CITATION.cff and .zenodo.json name no author\n");
   if (asked.license.empty())
-    say("note: without --license, for example CC-BY-4.0, nobody else may use the results: the archive states "
+    say("note: without --license, for example CC-BY-4.0, others may not use the results: the archive states "
         "no licence\n");
   else if (study::spdx_of(asked.license).empty())
-    say("note: --license {}: SPDX has no such identifier that psim knows, so LICENSE.txt alone states it, "
-        "and not CITATION.cff and .zenodo.json, which take such identifiers only: {}; more are at "
+    say("note: --license {}: psim knows no such SPDX identifier, so only LICENSE.txt states the licence. "
+        "CITATION.cff and .zenodo.json need an identifier: {}; more at "
         "https://spdx.org/licenses/\n",
         asked.license, study::spdx_names());
   const std::vector<Citation> citations = citations_of_study(folder, asked.data_dirs);

@@ -1,4 +1,4 @@
-// psim archive: a complete study as one file, fit to be published.
+// psim archive: a complete study as one file, ready to be published.
 #pragma once
 
 #include <string>

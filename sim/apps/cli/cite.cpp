@@ -1,4 +1,4 @@
-// psim cite: what to cite for psim, a scenario or a study.
+// psim cite: the works to cite for psim, a scenario or a study.
 #include "sim/apps/cli/cite.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ ToCite to_cite(const std::string& name, Command asked) {
   if (study::is_study(name) || study::is_study(studies_shelf().home / name)) {
     const study::StudyFolder folder(found_on(studies_shelf(), name));
     if (!missing_runs(folder, study::Journal(folder.dir, study::Journal::Builds::any)).empty())
-      say("note: {} is not complete, so that its statistics are not known yet\n", folder.dir.string());
+      say("note: {} is not complete, so its statistics are not known yet\n", folder.dir.string());
     return {folder.dir.string(), citations_of_study(folder, asked.data_dirs)};
   }
   asked.scenario = find_scenario(name);

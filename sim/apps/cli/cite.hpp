@@ -6,7 +6,7 @@
 
 namespace psim::cli {
 
-// `name`: of a study or a scenario; empty: psim alone.
+// `name`: the name of a study or a scenario; empty: psim alone.
 int cite(const std::string& name, const Command& asked, bool as_bibtex);
 
 }  // namespace psim::cli

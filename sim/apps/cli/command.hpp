@@ -1,4 +1,4 @@
-// What the subcommands share.
+// Options and texts that subcommands share.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ namespace psim::cli {
 
 // The options of `run`, `compare` and `check`.
 struct Command : study::Request {
-  std::vector<std::string> more_sets;  // KEY=VALUE that stand alone
+  std::vector<std::string> more_sets;  // KEY=VALUE without --set
   bool json = false;
-  bool answer = false;            // run: for programs
+  bool answer = false;            // run: prints an answer for programs
   std::string progress = "auto";  // run: or json
 };
 
-// The options of `compare` and `merge` beside those.
+// The further options of `compare` and `merge`.
 struct StudyCommand {
-  std::string baseline;    // an arm; empty: the first
-  std::string slice;       // "3/8"; empty: the whole study, or what a Slurm array says
-  double until_ci = 0;     // half-width of the ratios' intervals, as a share; 0: the seeds that are given
-  bool count = false;      // only say how many runs there are
+  std::string baseline;    // an arm; empty: the first arm
+  std::string slice;       // "3/8"; empty: the whole study, or the slice of a Slurm array
+  double until_ci = 0;     // half-width of the ratios' intervals, as a share; 0: use the given seeds
+  bool count = false;      // only print the number of runs
   std::string recipe;      // only print a script that makes the study on many machines ...
-  std::size_t slices = 0;  // ... in so many slices; 0: by the estimated time
+  std::size_t slices = 0;  // ... in this number of slices; 0: by the estimated time
   std::vector<std::string> columns;
   bool wide = false, markdown = false, latex = false;
   bool page = false;  // also make its report.html
@@ -37,16 +37,16 @@ struct StudyCommand {
 // The options of `fuzz`.
 struct FuzzCommand {
   std::int64_t seed = 1;
-  std::int64_t first = 0;  // number of the first run
+  std::int64_t first = 0;  // the number of the first run
   std::int64_t runs = 0;   // 0: until time is up
   double seconds = 0;      // of wall-clock time; 0: until all runs are done
-  unsigned jobs = 0;       // at once; 0: as many as the machine has cores
+  unsigned jobs = 0;       // at the same time; 0: one per core
   std::string out = "fuzz-failures";
-  std::string base;  // a scenario whose consistency model all draws have; empty: each its own
+  std::string base;  // a scenario whose consistency model all draws use; empty: each draw has its own
 };
 
 int run(const Command& command);
-// The same for programs, which read one line of JSON (sim/runs/answer.hpp). `asked` may throw Refused.
+// The same for programs: prints one line of JSON (sim/runs/answer.hpp). `asked` may throw Refused.
 int answer(const std::function<Command()>& asked);
 int check(const Command& command);
 int replay(const std::string& directory, const Command& command);
@@ -55,15 +55,15 @@ int compare(const Command& command, const StudyCommand& study);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
 int fuzz(const FuzzCommand& command);
 
-// What `psim explain` and `psim list` print. `words`: a name, or "preset NAME" or "tasks MODEL|FILE"; throws
-// Refused when there is nothing of this name.
+// The output of `psim explain` and `psim list`. `words`: a name, "preset NAME" or "tasks MODEL|FILE". Throws
+// Refused if psim does not know the name.
 std::string explain(std::vector<std::string> words);
 std::string list();
 
-// " on the validation set" where the curve and the target of a run, or of a group, are; else empty.
+// " on the validation set" if the curve and the target of a run or group use it; otherwise empty.
 std::string where_judged(const Json& training);
 
-// The target of a run: "accuracy 93 %", "loss 0.3 on the validation set"; empty when it has none.
+// The target of a run: "accuracy 93 %", "loss 0.3 on the validation set"; empty: none.
 std::string target_text(const Json& summary);
 
 // The summary of a run for people.

@@ -1,4 +1,4 @@
-// psim's command line: what can be asked for, and who answers.
+// psim's command line: its subcommands and their options.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -28,20 +28,20 @@ namespace {
 
 void add_scenario_options(CLI::App* app, Command& c) {
   app->add_option("scenario", c.scenario,
-                  "The scenario file (TOML), or the name of one that comes with psim.")
+                  "A scenario file (TOML), or the name of a scenario that comes with psim.")
       ->required();
   app->add_option("overrides", c.more_sets, "More overrides after the file: table.key=value.");
-  app->add_option("--set", c.sets, "Override a field: table.key=value. May be repeated.")
+  app->add_option("--set", c.sets, "Override a field: table.key=value. Repeatable.")
       ->take_all()
       ->allow_extra_args(false);
   app->add_option("--seed", c.seed, "Override the scenario's seed.")->check(whole(0, 9'000'000'000'000'000));
   app->add_option("--data-dir", c.data_dirs,
-                  "Where to look for data files first; then PSIM_DATA and the scenario's folder.")
+                  "Folder to search first for data files, before PSIM_DATA and the scenario's folder.")
       ->allow_extra_args(false);
 }
 
-// Overrides that stand alone come after those of --set; a scenario may be named without folder and ending.
-// `trace`: where none is asked for.
+// Appends overrides without --set to those of --set. Finds a scenario that is named without folder and
+// ending. `trace`: the default of --trace.
 Command complete(Command c, const char* trace) {
   if (c.trace.empty()) c.trace = trace;
   c.scenario = find_scenario(c.scenario);
@@ -52,19 +52,18 @@ Command complete(Command c, const char* trace) {
 
 void add_run_options(CLI::App* app, Command& c) {
   add_scenario_options(app, c);
-  app->add_option("-o,--out", c.out, "Where to write, instead of runs/.")->check(not_empty("folder"));
-  app->add_option("--threads", c.threads, "Threads for gradients; 0 means all cores. Never changes results.")
+  app->add_option("-o,--out", c.out, "Folder for the run; default: in runs/.")->check(not_empty("folder"));
+  app->add_option("--threads", c.threads, "Threads for gradients; 0: all cores. Never changes results.")
       ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
-  app->add_flag("--force", c.force,
-                "Run again even if the run is there already, and even if memory seems too small.");
+  app->add_flag("--force", c.force, "Run even if the run exists already or memory seems too small.");
   app->add_option("--trace", c.trace,
-                  "What run.db keeps: none, steps or events. `run` keeps events, or steps where there would "
+                  "What run.db keeps: none, steps or events. `run` keeps events, or steps if there would "
                   "be too many of them.")
       ->check(one_of({trace_names.begin(), trace_names.end()}));
 }
 
-// At most one of these options may be given.
+// Allows at most one of these options.
 void exclude(CLI::App* app, std::initializer_list<const char*> names) {
   for (const char* one : names) {
     for (const char* other : names) {
@@ -74,20 +73,20 @@ void exclude(CLI::App* app, std::initializer_list<const char*> names) {
 }
 
 void add_report_options(CLI::App* app, StudyCommand& s) {
-  app->add_option("--baseline", s.baseline, "The arm that the others are compared with; the first if none.");
-  app->add_option("--columns", s.columns, "Columns of the table, by name, separated by commas.")
+  app->add_option("--baseline", s.baseline, "The arm to compare the others with; default: the first arm.");
+  app->add_option("--columns", s.columns, "Names of the table's columns, separated by commas.")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app->add_flag("--wide", s.wide, "All columns, in several tables.");
-  app->add_flag("--markdown", s.markdown, "The table alone, in Markdown.");
-  app->add_flag("--latex", s.latex, "The table alone, in LaTeX (booktabs).");
-  app->add_flag("--report", s.page, "Also make report.html, to be read in a browser (psim report).");
+  app->add_flag("--wide", s.wide, "Print all columns, in several tables.");
+  app->add_flag("--markdown", s.markdown, "Print only the table, in Markdown.");
+  app->add_flag("--latex", s.latex, "Print only the table, in LaTeX (booktabs).");
+  app->add_flag("--report", s.page, "Also make report.html for a browser (see psim report).");
   exclude(app, {"--json", "--markdown", "--latex"});
   exclude(app, {"--json", "--report"});
   exclude(app, {"--json", "--wide", "--columns"});
 }
 
-// Whoever only asks how many runs there are, or makes a part of them, gets no table.
+// A command that only counts runs, or makes a part of them, prints no table.
 void add_limits_of_study_options(CLI::App* app) {
   exclude(app, {"--count", "--recipe", "--slice"});
   for (const char* only : {"--count", "--recipe", "--slice"}) {
@@ -97,25 +96,23 @@ void add_limits_of_study_options(CLI::App* app) {
   app->get_option("--slices")->needs(app->get_option("--recipe"));
 }
 
-// `form`: what the words may be.
+// `form`: the help text of the words.
 void add_shelf_options(CLI::App* app, ShelfCommand& s, const char* form) {
   app->add_option("words", s.words, form)->type_name("[PATTERN] | rename OLD NEW | remove NAME...");
-  app->add_option("--in", s.in, "The folder that they are in, if it is another one.")
-      ->check(not_empty("folder"));
+  app->add_option("--in", s.in, "Their folder, if it is not the usual one.")->check(not_empty("folder"));
   app->add_flag("--json", s.json, "Print one JSON document.");
 }
 
 void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
-  app->add_option("--seed", f.seed, "The seed of all draws.")->check(whole(0, 9'000'000'000'000'000));
-  app->add_option("--runs", f.runs, "Number of scenarios; 1000 if --for is not given either.")
+  app->add_option("--seed", f.seed, "Seed of all draws.")->check(whole(0, 9'000'000'000'000'000));
+  app->add_option("--runs", f.runs, "Number of scenarios; default: 1000, unless --for is given.")
       ->check(whole(1, 1'000'000'000));
   app->add_option("--for", f.seconds, "How long to run, for example 10min.")->transform(duration());
-  app->add_option("--first", f.first, "Number of the first run.")->check(whole(0, 1'000'000'000));
-  app->add_option("-j,--jobs", f.jobs, "Runs at once; 0 means one per core.")->check(whole(0, 1024));
-  app->add_option("--base", f.base,
-                  "A scenario whose [consistency] all draws have: your own model, attacked.")
+  app->add_option("--first", f.first, "The number of the first run.")->check(whole(0, 1'000'000'000));
+  app->add_option("-j,--jobs", f.jobs, "Runs at the same time; 0: one per core.")->check(whole(0, 1024));
+  app->add_option("--base", f.base, "A scenario whose [consistency] all draws use, to test your own model.")
       ->check(not_empty("scenario"));
-  app->add_option("-o,--out", f.out, "Where to write failing scenarios, instead of fuzz-failures/.")
+  app->add_option("-o,--out", f.out, "Folder for failing scenarios; default: fuzz-failures/.")
       ->check(not_empty("folder"));
 }
 
@@ -136,7 +133,7 @@ constexpr const char* general =
 // What `psim` alone prints.
 constexpr const char* first_words =
     "psim simulates parameter-server training. Begin with one of these:\n\n"
-    "  run      psim run quickstart         one scenario, and why it took as long as it did\n"
+    "  run      psim run quickstart         one scenario, and what took its time\n"
     "  compare  psim compare stragglers     four ways to live with a slow worker\n"
     "  see      psim report runs/latest     a page with the time line of every node\n"
     "  learn    psim lab                    six labs that check your answers\n"
@@ -145,9 +142,9 @@ constexpr const char* first_words =
 
 const Subcommand subcommands[] = {
     {"run", groups::simulate, "Run a scenario.",
-     "  psim run quickstart                                the scenario of this name that comes with psim\n"
+     "  psim run quickstart                                a scenario that comes with psim\n"
      "  psim run my.toml --set cluster.workers=16 --seed 7\n"
-     "  psim run my.toml --set 'model.layers=[64, 10]'     a list: in quotes, for the shell\n"
+     "  psim run my.toml --set 'model.layers=[64, 10]'     a list needs quotes for the shell\n"
      "  psim run my.toml --json | jq .final\n"
      "  psim run my.toml --out here                        then: psim why here\n",
      [](CLI::App* app, Asked& a) {
@@ -155,14 +152,14 @@ const Subcommand subcommands[] = {
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
        app->add_flag("--no-files", a.command.no_files,
-                     "Find no file that the scenario names: for scenarios of people you do not know.")
+                     "Ignore all files that the scenario names: for scenarios from strangers.")
            ->excludes("--data-dir");
        app->add_option("--progress", a.command.progress,
-                       "auto: a line on a terminal; json: a JSON document per line on stderr, for programs.")
+                       "auto: a line on a terminal; json: lines of JSON on stderr, for programs.")
            ->check(one_of({"auto", "json"}));
        app->add_flag(
               "--answer", a.command.answer,
-              "Print one line of JSON, also where the run is refused: status, why, summary. For programs.")
+              "Print one line of JSON for programs, even if psim refuses the run: status, why, summary.")
            ->excludes("--json");
      },
      [](const Asked& a) {
@@ -177,29 +174,29 @@ const Subcommand subcommands[] = {
      "  psim compare my.toml --json | jq .aggregates\n",
      [](CLI::App* app, Asked& a) {
        add_run_options(app, a.command);
-       app->add_option("-j,--jobs", a.command.jobs, "Processes at once; 0 means one per core.")
+       app->add_option("-j,--jobs", a.command.jobs, "Processes at the same time; 0: one per core.")
            ->check(whole(0, 1024));
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3 or 1-20.")
            ->transform(seed_list());
        app->add_option("--slice", a.study.slice,
-                       "Make only this part of the runs, for example 3/8; /8 takes the number from Slurm's "
+                       "Make only a part of the runs, for example 3/8; /8 takes the number from Slurm's "
                        "array or GNU parallel.")
            ->check(not_empty("slice such as 3/8"));
        app->add_option("--until-ci", a.study.until_ci,
-                       "Add seeds until the intervals of the ratios are that narrow, for example 5%.")
+                       "Add seeds until the intervals of the ratios are this narrow, for example 5%.")
            ->transform(percentage());
-       app->add_flag("--count", a.study.count, "Only print how many runs there are.");
+       app->add_flag("--count", a.study.count, "Only print the number of runs.");
        app->add_option("--recipe", a.study.recipe,
                        "Only print a script that makes the study on many machines.")
            ->check(one_of(recipe_names()));
        app->add_option("--slices", a.study.slices,
-                       "Slices of the recipe; if not given, as many as take ten minutes.")
+                       "Number of slices in the recipe; default: slices of ten minutes.")
            ->check(whole(1, 10'000));
        add_report_options(app, a.study);
        add_limits_of_study_options(app);
      },
      [](const Asked& a) { return compare(complete(a.command, "none"), a.study); }},
-    {"merge", groups::keep, "Put the results of a study's slices together, and compare them.",
+    {"merge", groups::keep, "Combine the results of a study's slices, and compare them.",
      "  psim merge studies/stragglers-1a2b3c4d\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("study", a.directory, "The study's folder.")->required();
@@ -216,64 +213,66 @@ const Subcommand subcommands[] = {
      "  psim replay runs/latest                            a run, event by event\n"
      "  psim replay studies/latest                         all runs of a study\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("directory", a.directory, "The run or study: its path or name, or `latest`.")
+       app->add_option("directory", a.directory, "A run or study: its path, its name, or `latest`.")
            ->required();
-       app->add_option("--threads", a.command.threads, "Threads for gradients; 0 means all cores.")
+       app->add_option("--threads", a.command.threads, "Threads for gradients; 0: all cores.")
            ->check(whole(0, 1024));
      },
      [](const Asked& a) { return replay(a.directory, a.command); }},
     {"studies", groups::keep, "List the studies in studies/; rename or remove one.",
      "  psim studies                                       all of them\n"
-     "  psim studies 'strag*'                              a glob, or a part of the name\n"
+     "  psim studies 'strag*'                              a glob, or part of the name\n"
      "  psim studies rename stragglers-1a2b3c4d slow-node\n"
-     "  psim studies remove latest                         only what psim wrote\n",
+     "  psim studies remove latest                         removes only files that psim wrote\n",
      [](CLI::App* app, Asked& a) {
-       add_shelf_options(app, a.shelf, "Which studies, or what to do with one: its name, path, or `latest`.");
+       add_shelf_options(app, a.shelf,
+                         "Which studies to list, or what to do with a study: its name, path, or `latest`.");
      },
      [](const Asked& a) { return studies(a.shelf); }},
     {"runs", groups::keep, "List the runs in runs/ and those of studies; rename or remove one of runs/.",
      "  psim runs                                          all of them\n"
-     "  psim runs quickstart                               a part of the name, a glob, or a hash\n"
+     "  psim runs quickstart                               part of the name, a glob, or a hash\n"
      "  psim runs --study latest --where arm=asp --where seed=2\n"
      "  psim runs --where reached=no --json | jq -r '.runs[].run'\n"
      "  psim runs rename quickstart-1a2b3c4d first\n"
-     "  psim runs remove first                             only what psim wrote\n",
+     "  psim runs remove first                             removes only files that psim wrote\n",
      [](CLI::App* app, Asked& a) {
-       add_shelf_options(app, a.shelf, "Which runs, or what to do with one: its name, path, or `latest`.");
-       app->add_option("--study", a.shelf.study, "The runs of this study: its name, path, or `latest`.");
+       add_shelf_options(app, a.shelf,
+                         "Which runs to list, or what to do with a run: its name, path, or `latest`.");
+       app->add_option("--study", a.shelf.study, "Only runs of this study: its name, path, or `latest`.");
        app->add_option("--where", a.shelf.wheres,
-                       "Only runs with this arm, seed, scenario, consistency, reached (yes or no), run or "
-                       "digest (its beginning), or value of an axis: KEY=VALUE. May be repeated.")
+                       "Only runs with this arm, seed, scenario, consistency, reached (yes or no), run, "
+                       "digest (its beginning), or value of an axis: KEY=VALUE. Repeatable.")
            ->take_all()
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return runs(a.shelf); }},
-    {"archive", groups::keep, "Pack a complete study into one file, fit to be published.",
+    {"archive", groups::keep, "Pack a complete study into one file, ready to be published.",
      "  psim archive latest --author 'Lovelace, Ada'       writes NAME.tar.gz\n"
      "  psim archive studies/stragglers-1a2b3c4d -o stragglers.tar.gz\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("study", a.archive.study, "The study: its name, path, or `latest`.")->required();
-       app->add_option("-o,--out", a.archive.out, "The archive, instead of NAME.tar.gz here.")
+       app->add_option("study", a.archive.study, "A study: its name, path, or `latest`.")->required();
+       app->add_option("-o,--out", a.archive.out, "The archive's file; default: NAME.tar.gz here.")
            ->check(not_empty("file"));
        app->add_option("--author", a.archive.authors,
-                       "Who has made the study: 'Family, Given', or a name. May be repeated.")
+                       "An author of the study: 'Family, Given', or a name. Repeatable.")
            ->allow_extra_args(false)
            ->check(not_empty("author"));
        app->add_option("--license", a.archive.license,
-                       "Of the results, as SPDX names it, for example CC-BY-4.0; not stated if not given.")
+                       "The results' licence, as in SPDX, for example CC-BY-4.0; default: not stated.")
            ->check(not_empty("license"));
-       app->add_option("--data-dir", a.archive.data_dirs, "Where to look for the scenario's data files.")
+       app->add_option("--data-dir", a.archive.data_dirs, "Folder to search for the scenario's data files.")
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return archive(a.archive); }},
-    {"cite", groups::keep, "Say what to cite: for psim, or for all that a study or a scenario uses.",
-     "  psim cite                                          psim and what it stands on\n"
-     "  psim cite stragglers                               models, optimizer, filters, data of a scenario\n"
-     "  psim cite latest --bibtex                          of a study, with the statistics of its table\n",
+    {"cite", groups::keep, "List the works to cite for psim, a study or a scenario.",
+     "  psim cite                                          psim and the libraries that it uses\n"
+     "  psim cite stragglers                               a scenario: its models, optimizer, filters, data\n"
+     "  psim cite latest --bibtex                          a study, with the statistics of its table\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("name", a.directory, "A study or a scenario: its name or path.");
-       app->add_flag("--bibtex", a.bibtex, "Only the references, in BibTeX.");
-       app->add_option("--data-dir", a.command.data_dirs, "Where to look for the scenario's data files.")
+       app->add_flag("--bibtex", a.bibtex, "Print only the references, in BibTeX.");
+       app->add_option("--data-dir", a.command.data_dirs, "Folder to search for the scenario's data files.")
            ->allow_extra_args(false);
      },
      [](const Asked& a) { return cite(a.directory, a.command, a.bibtex); }},
@@ -282,7 +281,7 @@ const Subcommand subcommands[] = {
      "  psim run server_crash --trace events\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("directory", a.directory,
-                       "The run, recorded with --trace events: its path or name, or `latest`.")
+                       "A run recorded with --trace events: its path, its name, or `latest`.")
            ->required();
        app->add_flag("--json", a.command.json, "Print one JSON document.");
      },
@@ -305,7 +304,7 @@ const Subcommand subcommands[] = {
     {"fuzz", groups::examine, "Run random scenarios with failures, and shrink those that go wrong.",
      "  psim fuzz --runs 100 --seed 7\n"
      "  psim fuzz --for 10min --out failures\n"
-     "  psim fuzz --base my.toml --runs 200                your own consistency model, under all that may "
+     "  psim fuzz --base my.toml --runs 200                your own consistency model, with all that may "
      "fail\n",
      [](CLI::App* app, Asked& a) { add_fuzz_options(app, a.fuzz); },
      [](const Asked& a) { return fuzz(a.fuzz); }},
@@ -339,14 +338,14 @@ int psim::command_line(int argc, char** argv) {
   using namespace psim::cli;
   keep_standard_streams();
   end_at_interrupt();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk: an error to tell
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is like a full disk: an error message
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
   app.require_subcommand(1);
   app.footer(general);
   app.set_version_flag("--version",
                        fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
   Asked asked;
-  const Subcommand* chosen = nullptr;  // none: only help was asked for
+  const Subcommand* chosen = nullptr;  // none: the user only asked for help
   const auto add = [&](const Subcommand& one) {
     CLI::App* sub = app.add_subcommand(one.name, one.description)->group(one.group);
     sub->footer(fmt::format("Examples:\n{}\n`psim --help` lists the exit codes.", one.examples));
@@ -354,7 +353,7 @@ int psim::command_line(int argc, char** argv) {
     sub->callback([&] { chosen = &one; });
   };
   const std::span all(subcommands);
-  std::ranges::for_each(all.first(2), add);  // run and compare; what looks at their results comes next
+  std::ranges::for_each(all.first(2), add);  // run and compare first, then the subcommands for their results
   std::ranges::for_each(understand_subcommands(), add);
   std::ranges::for_each(all.subspan(2, all.size() - 4), add);
   std::ranges::for_each(play_subcommands(), add);

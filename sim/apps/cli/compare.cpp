@@ -1,4 +1,4 @@
-// psim compare: a study, made, continued or shown again.
+// psim compare: makes, continues or shows a study.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace psim::cli {
 namespace {
 
-// Takes over what other studies of the same scenario, beside this one, have of its runs.
+// Takes over results from neighbouring studies of the same scenario.
 void adopt_from_neighbours(const fs::path& dir, const study::Plan& plan, study::Journal& journal) {
   std::set<std::string> wanted;
   for (const study::PlannedRun& run : plan.runs) {
@@ -38,7 +38,7 @@ void adopt_from_neighbours(const fs::path& dir, const study::Plan& plan, study::
   if (wanted.empty()) return;
   std::vector<fs::path> neighbours;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir.parent_path())) {
-    // Whatever somebody has called its folder.
+    // The name of its folder does not matter.
     const bool is_of_it = study::is_study(entry.path()) && fs::exists(entry.path() / (plan.name + ".toml"));
     if (is_of_it && entry.path() != dir) neighbours.push_back(entry.path());
   }
@@ -46,7 +46,7 @@ void adopt_from_neighbours(const fs::path& dir, const study::Plan& plan, study::
   for (const fs::path& neighbour : neighbours) journal.adopt(study::Journal(neighbour), wanted);
 }
 
-// A study that is being made by this process, alone or as one of several.
+// Makes a study, in this process alone or as one of several.
 class Making {
  public:
   Making(const Command& command, const StudyCommand& study, const std::optional<study::Slice>& slice)
@@ -67,7 +67,7 @@ class Making {
     if (const std::optional<TuneSpec> spec = base.tune) {
       const std::optional<study::Tuning> tuning =
           study::tune(command_, *spec, [this](study::Plan& trials) { return results(trials, of_tuning); });
-      if (!tuning) return end_slice("the trials of all slices are there, run the slices again");
+      if (!tuning) return end_slice("the trials of all slices are done, run the slices again");
       tuning_ = tuning->document(*spec);
       variants = study::tuned_variants(tuning_);
     }
@@ -92,7 +92,7 @@ class Making {
 
  private:
   static constexpr std::string_view of_tuning = "trials of [tune]";
-  // `stage`: of what is not the study itself yet.
+  // `stage`: the runs of an earlier stage, such as trials.
   void make(study::Plan& plan, std::string_view stage) {
     Json manifest = manifest_of(plan, command_, study_.baseline);
     manifest["study"] = hash_;
@@ -101,9 +101,9 @@ class Making {
     if (!until_ci_.is_null()) manifest["until_ci"] = until_ci_;
     if (!lock_ && study::holds_another_study(dir_, hash_)) {
       if (!study::StudyLock::alone(dir_))
-        throw Refused(fmt::format("a process works on another study in {}", dir_.string()),
+        throw Refused(fmt::format("another process works on another study in {}", dir_.string()),
                       "wait for it, or name another folder with --out");
-      say("note: {} held another study; this one takes its place\n", dir_.string());
+      say("note: {} held another study, which this study replaces\n", dir_.string());
     }
     if (!lock_) {
       if (const auto alone = study::StudyLock::alone(dir_)) study::remove_unfinished(dir_);
@@ -118,7 +118,7 @@ class Making {
     mine_ += mine.size();
   }
 
-  // What a plan's runs gave; nothing where some are other slices' and not there yet.
+  // The results of a plan's runs; nothing if runs of other slices are still missing.
   std::optional<analysis::Study> results(study::Plan& plan, std::string_view stage) {
     make(plan, stage);
     if (slice_) journal_->read_again();
@@ -129,14 +129,14 @@ class Making {
     return study::results_of(manifest_of(plan, command_, study_.baseline), *journal_);
   }
 
-  // The command that does it again.
+  // The command that repeats this study.
   std::string line() const {
     const std::string text = study::compare_line(command_);
     return study_.until_ci > 0 ? fmt::format("{} --until-ci {:.6g}%", text, 100 * study_.until_ci) : text;
   }
 
   int end_slice(const std::string& next) const {
-    say("slice {}/{}: {} of {} runs are this slice's; {} made now, {} were there\n", slice_->number,
+    say("slice {}/{}: {} of {} runs are in this slice; {} made now, {} existed before\n", slice_->number,
         slice_->count, mine_, planned_, made_, mine_ - made_);
     say("when {}\n", next);
     return done;
@@ -146,7 +146,7 @@ class Making {
   const StudyCommand& study_;
   std::optional<study::Slice> slice_;
   StudyProgress watcher_;
-  InterruptsHeld interrupts_;  // until the temporary folder is gone
+  InterruptsHeld interrupts_;  // until the temporary folder is removed
   std::optional<ScratchFolder> scratch_;
   fs::path dir_;
   std::string hash_;
@@ -156,13 +156,13 @@ class Making {
   std::size_t made_ = 0, mine_ = 0, planned_ = 0;
 };
 
-// Throws Refused where a study cannot be written to this folder.
+// Throws Refused if psim must not write a study to this folder.
 void check_out(const fs::path& dir) {
   study::check_study_target(dir);
   if (!study::can_be_written(dir)) check_can_make(dir, "--out");
 }
 
-// Throws Refused where the study's page would take the place of something else.
+// Throws Refused if the study's page would replace a foreign file.
 void check_page_of(const study::Plan& plan, const Command& command) {
   const fs::path dir = command.out.empty() ? study_directory(plan) : folder_named(command.out);
   if (fs::is_directory(dir)) page_target(dir, "");
@@ -179,8 +179,8 @@ int compare(const Command& command, const StudyCommand& study) {
   wrong.check([&] { check_columns(study); });
   wrong.check([&] {
     if (study.until_ci > 0 && (!study.slice.empty() || only_says))
-      throw Refused("--until-ci decides on seeds while it runs: it cannot be cut into slices",
-                    "give --seeds, or leave out --slice, --count and --recipe");
+      throw Refused("--until-ci chooses seeds while it runs, so it cannot be cut into slices",
+                    "use --seeds, or leave out --slice, --count and --recipe");
   });
   if (!command.out.empty() && !only_says) wrong.check([&] { check_out(folder_named(command.out)); });
   wrong.check([&] { read = study::plan_study(command, !only_says); });
@@ -212,14 +212,14 @@ int merge(const std::string& directory, const StudyCommand& study, bool json) {
   say_what_is_not_read(folder.dir, journal);
   if (!journal.other_builds().empty() || folder.manifest["build"] != build_id())
     throw Refused(fmt::format("{} has results of another build of psim", folder.dir.string()),
-                  "merge with the program that made them; results of two builds are no study: run it again "
+                  "a study needs one build: merge with the program that made them, or run it again "
                   "into another folder");
   if (const std::vector<Json> missing = missing_runs(folder, journal); !missing.empty()) {
     print_missing(folder, missing);
     return answer_is_no;
   }
   if (folder.manifest.contains("stage")) {
-    fmt::print("the {} in {}/ are all there; the same command again makes the study itself\n",
+    fmt::print("the {} in {}/ are complete; repeat the command to make the study itself\n",
                folder.manifest["stage"].get<std::string>(), folder.dir.string());
     return answer_is_no;
   }

@@ -13,7 +13,8 @@
 namespace psim::cli {
 
 void say_text(std::string_view text) {
-  // A reader that has gone sends SIGPIPE, which is taken before it ends the process.
+  // If the reader has closed the pipe, SIGPIPE arrives. It is blocked and removed before it can end the
+  // process.
   sigset_t broken_pipe, before;
   sigemptyset(&broken_pipe);
   sigaddset(&broken_pipe, SIGPIPE);
@@ -44,9 +45,9 @@ bool may_colour() {
 void keep_standard_streams() {
   constexpr int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // The lowest free number is this one: those below are open.
+    // `stream` is the lowest free number, because the lower numbers are open.
     if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", modes[stream]) != stream)
-      throw std::runtime_error("/dev/null cannot be opened");
+      throw std::runtime_error("cannot open /dev/null");
   }
 }
 

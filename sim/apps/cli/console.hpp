@@ -1,4 +1,4 @@
-// What psim says on stderr: progress, diagnostics, errors. Never an answer; those are on stdout.
+// Output to stderr: progress, diagnostics, errors. Answers go to stdout.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace psim::cli {
 
-// Whether anybody can hear it changes nothing: a closed or full stderr is no error.
+// Ignores a closed or full stderr.
 void say_text(std::string_view text);
 
 template <class... Values>
@@ -20,14 +20,14 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
   say_text(fmt::format(format, std::forward<Values>(values)...));
 }
 
-// Columns of the terminal that stdout is; nothing where it is none.
+// The width of the terminal at stdout, in columns; nothing if stdout is not a terminal.
 std::optional<int> terminal_width();
-// Whether stdout is a terminal that shows colours, and whose user wants them.
+// Whether stdout is a terminal with colours, and the user has not turned them off.
 bool may_colour();
 
-// To be called first. A program that is started with a closed standard stream would open its first file in
-// that place, and then talk into it. A closed stdin is empty, a closed stderr is not heard, and writing to a
-// closed stdout fails.
+// Call it first. If psim starts with a closed standard stream, its first open file would take that number,
+// and output would go into this file. This function opens /dev/null instead: stdin is empty, stderr is lost,
+// and writing to stdout fails.
 void keep_standard_streams();
 
 }  // namespace psim::cli

@@ -33,7 +33,7 @@ std::string example_of(std::string_view key) {
   return std::string(found != std::end(examples) ? found->second : "[[1000, 1]]");
 }
 
-// The fields of [consistency] that have a meaning under one model, as lines of a scenario.
+// The fields of [consistency] that have an effect under one model, as lines of a scenario.
 std::string own_fields(std::string_view model) {
   std::string lines;
   for (const DescribedField& field : all_fields().fields) {
@@ -79,7 +79,7 @@ bool is_number(std::string_view word) {
   return word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// The comment at the head of a scenario, and where the file is.
+// The comment at the top of a scenario, and the path of the file.
 std::string explain_scenario(const fs::path& scenario) {
   std::string out =
       fmt::format("{}: a scenario that comes with psim, {}\n\n", scenario.stem().string(), scenario.string());
@@ -99,7 +99,7 @@ std::string title_of(const fs::path& scenario) {
   return {};
 }
 
-// "compare.consistency": an axis, or what [tune] tries, is a field with a list of values.
+// "compare.consistency": an axis, or a field of [tune], is a field with a list of values.
 std::string explain_list_of(std::string_view name) {
   for (const std::string_view table : {"compare.", "tune."}) {
     if (!name.starts_with(table)) continue;
@@ -119,7 +119,7 @@ std::string with_needs(const std::string& text, std::string_view name) {
   return fmt::format("{}{}{}", text, needs.empty() || text.ends_with("\n\n") ? "" : "\n", needs);
 }
 
-// The text of a topic, with the kinds of faults in the place of {kinds}.
+// The text of a topic, with the kinds of faults instead of {kinds}.
 std::string with_kinds(std::string_view text) {
   constexpr std::string_view mark = "{kinds}\n";
   const std::size_t at = text.find(mark);
@@ -131,7 +131,7 @@ std::string with_kinds(std::string_view text) {
   return std::string(text.substr(0, at)) + lines + std::string(text.substr(at + mark.size()));
 }
 
-// The line of a topic's list that begins with `name`, and the lines that go on with it; empty: there is none.
+// The entry of a topic's list that begins with `name`, with its further lines; empty: none.
 std::string entry_in(std::string_view text, std::string_view name) {
   const std::string begin = fmt::format("\n  {}  ", name);
   std::size_t at = text.find(begin);
@@ -146,7 +146,7 @@ std::string entry_in(std::string_view text, std::string_view name) {
   }
 }
 
-// A topic that `name` is another name of, or whose list has a line for it.
+// The text if `name` is an alias of the topic or has an entry in its list.
 std::string explain_alias(const Topic& topic, const std::string& name, const std::vector<std::string>& own) {
   const std::string entry = entry_in(topic.text, name);
   const std::string more = fmt::format("More: psim explain {} ({})\n", topic.name, topic.title);
@@ -160,7 +160,7 @@ std::string explain_topic(const Topic& topic, const std::vector<std::string>& ow
                      own.empty() ? "" : "\n", fmt::join(own, "\n"));
 }
 
-// What a name alone means; empty where psim has nothing of that name.
+// The meaning of a name; empty if psim does not know it.
 std::string explain_known(const std::string& name) {
   std::vector<std::string> found;
   const auto look_in = [&](const auto& rows, const auto& text_of) {
@@ -229,7 +229,7 @@ std::string explain(std::vector<std::string> words) {
   if (words.front() == "preset" && words.size() > 1) return explain_preset_called(words[1]);
   if (name == "compatibility") return compatibility_page();
   if (name == "tables") return event_tables_page();
-  if (name == "units") return fmt::format("units: what a quantity may be given in\n\n{}", unit_table());
+  if (name == "units") return fmt::format("units: the units of each quantity\n\n{}", unit_table());
   std::string text = explain_known(name);
   if (text.empty()) text = explain_known(in_small_letters(name));
   if (text.empty() && name.ends_with('s'))
@@ -246,7 +246,8 @@ std::string list() {
     fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
   };
   const std::vector<fs::path> files = scenarios();
-  if (files.empty()) add("No scenarios are installed with psim; psim run FILE.toml runs one of your own.\n");
+  if (files.empty())
+    add("No scenarios are installed with psim; psim run FILE.toml runs your own scenario.\n");
   else add("Scenarios (psim run NAME, psim compare NAME, psim explain NAME):\n");
   for (const fs::path& file : files) add("  {:<20} {}\n", file.stem().string(), title_of(file));
   add("\nConsistency models (psim explain NAME):\n");
@@ -260,7 +261,7 @@ std::string list() {
   for (const Topic& topic : topics()) add("  {:<18} {}\n", topic.name, topic.title);
   add("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");
   add("  {:<18} {}\n", "tasks", "what each pull waits for, as a graph of tasks (psim explain tasks MODEL)");
-  add("  {:<18} {}\n", "units", "what durations, sizes, bandwidths and speeds may be given in");
+  add("  {:<18} {}\n", "units", "units of durations, sizes, bandwidths and speeds");
   add("\nEvery word that psim prints: psim explain NAME, for example `per update`, reached, `same steps`\n");
   add("Names in its files and in --json: psim explain NAME, for example trustworthy, unused_at_end, "
       "on_path\n");

@@ -14,7 +14,7 @@
 namespace psim::cli {
 namespace {
 
-// The tasks of `row`'s model as a picture; empty when they form no fixed graph.
+// A picture of the tasks of `row`'s model; empty if they form no fixed graph.
 std::string picture_of(const ConsistencyRow& row) {
   constexpr std::int64_t workers = 3, clocks = 4;
   const ConsistencySpec spec{.model = row.name, .staleness = 1, .k = 2};
@@ -26,7 +26,7 @@ std::string picture_of(const ConsistencyRow& row) {
                      draw_pulls(TaskDag(*program, clocks), clocks));
 }
 
-// The dependencies between tasks that a consistency model stands for; of all models when `model` is empty.
+// The dependencies between tasks under a consistency model; under all models if `model` is empty.
 std::string explain_models(const std::string& model) {
   std::string pictures, others;
   std::vector<std::string> names;
@@ -52,7 +52,7 @@ std::string explain_models(const std::string& model) {
       pictures, others);
 }
 
-// A scenario's own tasks.
+// The tasks of a scenario.
 std::string explain_program(const std::string& path) {
   constexpr std::int64_t clocks = 2;
   const Scenario scenario = load_for_run({.scenario = path}).scenario;
@@ -62,8 +62,8 @@ std::string explain_program(const std::string& path) {
   }
   const Program program = parse_program(scenario.tasks, scenario.cluster.workers).program;
   return fmt::format(
-      "tasks of {}: each is done once a clock, or once for each unit of a clock, when all that it waits for\n"
-      "are done. NAME[-1] is that of the clock before; \"all NAME\" are those of all units.\n\n{}\n"
+      "tasks of {}: each runs once a clock, or once for each unit of a clock, when all its requirements\n"
+      "are done. NAME[-1] is the task of the previous clock; \"all NAME\" are the tasks of all units.\n\n{}\n"
       "  in {} clocks: {}\n",
       path, draw_program(program), clocks, sizes_of(TaskDag(program, clocks)));
 }
@@ -72,8 +72,7 @@ std::string explain_program(const std::string& path) {
 
 Refused nothing_called(const std::string& name, const std::vector<std::string>& names,
                        std::string_view help) {
-  return {fmt::format("there is nothing called `{}` to explain", name),
-          did_you_mean(name, names, std::string(help))};
+  return {fmt::format("psim cannot explain `{}`", name), did_you_mean(name, names, std::string(help))};
 }
 
 std::string explain_tasks(const std::string& what) {

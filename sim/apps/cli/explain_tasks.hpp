@@ -1,4 +1,4 @@
-// Graphs of tasks for people.
+// Graphs of tasks as text.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace psim::cli {
 
-// What `psim explain tasks WHAT` prints. `what`: a consistency model, a scenario with tasks of its own, or
+// The output of `psim explain tasks WHAT`. `what`: a consistency model, a scenario with its own tasks, or
 // empty for all models. Throws Refused for anything else.
 std::string explain_tasks(const std::string& what);
 
-// There is nothing of this name to explain; perhaps one of `names` is meant.
+// The error for an unknown name; suggests one of `names`.
 Refused nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help);
 
 }  // namespace psim::cli

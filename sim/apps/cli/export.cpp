@@ -41,7 +41,7 @@ struct Target {
   std::string_view mark;
 };
 
-// `options`: by path, those that are checked.
+// `options`: the options checked so far, by path.
 void check_target_of(const Target& target, const std::string& name, bool force,
                      std::map<fs::path, const char*>& options) {
   const auto& [option, path, mark] = target;
@@ -65,7 +65,7 @@ void check_charts(const ExportCommand& asked, const fs::path& run,
   }
 }
 
-// Throws Invalid before anything is written, with all that is wrong.
+// Throws Invalid with all mistakes, before anything is written.
 void check_targets(const ExportCommand& asked, const fs::path& run) {
   const std::string name = fs::canonical(run).filename().string();
   const Target files[] = {{"--perfetto", asked.perfetto, analysis::perfetto_mark},
@@ -82,14 +82,14 @@ void check_targets(const ExportCommand& asked, const fs::path& run) {
   wrong.throw_if_any();
 }
 
-// The window of pictures: what is asked for, or where a page and psim timeline open.
+// The window of pictures: as requested, or the same as in pages and psim timeline.
 std::pair<double, double> window_of(const ExportCommand& asked, const analysis::Timeline& line) {
   const bool is_chosen = asked.from || asked.until;
   const analysis::Opening opening = analysis::opening_of(line);
   const double from = is_chosen ? asked.from.value_or(0) : opening.from;
   const double until = is_chosen ? std::min(asked.until.value_or(line.end), line.end) : opening.until;
   if (!(from < until))
-    throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", from, until),
+    throw Refused(fmt::format("nothing happened from {:.6g} s until {:.6g} s", from, until),
                   fmt::format("the run ends at {:.6g} s", line.end));
   return {from, until};
 }
@@ -108,7 +108,7 @@ class Export {
     const analysis::Recording window = analysis::part_of(all, from, until);
     const bool is_part = asked_.from || asked_.until;
     const analysis::Recording& chosen = is_part ? window : all;
-    const std::string causes = asked_.dot.empty() ? "" : dot(run, all, from, until);  // may be refused
+    const std::string causes = asked_.dot.empty() ? "" : dot(run, all, from, until);  // may throw
     if (!asked_.perfetto.empty()) write(asked_.perfetto, analysis::perfetto(chosen, flows(run, chosen)));
     if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
     if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
@@ -119,7 +119,7 @@ class Export {
   }
 
  private:
-  // Made when it is needed, and once.
+  // Made once, when it is needed.
   const analysis::CausalGraph& graph_of(const analysis::RunRecord& run) {
     if (!graph_) graph_ = analysis::causal_graph(run);
     return *graph_;
@@ -132,7 +132,7 @@ class Export {
     return numbers;
   }
 
-  // Without a range it shows as much as can be drawn.
+  // Without a range it shows as much as a picture can hold.
   std::string dot(const analysis::RunRecord& run, const analysis::Recording& all, double from, double until) {
     const analysis::CausalGraph& graph = graph_of(run);
     constexpr int halvings = 40;
@@ -141,11 +141,12 @@ class Export {
       try {
         std::string text = analysis::dot(analysis::part_of(all, from, end), graph);
         if (end < until)
-          fmt::print("--dot shows {:.6g} s until {:.6g} s: more would be too many moments\n", from, end);
+          fmt::print("--dot shows {:.6g} s until {:.6g} s: a longer range has too many moments\n", from, end);
         return text;
       } catch (const std::length_error& error) {
         if (asked_.from || asked_.until || i == halvings)
-          throw Refused(fmt::format("--dot: {}", error.what()), "choose less with --from and --until");
+          throw Refused(fmt::format("--dot: {}", error.what()),
+                        "choose a shorter range with --from and --until");
         end = from + (end - from) / 2;
       }
     }
@@ -156,13 +157,13 @@ class Export {
   std::optional<analysis::CausalGraph> graph_;
 };
 
-// A run, as in other commands that take one, or else a study.
+// A run, named as in other commands, or else a study.
 fs::path run_or_else_study(const ExportCommand& asked) {
   const Shelf runs = runs_shelf(), studies = studies_shelf();
   if (is_there(asked.run) || asked.run.empty() || !is_there(runs.home / asked.run))
     return run_or_study(asked.run);
   if (asked.run == "latest" && !asked.svg.empty() && is_there(studies.home / asked.run))
-    say("note: latest is the latest run; the latest study is {}\n", (studies.home / asked.run).string());
+    say("note: `latest` is the latest run; the latest study is {}\n", (studies.home / asked.run).string());
   return found_on(runs, asked.run);
 }
 
@@ -172,15 +173,14 @@ void check_file(const fs::path& path, std::string_view mark, bool force) {
   check_is_file(path);
   if (!is_there(path) || force) return;
   if (beginning_of(path, analysis::mark_within).find(mark) == std::string::npos)
-    throw Refused(fmt::format("{} is there, and psim export has not written it", path.string()),
+    throw Refused(fmt::format("{} exists and was not written by psim export", path.string()),
                   "name another file, or give --force");
 }
 
 void check_charts_folder(const ExportCommand& asked, const fs::path& exported) {
   check_outside(asked.svg, fmt::format("--svg {}-charts", fs::canonical(exported).filename().string()));
   if (is_there(asked.svg) && !fs::is_directory(asked.svg))
-    throw Refused(fmt::format("{} is no folder", asked.svg),
-                  "--svg names a folder: there are several charts");
+    throw Refused(fmt::format("{} is not a folder", asked.svg), "--svg needs a folder for its charts");
   check_can_make(folder_named(asked.svg), "--svg");
 }
 
@@ -190,7 +190,7 @@ void write_charts(const ExportCommand& asked, const std::vector<analysis::Pictur
   fs::create_directories(folder, error);
   if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
-    throw Refused(fmt::format("{} cannot be made: {}", asked.svg, error.message()), help_of(error, folder));
+    throw Refused(fmt::format("cannot make {}: {}", asked.svg, error.message()), help_of(error, folder));
   for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
 }
 
@@ -199,8 +199,8 @@ int export_one(const ExportCommand& asked) {
                                                    asked.dot,      asked.svg,  asked.tikz};
   const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
   if (!has_target)
-    throw Refused("psim export does not know what to write",
-                  "give one or more of --perfetto, --paje, --csv, --dot, --tikz FILE and --svg FOLDER");
+    throw Refused("psim export needs a format",
+                  "give at least one of --perfetto, --paje, --csv, --dot, --tikz FILE and --svg FOLDER");
   const fs::path dir = run_or_else_study(asked);
   if (study::is_study(dir)) return export_study(asked, dir);
   return about_run(dir, [&] { return Export(asked, dir).answer(); });

@@ -1,4 +1,4 @@
-// What psim export does with runs and studies alike.
+// The parts of psim export that runs and studies share.
 #pragma once
 
 #include <string_view>
@@ -9,16 +9,16 @@
 
 namespace psim::cli {
 
-// Throws Refused where something is that psim export did not write; with `force` only where it is no file.
+// Throws Refused if `path` exists and psim export did not write it; with `force` only if it is not a file.
 void check_file(const fs::path& path, std::string_view mark, bool force);
 
-// Throws Refused where charts must not be written to the folder --svg.
+// Throws Refused if psim must not write charts to the folder of --svg.
 void check_charts_folder(const ExportCommand& asked, const fs::path& exported);
 
-// Writes charts into the folder --svg, which is made where there is none. They are checked before.
+// Writes charts into the folder of --svg. Makes the folder if needed. The files are already checked.
 void write_charts(const ExportCommand& asked, const std::vector<analysis::Picture>& pictures);
 
-// Writes the charts of the study in `dir`. Throws Refused for what only a run can be exported as.
+// Writes the charts of the study in `dir`. Throws Refused for formats that only runs have.
 int export_study(const ExportCommand& asked, const fs::path& dir);
 
 }  // namespace psim::cli

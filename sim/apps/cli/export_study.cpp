@@ -16,32 +16,33 @@ namespace psim::cli {
 namespace {
 
 struct OfRuns {
-  std::string words;  // as they are given
+  std::string words;  // as the user gives them
   bool is_given;
   std::string instead;
 };
 
-// Throws Invalid where options make sense for a run only.
+// Throws Invalid for options that only runs have.
 void check_options(const ExportCommand& asked, const fs::path& dir) {
   const std::string study = file_word(dir);
   const auto a_run = [&](const char* words) {
     return fmt::format("`psim export RUN {}`; `psim runs --study {}` lists the runs", words, study);
   };
-  const OfRuns options[] = {{"--perfetto", !asked.perfetto.empty(), a_run("--perfetto FILE")},
-                            {"--paje", !asked.paje.empty(), a_run("--paje FILE")},
-                            {"--csv", !asked.csv.empty(),
-                             fmt::format("runs.csv and curves.csv in {} are the study's tables; or {}", study,
-                                         a_run("--csv FILE"))},
-                            {"--dot", !asked.dot.empty(), a_run("--dot FILE")},
-                            {"--tikz", !asked.tikz.empty(), a_run("--tikz FILE")},
-                            {"--from", asked.from.has_value(), a_run("--from DATE --svg FOLDER")},
-                            {"--until", asked.until.has_value(), a_run("--until DATE --svg FOLDER")},
-                            {"--all-flows", asked.all_flows, a_run("--all-flows --perfetto FILE")}};
+  const OfRuns options[] = {
+      {"--perfetto", !asked.perfetto.empty(), a_run("--perfetto FILE")},
+      {"--paje", !asked.paje.empty(), a_run("--paje FILE")},
+      {"--csv", !asked.csv.empty(),
+       fmt::format("runs.csv and curves.csv in {} are the study's tables; for a run: {}", study,
+                   a_run("--csv FILE"))},
+      {"--dot", !asked.dot.empty(), a_run("--dot FILE")},
+      {"--tikz", !asked.tikz.empty(), a_run("--tikz FILE")},
+      {"--from", asked.from.has_value(), a_run("--from DATE --svg FOLDER")},
+      {"--until", asked.until.has_value(), a_run("--until DATE --svg FOLDER")},
+      {"--all-flows", asked.all_flows, a_run("--all-flows --perfetto FILE")}};
   Refusals wrong;
   for (const OfRuns& one : options) {
     wrong.check([&] {
       if (one.is_given)
-        throw Refused(fmt::format("{} is for a run, and {} is a study: it is exported with --svg FOLDER",
+        throw Refused(fmt::format("{} is for a run, but {} is a study: export it with --svg FOLDER",
                                   one.words, dir.string()),
                       one.instead);
     });

@@ -1,4 +1,4 @@
-// psim fuzz: random scenarios, each run in processes of its own, and the smallest form of those that fail.
+// psim fuzz: runs random scenarios in separate processes, and shrinks those that fail.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ namespace psim::cli {
 namespace {
 
 constexpr std::uint64_t most_attempts = 100;
-// Seconds of a processor's time for one process: thousands of messages at once on a slow link take minutes.
+// Seconds of processor time for a process: thousands of concurrent messages on a slow link take minutes.
 constexpr double run_limit = 600, shrink_limit = 60;
 
 std::atomic<int> interrupted = 0;  // the signal
@@ -38,15 +38,14 @@ extern "C" void on_interrupt(int signal) { interrupted = signal; }
 
 using Tally = std::map<std::string, std::int64_t>;
 
-// The consistency model of a scenario. Throws Invalid where that does not load.
+// The consistency model of a scenario. Throws Invalid if the scenario does not load.
 fuzz::Table base_consistency(const std::string& file) {
   Diagnostics diagnostics;
   if (!load_scenario({.path = file, .overrides = {}, .data_dirs = {}, .without_data = true}, diagnostics))
     throw Invalid{diagnostics.render()};
   std::optional<fuzz::Table> table = fuzz::consistency_of(file);
   if (!table)
-    throw Refused(fmt::format("{} has no [consistency]", file),
-                  "--base names a scenario with a model of its own");
+    throw Refused(fmt::format("{} has no [consistency]", file), "--base needs a scenario with its own model");
   return std::move(*table);
 }
 
@@ -58,7 +57,7 @@ class Fuzzer {
   }
 
   int run() {
-    setenv("PSIM_INVARIANTS", "1", 1);  // every run looks at its shards after every step
+    setenv("PSIM_INVARIANTS", "1", 1);  // every run checks its shards after every step
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
@@ -70,13 +69,13 @@ class Fuzzer {
     print_table();
     if (interrupted != 0)
       throw Interrupted{interrupted,
-                        fmt::format("interrupted: {} runs are done; --seed {} --first {} goes on", finished_,
-                                    command_.seed, next_to_do())};
+                        fmt::format("interrupted: {} runs are finished; --seed {} --first {} continues",
+                                    finished_, command_.seed, next_to_do())};
     return failures_.empty() ? done : answer_is_no;
   }
 
  private:
-  // One at a time, as long as there are any.
+  // Makes one run after the other until none is left.
   void work(unsigned job) {
     try {
       const fs::path folder = base_.path() / fmt::to_string(job);
@@ -117,12 +116,12 @@ class Fuzzer {
     }
     if (consistency_)
       throw Refused(
-          fmt::format("the model of {} fits no drawn cluster; the last one said:\n{}", command_.base, why),
+          fmt::format("the model of {} fits no drawn cluster; the last error is:\n{}", command_.base, why),
           "drawn clusters have two to six workers");
     throw std::runtime_error(fmt::format("run {}: {} draws were refused", run, most_attempts));
   }
 
-  // The first run that has not come to its end.
+  // The first unfinished run.
   std::int64_t next_to_do() const { return in_hand_.empty() ? command_.first + started_ : *in_hand_.begin(); }
 
   void count(std::int64_t run, const fuzz::Draft& draft, const Verdict& verdict, std::int64_t refused) {
@@ -135,7 +134,7 @@ class Fuzzer {
     if (isatty(STDERR_FILENO) != 0) say("\r\033[K{} runs, {} failed", finished_, failures_.size());
   }
 
-  // The smallest scenario that fails in the same way.
+  // Writes the smallest scenario that fails in the same way.
   void report(std::int64_t run, const fuzz::Draft& draft, const std::string& failure, Judge judge) {
     judge.limit = shrink_limit;
     const fuzz::Draft least = fuzz::shrink(draft, [&](const fuzz::Draft& one) {
@@ -161,7 +160,7 @@ class Fuzzer {
 
   void print_table() const {
     const double seconds = host_seconds() - begin_;
-    fmt::print("{} runs of seed {} in {:.1f} s ({:.1f} a second); {} draws were refused\n", finished_,
+    fmt::print("{} runs of seed {} in {:.1f} s ({:.1f} a second); {} draws were invalid\n", finished_,
                command_.seed, seconds, static_cast<double>(finished_) / seconds, refused_);
     for (const auto& [name, counts] : {std::pair{"outcomes", &outcomes_}, {"what they had", &features_}}) {
       fmt::print("\n{}\n", name);
@@ -171,12 +170,12 @@ class Fuzzer {
   }
 
   FuzzCommand command_;
-  std::optional<fuzz::Table> consistency_;  // of all draws; else each has its own
+  std::optional<fuzz::Table> consistency_;  // of all draws; none: each draw has its own
   ScratchFolder base_{"psim-fuzz"};
   double begin_;
   std::mutex mutex_;
   std::int64_t started_ = 0, finished_ = 0, refused_ = 0;
-  std::set<std::int64_t> in_hand_;  // numbers of runs
+  std::set<std::int64_t> in_hand_;  // numbers of the current runs
   Tally outcomes_, features_;
   std::vector<std::string> failures_;
   std::exception_ptr error_;

@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::array languages{"English", "German", "Chinese", "Thai"};
 
-using Row = std::array<std::string, languages.size() + 1>;  // and what it means
+using Row = std::array<std::string, languages.size() + 1>;  // and the meaning
 
-// Beside the scenarios: in docs/ of a checkout, or where psim is installed.
+// Next to the scenarios: in docs/ of a checkout, or in psim's installation.
 fs::path glossary_file() {
   const fs::path home = scenario_folder().parent_path(), installed = home / "glossary.md";
   std::error_code error;
   return fs::exists(installed, error) ? installed : home / "docs" / "glossary.md";
 }
 
-// The rows of its tables: a line with a cell for each language and one for the meaning.
+// The rows of its tables: a cell for each language and a cell for the meaning.
 std::vector<Row> rows() {
   std::vector<Row> all;
   std::ifstream file(glossary_file());
@@ -62,7 +62,7 @@ std::string plain(std::string_view name) {
   return out;
 }
 
-// A link of Markdown as the page that it leads to, without marks.
+// The text without Markdown's marks. A link becomes the address of its page.
 std::string as_text(const std::string& markdown) {
   static const std::regex link("\\[([^\\]]*)\\]\\(([^)#]*)[^)]*\\)");
   std::string text = std::regex_replace(markdown, link, "$1 (docs/$2)");

@@ -7,11 +7,11 @@
 
 namespace psim::cli {
 
-// What a word means, with its names in other languages; it may be asked for in any of them. Empty where the
-// glossary has no such word, or is not there.
+// The meaning of a word, with its names in other languages. `word` may be in any of these languages. Empty if
+// the glossary lacks the word or does not exist.
 std::string explain_word(std::string_view word);
 
-// The English words, for what might have been meant.
+// The English words, for suggestions.
 std::vector<std::string> glossary_words();
 
 }  // namespace psim::cli

@@ -66,11 +66,11 @@ GradientsReport measure_gradients(const fs::path& path) {
       simulate(loaded, {.threads = thread_count(0), .context = "", .gradients = &probe}, {&progress});
   progress.erase();
   if (run.summary.at("digest") != result.digest)
-    throw Refused("the run comes out differently now, so its gradients cannot be looked at",
-                  fmt::format("psim replay {} says how", file_word(path)));
+    throw Refused("the run now has another result, so its gradients cannot be compared",
+                  fmt::format("psim replay {} shows the difference", file_word(path)));
   if (probe.gradients().empty())
-    throw Refused("this run has no gradients that could be compared with fresh ones",
-                  "they are compared where workers push the gradient of one dense batch on pulled weights");
+    throw Refused("psim cannot compare this run's gradients with fresh gradients",
+                  "it needs workers that push the gradient of one dense batch on pulled weights");
   Sum all;
   std::map<std::int64_t, Sum> by_staleness;
   for (const ProbedGradient& one : probe.gradients()) {
@@ -85,10 +85,11 @@ GradientsReport measure_gradients(const fs::path& path) {
   }
   Json json = json_of(all);
   json["by_staleness"] = std::move(rows);
-  return {.text = fmt::format("the cosine between an applied gradient and the fresh one of the same samples "
-                              "is {:.4f} on average\n\n{}",
-                              all.mean_cosine(), table_of(by_staleness)),
-          .json = std::move(json)};
+  return {
+      .text = fmt::format("the cosine between an applied gradient and a fresh gradient of the same samples "
+                          "is {:.4f} on average\n\n{}",
+                          all.mean_cosine(), table_of(by_staleness)),
+      .json = std::move(json)};
 }
 
 }  // namespace psim::cli

@@ -1,4 +1,4 @@
-// What staleness did to a run's gradients: the run is made once more, with a probe that watches it.
+// The effect of staleness on a run's gradients: makes the run once more, with a probe.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace psim::cli {
 
-// Of the gradients of one staleness, in updates.
+// The gradients of each staleness, in updates.
 struct GradientsReport {
   std::string text;
   Json json;
 };
-// Throws Refused where gradients cannot be compared, or the run comes out differently now.
+// Throws Refused if gradients cannot be compared, or if the run now has another result.
 GradientsReport measure_gradients(const fs::path& run);
 
 }  // namespace psim::cli

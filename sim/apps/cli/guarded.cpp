@@ -18,10 +18,10 @@
 namespace psim::cli {
 namespace {
 
-// The message for an answer that stdout does not take.
+// The message if writing the answer to stdout fails.
 std::string lost_answer(int error) {
-  return error == EBADF ? "stdout is closed: the answer cannot be written"
-                        : fmt::format("the answer cannot be written to stdout: {}", std::strerror(error));
+  return error == EBADF ? "cannot write the answer: stdout is closed"
+                        : fmt::format("cannot write the answer to stdout: {}", std::strerror(error));
 }
 
 int answer_with(const Told& error) {

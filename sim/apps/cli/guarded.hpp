@@ -1,11 +1,11 @@
-// The answer to an error that no command has answered.
+// Prints errors that no command has handled.
 #pragma once
 
 #include <functional>
 
 namespace psim::cli {
 
-// The exit code of `action`. If it throws, the error is said on stderr, and its exit code returned.
+// The exit code of `action`. If it throws, prints the error to stderr and returns the error's exit code.
 int guarded(const std::function<int()>& action);
 
 }  // namespace psim::cli

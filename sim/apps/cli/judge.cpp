@@ -19,24 +19,24 @@
 namespace psim::cli {
 namespace {
 
-// How `psim WORDS...` ended; nothing when it had to be killed: after `limit` seconds of a processor's time,
-// many more by the clock (a busy machine is no reason), or an interrupt.
+// The status of `psim WORDS...`; nothing if it was killed: after `limit` seconds of processor time, after a
+// multiple of that by the clock (a busy machine is slow), or by an interrupt.
 std::optional<int> run_psim(std::vector<std::string> words, const fs::path& out, const fs::path& log,
                             double limit, const std::atomic<int>& stopped_by) {
   Child child(std::move(words), out, log, {.cpu_seconds = static_cast<std::uint64_t>(limit)});
   constexpr std::chrono::milliseconds slice{50};
-  constexpr double patience = 30;  // times the limit
+  constexpr double patience = 30;  // seconds by the clock for each second of the limit
   bool in_time = false;
   for (double waited = 0; !in_time && waited < patience * limit * 1e3 && stopped_by == 0;
        waited += static_cast<double>(slice.count()))
     in_time = child.ends_within(slice);
-  if (!in_time) return std::nullopt;  // and it is killed
+  if (!in_time) return std::nullopt;  // the destructor kills it
   const int status = child.wait();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) return std::nullopt;
   return status;
 }
 
-// The same kind of failure has the same text, whatever the dates and names in it.
+// Failures of the same kind get the same text, without dates and names.
 std::string without_numbers(std::string text) {
   text = text.substr(0, text.find('\n'));
   std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -57,22 +57,22 @@ Verdict failed(std::string kind, std::string detail) {
   return {.outcome = "failed", .failure = std::move(kind), .detail = std::move(detail)};
 }
 
-// Of a process that ended badly and said `text`: whether it was for want of room, which is not its fault. It
-// may not have had the room to say so.
+// Whether a process with the output `text` failed because of a full disk. That is not its fault, and it may
+// have had no space to say so.
 bool disk_is_full(const std::string& text, const fs::path& folder) {
   constexpr std::uintmax_t too_little = std::uintmax_t{1} << 20U;  // bytes; a run.db takes more
   return text.find("disk is full") != std::string::npos ||
          text.find(std::strerror(ENOSPC)) != std::string::npos || fs::space(folder).available < too_little;
 }
 
-// What a process said from its error on. Notes on the scenario come before that, and are no reason to end.
+// The output from the error on. Notes on the scenario come before the error and do not end a run.
 std::string from_error(const std::string& text) {
   const std::size_t before = text.starts_with("error") ? std::string::npos : text.find("\nerror");
   return before == std::string::npos ? text : text.substr(before + 1);
 }
 
-// Of a process that should have ended with 0 or 1. Throws std::filesystem::filesystem_error when the disk is
-// full.
+// The failure of a process that should have ended with 0 or 1; nothing if it did. Throws
+// std::filesystem::filesystem_error if the disk is full.
 std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, double limit) {
   if (!status) return failed("hang", fmt::format("no end after {} s", limit));
   if (WIFSIGNALED(*status)) {
@@ -87,7 +87,7 @@ std::optional<Verdict> bad_end(std::optional<int> status, const fs::path& log, d
   return failed(fmt::format("exit code {}: {}", WEXITSTATUS(*status), without_numbers(error)), error);
 }
 
-// The first check that `psim verify` found violated.
+// The first check of `psim verify` that is violated.
 Verdict broken_promise(const Json& document) {
   for (const Json& check : document["checks"]) {
     if (check["violations"] == 0) continue;

@@ -1,4 +1,4 @@
-// Runs a scenario in processes of its own and says whether psim did well.
+// Runs a scenario in separate processes and decides whether psim behaved correctly.
 #pragma once
 
 #include <atomic>
@@ -9,17 +9,17 @@
 namespace psim::cli {
 
 struct Verdict {
-  std::string outcome;  // of a run that ended: "done", "target", "time is up", "stuck"
-  std::string failure;  // what kind of failure, without names and numbers; empty: all is well
-  std::string detail;   // in full
+  std::string outcome;  // of a finished run: "done", "target", "time is up", "stuck"
+  std::string failure;  // the kind of failure, without names and numbers; empty: none
+  std::string detail;   // the full text
 };
 
 struct Judge {
-  fs::path folder;                      // for its files
-  double limit = 60;                    // seconds of a processor's time for one process
-  const std::atomic<int>& interrupted;  // by this signal, 0: not; then what it says means nothing
+  fs::path folder;                      // for temporary files
+  double limit = 60;                    // seconds of processor time for each process
+  const std::atomic<int>& interrupted;  // the signal, or 0; after a signal the verdict has no meaning
 
-  // Throws std::filesystem::filesystem_error where `folder` cannot be written to or has no room left.
+  // Throws std::filesystem::filesystem_error if `folder` is not writable or the disk is full.
   Verdict operator()(const std::string& toml) const;
 };
 

@@ -1,4 +1,4 @@
-// How far a run is, on stderr, at most ten times a second.
+// The progress of a run on stderr, at most ten times a second.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace psim::cli {
 
-// One line, drawn anew, when stderr is a terminal. `as_json`: instead of that lines of JSON, whatever stderr
-// is, with `sim_time_s`, `updates`, and where they are known `share` and `seconds_to_go`.
+// If stderr is a terminal, redraws one line. `as_json`: writes lines of JSON to any stderr, with
+// `sim_time_s`, `updates` and, if known, `share` and `seconds_to_go`.
 class Progress final : public EventSink {
  public:
   explicit Progress(const LoadedScenario& loaded, bool as_json = false);
   void on(const Event& event, std::uint64_t hash) override;
-  void erase() const;  // what is drawn
+  void erase() const;  // the line
 
  private:
   void draw(const Event& event);

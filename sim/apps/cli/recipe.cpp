@@ -19,28 +19,28 @@
 namespace psim::cli {
 namespace {
 
-// What a recipe is made of.
+// The values in a recipe.
 struct Ingredients {
-  std::string compare, merge;  // the commands; without --slice
+  std::string compare, merge;  // the commands, without --slice
   std::string folder, name;    // of the study
   study::Effort effort;
   std::size_t slices = 1;
-  double seconds = 0;    // of one core, for all runs
-  double minutes = 10;   // a slice may take, in each round
-  double megabytes = 0;  // a slice may take
+  double seconds = 0;    // on one core, for all runs
+  double minutes = 10;   // limit of a slice in each round
+  double megabytes = 0;  // limit of a slice
 };
 
-// Twice every brace: what a template of Python's or of fmt's takes as itself.
+// Doubles every brace, as templates of Python and fmt need it.
 std::string with_double_braces(const std::string& text) {
   std::string out;
   for (const char c : text) out += (c == '{' || c == '}') ? std::string(2, c) : std::string(1, c);
   return out;
 }
 
-// In double quotes, as Python takes it.
+// A Python text in double quotes.
 std::string python_text(const std::string& text) { return Json(text).dump(); }
 
-// Slurm's options stand without quotes.
+// Slurm's options have no quotes.
 std::string job_name(const std::string& name) {
   std::string plain = "psim-" + name;
   std::ranges::replace_if(
@@ -48,7 +48,7 @@ std::string job_name(const std::string& name) {
   return plain;
 }
 
-// `text` with what its {words} stand for; {{ and }} are braces.
+// `text` with the values of its {words}; {{ and }} are braces.
 std::string filled(const Ingredients& i, std::string_view text) {
   const auto count = [](std::size_t number, const char* what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
@@ -69,7 +69,7 @@ std::string filled(const Ingredients& i, std::string_view text) {
   add("rounds", fmt::format("{}", i.effort.rounds));
   add("later", i.effort.rounds == 1
                    ? ""
-                   : "# [tune] takes several rounds: each needs the results of the one before.\n");
+                   : "# [tune] takes several rounds: each round needs the results of the round before.\n");
   add("minutes", fmt::format("{:.0f}", i.minutes));
   add("megabytes", fmt::format("{:.0f}", i.megabytes));
   add("command", shell_word(i.compare));
@@ -80,17 +80,17 @@ std::string filled(const Ingredients& i, std::string_view text) {
   return fmt::vformat(text, words);
 }
 
-// A script that calls sbatch, as rounds of slices and the merge wait for each other. They do so whatever
-// became of the tasks before (afterany): the next round makes what is missing, and the merge says it. Each
-// task says its slice itself, so that a part of the array may be submitted again (--array=3). Logs are not in
-// the study's folder, which must not be there before psim makes it.
+// A script that calls sbatch, because rounds of slices and the merge wait for each other. They start even if
+// earlier tasks fail (afterany): the next round makes the missing runs, and the merge lists them. Each task
+// gives its slice itself, so a part of the array can be submitted again (--array=3). Logs are outside the
+// study's folder, which must not exist before psim makes it.
 constexpr const char* slurm = R"(#!/bin/sh
 # {about}
-# Run it with sh where sbatch is. What is given to it goes to sbatch: sh FILE --partition=NAME
-# What tasks say: {log}*.out
-# What is missing, or, when nothing is, the result:
+# Run it with sh on a machine with sbatch. Arguments go to sbatch: sh FILE --partition=NAME
+# Output of the tasks: {log}*.out
+# This lists missing runs, or prints the result if none is missing:
 #   {merge}
-# When something is missing, run this script again: what is done is not done again.
+# If runs are missing, run this script again. It makes only the missing runs.
 set -eu
 mkdir -p {parent}
 
@@ -135,13 +135,13 @@ job=$(merge "--dependency=afterany:$job" "$@")
 echo "job ${{job%%;*}}: merge"
 )";
 
-// The lines are commands, not arguments of one: nothing in them is replaced.
+// Each line is a complete command, so parallel replaces nothing in it.
 constexpr const char* parallel = R"(#!/bin/sh
 # {about}
-# Run it with sh. What is given to it goes to GNU parallel: sh FILE --jobs 8 --sshlogin a,b
-# (machines that see the same folders). What is missing, or, when nothing is, the result:
+# Run it with sh. Arguments go to GNU parallel: sh FILE --jobs 8 --sshlogin a,b
+# (machines that see the same folders). This lists missing runs, or prints the result if none is missing:
 #   {merge}
-# When something is missing, run this script again: what is done is not done again.
+# If runs are missing, run this script again. It makes only the missing runs.
 set -eu
 export PARALLEL_SHELL=/bin/sh
 
@@ -157,11 +157,10 @@ done
 {merge}
 )";
 
-// The marks of slices that are done are beside the study's folder, which must not be there before psim makes
-// it.
+// The marks of finished slices are next to the study's folder, which must not exist before psim makes it.
 constexpr const char* snakemake = R"(# {about}
 # Save it as Snakefile and run: snakemake --cores all
-# When a slice has failed, run it again: what is done is not done again.
+# If a slice has failed, run it again. It makes only the missing runs.
 STUDY = {python_study}
 SLICES = {slices}
 ROUNDS = {rounds}
@@ -190,7 +189,7 @@ constexpr Recipe recipes[] = {{"slurm", slurm}, {"parallel", parallel}, {"snakem
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
-// The command as it was given, with absolute paths. One core is all that a slice has.
+// The given command, with absolute paths. A slice uses one core.
 std::string slice_line(Command command, const StudyCommand& study, const std::string& psim,
                        const std::string& folder) {
   command.scenario = absolute(command.scenario);
@@ -203,7 +202,7 @@ std::string slice_line(Command command, const StudyCommand& study, const std::st
   return line + " --jobs 1 --threads 1";
 }
 
-// Seconds of the slice that takes longest, of a round that makes the plan's runs once.
+// Seconds of the longest slice in a round that makes the plan's runs once.
 double longest_slice(const study::Plan& plan, std::size_t slices) {
   double longest = 0;
   for (std::size_t number = 1; number <= slices; ++number) {
@@ -228,7 +227,7 @@ std::string recipe(const study::Plan& plan, const Command& command, const StudyC
   const std::string folder =
       absolute(command.out.empty() ? study_directory(plan).string() : folder_named(command.out).string());
   if (study.recipe == "snakemake" && folder.find_first_of("{}") != std::string::npos)
-    throw Refused(fmt::format("snakemake takes the braces in {} for wildcards", folder),
+    throw Refused(fmt::format("snakemake would read the braces in {} as wildcards", folder),
                   "name another folder for the study, with --out");
   const std::string psim = shell_word(fs::read_symlink("/proc/self/exe").string());
   double once = 0, largest = 0;
@@ -236,12 +235,12 @@ std::string recipe(const study::Plan& plan, const Command& command, const StudyC
     once += run.seconds;
     largest = std::max(largest, run.bytes);
   }
-  constexpr double usual = 600;  // seconds of a slice: sites ask for tasks that are not short
+  constexpr double usual = 600;  // seconds of a slice: clusters prefer tasks that are not short
   const auto enough =
       static_cast<std::size_t>(std::clamp(std::ceil(effort.largest * once / usual), 1.0, 100.0));
   const std::size_t slices = std::min(study.slices > 0 ? study.slices : enough, effort.runs);
-  // Estimates are rough: four times the time, and half as much memory again. Without any run, psim takes up
-  // to 600 MB: its base, and what it keeps of the data of all runs (plan.cpp).
+  // Estimates are rough, so the limits are four times the time and 1.5 times the memory. Without any run,
+  // psim needs up to 600 MB: its base, and the data that it keeps for all runs (plan.cpp).
   const Ingredients ingredients{
       .compare = slice_line(command, study, psim, folder),
       .merge = psim + " merge " + shell_word(folder),

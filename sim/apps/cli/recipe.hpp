@@ -1,4 +1,4 @@
-// Scripts that make a study on many machines, printed as text that works as it stands.
+// Scripts that make a study on many machines. They work without changes.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace psim::cli {
 // "slurm", "parallel", "snakemake"
 std::vector<std::string> recipe_names();
 
-// The recipe that `study` names, in as many slices as it says; 0: as many as take about ten minutes each, at
-// most 100. Paths in it are absolute, so it may be run from anywhere. Throws Refused where it would not work.
+// The recipe that `study` names, with study.slices slices; 0: slices of about ten minutes, at most 100. Its
+// paths are absolute, so it works from any folder. Throws Refused if it would not work.
 std::string recipe(const study::Plan& plan, const Command& command, const StudyCommand& study,
                    const study::Effort& effort);
 

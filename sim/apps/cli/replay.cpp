@@ -1,4 +1,4 @@
-// psim replay: runs a finished run again and compares.
+// psim replay: makes a finished run again and compares the two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace psim::cli {
 namespace {
 
-// Compares a run with a recorded one, event by event, and remembers the first that differs.
+// Compares a run with a recorded run, event by event, and remembers the first event that differs.
 class Comparer final : public EventSink {
  public:
   explicit Comparer(const RecordedRun& recorded) : recorded_(recorded) {}
@@ -36,7 +36,7 @@ class Comparer final : public EventSink {
     different_ = count_ - 1;
     now_ = to_string(event);
   }
-  // Empty when all events are equal.
+  // Empty if all events are equal.
   std::string report() const {
     const auto recorded_count = static_cast<std::int64_t>(recorded_.hashes.size());
     if (!different_ && count_ == recorded_count) return "";
@@ -46,9 +46,9 @@ class Comparer final : public EventSink {
     std::string out = fmt::format("first event that differs: number {}\n  now:      {}\n", *different_, now_);
     if (*different_ >= recorded_count) return out + "  recorded: the run had ended\n";
     const std::optional<Event> before = recorded_.event(*different_);
-    return out + fmt::format("  recorded: {}\n", before
-                                                     ? to_string(*before)
-                                                     : "another one (to see it, record with --trace events)");
+    return out + fmt::format("  recorded: {}\n",
+                             before ? to_string(*before)
+                                    : "a different event (record with --trace events to see it)");
   }
 
  private:
@@ -58,7 +58,7 @@ class Comparer final : public EventSink {
   std::string now_;
 };
 
-// Prints what differs, if anything does, and returns the exit code.
+// Prints the first difference, if any, and returns the exit code.
 int verdict(const FinishedRun& run, const Comparer& comparer, const Json& now) {
   const std::string digest = now["digest"], recorded_digest = value_of(run.recorded.meta, "digest");
   std::string difference = comparer.report();
@@ -99,7 +99,7 @@ int replay(const std::string& name, const Command& command) {
   const RunResult result =
       simulate(loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
   progress.erase();
-  // The scenario's name is that of its file, which only run.db knows.
+  // A scenario has the name of its file. Only run.db knows this name.
   const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
   return verdict(run, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
 }

@@ -22,7 +22,7 @@
 namespace psim::cli {
 namespace {
 
-// The plan of the study in the folder, as this program makes it.
+// The plan that this program makes for the study in the folder.
 study::Plan plan_again(const study::StudyFolder& folder, const Command& command) {
   const Json tuning = folder.manifest.value("tuning", Json());
   study::Plan plan =
@@ -34,8 +34,8 @@ study::Plan plan_again(const study::StudyFolder& folder, const Command& command)
         return then["arm"] == now.arm && then["seed"] == now.seed;
       });
   if (!is_same)
-    throw Refused(fmt::format("{} is not the study of the manifest beside it", command.scenario),
-                  "somebody has changed one of them, or another version of psim wrote them");
+    throw Refused(fmt::format("{} does not belong to the manifest next to it", command.scenario),
+                  "one of the two files has changed, or another version of psim wrote them");
   return plan;
 }
 
@@ -64,14 +64,14 @@ class Differences {
   std::string text_, notes_;
 };
 
-// Makes the trials of [tune] again, and chooses by what was recorded of them.
+// Makes the trials of [tune] again, and chooses settings by the recorded results.
 void replay_trials(const study::StudyFolder& folder, const Command& command, const study::Journal& recorded,
                    Differences& differences, study::Watcher& watcher, const InterruptsHeld& interrupts) {
   const study::Plan base = study::plan_study(command, false);
   if (!base.tune)
-    throw Refused(fmt::format("{} has no [tune], and the manifest beside it has trials", command.scenario),
-                  "somebody has changed one of them");
-  std::set<std::string> made;  // a round of halving has the runs of the one before
+    throw Refused(fmt::format("{} has no [tune], but the manifest next to it has trials", command.scenario),
+                  "one of the two files has changed");
+  std::set<std::string> made;  // a round of halving repeats the runs of the round before
   const auto again = [&](study::Plan& trials) -> std::optional<analysis::Study> {
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < trials.runs.size(); ++i) {
@@ -79,7 +79,7 @@ void replay_trials(const study::StudyFolder& folder, const Command& command, con
       if (recorded.find(hash) == nullptr)
         throw Refused(fmt::format("{} has no result of the trial `{}`", folder.dir.string(),
                                   command_line(trials.runs[i].request)),
-                      "somebody has changed its files, or another version of psim wrote them");
+                      "its files have changed, or another version of psim wrote them");
       if (made.insert(hash).second) numbers.push_back(i);
     }
     const auto on_result = [&](const study::PlannedRun& run, const RunAnswer& answer) {
@@ -100,9 +100,9 @@ int replay_study(const fs::path& dir, const Command& given) {
   const study::Journal recorded(dir, study::Journal::Builds::any);
   say_what_is_not_read(dir, recorded);
   if (!missing_runs(folder, recorded).empty())
-    throw Refused(fmt::format("{} is not complete", dir.string()), "psim merge says what is missing");
+    throw Refused(fmt::format("{} is not complete", dir.string()), "psim merge lists the missing runs");
   Command asked = folder.request(given);
-  asked.trace = "none";  // nothing is kept
+  asked.trace = "none";  // keeps no records
   study::Plan plan = plan_again(folder, asked);
   const std::vector<std::string> hashes = folder.hashes();
   std::vector<std::size_t> numbers;

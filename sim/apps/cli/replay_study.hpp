@@ -1,11 +1,11 @@
-// psim replay of a study: all of its runs again, compared with what they gave.
+// psim replay of a study: makes all its runs again and compares the results.
 #pragma once
 
 #include "sim/apps/cli/command.hpp"
 
 namespace psim::cli {
 
-// Prints how many runs are the same, and the first differences. Returns the exit code.
+// Prints the number of equal runs, and the first differences. Returns the exit code.
 int replay_study(const fs::path& dir, const Command& command);
 
 }  // namespace psim::cli

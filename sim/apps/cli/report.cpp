@@ -29,29 +29,29 @@
 namespace psim::cli {
 namespace {
 
-// Readers see the old page or the new one, in full.
+// Readers see either the complete old page or the complete new page.
 void put_page(const fs::path& target, const std::string& text) {
   put_file(target, text);
   fmt::print("report: {}   ({}; open it in a browser: xdg-open {})\n", target.string(),
              size_text(static_cast<double>(text.size())), file_word(target));
 }
 
-// The command with the study's own copy of the scenario, wherever its author had it.
+// The command with the study's own copy of the scenario instead of the author's file.
 std::string in_folder(const std::string& command, const std::string& file) {
   const std::string ends = "/" + file;
   const std::size_t at = command.find(ends);
   if (at == std::string::npos) return command;
-  const std::size_t begins = command.rfind(' ', at) + 1;  // 0 where there is no blank
-  if (command[begins] == '\'') return command;            // a path with blanks stays as it is
+  const std::size_t begins = command.rfind(' ', at) + 1;  // 0 if there is no blank
+  if (command[begins] == '\'') return command;            // a path with blanks stays unchanged
   return command.substr(0, begins) + command.substr(at + 1);
 }
 
-// Where a run of the study is, if it was recorded with it.
+// The folder of a run, if it was recorded with the study.
 fs::path recorded_run(const study::StudyFolder& folder, const std::string& hash) {
   return fs::path("runs") / fmt::format("{}-{}", folder.name(), hash.substr(0, 8));
 }
 
-// By hash: the command of each run, and its own page where it was recorded with the study and has one.
+// By hash: the command of each run, and its page if it was recorded with the study and has a page.
 std::map<std::string, analysis::RunPlace> places_of(const study::StudyFolder& folder) {
   std::map<std::string, analysis::RunPlace> places;
   for (const Json& run : folder.manifest["runs"]) {
@@ -64,7 +64,7 @@ std::map<std::string, analysis::RunPlace> places_of(const study::StudyFolder& fo
   return places;
 }
 
-// What each arm sets, by the study's own scenario; nothing where that does not load any more.
+// The fields that each arm sets, from the study's own scenario; nothing if that no longer loads.
 std::map<std::string, std::vector<analysis::ArmField>> arms_of(const fs::path& scenario,
                                                                const std::string& arm_axis) {
   Diagnostics diagnostics;
@@ -75,7 +75,7 @@ std::map<std::string, std::vector<analysis::ArmField>> arms_of(const fs::path& s
     for (const AxisValue& value : axis.values) {
       for (const Definition& one : definitions(value))
         arms[value.label].push_back({one.field, one.value, one.doc, one.of_value});
-      arms[value.label];  // also of one that sets nothing
+      arms[value.label];  // also for an arm that sets nothing
     }
   }
   return arms;
@@ -89,7 +89,7 @@ int report_study(const fs::path& dir, const std::string& out) {
   return done;
 }
 
-// Of a study's runs those that were recorded with their events: what they did, and why.
+// The runs of a study that were recorded with their events: what they did, and why.
 std::map<std::string, analysis::CellEvents> events_of(const study::StudyFolder& folder,
                                                       const analysis::Study& study) {
   const std::map<std::string, analysis::RunPlace> places = places_of(folder);
@@ -145,8 +145,8 @@ fs::path page_target(const fs::path& dir, const std::string& out) {
                   fmt::format("name a file: {}", (target / analysis::page_name).string()));
   check_is_file(target);
   if (fs::exists(target) && !analysis::bears_page_mark(target))
-    throw Refused(fmt::format("{} is no page that psim made", target.string()),
-                  "name another file with --out; psim replaces nothing but its own pages");
+    throw Refused(fmt::format("{} is not a page of psim", target.string()),
+                  "name another file with --out; psim replaces only its own pages");
   const bool is_known_there = target.filename() == analysis::page_name &&
                               owner_of(target) == fs::weakly_canonical(target).parent_path();
   if (!is_known_there)
@@ -169,16 +169,16 @@ void write_study_page(const study::StudyFolder& folder, const analysis::Study& s
 int sliders(const std::string& name, const std::string& out) {
   const fs::path dir = run_or_study(name);
   if (!study::is_study(dir))
-    throw Refused(fmt::format("{} is no study", dir.string()), "`psim studies` lists those that there are");
+    throw Refused(fmt::format("{} is not a study", dir.string()), "`psim studies` lists all studies");
   const study::StudyFolder folder(dir);
   const fs::path target = page_target(dir, out);
   const analysis::Study study = complete_results(folder);
   if (study.cells.size() < 2)
-    throw Refused(fmt::format("{} has one cell, so there is nothing to slide", dir.string()),
-                  "compare several values, or make its page: psim report STUDY");
+    throw Refused(fmt::format("{} has only one cell, so a slider has no use", dir.string()),
+                  "compare several values, or make a page: psim report STUDY");
   const std::map<std::string, analysis::CellEvents> events = events_of(folder, study);
   if (std::ranges::none_of(events, [](const auto& one) { return one.second.timeline.has_value(); }))
-    say("note: no run has its events, so the page has no time lines; psim compare --trace events records "
+    say("note: no run has its events, so the page has no timelines; psim compare --trace events records "
         "them\n");
   put_page(target, analysis::sliders_page(study, events));
   return done;
@@ -189,12 +189,12 @@ int report(const std::string& name, const std::string& out, bool json) {
   if (study::is_study(dir)) {
     if (json)
       throw Refused(fmt::format("{} is a study", dir.string()),
-                    fmt::format("{} is one JSON document already", (dir / "study.json").string()));
+                    fmt::format("{} is already a JSON document", (dir / "study.json").string()));
     return report_study(dir, out);
   }
   if (runs_shelf().holds(dir)) return about_run(dir, [&] { return report_run(dir, out, json); });
   throw Refused(fmt::format("{} is neither a run nor a study", dir.string()),
-                "`psim runs` and `psim studies` list those that there are");
+                "`psim runs` and `psim studies` list all runs and studies");
 }
 
 }  // namespace psim::cli

@@ -1,4 +1,4 @@
-// Pages of runs and studies: where they are written, and what may be replaced there.
+// Pages of runs and studies, and the rules for replacing files with them.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace psim::cli {
 
-// Where a page goes: `out`, or report.html in `dir`. Throws Refused where that is a file that psim report did
-// not make, or a folder.
+// The file of a page: `out`, or report.html in `dir`. Throws Refused if it exists and is not a page of psim
+// report.
 fs::path page_target(const fs::path& dir, const std::string& out);
 
-// Writes the page of a study, and says where it is.
+// Writes the page of a study, and prints its path.
 void write_study_page(const study::StudyFolder& folder, const analysis::Study& study,
                       const analysis::Evaluation& evaluation, const fs::path& target);
 

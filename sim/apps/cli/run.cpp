@@ -48,13 +48,13 @@ Json make_with_progress(const Command& command, const LoadedScenario& loaded, co
   return summary;
 }
 
-// ... and says when a run will take long.
+// ... and prints a note if a run will take long.
 void require_room(const LoadedScenario& loaded, const Command& command) {
   if (std::string why_not = no_room(loaded, command); !why_not.empty()) throw NoRoom{{std::move(why_not)}};
   say("{}", slow_note(loaded));
 }
 
-// Events as well, unless they would fill hundreds of megabytes: then --trace events asks for them.
+// Events, unless they would fill hundreds of megabytes. Then the user can ask for them with --trace events.
 std::string usual_trace(const LoadedScenario& loaded) {
   constexpr double most_messages = 250'000, most_nodes = 1000;
   const Estimate expected = estimate(loaded, 1);
@@ -62,7 +62,7 @@ std::string usual_trace(const LoadedScenario& loaded) {
   return is_long || expected.nodes > most_nodes ? "steps" : "events";
 }
 
-// What took the time, in two sentences, of a run that has recorded its events.
+// Two sentences on what took the time of a run, if it has recorded its events.
 std::string why_text(const fs::path& dir, const std::string& trace) try {
   if (trace_level(trace) < trace_level("events")) return "";
   std::string text;
@@ -74,7 +74,7 @@ std::string why_text(const fs::path& dir, const std::string& trace) try {
   return "";  // nothing happened
 }
 
-// What compares the scenario as it was run: along its own axes, or with several seeds where it has none.
+// The command that compares this scenario: along its axes, or with several seeds if it has no axes.
 std::string compare_line(Command command, bool has_axes) {
   if (!has_axes) {
     command = without_seed(std::move(command));
@@ -83,7 +83,7 @@ std::string compare_line(Command command, bool has_axes) {
   return study::compare_line(command);
 }
 
-// What `psim compare` would take.
+// The number of runs and the effort of `psim compare`.
 std::string study_size(const study::Plan& plan) {
   double seconds = 0, bytes = 0;
   for (const study::PlannedRun& run : plan.runs) {
@@ -91,13 +91,14 @@ std::string study_size(const study::Plan& plan) {
     bytes = std::max(bytes, run.bytes);
   }
   return fmt::format(
-      "; psim compare makes {} of it\nunless targets end them sooner, the runs take roughly {} of one core; "
-      "each takes about {:.0f} MB of memory",
+      "; psim compare makes {} of it\nthe runs take roughly {} on one core, or less if they reach their "
+      "targets; "
+      "each needs about {:.0f} MB of memory",
       text_of(count_of(plan)), time_text(seconds * effort_of(plan).times), bytes / 1e6);
 }
 
-// Throws Refused where a run cannot be written to the folder that --out names. One that is there already may
-// be this one, which is known when its scenario is.
+// Throws Refused if psim cannot write a run to the folder of --out. A run in that folder is allowed: it may
+// be this run, which is known only after the scenario is loaded.
 void check_out(const std::string& out) {
   const fs::path dir = folder_named(out);
   const fs::file_status status = fs::symlink_status(dir);
@@ -129,7 +130,7 @@ int run(const Command& command) {
       Finished found = finished_run(dir, identity.scenario_hash, kept.trace);
       if (!found.why_not.empty()) {
         check_target(dir);
-        say("{}/ is computed again: {}\n", dir.string(), found.why_not);
+        say("computing {}/ again: {}\n", dir.string(), found.why_not);
       }
       summary = std::move(found.summary);
     }
@@ -159,7 +160,7 @@ int run(const Command& command) {
   return is_yes(*summary) ? done : answer_is_no;
 }
 
-// One line of JSON, also where the run is refused.
+// Prints one line of JSON, even if psim refuses the run.
 int answer(const std::function<Command()>& asked) {
   const RunAnswer answer = answer_of([&]() -> RunAnswer {
     Command command = asked();
@@ -180,7 +181,7 @@ int answer(const std::function<Command()>& asked) {
   }
 }
 
-// What every kind of node would hold in memory.
+// Prints the memory of every kind of node.
 void say_memory(const LoadedScenario& loaded) {
   std::vector<const Scenario*> jobs;
   for (const LoadedJob& job : loaded.jobs) jobs.push_back(&job.scenario);

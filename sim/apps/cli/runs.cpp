@@ -1,5 +1,4 @@
-// psim runs: the runs that are there, those in runs/ and those of studies, and giving them other names or
-// removing them.
+// psim runs: lists the runs in runs/ and the runs of studies; renames or removes runs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,7 +30,7 @@ bool is_run(const fs::path& dir) {
          fs::is_regular_file(dir / "run.db", none);
 }
 
-// What a list shows of a summary.
+// The values of a summary for the list.
 Json row_of_summary(const Json& summary, const std::string& name, const std::string& where) {
   const auto at = [&](SummaryPath path) { return analysis::value_at(summary, path); };
   const bool is_given = at("/target/given"_summary).get<bool>();
@@ -91,7 +90,7 @@ void add_runs_of(const fs::path& dir, std::vector<Json>& rows) try {
   rows.push_back(damaged_row(dir));
 }
 
-// What a filter asks a row for, as text; nothing where the row does not have it.
+// The value of a row for a filter, as text; nothing if the row lacks it.
 std::optional<std::string> value_in(const Json& row, const std::string& key) {
   const Json& condition = row.contains("condition") ? row["condition"] : row;
   const Json* value = row.contains(key) ? &row[key] : condition.contains(key) ? &condition[key] : nullptr;
@@ -122,18 +121,19 @@ std::vector<std::string> keys_of(const std::vector<Json>& rows) {
   return {keys.begin(), keys.end()};
 }
 
-// Throws Refused for what no run has: a misspelt key would otherwise look as if nothing fitted.
+// Throws Refused for a key that no run has: otherwise a misspelt key would look like an empty result.
 std::vector<Where> wheres_of(const ShelfCommand& asked, const std::vector<Json>& rows) {
   std::vector<Where> wheres;
   const std::vector<std::string> keys = keys_of(rows);
   for (const std::string& text : asked.wheres) {
     const std::optional<Override> one = override_of(text);
-    if (!one) throw Refused(fmt::format("--where {}: it has no `=`", text), "for example --where seed=2");
+    if (!one)
+      throw Refused(fmt::format("--where {}: the `=` is missing", text), "for example --where seed=2");
     if (!rows.empty() && std::ranges::find(keys, one->key) == keys.end())
       throw Refused(fmt::format("--where {}: no run has `{}`", text, one->key),
-                    did_you_mean(one->key, keys, fmt::format("they have {}", fmt::join(keys, ", "))));
+                    did_you_mean(one->key, keys, fmt::format("the keys are {}", fmt::join(keys, ", "))));
     if (one->key == "reached" && one->value != "yes" && one->value != "no")
-      throw Refused(fmt::format("--where {}: it is `yes` or `no`", text),
+      throw Refused(fmt::format("--where {}: `reached` is `yes` or `no`", text),
                     "runs without a target have neither");
     wheres.push_back({one->key, one->value});
   }
@@ -153,7 +153,7 @@ std::string text_at(const Json& row, const char* key) {
   return row.contains(key) && row[key].is_string() ? row[key].get<std::string>() : "-";
 }
 
-// "bsp, cluster.workers = 4"; of a run by itself its consistency model.
+// "bsp, cluster.workers = 4"; for a single run its consistency model.
 std::string arm_of(const Json& row) {
   if (text_at(row, "arm") == "-") return row.contains("damaged") ? "damaged" : text_at(row, "consistency");
   std::string out = text_at(row, "arm");
@@ -204,20 +204,20 @@ int list_runs(const Shelf& shelf, const ShelfCommand& asked, const std::string& 
   });
   if (asked.json) fmt::print("{}\n", Json{{"schema", "psim.runs/1"}, {"runs", rows}}.dump(2));
   else if (rows.empty())
-    fmt::print("no such runs; `psim run` makes one under runs/, `psim studies` lists studies\n");
+    fmt::print("no such runs; `psim run` makes a run under runs/, `psim studies` lists studies\n");
   else fmt::print("{}", list_of(rows, run_columns));
   return done;
 }
 
-// Throws Refused unless all that is in the folder is a run of psim's.
+// Throws Refused unless the folder holds a run of psim and nothing else.
 void check_run(const fs::path& dir) {
   const auto contents = look_into(dir, [&] { return analysis::contents_of(dir); });
   if (!contents.foreign.empty())
     throw Refused(fmt::format("{} holds `{}`, which psim did not write", dir.string(), contents.foreign),
-                  "move it elsewhere; psim removes nothing but its own files");
+                  "move it elsewhere; psim removes only its own files");
   if (!contents.marked)
-    throw Refused(fmt::format("nothing in {} shows that it is a run", dir.string()),
-                  "psim renames and removes nothing but its own runs");
+    throw Refused(fmt::format("{} does not look like a run", dir.string()),
+                  "psim renames and removes only its own runs");
 }
 
 void remove_run_called(const Shelf& shelf, const std::string& name) {

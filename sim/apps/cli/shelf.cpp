@@ -28,17 +28,15 @@ constexpr const char* latest = "latest";
 
 bool is_link(const fs::path& path) { return fs::is_symlink(fs::symlink_status(path)); }
 
-// The folder that `latest` beside others points to; empty when there is no such link.
+// The folder that the link `latest` points to; empty if there is no such link.
 fs::path target_of(const fs::path& link) {
   if (link.filename() != latest || !is_link(link)) return {};
   return (link.parent_path() / fs::read_symlink(link)).lexically_normal();
 }
 
-std::string listed_by(const Shelf& shelf) {
-  return fmt::format("`psim {}` lists those that there are", shelf.many);
-}
+std::string listed_by(const Shelf& shelf) { return fmt::format("`psim {0}` lists all {0}", shelf.many); }
 
-// A link's folder may be elsewhere, and somebody else's.
+// A link may lead to a foreign folder.
 fs::path followed(const Shelf& shelf, const fs::path& path) {
   if (!is_link(path)) return path;
   fs::path target = target_of(path);
@@ -46,22 +44,23 @@ fs::path followed(const Shelf& shelf, const fs::path& path) {
     throw Refused(fmt::format("{} is a link, to {}", path.string(), fs::read_symlink(path).string()),
                   fmt::format("name the {}'s folder itself", shelf.one));
   if (!shelf.holds(target))
-    throw Refused(fmt::format("{} points to {}, which is no {}", path.string(), target.string(), shelf.one),
-                  listed_by(shelf));
+    throw Refused(
+        fmt::format("{} points to {}, which is not a {}", path.string(), target.string(), shelf.one),
+        listed_by(shelf));
   return target;
 }
 
 void check_name(const std::string& name) {
-  const char* wrong = name.empty()                          ? "it is empty"
-                      : name.find('/') != std::string::npos ? "it is a path; what is kept stays where it is"
-                      : name == latest                      ? "the newest has this name already"
-                      : name.starts_with('.')               ? "it begins with a dot"
-                      : name.starts_with('-')               ? "it begins with a dash"
-                      : name.find(".psim-partial-") != std::string::npos
-                          ? "psim removes folders with such names"
-                      : std::ranges::any_of(name, [](unsigned char c) { return c < ' ' || c == 0x7f; })
-                          ? "it has a control character"
-                          : nullptr;
+  const char* wrong =
+      name.empty()                                       ? "it is empty"
+      : name.find('/') != std::string::npos              ? "it is a path, but renaming does not move a folder"
+      : name == latest                                   ? "psim uses this name for the newest"
+      : name.starts_with('.')                            ? "it begins with a dot"
+      : name.starts_with('-')                            ? "it begins with a dash"
+      : name.find(".psim-partial-") != std::string::npos ? "psim removes folders with such names"
+      : std::ranges::any_of(name, [](unsigned char c) { return c < ' ' || c == 0x7f; })
+          ? "it has a control character"
+          : nullptr;
   if (wrong != nullptr)
     throw Refused(fmt::format("`{}` cannot be a name: {}", name, wrong), "for example slow-network");
 }
@@ -77,7 +76,7 @@ Shelf shelf_at(Shelf shelf, const std::string& in) {
   if (in.empty()) return shelf;
   shelf.home = folder_named(in);
   if (!fs::is_directory(shelf.home))
-    throw Refused(fmt::format("--in {}: there is no such folder", in),
+    throw Refused(fmt::format("--in {}: this folder does not exist", in),
                   fmt::format("name the folder that holds the {}", shelf.many));
   return shelf;
 }
@@ -105,7 +104,7 @@ fs::path found_on(const Shelf& shelf, const std::string& name) {
   if (!name.empty() && fs::exists(fs::symlink_status(path, none))) {
     fs::path dir = followed(shelf, path);
     if (shelf.holds(dir)) return dir;
-    throw Refused(fmt::format("{} is no {}", dir.string(), shelf.one), listed_by(shelf));
+    throw Refused(fmt::format("{} is not a {}", dir.string(), shelf.one), listed_by(shelf));
   }
   std::vector<std::string> names;
   for (const fs::path& folder : folders_on(shelf)) names.push_back(folder.filename().string());
@@ -120,7 +119,7 @@ fs::path run_or_study(const std::string& name) {
   const bool is_run = !name.empty() && is_there(runs.home / name);
   if (!name.empty() && is_there(studies.home / name)) {
     if (is_run && name == "latest")
-      say("note: latest is the latest study; the latest run is {}\n", (runs.home / name).string());
+      say("note: `latest` is the latest study; the latest run is {}\n", (runs.home / name).string());
     return found_on(studies, name);
   }
   if (is_run) return found_on(runs, name);
@@ -129,7 +128,7 @@ fs::path run_or_study(const std::string& name) {
     for (const fs::path& folder : folders_on(*shelf)) names.push_back(folder.filename().string());
   }
   throw Refused(fmt::format("there is no run or study `{}`", name),
-                did_you_mean(name, names, "`psim runs` and `psim studies` list those that there are"));
+                did_you_mean(name, names, "`psim runs` and `psim studies` list all runs and studies"));
 }
 
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name) {
@@ -139,10 +138,10 @@ fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::strin
   const fs::path to = (parent / name).lexically_normal();
   const bool is_latest = target_of(parent / latest).filename() == dir.filename();
   int failure = renameat2(AT_FDCWD, dir.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
-  if (failure == EINVAL && !fs::exists(fs::symlink_status(to)))  // the file system cannot say "only if free"
+  if (failure == EINVAL && !fs::exists(fs::symlink_status(to)))  // the file system cannot refuse to replace
     failure = std::rename(dir.c_str(), to.c_str()) == 0 ? 0 : errno;
   if (failure == EEXIST || failure == EINVAL)
-    throw Refused(fmt::format("{} is there already", to.string()),
+    throw Refused(fmt::format("{} exists already", to.string()),
                   fmt::format("choose another name for the {}", shelf.one));
   if (failure != 0) throw fs::filesystem_error("rename", to, {failure, std::generic_category()});
   if (is_latest) point_latest(to);
@@ -152,8 +151,7 @@ fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::strin
 void check_not_inside(const fs::path& dir) {
   const fs::path real = fs::canonical(dir), here = fs::current_path();
   if (std::ranges::mismatch(real, here).in1 == real.end())
-    throw Refused(fmt::format("{} is the folder that you are in, or one above it", dir.string()),
-                  "leave it first");
+    throw Refused(fmt::format("{} is the current folder, or contains it", dir.string()), "leave it first");
 }
 
 void check_can_go(const fs::path& dir) {
@@ -161,8 +159,8 @@ void check_can_go(const fs::path& dir) {
   for (const fs::path& folder : {parent, dir}) {
     if (access(folder.c_str(), W_OK | X_OK) == 0) continue;
     const std::string why = std::generic_category().message(errno);
-    throw Refused(fmt::format("{} stays as it is: {}: {}", dir.string(), folder.string(), why),
-                  "only whoever may write to that folder can remove what is in it");
+    throw Refused(fmt::format("{} is unchanged: {}: {}", dir.string(), folder.string(), why),
+                  "removing files needs the permission to write to that folder");
   }
 }
 
@@ -193,13 +191,13 @@ int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfActio
   }
   if (verb == "remove") {
     if (words.size() < 2) throw_usage(shelf, fmt::format("psim {} remove needs a name", shelf.many));
-    Refusals wrong;  // of all names, before the first one is removed
+    Refusals wrong;  // check all names before removing the first
     for (std::size_t i = 1; i < words.size(); ++i) wrong.check([&] { found_on(shelf, words[i]); });
     wrong.throw_if_any();
     for (std::size_t i = 1; i < words.size(); ++i) action.remove(words[i]);
     return done;
   }
-  if (words.size() > 1) throw_usage(shelf, fmt::format("`{}` is one argument too many", words[1]));
+  if (words.size() > 1) throw_usage(shelf, fmt::format("unexpected argument `{}`", words[1]));
   return action.list(verb);
 }
 
@@ -211,7 +209,7 @@ std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> c
   }
   std::vector<const analysis::TextColumn*> shown;
   for (const analysis::TextColumn& text : texts) shown.push_back(&text);
-  const std::size_t natural = analysis::natural_width(shown);  // what goes into a pipe stays in one line
+  const std::size_t natural = analysis::natural_width(shown);  // in a pipe each row stays on one line
   const std::optional<int> terminal = terminal_width();
   const std::size_t width =
       terminal ? std::clamp(static_cast<std::size_t>(*terminal), analysis::least_width(shown), natural)

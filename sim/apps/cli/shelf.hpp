@@ -1,4 +1,4 @@
-// What psim studies and psim runs share: how what is kept is named, found, renamed and listed.
+// The shared part of psim studies and psim runs: finds, renames and lists kept folders.
 #pragma once
 
 #include <functional>
@@ -14,44 +14,44 @@ namespace psim::cli {
 // Folders of one kind.
 struct Shelf {
   const char *one, *many;  // "study", "studies"
-  fs::path home;           // where they are: studies/, runs/ or what --in says
+  fs::path home;           // their place: studies/, runs/ or the folder of --in
   std::function<bool(const fs::path&)> holds;
 };
 
-// A shelf where the command line says; throws Refused when it names no folder.
+// The shelf in the folder of --in. Throws Refused if that is not a folder.
 Shelf shelf_at(Shelf shelf, const std::string& in);
 
-// The folders on it, in order of their names.
+// The folders on the shelf, ordered by name.
 std::vector<fs::path> folders_on(const Shelf& shelf);
 
-// Whether `name` fits a glob ("strag*"), or has the pattern in it.
+// Whether `name` matches a glob ("strag*") or contains the pattern.
 bool fits(const std::string& pattern, const std::string& name);
 
-// What NAME means: `latest`, a name on the shelf, or a path. Throws Refused, with the name that is most like
-// it.
+// The folder that NAME means: `latest`, a name on the shelf, or a path. Throws Refused, with the most similar
+// name.
 fs::path found_on(const Shelf& shelf, const std::string& name);
 
-// The same of a name that may be on either shelf: a path, or else a study, or else a run.
+// The same for a name on either shelf: a path, or else a study, or else a run.
 fs::path run_or_study(const std::string& name);
 
-// Gives a folder another name, beside where it is; `latest` follows. Returns the new path. Throws Refused.
+// Renames a folder in its place; `latest` follows. Returns the new path. Throws Refused.
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name);
 
-// Refuses to rename or remove the folder that the user is in.
+// Throws Refused if `dir` is the current folder or contains it: psim must not rename or remove it then.
 void check_not_inside(const fs::path& dir);
 
-// Throws Refused where files of `dir`, or the folder itself, cannot be removed: then nothing of it is.
+// Throws Refused if `dir` or a file in it cannot be removed. Then psim removes nothing.
 void check_can_go(const fs::path& dir);
 
-// After `dir` is gone: `latest`, if it pointed there, points to the newest that is left.
+// Call it after `dir` is removed. If `latest` pointed to `dir`, it now points to the newest remaining folder.
 void mend_latest(const Shelf& shelf, const fs::path& dir);
 
-// "psim studies WORDS...": what they ask for.
+// The options of "psim studies WORDS..." and "psim runs WORDS...".
 struct ShelfCommand {
   std::vector<std::string> words;  // a pattern; rename OLD NEW; remove NAME...
-  std::string in;                  // elsewhere than in studies/ or runs/
+  std::string in;                  // the folder, if not studies/ or runs/
   bool json = false;
-  std::string study;                // runs of this study only
+  std::string study;                // only runs of this study
   std::vector<std::string> wheres;  // KEY=VALUE
 };
 struct ShelfAction {
@@ -59,10 +59,10 @@ struct ShelfAction {
   std::function<void(const std::string& name, const std::string& to)> rename;
   std::function<void(const std::string& name)> remove;
 };
-// Throws Refused when the words are no such request.
+// Throws Refused if the words are not such a request.
 int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfAction& action);
 
-// Columns of a list: a name and what a row has there.
+// A column of a list: its name, and its text for a row.
 struct ListColumn {
   analysis::ColumnName name;
   bool is_text;
@@ -72,15 +72,15 @@ std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> c
 
 // "12.3 MB"
 std::string size_text(double bytes);
-// "2026-11-23 06:20", of the file at `path`, UTC; empty when there is none.
+// "2026-11-23 06:20": the date of the file at `path`, UTC; empty if it does not exist.
 std::string date_of(const fs::path& path);
-// `text` in so many characters at most.
+// `text`, cut to at most `width` characters.
 std::string cut(const std::string& text, std::size_t width);
 
 int studies(const ShelfCommand& asked);
 int runs(const ShelfCommand& asked);
 
-// The shelves of studies and of runs, for commands that take one by its name.
+// The shelves of studies and of runs, for commands that take a name.
 Shelf studies_shelf();
 Shelf runs_shelf();
 

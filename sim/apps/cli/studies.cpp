@@ -1,4 +1,4 @@
-// psim studies: the studies that are there, and giving them other names or removing them.
+// psim studies: lists, renames and removes studies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +20,7 @@
 namespace psim::cli {
 namespace {
 
-// What is to be done next, or `complete`.
+// The state of a study.
 std::string state_of(const study::StudyFolder& folder, std::size_t missing) {
   if (!study::StudyLock::alone(folder.dir)) return "at work";
   if (missing > 0 || folder.manifest.contains("stage")) return "incomplete";
@@ -98,11 +98,12 @@ int list_studies(const Shelf& shelf, const std::string& pattern, bool json) {
   return done;
 }
 
-// Keeps processes out that would work there. Throws Refused while one does.
+// Keeps other processes out of the folder. Throws Refused while a process works there.
 study::StudyLock locked(const fs::path& dir) {
   std::optional<study::StudyLock> lock = study::StudyLock::alone(dir);
   if (!lock)
-    throw Refused(fmt::format("a process works on {}", dir.string()), "wait for it, or stop it with Ctrl-C");
+    throw Refused(fmt::format("another process works on {}", dir.string()),
+                  "wait for it, or stop it with Ctrl-C");
   return std::move(*lock);
 }
 
@@ -126,13 +127,13 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   for (const fs::path& other : contents.foreign) names.push_back(other.string());
   const std::size_t more = names.size() - std::min(names.size(), most);
   names.resize(names.size() - more);
-  fmt::print("what psim did not write is still there: {}{}\nto remove this, too: rm -r {}\n",
+  fmt::print("kept files that psim did not write: {}{}\nto remove them, too: rm -r {}\n",
              fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "", file_word(dir));
 }
 
 void rename_study(const Shelf& shelf, const std::string& name, const std::string& to) {
   const fs::path dir = found_on(shelf, name);
-  const study::StudyFolder folder(dir);  // throws where it is none
+  const study::StudyFolder folder(dir);  // throws if it is not a study
   const study::StudyLock lock = locked(dir);
   fmt::print("{}/ is now {}/\n", dir.string(), rename_folder(shelf, dir, to).string());
 }

@@ -1,4 +1,4 @@
-// How far a study is, on stderr: a line that is drawn anew on a terminal, a line a minute elsewhere.
+// The progress of a study on stderr: redraws one line on a terminal, and otherwise writes one line a minute.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class StudyProgress final : public study::Watcher {
 
  private:
   bool is_terminal_;
-  double last_ = 0;  // when a line was shown, by host_seconds
+  double last_ = 0;  // time of the last line, by host_seconds
 };
 
 }  // namespace psim::cli

@@ -24,18 +24,18 @@
 namespace psim::cli {
 namespace {
 
-// "target: accuracy 93 %"; empty where runs have none, or different ones.
+// "target: accuracy 93 %"; empty if runs have no target or different targets.
 std::string target_line(const analysis::Study& study) {
   const std::string target = common_target(study);
   return target.empty() ? "" : fmt::format("target: {}\n", target);
 }
 
-// A command that helps to go on, and what it does.
+// A command for the next step, and its purpose.
 struct Hint {
   std::string command, does;
 };
 
-// What fits this study, the most useful first.
+// The hints for this study, the most useful first.
 std::vector<Hint> hints_of(const study::StudyFolder& folder, const analysis::Study& study,
                            const analysis::Evaluation& evaluation) {
   const std::string dir = file_word(folder.dir);
@@ -49,16 +49,16 @@ std::vector<Hint> hints_of(const study::StudyFolder& folder, const analysis::Stu
   if (study.until_ci.is_null() && analysis::compares_times(evaluation) &&
       std::ranges::any_of(evaluation.aggregates, is_undecided))
     hints.push_back(
-        {fmt::format("psim compare {} --until-ci 5%", scenario), "as many seeds as narrow intervals need"});
+        {fmt::format("psim compare {} --until-ci 5%", scenario), "enough seeds for narrow intervals"});
   std::set<std::string> arms;
   for (const analysis::Cell& cell : study.cells) arms.insert(cell.arm);
   const auto other =
       std::ranges::find_if(arms, [&](const std::string& arm) { return arm != study.baseline; });
   if (arms.size() > 2 && analysis::compares_times(evaluation))
     hints.push_back({fmt::format("psim merge {} {}", dir, option_words("--baseline", *other)),
-                     "the same with another baseline"});
-  hints.push_back({fmt::format("psim runs --study {}", dir), "each run by itself"});
-  hints.push_back({fmt::format("cd {} && python3 analysis.py", dir), "the files in a program of your own"});
+                     "the same study with another baseline"});
+  hints.push_back({fmt::format("psim runs --study {}", dir), "a list of all runs"});
+  hints.push_back({fmt::format("cd {} && python3 analysis.py", dir), "your own analysis of the files"});
   constexpr std::size_t most = 3;
   hints.resize(std::min(most, hints.size()));
   return hints;
@@ -77,14 +77,14 @@ std::string next_lines(const study::StudyFolder& folder, const analysis::Study& 
   std::string out;
   if (folder.manifest["runs"].size() == 1)
     out +=
-        "\nThis is one run, so there is nothing to compare. Give axes in [compare] of the scenario, or with\n"
+        "\nThis is one run, so psim cannot compare anything. Add axes to [compare] of the scenario, or use\n"
         "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n";
   std::string does, commands;
   for (const Hint& hint : hints_of(folder, study, evaluation)) {
     does += (does.empty() ? "" : "; ") + hint.does;
-    commands += fmt::format("  {}\n", hint.command);  // alone in its line, to be copied
+    commands += fmt::format("  {}\n", hint.command);  // alone on its line, easy to copy
   }
-  return out + fmt::format("\n{} in {}/ (README.txt says what is there)\nnext: {}\n{}", runs_text(folder),
+  return out + fmt::format("\n{} in {}/ (README.txt describes the files)\nnext: {}\n{}", runs_text(folder),
                            folder.dir.string(), does, commands);
 }
 
@@ -134,7 +134,7 @@ void check_columns(const StudyCommand& asked) {
   try {
     for (const std::string& name : asked.columns) analysis::column_called(name);
   } catch (const std::invalid_argument& wrong) {
-    throw Refused(wrong.what(), "`psim explain NAME` says what a column holds");
+    throw Refused(wrong.what(), "`psim explain NAME` describes a column");
   }
 }
 
@@ -142,14 +142,14 @@ void say_what_is_not_read(const fs::path& dir, const study::Journal& journal) {
   std::size_t of_others = 0;
   for (const auto& [build, lines] : journal.other_builds()) of_others += lines;
   if (of_others > 0)
-    say("note: {} results in {} are of {} other build{} of psim and do not count\n", of_others, dir.string(),
-        journal.other_builds().size(), journal.other_builds().size() == 1 ? "" : "s");
+    say("note: {} results in {} come from {} other build{} of psim and do not count\n", of_others,
+        dir.string(), journal.other_builds().size(), journal.other_builds().size() == 1 ? "" : "s");
   if (journal.damaged() > 0)
-    say("note: {} results in {} are not whole and do not count\n", journal.damaged(), dir.string());
+    say("note: {} results in {} are incomplete and do not count\n", journal.damaged(), dir.string());
   if (!journal.contradictory().empty())
     throw Refused(
         fmt::format("{} has two different results of run {}", dir.string(), *journal.contradictory().begin()),
-        "one build of psim gave both, so it or the machine is broken: please report it");
+        "one build of psim made both, so psim or the machine is broken: please report it");
 }
 
 analysis::Study complete_results(const study::StudyFolder& folder) {
@@ -158,7 +158,7 @@ analysis::Study complete_results(const study::StudyFolder& folder) {
   if (const std::vector<Json> missing = missing_runs(folder, journal);
       !missing.empty() || folder.manifest.contains("stage"))
     throw Refused(fmt::format("{} is not complete", folder.dir.string()),
-                  fmt::format("`psim merge {}` says what is missing", file_word(folder.dir)));
+                  fmt::format("`psim merge {}` lists the missing runs", file_word(folder.dir)));
   return study::results_of(folder.manifest, journal);
 }
 
@@ -170,7 +170,7 @@ Counts finish_study(const study::StudyFolder& folder, study::Journal& journal, c
     write_study(folder, journal, study, evaluation);
     set_latest(folder.dir);
   } else {
-    say("note: {} cannot be written to: the study is shown, and its files stay as they are\n",
+    say("note: psim cannot write to {}: it shows the study and leaves the files unchanged\n",
         folder.dir.string());
   }
   if (json) fmt::print("{}\n", analysis::document(study, evaluation).dump(2));
@@ -187,7 +187,8 @@ void print_missing(const study::StudyFolder& folder, const std::vector<Json>& mi
     fmt::print("  {}   {}\n", missing[i]["run"].get<std::string>(), missing[i]["command"].get<std::string>());
   if (missing.size() > most) fmt::print("  ... and {} more\n", missing.size() - most);
   fmt::print(
-      "the same slices again make what is missing; so does, in one process:\n  psim compare {} --out {}\n",
+      "run the same slices again to make the missing runs, or make them in one process:\n  psim compare {} "
+      "--out {}\n",
       file_word(folder.scenario()), file_word(folder.dir));
 }
 

@@ -1,4 +1,4 @@
-// What a subcommand is: its options, and what answers it.
+// A subcommand: its options and the function that answers it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@
 
 namespace psim::cli {
 
-// What the command line asks for.
+// The options of all subcommands.
 struct Asked {
   Command command;
   StudyCommand study;
@@ -37,7 +37,7 @@ struct Asked {
   bool reference = false;
 };
 
-// What commands are for; `psim --help` lists them so.
+// The groups of commands in `psim --help`.
 namespace groups {
 constexpr const char* simulate = "Simulate";
 constexpr const char* understand = "Understand a run";
@@ -52,14 +52,14 @@ struct Subcommand {
   int (*answer)(const Asked&);
 };
 
-// What `psim explain` says of a subcommand; empty where none is called so.
+// The text of `psim explain` on a subcommand; empty if none has this name.
 std::string about_subcommand(std::string_view name);
 
-// Those that look at runs that are finished.
+// The subcommands for finished runs.
 std::span<const Subcommand> understand_subcommands();
-// Those of the course.
+// The subcommands of the course.
 std::span<const Subcommand> lab_subcommands();
-// The first scenario, and the playground.
+// `psim new` and the playground.
 std::span<const Subcommand> play_subcommands();
 
 }  // namespace psim::cli

@@ -28,11 +28,11 @@ std::string_view kind_of(const fs::file_status& status) {
     case fs::file_type::block: return "a device";
     case fs::file_type::fifo: return "a pipe";
     case fs::file_type::socket: return "a socket";
-    default: return "no file";
+    default: return "not a file";
   }
 }
 
-// Other programs have a manifest.json too.
+// Other programs use the name manifest.json, too.
 bool is_psims_manifest(const fs::path& path) {
   std::error_code none;
   if (!fs::is_regular_file(path, none)) return false;
@@ -43,11 +43,10 @@ bool is_psims_manifest(const fs::path& path) {
   }
 }
 
-// What the machine says to an attempt to write `path`.
+// Throws with the system's error of an attempt to write `path`.
 [[noreturn]] void throw_not_written(const fs::path& path, const std::error_code& error) {
   if (is_machines(error)) throw fs::filesystem_error("write", path, error);
-  throw Refused(fmt::format("{} cannot be written: {}", path.string(), error.message()),
-                help_of(error, path));
+  throw Refused(fmt::format("cannot write {}: {}", path.string(), error.message()), help_of(error, path));
 }
 
 void check_what_is_there(const fs::path& path) {
@@ -56,11 +55,11 @@ void check_what_is_there(const fs::path& path) {
   if (fs::is_directory(status)) throw Refused(fmt::format("{} is a folder", path.string()), "name a file");
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw Refused(fmt::format("{} is {}", path.string(), kind_of(status)),
-                  "name a file: psim replaces nothing else");
+                  "name a file: psim replaces only files");
   if (!fs::exists(status) && fs::is_symlink(fs::symlink_status(path, none)))
-    throw Refused(
-        fmt::format("{} is a link, to {}, where nothing is", path.string(), fs::read_symlink(path).string()),
-        "name the file itself, or remove the link");
+    throw Refused(fmt::format("{} is a link to {}, which does not exist", path.string(),
+                              fs::read_symlink(path).string()),
+                  "name the file itself, or remove the link");
 }
 
 }  // namespace
@@ -79,15 +78,15 @@ void check_can_make(const fs::path& out, std::string_view option) {
   const auto stands = [&](const fs::path& path) { return fs::exists(fs::symlink_status(path, ignored)); };
   while (!stands(there) && there != there.root_path()) there = there.parent_path();
   if (!fs::is_directory(there, ignored))
-    throw Refused(fmt::format("{} {}: {} is no folder", option, out.string(), there.string()),
+    throw Refused(fmt::format("{} {}: {} is not a folder", option, out.string(), there.string()),
                   "name another folder");
-  // In a folder that stands: another process may be about to make the one that is asked for.
+  // Tests an existing folder, because another process may be about to make the requested folder.
   const fs::path trial = there / fmt::format(".new-{}", process_name());
   fs::create_directory(trial, error);
   analysis::remove_empty(trial);
   if (error && is_machines(error)) throw fs::filesystem_error("make", folder, error);
   if (error)
-    throw Refused(fmt::format("{} {}: in {} no folder can be made: {}", option, out.string(), there.string(),
+    throw Refused(fmt::format("{} {}: cannot make a folder in {}: {}", option, out.string(), there.string(),
                               error.message()),
                   "name a folder that you may write to");
 }
@@ -116,18 +115,18 @@ void check_own(const fs::path& path, const std::vector<std::string>& marks, std:
   const std::string begin = beginning_of(path, 1024);
   const auto has = [&](const std::string& mark) { return begin.find(mark) != std::string::npos; };
   if (!begin.empty() && std::ranges::none_of(marks, has))
-    throw Refused(fmt::format("{} is there, and {} has not written it", path.string(), by),
-                  "name another file; psim replaces only files like those that it writes");
+    throw Refused(fmt::format("{} exists and was not written by {}", path.string(), by),
+                  "name another file; psim replaces only its own files");
 }
 
 namespace {
 
-// "NAME.new-HOST-PROCESS" of this machine, whose process has ended.
+// Removes files "NAME.new-HOST-PROCESS" of this machine whose process has ended.
 void sweep_fresh(const fs::path& target) {
   const std::string name = process_name(), host = name.substr(0, name.rfind('-') + 1);
   const std::string prefix = target.filename().string() + ".new-" + host;
   const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::error_code ignored;  // it can be swept next time
+  std::error_code ignored;  // the next sweep can remove it
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string other = entry.path().filename().string();

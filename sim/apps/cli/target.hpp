@@ -1,4 +1,4 @@
-// Files that the user names for psim to write: what may be replaced there, and how.
+// Writes files that the user names, and decides which files psim may replace.
 #pragma once
 
 #include <string>
@@ -11,29 +11,29 @@
 
 namespace psim::cli {
 
-// Throws Refused where something is that is no file (a folder, a device, a pipe), or a link to nothing, which
-// is not opened: that of a pipe may never come to an end; and where no file can be written: that is tried
-// beside it. Throws std::filesystem::filesystem_error where the machine is to blame.
+// Throws Refused if `path` is not a file (but a folder, a device or a pipe), or is a link to nothing, or if
+// psim cannot write a file next to it. Does not open `path`, because opening a pipe may block for ever.
+// Throws std::filesystem::filesystem_error if the machine causes the error.
 void check_is_file(const fs::path& path);
 
-// Throws Refused where nothing can be written to `folder`, which is there or is made when there is something
-// to write: tried by making a folder in it, which is removed again. `option`: that names it.
+// Throws Refused if psim cannot write to `folder`, or cannot make it. Tests this by making a folder inside
+// and removing it again. `option`: the option that names `folder`.
 void check_can_make(const fs::path& folder, std::string_view option);
 
-// The run or study whose folder `path` is in, at whatever depth; empty where there is none.
+// The run or study whose folder contains `path` at any depth; empty: none.
 fs::path owner_of(const fs::path& path);
 
-// Throws Refused where `path` is among the files of a run or study: psim removes and archives only the files
-// that it knows there. `example`: what to name instead.
+// Throws Refused if `path` is in the folder of a run or study, because psim removes and archives only files
+// that it knows there. `example`: a better place.
 void check_outside(const fs::path& path, std::string_view example);
 
-// A file beside `target` that takes its place when it is complete. What killed processes of this machine have
-// left under such names is removed.
+// A temporary file next to `target`. It replaces `target` when it is complete. The constructor removes such
+// files of killed processes of this machine.
 class FreshFile {
  public:
-  // A link stays, and what it leads to is replaced.
+  // If `target` is a link, replaces the file that it leads to.
   explicit FreshFile(const fs::path& target);
-  ~FreshFile();  // removes it, unless it has taken its place
+  ~FreshFile();  // removes the file, unless it has replaced the target
   FreshFile(const FreshFile&) = delete;
   FreshFile& operator=(const FreshFile&) = delete;
 
@@ -45,12 +45,12 @@ class FreshFile {
   fs::path target_, path_;
 };
 
-// Replaces what is at `path` in one step, or writes nothing. Throws Refused, and says what the machine says;
-// throws std::filesystem::filesystem_error where the machine is to blame.
+// Replaces the file at `path` in one step, or writes nothing. Throws Refused with the system's message, or
+// std::filesystem::filesystem_error if the machine causes the error.
 void put_file(const fs::path& path, const std::string& text);
 
-// Throws Refused where a file is at `path` that does not have one of `marks` at its beginning: it is somebody
-// else's. `by`: the command that writes such files.
+// Throws Refused if the file at `path` exists and does not begin with one of `marks`: then psim did not write
+// it. `by`: the command that writes such files.
 void check_own(const fs::path& path, const std::vector<std::string>& marks, std::string_view by);
 
 }  // namespace psim::cli

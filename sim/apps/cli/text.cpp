@@ -1,4 +1,4 @@
-// A run's summary for people.
+// A run's summary as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using analysis::ColumnName;
 
-// How a line of the summary begins.
+// The beginning of a line of the summary.
 std::string line(ColumnName name) { return fmt::format("\n  {:<10}  ", name.name()); }
 
 std::string bytes_text(double bytes) {
@@ -25,7 +25,7 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.4g} {}", bytes, unit);
 }
 
-// A value as `form` says: a format of fmt's and a unit, each of them if there is one. "-" for null.
+// A value in this form: an optional format of fmt and an optional unit. "-" for null.
 std::string shown(const Json& value, std::string_view form) {
   if (value.is_null()) return "-";
   const std::size_t gap = std::min(form.find(' '), form.size());
@@ -38,7 +38,7 @@ std::string shown(const Json& value, std::string_view form) {
   return in_format(scale * value.get<double>()) + unit;
 }
 
-// `text` with values of `json` in it: each "{PATH:FORM}" becomes the value at this path, in this form.
+// `text` with values of `json`: each "{PATH:FORM}" becomes the value at this path, in this form.
 std::string fill(const Json& json, std::string_view text) {
   std::string out;
   for (;;) {
@@ -76,7 +76,7 @@ std::string inference_text(const Json& s) {
   return text + fill(s, "; pulled {bytes_pulled: bytes}");
 }
 
-// Only where a shard's keys do not all have the same clock.
+// Empty if all keys of a shard have the same clock.
 std::string ranges_text(const Json& servers) {
   std::int64_t ranges = 0, splits = 0;
   for (const Json& server : servers) {
@@ -84,10 +84,10 @@ std::string ranges_text(const Json& servers) {
     splits += server["range_splits"].get<std::int64_t>();
   }
   if (splits == 0) return {};
-  return line("ranges") + fmt::format("{} with a vector clock of their own, {} split off", ranges, splits);
+  return line("ranges") + fmt::format("{} with their own vector clock, {} split off", ranges, splits);
 }
 
-// A line for each, but of no more than a screen can show.
+// A line for each, but at most as many as fit on a screen.
 template <class LineOf>
 std::string some_lines(const Json& all, ColumnName name, LineOf line_of) {
   constexpr std::size_t most = 8;
@@ -142,10 +142,10 @@ std::string slow_text(const Json& slow) {
                 "{median:.3g} s") +
            (action == "remove"    ? "; asked to leave"
             : action == "replace" ? "; replaced"
-            : replaces            ? "; no spare is left, so it stays"
+            : replaces            ? "; no spare worker is left, so it stays"
                                   : "");
   };
-  return slow.empty() ? line("slow") + "no worker was found slow" : some_lines(slow, "slow", line_of);
+  return slow.empty() ? line("slow") + "no slow worker found" : some_lines(slow, "slow", line_of);
 }
 
 std::string startup_text(const Json& startup) {
@@ -195,7 +195,7 @@ std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
-  return line("late") + fmt::format("{} of {} pushes thrown away", late, count("arrived"));
+  return line("late") + fmt::format("{} of {} pushes dropped", late, count("arrived"));
 }
 
 std::string quality_text(const Json& s) {
@@ -207,7 +207,7 @@ std::string quality_text(const Json& s) {
   return text;
 }
 
-// "half of them at most 3, 90 % at most 7": of a histogram of pairs [staleness, pushes], rising.
+// "half of the pushes at most 3, 90 % at most 7", from a rising histogram of pairs [staleness, pushes].
 std::string shares_text(const Json& histogram, double pushes) {
   const auto at_most = [&](double share) {
     double sum = 0;
@@ -222,13 +222,13 @@ std::string shares_text(const Json& histogram, double pushes) {
 
 std::string staleness_text(const Json& s) {
   std::string text = line("staleness", s, "mean {staleness/mean:.2f}, max {staleness/max} updates");
-  const Json histogram = s["staleness"].value("histogram", Json::array());  // runs of before have none
+  const Json histogram = s["staleness"].value("histogram", Json::array());  // older runs lack it
   if (histogram.size() > 1) text += shares_text(histogram, s["pushes"]["applied"]);
   return text + fill(s, "; at most {clock_gap/max} ") + (s["clock_gap"]["max"] == 1 ? "clock" : "clocks") +
          " ahead of the slowest";
 }
 
-// How far the training got, and what came out.
+// The progress of the training, and its results.
 std::string training_text(const Json& s) {
   std::string out;
   const Json& target = s["target"];
@@ -248,7 +248,7 @@ std::string training_text(const Json& s) {
   return out;
 }
 
-// Of several groups; each has a row in a table below.
+// The line for several groups. Each group also has a row in a table below.
 std::string groups_line(const Json& s) {
   return line("simulated", s, "{sim_time_s:.4g s}, {steps} steps of ") +
          fmt::format("{} workers in {} groups", s["workers"].size(), s["groups"].size());
@@ -283,7 +283,7 @@ std::string notes_text(const Json& notes) {
 }  // namespace
 
 std::string where_judged(const Json& training) {
-  const Json on = training.value("evaluated_on", Json());  // runs of before have none
+  const Json on = training.value("evaluated_on", Json());  // older runs lack it
   return on.is_object() && on.value("curve", Json()) == "validation" ? " on the validation set" : "";
 }
 
@@ -316,7 +316,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   if (s.contains("aggregation"))
     out += line("sums", s["aggregation"],
                 "{push_bytes: bytes} of pushes became {sum_bytes: bytes} on their way to servers, "
-                "{answer_bytes: bytes} of answers {copied_bytes: bytes} on theirs to racks");
+                "{answer_bytes: bytes} of answers {copied_bytes: bytes} on their way to racks");
   if (s.contains("economy")) out += economy_text(s["economy"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
   if (has_groups) out += groups_text(s["groups"]);

@@ -19,7 +19,7 @@ int timeline(const TimelineCommand& asked) {
   const analysis::Recording all = asked.messages ? analysis::recording_of(record, "")
                                                  : analysis::Recording{.line = analysis::timeline_of(record)};
   const analysis::Timeline& line = all.line;
-  constexpr std::int64_t few = 4;  // clocks, where neither they nor a date is given
+  constexpr std::int64_t few = 4;  // clocks, if the user gives neither clocks nor a date
   constexpr int unknown_width = 86;
   analysis::TimelineText options;
   const bool is_chosen = asked.from || asked.until || asked.clocks || asked.messages;
@@ -32,7 +32,7 @@ int timeline(const TimelineCommand& asked) {
   options.width = asked.width.value_or(terminal_width().value_or(unknown_width));
   options.colour = may_colour();
   if (!(options.from < options.until))
-    throw Refused(fmt::format("there is nothing from {:.6g} s until {:.6g} s", options.from, options.until),
+    throw Refused(fmt::format("nothing happened from {:.6g} s until {:.6g} s", options.from, options.until),
                   fmt::format("the run ends at {:.6g} s", line.end));
   const std::string text =
       asked.messages ? analysis::message_table(all, {.from = options.from,

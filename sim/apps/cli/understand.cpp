@@ -1,4 +1,4 @@
-// The subcommands that look at finished runs.
+// The subcommands for finished runs.
 #include "sim/apps/cli/understand.hpp"
 
 #include <fmt/format.h>
@@ -12,12 +12,12 @@ namespace psim::cli {
 namespace {
 
 CLI::Option* add_run(CLI::App* app, auto& run) {
-  return app->add_option("run", run, "The run, recorded with --trace events: its path or name, or `latest`.")
+  return app->add_option("run", run, "A run recorded with --trace events: its path, its name, or `latest`.")
       ->required();
 }
 
 void add_window(CLI::App* app, std::optional<double>& from, std::optional<double>& until) {
-  app->add_option("--from", from, "The first date, for example 1s; else the run's begin.")
+  app->add_option("--from", from, "The first date, for example 1s; default: the start of the run.")
       ->transform(date())
       ->type_name("DATE");
   app->add_option("--until", until, "The last date, for example 2s.")->transform(date())->type_name("DATE");
@@ -25,95 +25,95 @@ void add_window(CLI::App* app, std::optional<double>& from, std::optional<double
 
 void add_export_options(CLI::App* app, ExportCommand& e) {
   app->add_option("run", e.run,
-                  "The run, recorded with --trace events, or for --svg a study: its path or name, or "
+                  "A run recorded with --trace events, or for --svg a study: its path, its name, or "
                   "`latest` (the latest run; `studies/latest` is the latest study).")
       ->required();
   const auto file = [app](const char* name, std::string& path, const char* what) {
     app->add_option(name, path, what)->check(not_empty("file"));
   };
-  file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev: a process for each node.");
+  file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev, with a process for each node.");
   file("--paje", e.paje, "A trace for ViTE and pj_dump.");
   file("--csv", e.csv, "Spans, messages and marks as one table.");
   file("--dot", e.dot,
-       "What came of what, for Graphviz: around the first fault (without one the first clocks), or --from "
+       "Causes of events, for Graphviz: around the first fault (or the first clocks), or between --from "
        "and --until.");
-  file("--tikz", e.tikz, "Time line and loss for LaTeX.");
+  file("--tikz", e.tikz, "Timeline and loss for LaTeX.");
   app->add_option("--svg", e.svg,
-                  "A folder for charts: of a run its time line, loss, staleness, clocks and traffic; of a "
-                  "study loss, accuracy, times, and time against bytes sent (pareto).")
+                  "A folder for charts. Of a run: timeline, loss, staleness, clocks and traffic. Of a "
+                  "study: loss, accuracy, times, and time against bytes sent (pareto).")
       ->check(not_empty("folder"));
-  app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; 180 if not given.")
+  app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; default: 180.")
       ->check(CLI::Range(50, 1000));
   add_window(app, e.from, e.until);
   app->add_flag("--all-flows", e.all_flows,
                 "Draw every message as an arrow in --perfetto, not only those of the critical path.");
-  app->add_flag("--force", e.force, "Replace files that psim export has not written.");
+  app->add_flag("--force", e.force, "Also replace files that psim export did not write.");
 }
 
 const Subcommand understand_table[] = {
     {"why", groups::understand,
-     "Say why a run took as long as it did: its critical path, and who waited for whom.",
-     "  psim why latest                                    of the last run\n"
+     "Explain what took the time of a run: its critical path, and which node waited for which.",
+     "  psim why latest                                    the latest run\n"
      "  psim why latest --until target                     until the target was reached\n"
-     "  psim why runs/a runs/b                             where two runs part, and what made the "
+     "  psim why runs/a runs/b                             where two runs first differ, and what made the "
      "difference\n"
      "  psim why latest --json | jq .waits\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.why.runs)->expected(1, 2);
-       app->add_option("--until", a.why.until, "What to explain: the end, or when the target was reached.")
+       app->add_option("--until", a.why.until,
+                       "Explain the run up to its end, or up to the date when it reached the target.")
            ->check(one_of({"end", "target"}));
-       app->add_option("--at", a.why.at, "Explain what had happened until this date, for example 2s.")
+       app->add_option("--at", a.why.at, "Explain the run up to this date, for example 2s.")
            ->excludes("--until")
            ->transform(duration());
        app->add_flag("--gradients", a.why.gradients,
-                     "Make the run once more and compare each gradient with a fresh one.");
+                     "Make the run once more and compare each gradient with a fresh gradient.");
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
     {"timeline", groups::understand,
-     "Draw what every node did when: who computed, waited (and for whom), or was down.",
+     "Draw a timeline: when each node computed, waited (and for which node), or was down.",
      "  psim timeline latest                               around the first fault, or the first clocks\n"
      "  psim timeline quickstart-1a2b3c4d --from 1s --until 1.2s\n"
-     "  psim timeline latest --clocks 1 --messages         who sent what to whom, and when\n",
+     "  psim timeline latest --clocks 1 --messages         all messages, with sender, receiver and dates\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.timeline.run);
        app->add_option("--clocks", a.timeline.clocks,
-                       "From the begin until every worker has computed so many clocks.")
+                       "From the start until every worker has finished this number of clocks.")
            ->check(whole(1, 1'000'000'000));
        add_window(app, a.timeline.from, a.timeline.until);
        app->get_option("--until")->excludes("--clocks");
-       app->add_option("--width", a.timeline.width, "Characters of a line; else the terminal's.")
+       app->add_option("--width", a.timeline.width,
+                       "Characters of a line; default: the width of the terminal.")
            ->check(whole(40, 1000));
-       app->add_flag("--messages", a.timeline.messages, "A table of the messages instead, a line each.");
+       app->add_flag("--messages", a.timeline.messages,
+                     "Print a table of the messages instead, one per line.");
      },
      [](const Asked& a) {
        return about_run(run_named(a.timeline.run), [&] { return timeline(a.timeline); });
      }},
-    {"export", groups::understand,
-     "Write a run in the formats of other programs, and runs and studies as charts.",
+    {"export", groups::understand, "Write a run in formats of other programs, or a run or study as charts.",
      "  psim export latest --perfetto run.pftrace          then open it in ui.perfetto.dev\n"
      "  psim export latest --svg charts --width-mm 85      for a column of a paper\n"
-     "  psim export stragglers-1a2b3c4d --svg charts       those of a study, a file for each condition\n"
+     "  psim export stragglers-1a2b3c4d --svg charts       charts of a study, a file for each condition\n"
      "  psim export latest --csv run.csv --dot causes.dot --until 100ms\n",
      [](CLI::App* app, Asked& a) { add_export_options(app, a.exported); },
      [](const Asked& a) { return export_one(a.exported); }},
-    {"report", groups::understand,
-     "Make an HTML page of a run or a study: one file, to be read in a browser or sent.",
+    {"report", groups::understand, "Make an HTML page of a run or a study: one file for a browser.",
      "  psim report latest                                 the latest study, or else the latest run\n"
      "  psim report runs/latest                            a run; recorded with --trace events it has a time "
      "line\n"
      "  psim report stragglers-1a2b3c4d --out slow.html\n"
      "  psim report studies/latest --sliders --out play.html   for a lecture; record with --trace events\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("name", a.directory, "The run or study: its path or name, or `latest`.")->required();
+       app->add_option("name", a.directory, "A run or study: its path, its name, or `latest`.")->required();
        app->add_option("-o,--out", a.command.out,
-                       "The file, instead of report.html in the run's or study's folder.")
+                       "The file; default: report.html in the folder of the run or study.")
            ->check(not_empty("file"));
-       app->add_flag("--json", a.command.json,
-                     "Of a run: print what the page is made of as one JSON document.")
+       app->add_flag("--json", a.command.json, "For a run: print the data of the page as one JSON document.")
            ->excludes("--out");
        app->add_flag("--sliders", a.sliders,
-                     "Of a study: a page with a slider for each of its axes, and two settings side by side.")
+                     "For a study: a page with a slider for each axis, and two settings side by side.")
            ->needs("--out")
            ->excludes("--json");
      },
@@ -121,26 +121,26 @@ const Subcommand understand_table[] = {
        return a.sliders ? sliders(a.directory, a.command.out)
                         : report(a.directory, a.command.out, a.command.json);
      }},
-    {"what-if", groups::understand,
-     "Say what a run would have been with something changed: predicted, and run again.",
-     "  psim what-if latest                                what would help most\n"
-     "  psim what-if latest no-straggler bandwidth=2x      these two\n"
+    {"what-if", groups::understand, "Change something in a run: predict the effect, and run it again.",
+     "  psim what-if latest                                the changes that help most\n"
+     "  psim what-if latest no-straggler bandwidth=2x      these two changes\n"
      "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"
-     "  psim what-if latest servers=4 later-crash=2s       only run again: there is no prediction\n"
+     "  psim what-if latest servers=4 later-crash=2s       only run again, without a prediction\n"
      "  psim what-if latest 'no-crash=server 1' no-faults\n"
-     "  psim what-if latest --set consistency.model=asp    only run again: there is no prediction\n",
+     "  psim what-if latest --set consistency.model=asp    only run again, without a prediction\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.what_if.run);
        app->add_option("change", a.what_if.changes,
                        "no-straggler[=worker N], no-faults, no-crash=NODE, bandwidth=2x, latency=0.5x, "
-                       "compute=[worker N:]50%; without any, those that make sense for the run.");
+                       "compute=[worker N:]50%; default: all that make sense for the run.");
        app->add_option("--set", a.what_if.sets,
-                       "Another value of a field, as in `psim run`; several are one change.")
+                       "Another value of a field, as in `psim run`; several --set are one change.")
            ->take_all()
            ->expected(1)
            ->type_name("KEY=VALUE");
-       app->add_flag("--predict-only", a.what_if.predict_only, "Run nothing again.");
-       app->add_flag("--rank", a.what_if.rank, "Put what helps most first, and run only that again.");
+       app->add_flag("--predict-only", a.what_if.predict_only, "Only predict; do not run again.");
+       app->add_flag("--rank", a.what_if.rank,
+                     "Sort changes by their predicted effect, and run only the best again.");
        app->add_flag("--json", a.what_if.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.what_if.run), [&] { return what_if(a.what_if); }); }},

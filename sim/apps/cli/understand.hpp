@@ -1,4 +1,4 @@
-// Subcommands that look at finished runs and studies.
+// Subcommands for finished runs and studies.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace psim::cli {
 
 // The options of `why`.
 struct WhyCommand {
-  std::vector<std::string> runs;  // one, or two to compare
+  std::vector<std::string> runs;  // one run, or two to compare
   std::string until = "end";      // or target
   std::optional<double> at;       // a date in simulated seconds
-  bool gradients = false;         // compare each with a fresh one, in another run
+  bool gradients = false;         // compare each with a fresh gradient, in another run
   bool json = false;
 };
 int why(const WhyCommand& command);
@@ -27,12 +27,12 @@ struct TimelineCommand {
   std::string run;
   std::optional<std::int64_t> clocks;
   std::optional<double> from, until;  // simulated seconds
-  std::optional<int> width;           // characters; else the terminal's
-  bool messages = false;              // a table of them instead
+  std::optional<int> width;           // characters; default: the terminal's width
+  bool messages = false;              // print a table of messages instead
 };
 int timeline(const TimelineCommand& asked);
 
-// The options of `export`. Paths; empty: not that.
+// The options of `export`. An empty path: not requested.
 struct ExportCommand {
   std::string run;                             // or a study
   std::string perfetto, paje, csv, dot, tikz;  // files
@@ -43,10 +43,10 @@ struct ExportCommand {
 };
 int export_one(const ExportCommand& asked);
 
-// An HTML page of the run or study that `name` means, at `out` or else in its folder. `json`: of a run, what
-// the page would be made of, on stdout.
+// Writes an HTML page of the run or study `name` to `out`, or else into its folder. `json`: instead prints
+// the data of a run's page to stdout.
 int report(const std::string& name, const std::string& out, bool json);
-// A page with a slider for each axis of the study that `name` means, at `out`.
+// Writes a page with a slider for each axis of the study `name` to `out`.
 int sliders(const std::string& name, const std::string& out);
 // The options of `what-if`.
 struct WhatIfCommand {
@@ -59,13 +59,13 @@ int what_if(const WhatIfCommand& command);
 // The folder of a finished run: a path, or a name on the shelf of runs.
 fs::path run_named(const std::string& name);
 
-// Says on stderr which of the run's files is no longer as psim wrote it.
+// Prints to stderr which of the run's files has changed since psim wrote it.
 void say_if_changed(const fs::path& run);
 
-// A run with its events; says if its files have changed.
+// A run with its events. Prints a note if its files have changed.
 analysis::RunRecord open_record(const fs::path& run);
 
-// Whatever is missing in a summary is about the run's files: an answer that meets that throws Unverifiable.
+// Calls `answer`. If the run's summary lacks a value, throws Unverifiable with the run's path.
 int about_run(const fs::path& run, const std::function<int()>& answer);
 
 }  // namespace psim::cli

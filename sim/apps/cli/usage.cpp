@@ -35,18 +35,18 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
-// The subcommand that is given, or else psim.
+// The given subcommand, or else psim itself.
 const CLI::App& command_of(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? app : *chosen.front();
 }
 
-// What to say about `word`, which no option of `command` takes.
+// The error for `word`, which no option of `command` takes.
 Refused unexpected(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const std::string asked = command.get_name() == app.get_name() ? "psim" : "psim " + command.get_name();
   if (!word.starts_with('-'))
-    return {fmt::format("`{}` is one argument too many", word),
-            fmt::format("`{} --help` shows what it takes", asked)};
+    return {fmt::format("unexpected argument `{}`", word),
+            fmt::format("`{} --help` lists its arguments", asked)};
   const std::string flag = word.substr(0, word.find('='));
   Refused advice(fmt::format("{} has no option `{}`", asked, flag),
                  fmt::format("`{} --help` lists its options", asked));
@@ -60,27 +60,27 @@ Refused unexpected(const CLI::App& app, const CLI::App& command, const std::stri
   return advice;
 }
 
-// An option without its value, or with several.
+// The error for an option without a value, or with several values.
 Refused mismatch(const CLI::App& command, const std::string& what) {
   const std::string name = what.substr(0, what.find(':'));
   const CLI::Option* option = command.get_option_no_throw(name);
   const std::string help = fmt::format("`psim {} --help` lists the options", command.get_name());
   if (option == nullptr || option->count() < 2) return {"an option needs a value: " + name, help};
   return {fmt::format("{} is given {} times", name, option->count()),
-          name == "--seed" ? "several seeds are for `psim compare FILE --seeds 1,2,3`" : "give it once"};
+          name == "--seed" ? "for several seeds use `psim compare FILE --seeds 1,2,3`" : "give it once"};
 }
 
 struct Need {
   std::string_view command, what, example;
 };
-// What a command cannot do without; of all others the last row is true.
+// The arguments that commands need. The last row holds for all other commands.
 constexpr Need needs[] = {
     {"replay", "a run's folder", "runs/latest"},
     {"verify", "a run's folder", "runs/latest"},
-    {"why", "a run that has its events", "latest"},
-    {"timeline", "a run that has its events", "latest"},
-    {"export", "a run that has its events, or a study", "latest --svg charts"},
-    {"what-if", "a run that has its events", "latest no-straggler"},
+    {"why", "a run with its events", "latest"},
+    {"timeline", "a run with its events", "latest"},
+    {"export", "a run with its events, or a study", "latest --svg charts"},
+    {"what-if", "a run with its events", "latest no-straggler"},
     {"report", "a run or a study", "latest"},
     {"merge", "a study's folder", "studies/latest"},
     {"archive", "a study's folder", "studies/latest"},
@@ -102,14 +102,14 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
             fmt::format("for example psim {} {}", name, need.example)};
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
-    return {error.what(), "one of them would be ignored: leave it out"};
+    return {error.what(), "they exclude each other: remove one"};
   if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
-    return {error.what(), "alone it would be ignored"};
+    return {error.what(), "it has no effect alone"};
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch(command, error.what());
   return {error.what(), fmt::format("`psim {} --help` lists the options", name)};
 }
 
-// What no option takes: all flags among it, or else the first word.
+// The errors for words that no option takes: for all flags among them, or else for the first word.
 std::vector<Refused> unexpected_words(const CLI::App& app) {
   const CLI::App& command = command_of(app);
   std::vector<Refused> all;
@@ -121,7 +121,7 @@ std::vector<Refused> unexpected_words(const CLI::App& app) {
   return all;
 }
 
-// Removes the option that a validator has refused, "--jobs: `x` is ...", with its values.
+// Removes the option that a validator has refused ("--jobs: `x` is ..."), with its values.
 void remove_option(const CLI::App& app, const std::string& what, std::vector<std::string>& words) {
   const CLI::App& command = command_of(app);
   const CLI::Option* option = command.get_option_no_throw(what.substr(0, what.find(':')));
@@ -145,14 +145,14 @@ void remove_option(const CLI::App& app, const std::string& what, std::vector<std
   }
 }
 
-// Parses `words` until nothing is wrong with what is left of them. Empty: they are a command line, or ask for
-// help.
+// Parses `words`, removes wrong words and repeats this until the rest is correct. Returns all mistakes.
+// Empty: the words are a correct command line, or ask for help.
 std::vector<Refused> wrong_with(CLI::App& app, std::vector<std::string> words) {
   std::vector<Refused> all;
   for (;;) {
     const std::size_t before = words.size();
     try {
-      app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+      app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 needs them reversed
       return all;
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) {  // --help, --version
@@ -185,7 +185,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   }
   if (!words.empty() && !words[0].starts_with('-') && std::ranges::count(commands, words[0]) == 0) {
     const std::string near = nearest(words[0], commands);
-    throw Refused(fmt::format("there is no command `{}`", words[0]),
+    throw Refused(fmt::format("unknown command `{}`", words[0]),
                   near.empty() ? fmt::format("commands: {}", fmt::join(commands, ", "))
                                : fmt::format("did you mean `psim {}`?", near));
   }

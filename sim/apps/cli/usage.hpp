@@ -1,4 +1,4 @@
-// What to say when the command line is wrong.
+// Parses the command line and describes mistakes in it.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ class App;
 
 namespace psim::cli {
 
-// Parses, or prints what --help asks for. Throws Refused or Invalid when the words are no command line, with
-// all that is wrong with them.
+// Parses the words, or prints the help that they ask for. Throws Refused or Invalid with all mistakes in the
+// words.
 void parse(CLI::App& app, std::vector<std::string> words);
 
 }  // namespace psim::cli

@@ -63,7 +63,7 @@ namespace {
 constexpr std::int64_t largest_seed = 9'000'000'000'000'000;
 constexpr std::int64_t most_seeds = 10'000;
 
-// The whole number that `text` is; nothing when it is none, or no seed.
+// The seed in `text`; nothing if `text` is not a seed.
 std::optional<std::int64_t> seed_in(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -71,7 +71,7 @@ std::optional<std::int64_t> seed_in(std::string_view text) {
   return value && !text.starts_with('-') && *value <= largest_seed ? value : std::nullopt;
 }
 
-// "1-5,9" -> "1,2,3,4,5,9". Returns what is wrong with it; empty: nothing.
+// "1-5,9" -> "1,2,3,4,5,9". Returns the mistake; empty: none.
 std::string expand_seeds(std::string& text) {
   std::string list;
   std::int64_t count = 0;
@@ -81,14 +81,16 @@ std::string expand_seeds(std::string& text) {
     const auto first = seed_in(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : seed_in(part.substr(dash + 1));
     if (!first || !last)
-      return fmt::format("`{}` is not a list of seeds such as 1,2,3 or 1-5,9: {}", text,
-                         part.empty() ? "it has an empty place"
-                                      : fmt::format("`{}` is no seed from 0 to {}, and no range of them",
-                                                    part, largest_seed));
-    if (*last < *first) return fmt::format("`{}` runs backwards: did you mean {}-{}?", part, *last, *first);
-    count += *last - *first + 1;  // of two seeds that are not negative and below 2^53
+      return fmt::format(
+          "`{}` is not a list of seeds such as 1,2,3 or 1-5,9: {}", text,
+          part.empty()
+              ? "an entry is empty"
+              : fmt::format("`{}` is neither a seed from 0 to {} nor a range of seeds", part, largest_seed));
+    if (*last < *first)
+      return fmt::format("the range `{}` decreases: did you mean {}-{}?", part, *last, *first);
+    count += *last - *first + 1;  // no overflow: both seeds are from 0 to 2^53
     if (count > most_seeds)
-      return fmt::format("`{}` has more than {} seeds; psim compares at most so many", text, most_seeds);
+      return fmt::format("`{}` has more than {} seeds, the most that psim compares", text, most_seeds);
     for (std::int64_t seed = *first; seed <= *last; ++seed)
       fmt::format_to(std::back_inserter(list), ",{}", seed);
     if (rest.find(',') == std::string_view::npos) break;
@@ -104,7 +106,9 @@ CLI::Validator seed_list() {
 }
 
 CLI::Validator not_empty(const char* what) {
-  return {[=](const std::string& text) { return text.empty() ? fmt::format("it names no {}", what) : ""; },
+  return {[=](const std::string& text) {
+            return text.empty() ? fmt::format("the name of the {} is empty", what) : "";
+          },
           ""};
 }
 

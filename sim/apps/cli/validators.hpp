@@ -1,4 +1,4 @@
-// What the values of options must be; some are rewritten.
+// Checks of the values of options. Some checks rewrite the value.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,14 +8,14 @@
 
 namespace psim::cli {
 
-// An integer. Unlike CLI::Range, which takes "1e3" and cuts off what does not fit.
+// An integer. CLI::Range would accept "1e3" and cut off digits that do not fit.
 CLI::Validator whole(std::int64_t least, std::int64_t most);
 
 CLI::Validator duration();    // "10min" becomes its seconds
 CLI::Validator date();        // "300ms" and "0.3" become 0.3
 CLI::Validator percentage();  // "5%" becomes its share
 CLI::Validator seed_list();   // "1-3,7" becomes "1,2,3,7"
-// `what`: the thing that the text names, such as "folder".
+// `what`: the kind of thing that the text names, such as "folder".
 CLI::Validator not_empty(const char* what);
 CLI::Validator one_of(const std::vector<std::string>& names);
 

@@ -8,7 +8,7 @@
 
 namespace psim::cli {
 
-// `name`: a path, or a name on the shelf of runs, as psim replay takes it.
+// `name`: a path, or a name on the shelf of runs, as in psim replay.
 int verify(const std::string& name, bool json) {
   const analysis::Verdict verdict = analysis::verify(run_named(name));
   if (json) fmt::print("{}\n", analysis::document(verdict).dump(2));

@@ -28,24 +28,22 @@ namespace {
 using analysis::Change;
 using analysis::Outcome;
 
-// Makes runs with changes, in processes of their own, and reads them.
+// Makes runs with changes in separate processes, and reads them.
 class Reruns {
  public:
-  // Throws Refused when the run cannot be made again as it was.
+  // Throws Refused if psim cannot repeat the run exactly.
   explicit Reruns(const fs::path& path) : path_(path), scratch_("psim-what-if") {
     const FinishedRun run = open_run(path);
     if (run.summary.at("scenario_hash") != scenario_hash(load_again(run)))
-      throw Refused(
-          fmt::format(
-              "{} cannot be made again as it was: psim or a file that its scenario names is another one",
-              path.string()),
-          "--predict-only asks for no run");
+      throw Refused(fmt::format("psim cannot repeat {}: psim, or a file that the scenario names, has changed",
+                                path.string()),
+                    "with --predict-only psim needs no run");
     for (std::string& dir : data_dirs_of(run)) {
       if (fs::is_directory(dir)) data_dirs_.push_back(std::move(dir));
     }
   }
 
-  // Throws Refused when there is no such run.
+  // Throws Refused if the changed scenario cannot run.
   analysis::Rerun of(const Outcome& outcome) {
     const fs::path folder = scratch_.path() / fmt::format("run-{}", ++number_);
     std::vector<std::string> words{
@@ -54,14 +52,14 @@ class Reruns {
     for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
     const fs::path log = folder.string() + ".log";
     const int status = run_to_end(std::move(words), log);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is no fault of the change
-      throw std::runtime_error(fmt::format("{} cannot be run: {}", outcome.change.text, read_file(log)));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is not the change's fault
+      throw std::runtime_error(fmt::format("cannot run {}: {}", outcome.change.text, read_file(log)));
     const bool is_made =
         WIFEXITED(status) && (WEXITSTATUS(status) == done || WEXITSTATUS(status) == answer_is_no);
     if (!is_made || !fs::exists(folder / "summary.json"))
       throw Refused(
-          fmt::format("{} cannot be run: {}\n{}", outcome.change.text, how_it_ended(status), read_file(log)),
-          "--predict-only asks for no run");
+          fmt::format("cannot run {}: {}\n{}", outcome.change.text, how_it_ended(status), read_file(log)),
+          "with --predict-only psim needs no run");
     const analysis::RunRecord record(folder);
     analysis::Rerun rerun = analysis::rerun_of(record, analysis::causal_graph(record));
     remove_scratch(folder);
@@ -78,20 +76,20 @@ class Reruns {
       if (const int signal = interrupts_.pending(); signal != 0) {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
-        throw Interrupted{signal, "interrupted: nothing is kept"};
+        throw Interrupted{signal, "interrupted: nothing was kept"};
       }
       if (waitpid(child, &status, WNOHANG) == child) return status;
     }
   }
 
-  InterruptsHeld interrupts_;  // until the temporary folder is gone
+  InterruptsHeld interrupts_;  // until the temporary folder is removed
   fs::path path_;
   ScratchFolder scratch_;
   std::vector<std::string> data_dirs_;
   int number_ = 0;
 };
 
-// The worker whose computing is most of the critical path; the scheduler: nobody's is any of it.
+// The worker with the most computing on the critical path; the scheduler if no worker has any.
 std::uint32_t busiest_of(const analysis::CausalGraph& graph, const analysis::RunRecord& record, double end) {
   const std::uint32_t last = analysis::end_of(graph, end, record.summary, {}, analysis::Until::What::end);
   std::vector<double> seconds(1 + record.facts.servers + record.facts.workers, 0);
@@ -103,13 +101,13 @@ std::uint32_t busiest_of(const analysis::CausalGraph& graph, const analysis::Run
   return static_cast<std::uint32_t>(std::ranges::max_element(seconds) - seconds.begin());
 }
 
-// What was asked for, and what the causal graph says to it.
+// A requested change, and the prediction of the causal graph.
 struct Question {
   Outcome outcome;
   std::optional<analysis::Prediction> prediction;
 };
 
-// Several --set are one change, as they are of `psim run`.
+// Several --set are one change, as in `psim run`.
 Change set_change(const std::vector<std::string>& sets) {
   Change change{.what = Change::What::set, .nodes = {}, .text = {}, .sets = sets};
   std::set<std::string> keys;
@@ -120,13 +118,13 @@ Change set_change(const std::vector<std::string>& sets) {
                     "for example --set cluster.workers=16");
     if (!keys.insert(one->key).second)
       throw Refused(fmt::format("--set {}: {} has a value already", set, one->key),
-                    "several --set are one change; ask once for each value");
+                    "several --set are one change; use one command for each value");
     change.text += (change.text.empty() ? "" : " ") + set;
   }
   return change;
 }
 
-// Throws Invalid where the run's scenario does not load with these settings.
+// Throws Invalid if the run's scenario does not load with these settings.
 void check_loads(const fs::path& run, const std::vector<std::string>& sets) {
   Diagnostics diagnostics;
   Command command;
@@ -157,7 +155,7 @@ std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analys
   return changes;
 }
 
-// Throws Invalid for what is asked for by name and can neither be predicted nor run, with all of it.
+// Throws Invalid with all changes that the user names and psim can neither predict nor run.
 std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
                                    const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
                                    const fs::path& run) {
@@ -184,8 +182,8 @@ std::vector<Question> questions_of(const WhatIfCommand& command, const analysis:
   return questions;
 }
 
-// What is predicted to help most comes first. What nothing is predicted of comes last, but no-faults before
-// the rest: it is what a stuck run needs.
+// Sorts changes by their predicted effect, the best first. Changes without a prediction come last, but
+// no-faults is the first of these, because a stuck run needs it.
 void rank(std::vector<Question>& questions) {
   std::ranges::stable_sort(questions, {}, [](const Question& one) {
     return std::pair(one.outcome.predicted.value_or(std::numeric_limits<double>::infinity()),
@@ -214,7 +212,7 @@ int what_if(const WhatIfCommand& command) {
   const fs::path run = run_named(command.run);
   const analysis::RunRecord record = open_record(run);
   const analysis::CausalGraph graph = analysis::causal_graph(record);
-  if (graph.size() == 0) throw analysis::Unverifiable("nothing happened in this run", "choose another one");
+  if (graph.size() == 0) throw analysis::Unverifiable("nothing happened in this run", "choose another run");
   const analysis::Predictor predictor(record, graph);
   std::vector<Question> questions = questions_of(command, record, graph, predictor, run);
   const bool is_ranked = command.rank || (command.changes.empty() && command.sets.empty());

@@ -22,7 +22,7 @@ std::size_t width() { return static_cast<std::size_t>(terminal_width().value_or(
 
 int why_two(const WhyCommand& command) {
   if (command.gradients)
-    throw Refused("--gradients is about one run", "psim why RUN --gradients, for each of them");
+    throw Refused("--gradients takes one run", "use psim why RUN --gradients for each run");
   const std::array<std::string, 2> names{command.runs[0], command.runs[1]};
   const std::array records{open_record(run_named(names[0])), open_record(run_named(names[1]))};
   const analysis::Difference difference = analysis::difference_of(records, names, until_of(command));

@@ -29,41 +29,42 @@ struct Kind {
 
 // In the order of MessageKind.
 constexpr Kind message_docs[] = {
-    {"join", "To the scheduler: this node is up, and asks to take part."},
+    {"join", "To the scheduler: this node is up and wants to take part."},
     {"start", "From the scheduler: all nodes are up, so training begins."},
-    {"pull", "A worker asks a server for weights, for as soon as it may start a clock."},
-    {"weights", "A server's answer to a pull: the weights, or that no clock is left."},
-    {"push", "A worker sends a server a gradient, which ends a clock."},
+    {"pull",
+     "A worker asks a server for weights; the server answers when the worker may start its next clock."},
+    {"weights", "A server's answer to a pull: the weights, or the news that no clock is left."},
+    {"push", "A worker sends a gradient to a server and so ends a clock."},
     {"group", "From the first shard's server to the others: which pushes make an update (k models)."},
     {"finished", "A worker tells the servers that it has finished all its clocks."},
     {"leave",
-     "To the scheduler: a worker has finished its clocks, or a server hands its shards over and goes."},
-    {"ack", "A server has a push: it was applied, dropped, or is safe with the replicas."},
-    {"chunk", "All-reduce: a part of the sum of gradients so far."},
+     "To the scheduler: a worker has finished its clocks, or a server hands over its shards and leaves."},
+    {"ack", "A server has a push: it applied or dropped the push, or all replicas have it."},
+    {"chunk", "All-reduce: a partial sum of gradients."},
     {"activation", "Pipeline: a stage's output for a micro-batch, to the next stage."},
-    {"error", "Pipeline: the derivative of the loss by those activations, to the stage before."},
+    {"error", "Pipeline: the derivative of the loss by these activations, to the previous stage."},
     {"report", "To the scheduler: a worker's measured time for one sample."},
-    {"assign", "From the scheduler: a worker's batch size from a clock on."},
+    {"assign", "From the scheduler: a worker's new batch size, and the clock when it begins."},
     {"fetch", "A worker asks the database, or another worker, for samples."},
-    {"samples", "The samples that a worker has asked for."},
-    {"idle", "To another worker: I have computed my samples and can compute some of yours."},
+    {"samples", "The samples that a worker requested."},
+    {"idle", "To another worker: I have finished my samples and can compute some of yours."},
     {"piece", "To another worker: compute these samples of my batch."},
     {"heartbeat", "To the scheduler: this node is alive."},
-    {"view", "From the scheduler: who takes part from now on, and who owns each shard."},
+    {"view", "From the scheduler: the nodes that take part from now on, and the owner of each shard."},
     {"replicate", "To a shard's replica: entries of the shard's log."},
     {"replicated", "A replica's answer: how many entries of the log it has."},
-    {"state", "A whole shard, or what the receiver lacks of it: to a next owner or the storage."},
+    {"state", "A whole shard, or the part that the receiver lacks: to the next owner or to storage."},
     {"restore", "A new owner asks for a shard's state."},
-    {"decide", "To the first shard's server: which pushes made an update?"},
+    {"decide", "A server asks the first shard's server which pushes made an update."},
     {"ready", "To the scheduler: a shard's next owner has its state."},
     {"standing",
-     "Without servers, to the first worker of a new group: how many updates the sender's copy has."},
-    {"regroup", "Its answer: with which copy of the model the group goes on."},
+     "Without servers, to the first worker of a new group: the number of updates in the sender's copy."},
+    {"regroup", "Its answer: the copy of the model with which the group continues."},
     {"run", "From the scheduler to a worker: do this task."},
     {"done", "A worker tells the scheduler that a task is done."},
     {"call", "From the scheduler to a server: run this function on a shard."},
     {"returned", "A server's answer: the function is done."},
-    {"gradient", "To another worker: the gradient of the samples that you gave me."},
+    {"gradient", "To another worker: the gradient of the samples that it gave away."},
 };
 static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &Kind::name));
 
@@ -71,12 +72,12 @@ static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &Kind::nam
 constexpr Kind task_docs[] = {
     {"pull", "A worker gets the weights."},
     {"gradient", "A worker computes a gradient on the weights that it has."},
-    {"push", "A worker sends its gradient to the servers, where it waits."},
+    {"push", "A worker sends its gradient to the servers. There it waits for a task that uses it."},
     {"apply", "One push changes the weights."},
-    {"update", "All pushes that are there change the weights, as one."},
+    {"update", "All waiting pushes change the weights as one update."},
     {"scale", "Servers multiply the weights by a number."},
-    {"clip", "Weights beyond a bound become that bound."},
-    {"norm", "Servers tell the Euclidean norm of the weights."},
+    {"clip", "Servers cut weights at a bound."},
+    {"norm", "Servers compute the Euclidean norm of the weights."},
 };
 static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &Kind::name));
 
@@ -108,7 +109,8 @@ std::string without_brackets(std::string_view text) {
   return out;
 }
 
-// On a command line a name may have hyphens, so that it needs no quotes; and no brackets, as of "[%]".
+// On a command line a name may have hyphens instead of blanks, and may omit units such as "[%]": then it
+// needs no quotes.
 std::string spaced(std::string_view name) {
   std::string out = without_brackets(name);
   std::ranges::replace(out, '-', ' ');
@@ -152,7 +154,7 @@ std::vector<std::string> texts_of_word(std::string_view name) {
   texts.push_back(explain_event(name));
   texts.push_back(explain_unit(name));
   std::erase(texts, "");
-  // A name with an underscore is one of files.
+  // Names with an underscore belong to files.
   if (texts.empty() || name.find('_') != std::string_view::npos) texts.push_back(explain_event_column(name));
   texts.push_back(about_subcommand(name));
   std::erase(texts, "");

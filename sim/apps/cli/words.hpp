@@ -1,5 +1,5 @@
-// Every word that psim prints, with the text of its one declaration: columns of tables, names in files and in
-// documents of --json, kinds of messages, events and checks, units, words of the glossary, subcommands.
+// Every word that psim prints, with the text of its declaration: columns of tables, names in files and in
+// --json, kinds of messages, events and checks, units, words of the glossary, subcommands.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace psim::cli {
 
-// What the word means, wherever psim prints it: a text for each place. Empty for other words.
+// The meanings of the word: a text for each place where psim prints it. Empty for other words.
 std::vector<std::string> texts_of_word(std::string_view name);
 
-// All of them but units, for what might have been meant.
+// All these words except units, for suggestions.
 std::vector<std::string> printed_words();
 
 }  // namespace psim::cli

@@ -15,7 +15,7 @@
 namespace psim::cli {
 namespace {
 
-// Units of one kind can stand for each other.
+// Units of one kind convert into each other.
 struct Unit {
   std::string_view name, kind;
   double size;
@@ -25,7 +25,7 @@ constexpr Unit units[] = {{"us", "time", 1e-6},     {"ms", "time", 1e-3},   {"s"
                           {"kB", "size", 1e3},      {"MB", "size", 1e6},    {"GB", "size", 1e9},
                           {"cents", "money", 0.01}, {"dollars", "money", 1}};
 
-// How many `to` one `from` is; nothing where they are not of one kind.
+// The number of `to` in one `from`; nothing if they are of different kinds.
 std::optional<double> scale_of(std::string_view from, std::string_view to) {
   if (from == to) return 1;
   const auto one = std::ranges::find(units, from, &Unit::name),
@@ -34,7 +34,7 @@ std::optional<double> scale_of(std::string_view from, std::string_view to) {
   return one->size / other->size;
 }
 
-// With a point for the comma of a fraction. "1,893" is none: some read it as a thousand and more.
+// Replaces a decimal comma by a point. "1,893" gives nothing, because some people read it as 1893.
 std::optional<std::string> with_point(std::string digits) {
   const std::size_t comma = digits.find(',');
   if (comma == std::string::npos) return digits;
@@ -45,11 +45,11 @@ std::optional<std::string> with_point(std::string digits) {
   return digits;
 }
 
-// "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6", "3.6 ms" and "0.0036 s" where ms are
-// asked for. Where a share is asked for, 73 is neither 73 % nor 7300 %.
+// "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6", "3.6 ms" and "0.0036 s" if the unit is
+// ms. If the answer is a share, 73 means neither 73 % nor 7300 %.
 std::optional<double> amount_in(std::string text, const std::string& unit) {
   std::erase(text, ' ');
-  const std::size_t end = text.find_last_of("0123456789.") + 1;  // 0 where there is none
+  const std::size_t end = text.find_last_of("0123456789.") + 1;  // 0 if there is no digit
   const std::string suffix = text.substr(end);
   const std::optional<std::string> digits = with_point(text.substr(0, end));
   if (!digits) return {};
@@ -86,7 +86,7 @@ std::string number_text(double number, const std::string& unit) {
   return fmt::format("{:.6g}{}{}", number, unit.empty() ? "" : " ", unit);
 }
 
-// How far an answer may be from what is right.
+// The allowed error of an answer.
 double slack(const LabQuestion& question, double right) {
   constexpr double rounding = 1e-9;
   const double size = std::abs(right);

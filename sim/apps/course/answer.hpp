@@ -1,4 +1,4 @@
-// What a student wrote as an answer: how psim reads it, and whether it is right.
+// Reads a student's answer and decides whether it is right.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace psim::cli {
 
 enum class Mark { right, wrong, unreadable };
 Mark mark_of(const LabQuestion& question, const std::string& answer, const RightAnswer& right);
-// Whether one answer is right for all students: `right` has what is right for each of them.
+// Whether one answer is right for all students. `right`: the right answer of each student.
 bool suits_all(const LabQuestion& question, const std::vector<RightAnswer>& right);
-// Whether it is a number, or one of the choices.
+// Whether the answer is a number or one of the choices.
 bool is_readable(const LabQuestion& question, const std::string& answer);
-// How an answer may be written.
+// How a student may write the answer.
 std::string form_of(const LabQuestion& question);
 // A readable answer as psim understands it: "13 864 ms" is 1.386e+04 ms.
 std::string as_read(const LabQuestion& question, const std::string& answer);

@@ -26,7 +26,7 @@ std::string as_block(const std::string& text) {
   return out;
 }
 
-// The score of each seed, with what the lab shows beside it.
+// The score of each seed, with the further values that the lab shows.
 std::string table_of(const LabDesign& design, const std::vector<Trial>& trials) {
   std::string table = "seed   score";
   for (const auto& [name, expression] : design.shows) table += "   " + name;
@@ -37,18 +37,18 @@ std::string table_of(const LabDesign& design, const std::vector<Trial>& trials) 
           fmt::format("   {:>{}}", std::isnan(one.shown[i]) ? "never" : fmt::format("{:.4g}", one.shown[i]),
                       design.shows[i].first.size());
     if (one.is_stuck) table += "   stuck";
-    else if (!one.keeps_limit) table += fmt::format("   `{}` does not hold", design.within);
+    else if (!one.keeps_limit) table += fmt::format("   the limit `{}` is not met", design.within);
   }
   return table;
 }
 
-// What is done with a question: its line, and more below it.
+// The output for a question: its line, and further lines below.
 struct Said {
   std::string line, more;
   bool is_settled = false;
 };
 
-// Checks answers one after the other, predictions before what a run would show.
+// Checks the answers in order. Predictions come first, before any run shows the answer.
 class Checker {
  public:
   Checker(const Lab& lab, LabSession& session)
@@ -69,18 +69,18 @@ class Checker {
     warn();
     const bool all = right == lab_.questions.size();
     if (!locked_.empty())
-      fmt::print("\nlocked until your own runs have shown what is right: {}\n", fmt::join(locked_, ", "));
-    fmt::print("\n{} of {} are settled; next: {}\n", right, lab_.questions.size(),
-               all ? "psim lab hand-in" : "answer the others in answers.toml, then psim lab check");
+      fmt::print("\nlocked until your own runs show the right answer: {}\n", fmt::join(locked_, ", "));
+    fmt::print("\n{} of {} settled; next: {}\n", right, lab_.questions.size(),
+               all ? "psim lab hand-in" : "answer the other questions in answers.toml, then psim lab check");
     return all ? done : answer_is_no;
   }
 
  private:
-  // Before any run that would show what is right.
+  // Locks predictions before any run can show the right answer.
   void lock_predictions() {
     for (const LabQuestion& question : lab_.questions) {
       if (!question.predict) continue;
-      // One that the lab's author made unreadable since, by other choices, is made anew.
+      // If the author has changed the choices and made a prediction unreadable, the student predicts again.
       const auto locked = session_.locked(question.name);
       if (locked && is_readable(question, *locked)) continue;
       const auto answer = session_.answer(question);
@@ -94,7 +94,7 @@ class Checker {
     if (!answer) return {question.predict && session_.answer(question) ? unreadable(question) : "open", {}};
     if (question.predict && !is_readable(question, *answer)) return {unreadable(question), {}};
     if (!open_.empty())
-      return {question.predict ? fmt::format("locked: {}; it is compared when all predictions are made",
+      return {question.predict ? fmt::format("locked: {}; psim compares it after all predictions",
                                              as_read(question, *answer))
                                : fmt::format("first predict {}", fmt::join(open_, ", ")),
               {}};
@@ -110,7 +110,8 @@ class Checker {
     return {fmt::format("not right: {}", as_read(question, *answer)), hints(question) + why(question)};
   }
 
-  // What is right of a prediction is printed once the student's own run has shown it. Nothing: it has.
+  // Prints the right answer to a prediction only after the student's own run has shown it. Returns nothing in
+  // that case.
   std::optional<Said> observe(const LabQuestion& question, const std::string& prediction) {
     const LabQuestion observation = observation_of(question);
     const auto observed = session_.answer(observation);
@@ -120,17 +121,17 @@ class Checker {
       return Said{fmt::format("{}; {} {}", locked, observation.name, unreadable(observation)), how};
     if (observed && mark_of(observation, *observed, solver_.right(observation)) == Mark::right) return {};
     locked_.push_back(question.name);
-    if (!observed) return Said{fmt::format("{}; now run it, and write {}", locked, observation.name), how};
+    if (!observed) return Said{fmt::format("{}; now run it and fill in {}", locked, observation.name), how};
     session_.miss(observation.name, *observed);
     return Said{fmt::format("{}; your runs do not show {}", locked, as_read(observation, *observed)),
                 how + hints(observation)};
   }
 
   static std::string unreadable(const LabQuestion& question) {
-    return fmt::format("cannot be read: write {}", form_of(question));
+    return fmt::format("psim cannot read this: write {}", form_of(question));
   }
 
-  // A prediction is over once it is compared, right or not.
+  // A prediction is finished once it is compared, right or wrong.
   Said settle(const LabQuestion& question, const std::string& answer, const RightAnswer& right, Mark mark) {
     const auto now = session_.answer(question);
     const std::string counts = as_read(question, answer),
@@ -144,7 +145,7 @@ class Checker {
             solver_.told(question.because) + "\n" + why(question), true};
   }
 
-  // Each wrong answer shows a hint more.
+  // Each wrong answer shows one more hint.
   std::string hints(const LabQuestion& question) const {
     const std::size_t misses = session_.misses(question.name).size();
     std::string shown;
@@ -153,13 +154,13 @@ class Checker {
     return shown;
   }
 
-  // How a student makes a run of the lab.
+  // The command for a run of the lab.
   std::string command(const LabRun& run) const {
     std::string line = "psim run " + file_word(run.scenario);
     for (const std::string& set : run.sets) line += " --set " + shell_word(filled(set, drawn_));
     return line;
   }
-  // Those of all runs that show the answer to a question, a line for each.
+  // The commands for all runs that show the answer to a question, one per line.
   std::string commands(const LabQuestion& question) const {
     std::string lines;
     for (const LabRun& run : lab_.runs) {
@@ -172,14 +173,14 @@ class Checker {
     return lines;
   }
 
-  // Which run says more, in the student's own words for it.
+  // The command for the run that explains the answer.
   std::string why(const LabQuestion& question) const {
     const auto run = std::ranges::find(lab_.runs, question.look, &LabRun::name);
     return run == lab_.runs.end() ? ""
                                   : fmt::format("to see why: {}, then psim why runs/latest\n", command(*run));
   }
 
-  // Its runs are nowhere to be seen: one of them is the design that it is compared with.
+  // Does not show the runs, because one of them is the reference design.
   void check_design() {
     const LabDesign& design = *lab_.design;
     const auto text = session_.design(design);
@@ -196,27 +197,27 @@ class Checker {
     std::iota(seeds.begin(), seeds.end(), 1);
     try {
       const std::vector<Trial> trials = solver.judge(*text, seeds);
-      fmt::print("{:<24}{:.0f} % of the way, over seeds 1 to {} (it is judged on others)\n{}", design.file,
+      fmt::print("{:<24}{:.0f} % of the way, over seeds 1 to {} (grading uses other seeds)\n{}", design.file,
                  100 * mean_score(trials), design.seeds, as_block(table_of(design, trials)));
     } catch (const Refused& refusal) {
-      fmt::print("{:<24}counts nothing as it is\n{}", design.file, as_block(refusal.what()));
+      fmt::print("{:<24}scores 0 until it is fixed\n{}", design.file, as_block(refusal.what()));
     }
   }
 
-  // Slips that no answer shows.
+  // Mistakes that the answers do not show.
   void warn() const {
     if (const auto names = session_.answered_nowhere(lab_); !names.empty())
-      fmt::print("\nanswers.toml has {}, which this lab does not ask\n", fmt::join(names, ", "));
+      fmt::print("\nanswers.toml has {}, but this lab has no such question\n", fmt::join(names, ", "));
     for (const std::string& file : changed_files(lab_, session_))
-      fmt::print("\n{} is not as it was given out: try changes with --set, or in a copy\n", file);
+      fmt::print("\n{} has changed: to try other values use --set or a copy\n", file);
   }
 
   const Lab& lab_;
   LabSession& session_;
   Drawn drawn_;
-  ScratchFolder scratch_{"psim-lab"};  // the student's own runs are the student's
+  ScratchFolder scratch_{"psim-lab"};  // psim's runs stay apart from the student's runs
   LabSolver solver_;
-  std::vector<std::string> open_, locked_;  // predictions: not made, and not observed
+  std::vector<std::string> open_, locked_;  // predictions: not yet made, and not yet observed
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
-// `psim lab check`: predictions are locked, answers are compared, and a wrong one gets a hint more.
+// `psim lab check`: locks predictions, compares answers, and adds a hint for each wrong answer.
 #pragma once
 
 #include "sim/apps/course/session.hpp"
 
 namespace psim::cli {
 
-// Prints what is said of each answer. Exit code 0: all are right, or predicted.
+// Prints a line for each answer. Exit code 0: all answers are right, or predictions.
 int check_answers(const Lab& lab, LabSession& session);
 
-// The scenario files of a session's folder that are not as they were given out.
+// The scenario files in a session's folder that differ from the originals.
 std::vector<std::string> changed_files(const Lab& lab, const LabSession& session);
 
 }  // namespace psim::cli

@@ -35,10 +35,11 @@ int list_labs(const fs::path& course) {
 }
 
 std::int64_t number_of_lab(const LabCommand& command, const char* example) {
-  if (command.words.size() != 2) throw Refused("which lab?", example);
+  if (command.words.size() != 2) throw Refused("the number of the lab is missing", example);
   const auto number = number_in<std::int64_t>(command.words[1]);
   if (!number)
-    throw Refused(fmt::format("`{}` is no number of a lab", command.words[1]), "`psim lab list` shows them");
+    throw Refused(fmt::format("`{}` is not the number of a lab", command.words[1]),
+                  "`psim lab list` shows them");
   return *number;
 }
 
@@ -52,10 +53,11 @@ int start_lab(const LabCommand& command) {
     read = lab_of(number, command.course, student.value_or("nobody"));
   });
   wrong.check([&] {
-    if (command.student.empty()) throw Refused("whose lab is it?", "psim lab start 1 --student YOUR-ID");
+    if (command.student.empty())
+      throw Refused("the ID of the student is missing", "psim lab start 1 --student YOUR-ID");
     if (!student)
-      throw Refused(fmt::format("`{}` is no ID of a student", command.student),
-                    "letters, digits and . _ - @, at most 64 of them");
+      throw Refused(fmt::format("`{}` is not a valid ID of a student", command.student),
+                    "an ID has letters, digits and . _ - @, at most 64 in all");
   });
   const fs::path folder =
       command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
@@ -86,11 +88,11 @@ int show_status(const Lab& lab, const LabSession& session) {
         "{:<24}{}{}\n", one.name, state,
         misses.empty() ? "" : fmt::format(" ({} wrong so far: {})", misses.size(), fmt::join(misses, ", ")));
   }
-  fmt::print("\nnext: psim lab check, and when all is right psim lab hand-in\n");
+  fmt::print("\nnext: psim lab check, and psim lab hand-in when all answers are right\n");
   return done;
 }
 
-// What of a hand-in will count nothing, although it looks like an answer.
+// Warns of parts of a hand-in that look like answers but score 0.
 void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
   std::vector<std::string> open, unchecked, unreadable, unobserved;
   for (const LabQuestion& one : lab.questions) {
@@ -108,19 +110,19 @@ void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
     if (!names.empty()) fmt::print("{}: {}\n", what, fmt::join(names, ", "));
   };
   say_of(open, "open");
-  say_of(unreadable, "cannot be read, and count nothing (`psim lab check` says why)");
-  say_of(unchecked, "predictions that were never checked, and count nothing (`psim lab check` locks them)");
-  say_of(unobserved, "predictions without what your own run showed, which is half of their points");
+  say_of(unreadable, "unreadable answers, which score 0 (`psim lab check` says why)");
+  say_of(unchecked, "predictions that were never checked, which score 0 (`psim lab check` locks them)");
+  say_of(unobserved, "predictions without the value from your own run, which gives half of their points");
   say_of(session.answered_nowhere(lab), "names in answers.toml that this lab does not have");
   say_of(changed_files(lab, session),
-         "not as given out, which is reported (`psim lab start` with another --out writes it anew)");
+         "changed files, which the grader sees (`psim lab start` with another --out writes the originals)");
   if (!lab.design) return;
   try {
     const auto design = session.design(*lab.design);
     if (!design) fmt::print("no design: {}\n", lab.design->file);
     else solver.judge(*design, {1});
   } catch (const Refused& refusal) {
-    fmt::print("the design counts nothing: {}\n", refusal.what());
+    fmt::print("the design scores 0: {}\n", refusal.what());
   }
 }
 
@@ -144,8 +146,8 @@ constexpr std::size_t most_trials = 20;  // IDs
 
 std::string trial_id(std::size_t number) { return fmt::format("trial-{}", number); }
 
-// As few IDs as draw each value of each parameter, of those that cover most of them: a run takes a while, and
-// a draw nothing.
+// A small set of IDs that draws each value of each parameter. It prefers IDs that cover many values, because
+// runs take time and draws do not.
 std::vector<std::string> trial_ids(const Lab& lab) {
   constexpr std::size_t candidates = 200;
   using Values = std::set<std::string>;
@@ -169,12 +171,12 @@ std::vector<std::string> trial_ids(const Lab& lab) {
     ids.push_back(id);
     for (const std::string& value : values) left.erase(value);
     const auto is_left = [&](const auto& one) { return covers(one) > 0; };
-    if (std::ranges::none_of(all, is_left)) break;  // no ID draws what is left
+    if (std::ranges::none_of(all, is_left)) break;  // no ID draws the remaining values
   } while (!left.empty() && ids.size() < most_trials);
   return ids;
 }
 
-// The right answers for some IDs: a teacher tries a lab before students see it.
+// Shows the right answers for some IDs, so that a teacher can try a lab before students see it.
 class LabTrial {
  public:
   explicit LabTrial(const LabCommand& command)
@@ -186,7 +188,7 @@ class LabTrial {
     if (!mistakes_.empty()) fmt::print("\n{} wrong: {}\n", mistakes_.size(), fmt::join(mistakes_, ", "));
     std::size_t tried = ids.size();
     std::vector<std::string> same = alike(tried);
-    // A few IDs may agree by chance. Others show whether they do, and only of these questions.
+    // A few IDs may agree by chance. Further IDs check this, only for the questions where all agree.
     for (std::size_t i = 1; tried > 1 && tried < most_trials && !same.empty(); ++i) {
       if (std::ranges::find(ids, trial_id(i)) != ids.end()) continue;
       try_again(trial_id(i), same);
@@ -225,11 +227,11 @@ class LabTrial {
     if (!lab.design) return;
     show(lab.design->file, [&] {
       const auto trials = solver.judge(given_out(lab, lab.design->file, drawn), {1});
-      return fmt::format("{:.0f} % of the way as it is given out", 100 * mean_score(trials));
+      return fmt::format("{:.0f} % of the way without changes", 100 * mean_score(trials));
     });
   }
 
-  // These questions alone, of one ID more.
+  // Adds one ID, for these questions only.
   void try_again(const std::string& id, const std::vector<std::string>& names) {
     const Lab lab = lab_of(number_, course_, id);
     LabSolver solver(lab, draw(lab, id), scratch_.path());
@@ -239,7 +241,7 @@ class LabTrial {
     }
   }
 
-  // The questions to which one answer is right for all of the IDs, of `tried` in all.
+  // The questions where one answer is right for all `tried` IDs.
   std::vector<std::string> alike(std::size_t tried) {
     std::vector<std::string> same;
     for (const LabQuestion& question : lab_of(number_, course_, trial_id(1)).questions) {
@@ -264,8 +266,8 @@ int lab(const LabCommand& command) {
   if (what == "start") return start_lab(command);
   if (what == "try") return LabTrial(command).answer();
   if (what != "check" && what != "status" && what != "hand-in")
-    throw Refused(fmt::format("`{}` is nothing that psim lab does", what),
-                  "list, start, check, status, hand-in or try");
+    throw Refused(fmt::format("unknown command `{}` of psim lab", what),
+                  "the commands are list, start, check, status, hand-in and try");
   LabSession session = LabSession::open(command.folder);
   const Lab lab =
       lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());

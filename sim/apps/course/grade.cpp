@@ -25,7 +25,7 @@
 namespace psim::cli {
 namespace {
 
-// Of a file that cannot be graded: nobody's, no points, and why.
+// The result for a file that cannot be graded: no student, no points, and the reason.
 Grade ungraded(const std::string& file, const Refused& refusal) {
   const std::string why = refusal.what();
   return {.file = file,
@@ -41,7 +41,7 @@ void refuse_nothing(const std::vector<std::string>& files) {
     return !fs::exists(file, error);
   };
   if (std::ranges::all_of(files, is_missing))
-    throw Refused(fmt::format("there is no file {}", fmt::join(files, ", ")),
+    throw Refused(fmt::format("these files do not exist: {}", fmt::join(files, ", ")),
                   "`psim lab hand-in` writes a hand-in");
 }
 
@@ -75,15 +75,15 @@ std::vector<Grade> grades_of(const GradeCommand& command) {
   return grades;
 }
 
-// Whether `text` is a number that nobody guesses: it has at least so many digits.
+// Whether `text` is a number with enough digits that a student could not guess it.
 bool is_exact(const std::string& text) {
   constexpr int guessed = 3;
   return std::ranges::count_if(text, [](unsigned char c) { return std::isdigit(c) != 0; }) >= guessed &&
          (std::isdigit(static_cast<unsigned char>(text.front())) != 0 || text.front() == '-');
 }
 
-// Whether an exact number is right in `other` and not in `one`, of the same lab. One that was edited has
-// nothing that is right.
+// Whether an exact number is right in `other` but not in `one`, for the same lab. An edited hand-in has no
+// right answers.
 bool knows_less(const Grade& one, const Grade& other) {
   for (std::size_t i = 0; i < other.items.size(); ++i) {
     const bool knows = i < one.items.size() && one.items[i].points >= one.items[i].possible;
@@ -93,8 +93,8 @@ bool knows_less(const Grade& one, const Grade& other) {
   return false;
 }
 
-// The same ID twice, and answers that are word for word another student's, and right only there. (Two
-// students may have drawn the same numbers, or may both not know.)
+// Finds IDs that occur twice, and answers that equal another student's word for word but are right only
+// there. (Two students may have drawn the same numbers, or both may not know the answer.)
 void find_copies(std::vector<Grade>& grades) {
   std::map<std::string, std::vector<std::size_t>> by_answers;
   std::map<std::string, std::size_t> by_student;
@@ -105,7 +105,8 @@ void find_copies(std::vector<Grade>& grades) {
     for (const std::size_t other : alike) {
       for (const auto& [copy, source] : {std::pair(i, other), std::pair(other, i)}) {
         if (knows_less(grades[copy], grades[source]))
-          grades[copy].findings.push_back(fmt::format("its answers are those of {}", grades[source].student));
+          grades[copy].findings.push_back(
+              fmt::format("its answers are the same as those of {}", grades[source].student));
       }
     }
     alike.push_back(i);
@@ -113,18 +114,18 @@ void find_copies(std::vector<Grade>& grades) {
     if (is_new) continue;
     for (const auto& [one, twin] : {std::pair(i, other->second), std::pair(other->second, i)})
       grades[one].findings.push_back(
-          fmt::format("{} has handed in {}, too", grades[one].student, grades[twin].file));
+          fmt::format("{} has also handed in {}", grades[one].student, grades[twin].file));
   }
 }
 
-// In one line.
+// All findings in one line.
 std::string findings_of(const Grade& grade) {
   std::string all = fmt::format("{}", fmt::join(grade.findings, "; "));
   std::ranges::replace(all, '\n', ' ');
   return all;
 }
 
-// The names of the items, where all are of one lab.
+// The names of the items, if all grades belong to one lab.
 std::vector<std::string> items_of(const std::vector<Grade>& grades) {
   const Grade* first = nullptr;
   for (const Grade& one : grades) {
@@ -160,7 +161,7 @@ std::string csv_of(const std::vector<Grade>& grades) {
   return out;
 }
 
-// With the right answers where `answers`: for teachers.
+// `answers`: with the right answers, for teachers.
 Json document_of(const std::vector<Grade>& grades, bool answers) {
   Json all = Json::array();
   for (const Grade& one : grades) {
@@ -181,7 +182,7 @@ Json document_of(const std::vector<Grade>& grades, bool answers) {
   return {{"schema", "psim.grade/1"}, {"grades", std::move(all)}};
 }
 
-// https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format: of one hand-in.
+// https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format: for one hand-in.
 Json gradescope_of(const Grade& grade) {
   Json tests = Json::array();
   for (const Grade::Item& item : grade.items)
@@ -192,12 +193,12 @@ Json gradescope_of(const Grade& grade) {
           {"tests", std::move(tests)}};
 }
 
-// The name of a file may be no UTF-8.
+// The name of a file may not be valid UTF-8.
 std::string json_text(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// XML has no control characters, and two others that UTF-8 can write are none of its.
+// XML forbids control characters, and two further characters of UTF-8.
 std::string xml_word(const std::string& given) {
   std::string text = as_utf8(given);
   for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
@@ -256,12 +257,12 @@ struct GradeFile {
   const char* mark;
 };
 
-// Throws Invalid with all that is wrong: grading takes minutes.
+// Throws Invalid with all mistakes before grading, which takes minutes.
 void check_before_grading(const GradeCommand& command) {
   Refusals wrong;
   wrong.check([&] {
     if (!command.gradescope.empty() && command.files.size() != 1)
-      throw Refused("Gradescope takes the results of one hand-in", "name one file, or write --csv");
+      throw Refused("--gradescope takes one hand-in", "name one file, or use --csv");
   });
   wrong.check([&] { refuse_nothing(command.files); });
   if (!command.course.empty()) wrong.check([&] { labs(command.course); });

@@ -21,7 +21,7 @@ std::string text_at(const Json& object, const std::string& key) {
   return found == object.end() || !found->is_string() ? std::string() : found->get<std::string>();
 }
 
-// The seeds on which a design is judged: nobody knows them who does not know the secret.
+// The seeds that judge a design. They cannot be guessed without the secret.
 std::vector<std::int64_t> hidden_seeds(const LabDesign& design, const std::string& secret) {
   Stream stream(0, "hidden seeds of " + secret);
   std::vector<std::int64_t> seeds;
@@ -30,15 +30,15 @@ std::vector<std::int64_t> hidden_seeds(const LabDesign& design, const std::strin
   return seeds;
 }
 
-// "66 % of the way, over 3 hidden seeds; on one of them it is stuck": what a design was worth. Which seeds
-// these are stays hidden.
+// "66 % of the way, over 3 hidden seeds; on one of them it gets stuck": the result of a design. It does not
+// reveal the seeds.
 std::string verdict_of(const LabDesign& design, const std::vector<Trial>& trials) {
   std::string text =
       fmt::format("{:.0f} % of the way, over {} hidden seeds", 100 * mean_score(trials), trials.size());
   for (const Trial& one : trials) {
-    if (one.is_stuck) text += "; on one of them it is stuck";
+    if (one.is_stuck) text += "; on one of them it gets stuck";
     if (one.is_stuck || one.keeps_limit) continue;
-    text += fmt::format("; on one of them `{}` does not hold", design.within);
+    text += fmt::format("; on one of them the limit `{}` is not met", design.within);
     for (std::size_t i = 0; i < one.shown.size(); ++i)
       text += fmt::format(", {} {:.4g}", design.shows[i].first, one.shown[i]);
   }
@@ -62,7 +62,7 @@ Grade::Item judged(const Lab& lab, const Json& hand_in, LabSolver& solver, const
   return item;
 }
 
-// What does not fit this student's numbers.
+// Adds what does not match this student's numbers.
 void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSolver& solver,
                   std::vector<std::string>& findings) {
   std::vector<std::string> others;
@@ -75,15 +75,16 @@ void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSo
     }
   }
   if (!others.empty())
-    findings.push_back(fmt::format("another digest of {}: {} not this student's, or psim is another build",
-                                   fmt::join(others, ", "), others.size() > 1 ? "they are" : "it is"));
+    findings.push_back(
+        fmt::format("wrong digest of {}: {} not from this student, or from another build of psim",
+                    fmt::join(others, ", "), others.size() > 1 ? "they are" : "it is"));
   for (const std::string& file : scenario_files(lab)) {
     if (text_at(hand_in["files"], file) != given_out(lab, file, drawn))
-      findings.push_back(fmt::format("{} is not as it was given out", file));
+      findings.push_back(fmt::format("{} differs from the original", file));
   }
 }
 
-// Whether a hand-in has what the student's own run showed of a prediction.
+// Whether a hand-in has the value that the student's own run showed for a prediction.
 bool observes(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
   const LabQuestion observation = observation_of(question);
   const std::string given = text_at(hand_in["observed"], question.name);
@@ -103,7 +104,7 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
                                          : fmt::format("not right: {}", counts);
   const double each = question.predict ? item.possible / 2 : item.possible;
   if (mark == Mark::right) item.points = each;
-  // Half of a prediction's points is for what the student's own run showed after it.
+  // Half of a prediction's points are for the value from the student's own run.
   if (question.predict && mark != Mark::unreadable) {
     const bool is_observed = observes(question, hand_in, solver);
     if (is_observed) item.points += each;
@@ -115,22 +116,22 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
   return item;
 }
 
-// One that cannot be read is its own trouble, and not that of the others.
+// A hand-in that cannot be read must not disturb the others.
 std::string content_of(const fs::path& file) {
   try {
     return read_input(file, most_hand_in);
   } catch (const InputError& error) {
-    throw Refused(error.what(), "a hand-in is a file of less than a megabyte that may be read");
+    throw Refused(error.what(), "a hand-in is a readable file of less than a megabyte");
   }
 }
 
-// All that counts of a hand-in whose seal fits.
+// Adds all items of a hand-in with a valid seal.
 void add_items(const Lab& lab, const Json& hand_in, LabSolver& solver, const std::string& secret,
                Grade& grade) {
   for (const LabQuestion& question : lab.questions) {
     try {
       grade.items.push_back(marked(question, hand_in, solver));
-    } catch (const Refused& refusal) {  // of the lab, and not of the student: it counts for nobody
+    } catch (const Refused& refusal) {  // a mistake of the lab, not of the student: the item does not count
       grade.findings.emplace_back(refusal.what());
     }
   }
@@ -153,8 +154,7 @@ Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scr
   const Lab lab = lab_of(grade.lab, course, grade.student);
   if (hand_in["seal"] != seal_of(hand_in)) {
     grade.possible = lab.points();
-    grade.findings.emplace_back(
-        "it was edited after it was written, so it counts nothing: the seal does not fit");
+    grade.findings.emplace_back("it was edited after psim wrote it (the seal does not fit), so it scores 0");
     return grade;
   }
   const Drawn drawn = draw(lab, grade.student);

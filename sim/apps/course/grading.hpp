@@ -1,4 +1,4 @@
-// Grades a hand-in. The right answers are computed afresh from the student's ID, so no key could leak.
+// Grades a hand-in. psim computes the right answers from the student's ID, so no answer key can leak.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace psim::cli {
 // The points of a hand-in.
 struct Grade {
   std::string file, student;
-  std::string answers = {};  // all of them, as they were written
+  std::string answers = {};  // all answers, as the student wrote them
   std::int64_t lab = 0;
   double points = 0, possible = 0;
   struct Item {
@@ -20,14 +20,14 @@ struct Grade {
     double points = 0, possible = 0;
     std::string note;
     std::string given = {};  // the answer
-    std::string right = {};  // what is right: for teachers
+    std::string right = {};  // the right answer, for teachers
   };
   std::vector<Item> items;
-  std::vector<std::string> findings;  // what is wrong with the file
+  std::vector<std::string> findings;  // problems of the file
 };
 
-// Computes its lab afresh; nothing is run for one that was edited. The hidden seeds of designs are drawn from
-// `secret`. Throws Refused where the file is no hand-in.
+// Grades a hand-in by the runs of its lab. Runs nothing if the hand-in was edited. Draws the hidden seeds of
+// designs from `secret`. Throws Refused if the file is not a hand-in.
 Grade grade_of(const fs::path& file, const fs::path& course, const fs::path& scratch,
                const std::string& secret);
 

@@ -22,7 +22,7 @@ Json files_of(const Lab& lab, const LabSession& session) {
   return files;
 }
 
-// Whether `json` has all that a hand-in has.
+// Whether `json` has all parts of a hand-in.
 bool is_hand_in(const Json& json) {
   return json.is_object() && json.contains("format") && json["format"] == hand_in_format &&
          json.contains("lab") && json["lab"].is_number_integer() && json.contains("student") &&
@@ -40,7 +40,7 @@ Json hand_in_in(const std::string& text, const std::string& name) {
     throw Refused(fmt::format("{} is too large", name), "a hand-in has less than a megabyte");
   Json hand_in = analysis::json_in(text);
   if (!is_hand_in(hand_in))
-    throw Refused(fmt::format("{} is no hand-in", name), "`psim lab hand-in` writes one");
+    throw Refused(fmt::format("{} is not a hand-in", name), "`psim lab hand-in` writes one");
   return hand_in;
 }
 

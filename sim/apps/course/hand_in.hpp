@@ -8,7 +8,7 @@
 
 namespace psim::cli {
 
-// The hand-in in `text`, a file called `name`. Throws Refused where it is not one.
+// The hand-in in `text`, from a file called `name`. Throws Refused if it is not a hand-in.
 Json hand_in_in(const std::string& text, const std::string& name);
 
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver);

@@ -17,9 +17,9 @@ namespace psim::cli {
 namespace {
 
 constexpr double most_points = 1'000'000;
-constexpr const char* teaching = "docs/course/teaching.md says what a lab.toml has";
+constexpr const char* teaching = "docs/course/teaching.md describes lab.toml";
 
-// Reads one lab.toml; what does not fit is said with its line.
+// Reads one lab.toml. Mistakes are reported with their line.
 class LabFile {
  public:
   explicit LabFile(fs::path path) : path_(std::move(path)) {}
@@ -40,11 +40,12 @@ class LabFile {
                   teaching);
   }
 
-  // All else is a slip of the pen.
+  // Refuses all other keys, because they are probably misspelt.
   void allow(const toml::table& table, const std::vector<std::string>& keys) const {
     for (const auto& [key, node] : table) {
       if (std::ranges::count(keys, key.str()) == 0)
-        refuse(key.source(), fmt::format("`{}` is nothing here: {}", key.str(), fmt::join(keys, ", ")));
+        refuse(key.source(),
+               fmt::format("`{}` is not allowed here; allowed: {}", key.str(), fmt::join(keys, ", ")));
     }
   }
 
@@ -57,7 +58,7 @@ class LabFile {
     if (!found) refuse(node->source(), fmt::format("`{}` has the wrong type", key));
     return *found;
   }
-  // A number that is in this range.
+  // A number in this range.
   template <class T>
   T within(const toml::table& table, std::string_view key, T least, T most,
            std::optional<T> otherwise = {}) const {
@@ -71,11 +72,11 @@ class LabFile {
     std::vector<std::string> all;
     const toml::node* node = table.get(key);
     if (node == nullptr) return all;
-    if (!node->is_array()) refuse(node->source(), fmt::format("`{}` is no list", key));
+    if (!node->is_array()) refuse(node->source(), fmt::format("`{}` is not a list", key));
     for (const toml::node& one : *node->as_array()) all.push_back(as_text(one));
     return all;
   }
-  // A number of a list stands in a scenario as it is written.
+  // A number in a list goes into a scenario exactly as it is written.
   std::string as_text(const toml::node& node) const {
     if (const auto text = node.value_exact<std::string>()) return *text;
     if (const auto whole = node.value_exact<std::int64_t>()) return fmt::format("{}", *whole);
@@ -145,7 +146,7 @@ class LabFile {
                     .look = value<std::string>(t, "look", std::string()),
                     .points = within<double>(t, "points", 0, most_points, 1.0)};
     if (one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
-      refuse(t.source(), fmt::format("`{}` is no name of letters, digits and _", one.name));
+      refuse(t.source(), fmt::format("`{}` is not a name of letters, digits and _", one.name));
     const toml::node* answer = t.get("answer");
     const bool is_list = answer != nullptr && answer->is_array();
     one.answer = is_list ? texts(t, "answer") : std::vector<std::string>{value<std::string>(t, "answer")};
@@ -158,14 +159,14 @@ class LabFile {
     return one;
   }
 
-  // Of a number that is predicted: this number. Of a choice only the author knows which number shows it.
+  // For a predicted number, this number. For a predicted choice, only the author knows which number shows it.
   LabQuestion::Observation observation(const toml::table& t, const LabQuestion& one) const {
     const toml::table* observe = t["observe"].as_table();
     if (observe == nullptr) {
       if (one.choices.empty())
         return {.asks = "What do your own runs show?", .value = one.answer.front(), .unit = one.unit};
       refuse(t.source(), fmt::format("`{}` predicts a choice: `observe = {{ asks = ..., value = ... }}` must "
-                                     "say which number of the student's own runs shows what is right",
+                                     "say which number of the student's own runs shows the right choice",
                                      one.name));
     }
     allow(*observe, {"asks", "value", "unit"});
@@ -189,7 +190,7 @@ fs::path course_folder() {
 }  // namespace
 
 LabQuestion observation_of(const LabQuestion& prediction) {
-  constexpr double as_printed = 0.01;  // psim prints four digits, and a student may round them
+  constexpr double as_printed = 0.01;  // psim prints four digits, and a student may round
   return {.name = "observed." + prediction.name,
           .asks = prediction.observe.asks,
           .answer = {prediction.observe.value},
@@ -217,7 +218,7 @@ std::vector<Lab> all_labs(const fs::path& folder) {
     if (fs::exists(entry.path() / "lab.toml")) all.push_back(LabFile(entry.path() / "lab.toml").read());
   }
   if (all.empty())
-    throw Refused(fmt::format("there is no lab in {}", course.string()), "--course names the folder of one");
+    throw Refused(fmt::format("{} has no lab", course.string()), "--course takes a folder with a lab");
   std::ranges::sort(all, {}, &Lab::number);
   return all;
 }
@@ -231,12 +232,12 @@ void refuse_mistakes(const Lab& lab) {
 Lab as_written(std::int64_t number, const fs::path& folder) {
   std::vector<Lab> all = all_labs(folder);
   if (!folder.empty() && std::ranges::find(all, number, &Lab::number) == all.end())
-    all = all_labs({});  // a class does labs of both
+    all = all_labs({});  // a class may use labs from both places
   const auto found = std::ranges::find(all, number, &Lab::number);
   if (found == all.end())
     throw Refused(
-        fmt::format("there is no lab {} in {}", number, (folder.empty() ? course_folder() : folder).string()),
-        "`psim lab list` shows those that there are; --course names the folder of others");
+        fmt::format("no lab {} in {}", number, (folder.empty() ? course_folder() : folder).string()),
+        "`psim lab list` lists all labs; --course takes another folder");
   refuse_mistakes(*found);
   return std::move(*found);
 }
@@ -247,7 +248,7 @@ void refuse_deep(const std::string& text, const fs::path& file) {
   if (const auto deep = first_too_deep(text))
     throw Refused(fmt::format("{}: {}", file.string(),
                               deep->key ? "a key has too many parts" : "brackets are nested too deeply"),
-                  "write it with fewer of them");
+                  "use fewer of them");
 }
 
 std::vector<Lab> labs(const fs::path& folder) {

@@ -1,5 +1,5 @@
-// A lab of the course: a folder with lab.toml, its text (README.md) and scenario files. Numbers in it are
-// drawn from the student's ID, so that nobody can copy one. docs/course/teaching.md says how to write one.
+// A lab of the course: a folder with lab.toml, its text (README.md) and scenario files. Its numbers are drawn
+// from the student's ID, so that students cannot copy answers. docs/course/teaching.md says how to write one.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace psim::cli {
 
-// One of these, as it stands in texts and scenario files for {name}.
+// A parameter: one of its values replaces {name} in texts and scenario files.
 struct LabParameter {
   std::string name;
   std::vector<std::string> values;
 };
 
-// A scenario file of the lab, with what is set beside.
+// A scenario file of the lab, with overrides.
 struct LabRun {
   std::string name, scenario;
   std::vector<std::string> sets;
@@ -27,39 +27,42 @@ struct LabRun {
 
 struct LabQuestion {
   std::string name, asks;
-  bool predict = false;  // it is answered before anything is run, and stays
-  // Expressions (model/formula.hpp) over parameters and runs. One: the number, or the number of the right
-  // choice, from 0. One for each choice: those are right whose value is the least, up to the tolerance.
+  bool predict = false;  // answered before any run, and then locked
+  // Expressions (model/formula.hpp) over parameters and runs. With one expression: the number, or the number
+  // of the right choice, from 0. With one for each choice: the choices with the least value are right, up to
+  // the tolerance.
   std::vector<std::string> answer;
   double tolerance = 0;  // as a share of the answer
   std::string unit;      // of the answer, such as ms; "%": the answer is a share, from 0 to 1; may be empty
   std::vector<std::string> choices = {};
-  std::vector<std::string> hints = {};  // one after the other
-  std::string because;  // once it is settled; {= EXPRESSION} is a number of the student's runs
-  std::string look;     // the run that shows why
+  std::vector<std::string> hints = {};  // shown one after the other
+  std::string
+      because;       // shown when the question is settled; {= EXPRESSION} is a number from the student's runs
+  std::string look;  // the run that explains the answer
   double points = 1;
-  // What the student's own runs show of a prediction: a number.
+  // The number that the student's own runs show for a prediction.
   struct Observation {
     std::string asks, value, unit;  // value: an expression
   } observe = {};
 };
-// What a student reads off, as a question of its own: its name is observed.NAME.
+// The observation as a separate question, with the name observed.NAME.
 LabQuestion observation_of(const LabQuestion& prediction);
 
-// What is right: a number, or any of these choices, from 0.
+// The right answer: a number, or any of these choices, counted from 0.
 struct RightAnswer {
   double number = 0;
   std::vector<std::size_t> choices = {};
 };
 
-// The student's own scenario: a file that may set some fields over another one, judged by an expression.
+// The student's own scenario: a file that may override some fields of a given scenario. An expression gives
+// its score.
 struct LabDesign {
   std::string file, base;
-  std::vector<std::string> may;  // fields, or tables with a dot at the end
-  std::string score;             // 0 to 1, over parameters and the run `design`
-  std::string within;            // what must hold, over the same
-  std::int64_t seeds = 3;        // hidden ones
-  // What `psim lab check` shows beside the score of each seed: a name and an expression over the same.
+  std::vector<std::string> may;  // fields, or tables ending with a dot
+  std::string score;             // 0 to 1, an expression over parameters and the run `design`
+  std::string within;            // a condition that must hold, over the same
+  std::int64_t seeds = 3;        // number of hidden seeds
+  // Further values that `psim lab check` shows for each seed: a name and an expression over the same.
   std::vector<std::pair<std::string, std::string>> shows;
   double points = 10;
 };
@@ -76,26 +79,25 @@ struct Lab {
   double points() const;
 };
 
-// Throws Refused where a text of TOML nests too deeply to be read.
+// Throws Refused if a TOML text is nested too deeply.
 void refuse_deep(const std::string& text, const fs::path& file);
 
-// The labs that come with psim, or those of `folder`, by number. Throws Refused, with what is wrong in a
+// The labs that come with psim, or those of `folder`, by number. Throws Refused, with the mistakes in a
 // lab.toml.
 std::vector<Lab> labs(const fs::path& folder = {});
-// Throws Refused when there is none of this number.
-// Its choices are those of this student.
+// The lab with this number, with the choices of this student. Throws Refused if no lab has this number.
 Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student);
 
-// The values of a student's parameters; the same ID has the same ones for ever.
+// The values of a student's parameters. The same ID always gets the same values.
 using Drawn = std::map<std::string, std::string, std::less<>>;
 Drawn draw(const Lab& lab, std::string_view student);
 
 // The scenario files of its runs, each once.
 std::vector<std::string> scenario_files(const Lab& lab);
 
-// `text` with the value of each {name} in its place.
+// `text` with the value of each {name}.
 std::string filled(std::string text, const Drawn& drawn);
-// A file of the lab's folder as it is given out.
+// A file of the lab's folder as students get it.
 std::string given_out(const Lab& lab, const fs::path& file, const Drawn& drawn);
 
 }  // namespace psim::cli

@@ -16,7 +16,7 @@
 namespace psim::cli {
 namespace {
 
-// Where the value of a parameter goes into a text.
+// A place for the value of a parameter in a text.
 const std::regex& parameter_place() {
   static const std::regex form("\\{([a-z_][a-z_0-9]*)\\}");
   return form;
@@ -27,11 +27,12 @@ class LabCheck {
   explicit LabCheck(const Lab& lab) : lab_(lab) {
     for (const LabParameter& one : lab.parameters) {
       parameters_.insert(one.name);
-      if (one.name == "seed" || one.name == "student") wrong("parameter `{}` is psim's own", one.name);
+      if (one.name == "seed" || one.name == "student")
+        wrong("the name of parameter `{}` is reserved", one.name);
     }
     for (const LabRun& one : lab.runs) {
       add(runs_, one.name, "run");
-      if (!is_word(one.name)) wrong("run `{}`: its name is not of letters, digits and _", one.name);
+      if (!is_word(one.name)) wrong("run `{}`: a name has letters, digits and _", one.name);
     }
   }
 
@@ -57,12 +58,12 @@ class LabCheck {
   }
 
   void add(std::set<std::string>& names, const std::string& name, const char* what) {
-    if (!names.insert(name).second) wrong("{} `{}` is there twice", what, name);
+    if (!names.insert(name).second) wrong("{} `{}` occurs twice", what, name);
   }
 
   void check(const LabQuestion& question) {
     const std::string where = fmt::format("question `{}`", question.name);
-    if (question.name == "observed") wrong("question `observed` is psim's own");
+    if (question.name == "observed") wrong("the question name `observed` is reserved");
     for (const std::string& answer : question.answer) check_expression(answer, where);
     if (question.predict) {
       check_text(question.observe.asks, where);
@@ -71,13 +72,13 @@ class LabCheck {
     for (const std::string& told : computed_in(with_ones(question.because)))
       check_expression(told, "`because` of " + where);
     if (!question.look.empty() && runs_.count(question.look) == 0)
-      wrong("{}: there is no run `{}` to look at", where, question.look);
+      wrong("{}: unknown run `{}` in `look`", where, question.look);
     check_text(question.asks, where);
     check_text(question.because, where);
     for (const std::string& choice : question.choices) {
       check_text(choice, where);
       if (as_read(question, choice) != choice)
-        wrong("{}: `{}` and `{}` read alike", where, as_read(question, choice), choice);
+        wrong("{}: psim cannot tell `{}` from `{}`", where, as_read(question, choice), choice);
     }
     for (const std::string& hint : question.hints) check_text(hint, where);
   }
@@ -91,16 +92,16 @@ class LabCheck {
     for (const auto& [name, expression] : design.shows) check_expression(expression, "`shows` of [design]");
   }
 
-  // {names} that nothing is drawn for would stay as they are.
+  // A {name} without a parameter would stay in the text.
   void check_text(const std::string& text, const std::string& where) {
     for (std::sregex_iterator one(text.begin(), text.end(), parameter_place()), end; one != end; ++one) {
       const std::string name = one->str(1);
       if (parameters_.count(name) == 0 && name != "student" && name != "seed")
-        wrong("{}: there is no parameter `{}`", where, name);
+        wrong("{}: unknown parameter `{}`", where, name);
     }
   }
 
-  // Files of this name are written, and expressions have it.
+  // The name becomes the name of a file, and occurs in expressions.
   static bool is_word(const std::string& text) {
     return !text.empty() &&
            std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
@@ -108,12 +109,12 @@ class LabCheck {
 
   void check_file(const std::string& name) {
     std::error_code error;
-    if (!is_name(name)) return wrong("{} is no name of a file beside lab.toml", name);
+    if (!is_name(name)) return wrong("{} is not the name of a file next to lab.toml", name);
     if (fs::is_regular_file(lab_.folder / name, error)) check_text(read_file(lab_.folder / name), name);
-    else wrong("there is no file {}", name);
+    else wrong("the file {} does not exist", name);
   }
 
-  // What is drawn is a number or a part of a name; 1 stands for both.
+  // A drawn value is a number or part of a name; 1 can replace both.
   static std::string with_ones(const std::string& text) {
     return std::regex_replace(text, parameter_place(), "1");
   }
@@ -126,7 +127,7 @@ class LabCheck {
       const std::string first = name.substr(0, name.find('.'));
       const bool is_known =
           first == name ? parameters_.count(name) > 0 || name == "seed" : runs_.count(first) > 0;
-      if (!is_known) wrong("{}: `{}` is neither a parameter nor something of a run", where, name);
+      if (!is_known) wrong("{}: `{}` is neither a parameter nor a value of a run", where, name);
     }
     try {
       const Formula parsed(drawn, names);

@@ -1,4 +1,4 @@
-// What a lab.toml refers to and does not have.
+// Finds mistakes in a lab.toml, such as references to missing things.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace psim::cli {
 
 // One sentence for each mistake: names of runs and parameters in expressions, {names} in texts and scenario
-// files, and names that are used twice.
+// files, and names used twice.
 std::vector<std::string> mistakes_in(const Lab& lab);
 
 }  // namespace psim::cli

@@ -32,7 +32,7 @@ std::string comment(const std::string& text) {
   return out + "\n";
 }
 
-// How an answer is written, and room for it.
+// The form of an answer, and space for it.
 std::string blank(const LabQuestion& question) {
   const std::string within = question.choices.empty() && question.tolerance > 0
                                  ? fmt::format(" Right within {:g} %.", 100 * question.tolerance)
@@ -47,11 +47,9 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
   int number = 0;
   for (const LabQuestion& one : lab.questions) {
     sheet += fmt::format(
-        "\n{}",
-        comment(fmt::format(
-            "{}. {}{}", ++number,
-            one.predict ? "Prediction, before you run anything: it is locked when you check it. " : "",
-            filled(one.asks, drawn))));
+        "\n{}", comment(fmt::format("{}. {}{}", ++number,
+                                    one.predict ? "Predict first (locked at your first check). " : "",
+                                    filled(one.asks, drawn))));
     sheet += blank(one);
     if (!one.predict) continue;
     const LabQuestion observation = observation_of(one);
@@ -60,7 +58,7 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
   return sheet;
 }
 
-// Adds what `table` answers, by question; a number as a text, too. Observations are a table: observed.NAME.
+// Adds the answers in `table`, by question. Numbers become texts. Observations are a table: observed.NAME.
 void add_answers(const toml::table& table, const std::string& before, const fs::path& path,
                  std::map<std::string, std::string>& answers) {
   for (const auto& [name, node] : table) {
@@ -82,8 +80,8 @@ void add_answers(const toml::table& table, const std::string& before, const fs::
 std::map<std::string, std::string> answers_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
-    throw Refused(fmt::format("there is no {}", path.string()),
-                  "`psim lab start` with the same ID and another --out writes an empty one");
+    throw Refused(fmt::format("{} does not exist", path.string()),
+                  "`psim lab start` with the same ID and another --out writes an empty file");
   std::map<std::string, std::string> answers;
   try {
     const std::string text = read_input(path, most_hand_in);
@@ -96,7 +94,7 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
   return answers;
 }
 
-// Whether `state` has all that psim writes.
+// Whether `state` has all values that psim writes.
 bool is_state(const Json& state) {
   const auto has = [&state](const char* key, bool (Json::*is)() const noexcept) {
     return state.contains(key) && (state[key].*is)();
@@ -138,8 +136,8 @@ std::string as_utf8(const std::string& text) {
 
 void LabSession::check_folder(const fs::path& folder) {
   if (fs::exists(folder))
-    throw Refused(fmt::format("{} is there already", folder.string()),
-                  "go on there with `psim lab check`, or name another folder with --out");
+    throw Refused(fmt::format("{} exists already", folder.string()),
+                  "continue there with `psim lab check`, or name another folder with --out");
   check_can_make(folder, "--out");
 }
 
@@ -163,11 +161,11 @@ void LabSession::start(const Lab& lab, const std::string& student, const fs::pat
 LabSession LabSession::open(const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(folder / state_file, error))
-    throw Refused(fmt::format("{} is no folder of a lab", folder.string()),
+    throw Refused(fmt::format("{} is not a folder of a lab", folder.string()),
                   "psim lab start NUMBER --student ID makes one");
   Json state = analysis::json_file(folder / state_file);
   if (!is_state(state) || state["seal"] != seal_of(state))
-    throw Refused(fmt::format("{} is not as psim wrote it", (folder / state_file).string()),
+    throw Refused(fmt::format("{} has changed since psim wrote it", (folder / state_file).string()),
                   "start the lab again in another folder, with the same ID");
   return {folder, std::move(state), answers_in(folder / answers_file)};
 }

@@ -1,4 +1,4 @@
-// A student's folder of one lab: what was drawn, what was answered, and what is locked.
+// A student's folder of one lab: drawn values, answers and locked predictions.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +11,42 @@
 
 namespace psim::cli {
 
-// Bytes of a hand-in, and so of a file whose text goes into it.
+// Largest size in bytes of a hand-in, and of each file whose text goes into it.
 inline constexpr std::uintmax_t most_hand_in = 1'000'000;
 
-// The ID of a student, in small letters: A1234567 and a1234567 are one student. Nothing where it is none.
+// The ID of a student, in lower case: A1234567 and a1234567 are one student. Nothing if it is not an ID.
 std::optional<std::string> id_in(std::string student);
-// A hash of all in it but "seal". It shows an edit; whoever knows how it is made can make another.
+// A hash of all values except "seal". It reveals edits, but not by people who know how to compute it.
 std::string seal_of(const Json& sealed);
-// `text`, with a sign for each byte that is no UTF-8: a JSON document has no such bytes.
+// `text` with a replacement character for each byte that is not UTF-8, because JSON forbids such bytes.
 std::string as_utf8(const std::string& text);
 
 class LabSession {
  public:
-  // Throws Refused where something is at `folder`, or none can be made there.
+  // Throws Refused if `folder` exists or cannot be made.
   static void check_folder(const fs::path& folder);
   // Writes the lab's text and files, with this student's numbers, into a new folder.
   static void start(const Lab& lab, const std::string& student, const fs::path& folder,
                     const fs::path& course);
-  // Throws Refused where the folder is none of a lab, or its answers.toml is no TOML.
+  // Throws Refused if the folder is not a folder of a lab, or its answers.toml is not TOML.
   static LabSession open(const fs::path& folder);
 
   const fs::path& folder() const { return folder_; }
   std::int64_t lab() const { return state_["lab"]; }
   std::string student() const { return state_["student"]; }
-  // The folder of its labs; empty: that of psim.
+  // The folder of its labs; empty: psim's labs.
   std::string course() const { return state_["course"]; }
-  // The answer to a question in answers.toml, or what was observed; nothing: it is still open.
+  // The answer to a question in answers.toml, or the observation; nothing: still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
-  // Names in answers.toml that no question of this lab has.
+  // Names in answers.toml without a question in this lab.
   std::vector<std::string> answered_nowhere(const Lab& lab) const;
-  // The design's file, as it is; nothing where there is none.
+  // The text of the design's file; nothing if it does not exist.
   std::optional<std::string> design(const LabDesign& design) const;
 
-  // A prediction: the first answer that was checked.
+  // A locked prediction: the first checked answer.
   std::optional<std::string> locked(const std::string& question) const;
   void lock(const std::string& question, const std::string& answer);
-  // The wrong answers to a question that were checked, one after the other.
+  // The checked wrong answers to a question, in order.
   std::vector<std::string> misses(const std::string& question) const;
   void miss(const std::string& question, const std::string& answer);
 

@@ -24,7 +24,7 @@
 namespace psim::cli {
 namespace {
 
-// A run of a lab takes seconds. One that takes all of this would hold up a class.
+// A run of a lab takes seconds. A run that reaches these limits would hold up a class.
 constexpr Limits run_limits{.cpu_seconds = 60, .address_space = 4'000'000'000};
 
 constexpr std::string_view computed = "{=";  // EXPRESSION }
@@ -52,7 +52,7 @@ std::vector<std::string> names_in(const std::string& expression) {
     const auto at = static_cast<std::size_t>(one->position());
     if (at > 0 &&
         (std::isdigit(static_cast<unsigned char>(expression[at - 1])) != 0 || expression[at - 1] == '.'))
-      continue;  // of a number: 1e-9
+      continue;  // part of a number: 1e-9
     const bool calls = after != std::string::npos && expression[after] == '(';
     if (!calls && one->str() != "true" && one->str() != "false" &&
         std::ranges::find(names, one->str()) == names.end())
@@ -64,7 +64,7 @@ std::vector<std::string> names_in(const std::string& expression) {
 LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder)
     : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)) {}
 
-// Throws Refused, with what psim says of the run.
+// Throws Refused, with psim's message on the run.
 Json LabSolver::made(const std::string& name, const std::string& scenario,
                      const std::vector<std::string>& sets) {
   const fs::path file = folder_ / (name + ".toml"), out = folder_ / (name + ".json"),
@@ -78,19 +78,19 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   switch (answer.status) {
     case RunStatus::done: return Json::parse(answer.summary);
     case RunStatus::too_long:
-      throw Refused(fmt::format("it takes more than {} s of a processor", run_limits.cpu_seconds),
-                    "take fewer nodes or epochs");
+      throw Refused(fmt::format("it takes more than {} s of processor time", run_limits.cpu_seconds),
+                    "use fewer nodes or epochs");
     case RunStatus::no_memory:
       throw Refused(
           fmt::format("it needs more than {} GB of memory", run_limits.address_space / 1'000'000'000),
-          "take fewer nodes, or smaller ones");
-    case RunStatus::failed:  // a full disk is nobody's mistake
+          "use fewer or smaller nodes");
+    case RunStatus::failed:  // a full disk is not the author's mistake
       throw std::runtime_error(fmt::format("run `{}`: {}", name, answer.why));
     case RunStatus::refused:
     case RunStatus::killed:
     case RunStatus::crashed: break;
   }
-  throw Refused(answer.why, "`psim check` says more of its scenario");
+  throw Refused(answer.why, "`psim check` says more about its scenario");
 }
 
 const Json& LabSolver::run(const std::string& name) {
@@ -98,8 +98,8 @@ const Json& LabSolver::run(const std::string& name) {
   const auto one = std::ranges::find(lab_.runs, name, &LabRun::name);
   if (one == lab_.runs.end())
     throw Refused(fmt::format("lab {} has no run `{}`", lab_.number, name),
-                  "lab.toml names its runs in [[run]]");
-  std::vector<std::string> sets;  // a design's are not filled: they could show a hidden {seed}
+                  "lab.toml lists its runs in [[run]]");
+  std::vector<std::string> sets;  // a design's texts are not filled, because they could show a hidden {seed}
   for (const std::string& set : one->sets) sets.push_back(filled(set, drawn_));
   try {
     return runs_.emplace(name, made(name, one->scenario, sets)).first->second;
@@ -115,13 +115,13 @@ std::map<std::string, std::string> LabSolver::digests() {
   return all;
 }
 
-// A parameter, or a path into a run's summary: `bsp.workers.3.clocks`. What a run never got to is no number:
-// its target, or its end where it is stuck.
+// A parameter, or a path into a run's summary: `bsp.workers.3.clocks`. NaN for what a run never reached: its
+// target, or its end if it is stuck.
 double LabSolver::number(const std::string& path) {
   if (const auto parameter = drawn_.find(path); parameter != drawn_.end()) {
     if (const auto found = number_in<double>(parameter->second)) return *found;
-    throw Refused(fmt::format("`{}` is {}, which is no number", path, parameter->second),
-                  "use it in texts only");
+    throw Refused(fmt::format("`{}` is {}, which is not a number", path, parameter->second),
+                  "use it only in texts");
   }
   if (path.ends_with(".sim_time_s") && path.find('.') == path.rfind('.') &&
       is_stuck(run(path.substr(0, path.find('.')))))
@@ -138,7 +138,7 @@ double LabSolver::number(const std::string& path) {
     if (at->is_array() && index && *index < static_cast<double>(at->size()))
       at = &(*at)[static_cast<std::size_t>(*index)];
     else if (at->is_object() && at->contains(part)) at = &(*at)[part];
-    else throw Refused(fmt::format("no run has `{}`", path), "`psim run FILE --json` shows what there is");
+    else throw Refused(fmt::format("no run has `{}`", path), "`psim run FILE --json` shows all values");
   }
   if (at->is_boolean()) return at->get<bool>() ? 1 : 0;
   if (!at->is_number()) return std::nan("");
@@ -163,7 +163,7 @@ std::string LabSolver::told(const std::string& because) {
     const double number = value(expression);
     const std::string place = fmt::format("{}{}}}", computed, expression);
     text.replace(text.find(place), place.size(),
-                 std::isfinite(number) ? fmt::format("{:.4g}", number) : "no number");
+                 std::isfinite(number) ? fmt::format("{:.4g}", number) : "not a number");
   }
   return text;
 }
@@ -178,11 +178,11 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
     const double number = value(question.answer.front());
     if (!std::isfinite(number)) throw has_none(fmt::format("`{}` is {}", question.answer.front(), number));
     if (question.unit == "%" && std::abs(number) > 1)
-      throw has_none(fmt::format("`{}` is {}, and a share is from 0 to 1", question.answer.front(), number));
+      throw has_none(fmt::format("`{}` is {}, but a share is from 0 to 1", question.answer.front(), number));
     if (question.choices.empty()) return {.number = number};
     if (number != std::floor(number) ||
         !(number >= 0 && number < static_cast<double>(question.choices.size())))
-      throw has_none(fmt::format("there is no choice {} (they count from 0)", number));
+      throw has_none(fmt::format("choice {} does not exist (choices count from 0)", number));
     return {.choices = {static_cast<std::size_t>(number)}};
   }
   std::vector<double> values;
@@ -191,7 +191,7 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
     if (std::isnan(values.back())) values.back() = std::numeric_limits<double>::infinity();  // never reached
   }
   const double least = std::ranges::min(values);
-  if (std::isinf(least)) throw has_none("no choice has a number");
+  if (std::isinf(least)) throw has_none("no choice has a value");
   RightAnswer right;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] <= least + question.tolerance * std::abs(least)) right.choices.push_back(i);
@@ -216,7 +216,7 @@ std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector
   try {
     for (const std::int64_t seed : seeds) {
       drawn_["seed"] = fmt::format("{}", seed);
-      runs_.clear();  // what a design is compared with has this seed, too
+      runs_.clear();  // the reference runs need this seed, too
       trials.push_back(trial(seed, fields));
     }
   } catch (...) {
@@ -227,7 +227,7 @@ std::vector<Trial> LabSolver::judge(const std::string& design, const std::vector
   return trials;
 }
 
-// Throws Refused with all that is wrong in the design, and where it stands there.
+// Throws Refused with all mistakes in the design and their places.
 void LabSolver::check(const std::vector<Override>& fields) const {
   LoadRequest request{.path = (folder_ / "design.toml").string(),
                       .text = given_out(lab_, lab_.design->base, drawn_),
@@ -237,7 +237,7 @@ void LabSolver::check(const std::vector<Override>& fields) const {
   request.overrides.push_back({"seed", drawn_.at("seed")});
   Diagnostics diagnostics;
   if (!load_scenario(request, diagnostics) || !diagnostics.empty())
-    throw Refused(diagnostics.render(), "`psim check` says more of its scenario");
+    throw Refused(diagnostics.render(), "`psim check` says more about its scenario");
 }
 
 Trial LabSolver::trial(std::int64_t seed, const std::vector<Override>& fields) {
@@ -272,8 +272,8 @@ void add_fields(const LabDesign& design, const toml::table& table, const std::st
     };
     if (std::ranges::none_of(design.may, allows))
       throw Refused(
-          fmt::format("{}:{}: `{}` is not yours to set", design.file, key.source().begin.line, field),
-          fmt::format("a design may set {}", fmt::join(design.may, ", ")));
+          fmt::format("{}:{}: a design must not set `{}`", design.file, key.source().begin.line, field),
+          fmt::format("it may set {}", fmt::join(design.may, ", ")));
     std::ostringstream text;
     node.visit([&text](const auto& value) { text << toml::toml_formatter(value); });
     fields.push_back({field, text.str(), design.file, key.source().begin.line});

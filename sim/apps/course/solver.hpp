@@ -1,5 +1,4 @@
-// Makes the runs of a student's lab, each in a process of its own, and computes from them what the right
-// answers are.
+// Makes the runs of a student's lab, each in a separate process, and computes the right answers from them.
 #pragma once
 
 #include <map>
@@ -11,8 +10,8 @@
 
 namespace psim::cli {
 
-// The fields that a design sets, each with its line in the design's file. Throws Refused where the design is
-// no TOML, or sets something else than it may.
+// The fields that a design sets, each with its line in the design's file. Throws Refused if the design is not
+// TOML or sets a field that it may not set.
 std::vector<Override> fields_of(const LabDesign& design, const std::string& text);
 
 // A design on one seed.
@@ -20,19 +19,19 @@ struct Trial {
   std::int64_t seed = 0;
   bool is_stuck = false;      // it never ended
   bool keeps_limit = false;   // `within` holds
-  double score = 0;           // 0 to 1; 0 where one of these is not so
-  std::vector<double> shown;  // of LabDesign::shows; no number where it has none
+  double score = 0;           // 0 to 1; 0 if the run is stuck or `within` does not hold
+  std::vector<double> shown;  // the values of LabDesign::shows; NaN if a value does not exist
 };
 double mean_score(const std::vector<Trial>& trials);
 
 class LabSolver {
  public:
-  // `folder`: where its files are written, one run after the other.
+  // `folder`: for its files, one run after the other.
   LabSolver(const Lab& lab, Drawn drawn, fs::path folder);
 
-  // The summary of the run of this name; it is made when it is first asked for. Throws Refused.
+  // The summary of the run with this name. The first call makes the run. Throws Refused.
   const Json& run(const std::string& name);
-  // Its digests, of all runs of the lab.
+  // The digests of all runs of the lab.
   std::map<std::string, std::string> digests();
   // An expression over parameters and runs, such as `bsp.sim_time_s / asp.sim_time_s`. Throws Refused.
   double value(const std::string& expression);
@@ -41,7 +40,7 @@ class LabSolver {
   // `because` of a question, with this student's numbers: parameters, and each {= EXPRESSION}. Throws
   // Refused.
   std::string told(const std::string& because);
-  // The design with this text, on each of `seeds`. Throws Refused, with what is wrong in the design.
+  // Runs the design with this text on each of `seeds`. Throws Refused, with the mistakes in the design.
   std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 
  private:
@@ -58,7 +57,7 @@ class LabSolver {
 
 // The expressions of a text's {= EXPRESSION}, one after the other.
 std::vector<std::string> computed_in(const std::string& text);
-// The names in an expression that are no functions.
+// The names in an expression, except functions.
 std::vector<std::string> names_in(const std::string& expression);
 
 }  // namespace psim::cli

@@ -10,17 +10,17 @@ namespace psim::cli {
 
 struct NewCommand {
   std::string file;
-  Sketch sketch;  // what the options say; nothing: three questions are asked
+  Sketch sketch;  // from the options; empty: psim asks three questions
 };
 int make_new(const NewCommand& asked);
 
 struct ServeCommand {
   std::string address = "127.0.0.1";
-  int port = 0;                    // 0: one that is free
-  std::vector<std::string> names;  // under which browsers may ask for it, beside the address
-  unsigned jobs = 0;               // runs at once; 0: as many as the machine has cores
-  double memory = 2;               // GB of address space of each
-  std::uint64_t seconds = 30;      // of a processor's time of each
+  int port = 0;                    // 0: any free port
+  std::vector<std::string> names;  // host names that browsers may use, besides the address
+  unsigned jobs = 0;               // runs at the same time; 0: one per core
+  double memory = 2;               // GB of address space of each run
+  std::uint64_t seconds = 30;      // of processor time of each run
 };
 int serve(const ServeCommand& asked);
 

@@ -20,10 +20,10 @@
 namespace psim::cli {
 namespace {
 
-thread_local std::string asking;  // the address that this thread answers
+thread_local std::string asking;  // the client of this thread
 
-// By which one client is told from others: an IPv4 address, or the first half of an IPv6 address, of which
-// one machine may have all second halves.
+// Identifies a client: an IPv4 address, or the first half of an IPv6 address, because one machine may use all
+// second halves.
 std::string address_of(socket_t socket) {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
@@ -41,15 +41,16 @@ int milliseconds_until(double deadline) {  // by host_seconds
   return static_cast<int>(std::ceil(1e3 * std::max(0.0, deadline - host_seconds())));
 }
 
-// A connection whose request must have come by a date, however slowly its bytes drop in. Debian 12 and 13
-// have versions of the library that ask for the same by other names, so nothing here says what it overrides.
+// A connection whose request must arrive before a deadline, however slowly the bytes come. The library's
+// versions in Debian 12 and 13 use different names for the same functions, so no function here is marked
+// `override`.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(socket_t socket, const Bounds& bounds)
       : socket_(socket), writing_(bounds.writing), read_by_(host_seconds() + bounds.reading) {}
 
   bool is_readable() const { return waits_for(POLLIN, read_by_); }
-  // Whether the other side is still there.
+  // Whether the client is still connected.
   bool is_writable() const {
     char byte = 0;
     const ssize_t got = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -91,12 +92,12 @@ class BoundedStream final : public httplib::Stream {
   double writing_, read_by_;
 };
 
-// The thread that accepts hands each connection to the server, which has threads of its own.
+// The accepting thread hands each connection to the server, which has its own threads.
 class AtOnce final : public httplib::TaskQueue {
  public:
   explicit AtOnce(Places& places) : places_(places) {}
 
-  // Later versions of the library want to hear that it is taken.
+  // Later versions of the library expect a result.
   using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   Taken enqueue(std::function<void()> work) override {
     work();
@@ -132,10 +133,10 @@ void Places::wait_until_empty() {
   is_empty_.wait(lock, [this] { return taken_ == 0; });
 }
 
-// Later versions of the library want to be told who is at either end.
+// Later versions of the library also need both addresses.
 template <class Self>
 bool BoundedServer::answer(Self& self, httplib::Stream& stream) {
-  // Ranges of a page that is made in memory would multiply it.
+  // A request for many ranges would multiply a page in memory.
   const auto set_up = [](httplib::Request& request) { request.ranges.clear(); };
   bool is_closed = false;
   if constexpr (requires { self.process_request(stream, true, is_closed, set_up); })
@@ -146,7 +147,7 @@ bool BoundedServer::answer(Self& self, httplib::Stream& stream) {
 BoundedServer::BoundedServer(const Bounds& bounds)
     : bounds_(bounds), places_(bounds.connections, bounds.connections_each) {
   set_payload_max_length(bounds.body);
-  set_socket_options([](socket_t socket) {  // no other process may listen at the same port
+  set_socket_options([](socket_t socket) {  // no other process may listen on the same port
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
@@ -156,7 +157,7 @@ BoundedServer::BoundedServer(const Bounds& bounds)
 int BoundedServer::bind(const std::string& address, int port) {
   if (port == 0) port = bind_to_any_port(address);
   else if (!bind_to_port(address, port)) return -1;
-  constexpr int waiting = 512;  // connections; the library's own number lets others in only after seconds
+  constexpr int waiting = 512;  // connections; with the library's default, further clients wait for seconds
   if (port > 0) ::listen(svr_sock_, waiting);
   return port;
 }
@@ -181,7 +182,7 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
         places_.leave(address);
       }).detach();
       return true;
-    } catch (const std::system_error&) {  // the machine has no more threads
+    } catch (const std::system_error&) {  // the machine cannot start more threads
       places_.leave(address);
     }
   }

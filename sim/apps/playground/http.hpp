@@ -1,5 +1,5 @@
-// A web server for one machine's user, which the rest of the network may well send nonsense to: bounded in
-// connections, in time and in bytes.
+// A web server for the user of one machine. Other machines may send it anything, so it limits connections,
+// time and bytes.
 #pragma once
 
 #include <httplib.h>
@@ -14,18 +14,19 @@
 namespace psim::cli {
 
 struct Bounds {
-  std::size_t connections = 48;       // that are answered at once; others get 503 without being read
-  std::size_t connections_each = 12;  // of them, of one address
-  std::size_t body = 64 * 1024;       // bytes of a request
-  double reading = 5;                 // seconds until all of a request must have come
-  double writing = 10;                // seconds until the other side must have taken what is sent
+  std::size_t connections =
+      48;  // at the same time; the server answers further connections with 503 without reading them
+  std::size_t connections_each = 12;  // at the same time from one address
+  std::size_t body = 64 * 1024;       // largest size of a request in bytes
+  double reading = 5;                 // seconds until the complete request must have arrived
+  double writing = 10;                // seconds until the client must have read the answer
 };
 
-// Places for connections, of which each address has its share.
+// Limits the connections, in total and for each address.
 class Places {
  public:
   Places(std::size_t most, std::size_t share) : most_(most), share_(share) {}
-  // False: there is none for it.
+  // False: no place is free for this address.
   bool take(const std::string& address);
   void leave(const std::string& address);
   void wait_until_empty();
@@ -37,15 +38,15 @@ class Places {
   std::condition_variable is_empty_;
 };
 
-// One request for each connection.
+// Takes one request per connection.
 class BoundedServer : public httplib::Server {
  public:
   explicit BoundedServer(const Bounds& bounds);
 
-  // Binds it to a port, 0: a free one, and returns that; -1: it cannot be had.
+  // Binds the server to a port (0: any free port) and returns the port. -1: this failed.
   int bind(const std::string& address, int port);
 
-  // Who has sent the request that this thread answers: the same for all connections of one client.
+  // The address of the client that this thread answers. It is the same for all connections of one client.
   static const std::string& address_asking();
 
  private:

@@ -1,4 +1,4 @@
-// psim new: a commented scenario from three questions, or from options.
+// psim new: writes a commented scenario from three questions or from options.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -24,23 +24,24 @@ struct Answer {
 };
 struct SketchQuestion {
   const char* text;
-  std::vector<Answer> answers;  // the first is taken for an empty line; none: a number of workers
+  std::vector<Answer>
+      answers;  // an empty line means the first answer; no answers: asks for a number of workers
 };
 
 std::vector<SketchQuestion> questions() {
   return {
       {"How many workers?", {}},
       {"What goes wrong?",
-       {{"nothing", "all is well", {}},
+       {{"nothing", "no fault", {}},
         {"slow", "one worker is four times slower", {{"slowdown", "4"}}},
         {"worker", "a worker crashes after half a second", {{"crash", "worker"}}},
         {"server", "a server crashes after half a second", {{"crash", "server"}}},
         {"network", "the links are slow, 20 Mb/s", {{"bandwidth", "20Mbps"}}}}},
-      {"Who waits for whom?",
-       {{"all", "compare the four below", {{"consistency", "all"}}},
+      {"Which workers wait for others?",
+       {{"all", "compare the four models below", {{"consistency", "all"}}},
         {"bsp", "every step waits for all workers", {{"consistency", "bsp"}}},
-        {"ssp", "workers wait for those that are too far behind", {{"consistency", "ssp"}}},
-        {"asp", "nobody waits", {{"consistency", "asp"}}},
+        {"ssp", "a worker waits only if it is too far ahead of the slowest", {{"consistency", "ssp"}}},
+        {"asp", "no worker waits", {{"consistency", "asp"}}},
         {"backup-workers", "a step does not wait for the slowest", {{"consistency", "backup-workers"}}}}}};
 }
 
@@ -49,7 +50,7 @@ bool is_count(const std::string& word) {
          word.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// An empty line is the first answer; so is the end of the input.
+// An empty line or the end of the input means the first answer.
 void ask(const SketchQuestion& question, Sketch& sketch) {
   say("{}\n", question.text);
   for (const Answer& one : question.answers) say("  {:<16}{}\n", one.word, one.doc);
@@ -67,11 +68,12 @@ void ask(const SketchQuestion& question, Sketch& sketch) {
       for (const auto& [name, value] : found->sets) sketch[name] = value;
       return;
     }
-    say("{}\n", question.answers.empty() ? "a number from 1 to 9999, please" : "one of these words, please");
+    say("{}\n",
+        question.answers.empty() ? "please give a number from 1 to 9999" : "please give one of these words");
   }
 }
 
-// Throws Invalid with what is wrong in the scenario, or in a run of its [compare].
+// Throws Invalid with the mistakes in the scenario, or in a run of its [compare].
 void check_all(const fs::path& file, bool compares) {
   Diagnostics diagnostics;
   if (!load_scenario({.path = file.string(), .overrides = {}, .data_dirs = {}}, diagnostics))
@@ -86,16 +88,16 @@ void check_all(const fs::path& file, bool compares) {
 int make_new(const NewCommand& asked) {
   const fs::path file = asked.file.ends_with(".toml") ? asked.file : asked.file + ".toml";
   if (fs::exists(fs::symlink_status(file)))
-    throw Refused(fmt::format("{} is there already", file.string()),
-                  "name another file; psim new replaces none");
+    throw Refused(fmt::format("{} exists already", file.string()),
+                  "name another file; psim new does not replace files");
   if (const fs::path folder = file.parent_path(); !folder.empty() && !fs::is_directory(folder))
-    throw Refused(fmt::format("there is no folder {}", folder.string()),
+    throw Refused(fmt::format("the folder {} does not exist", folder.string()),
                   "make it first: mkdir -p " + file_word(folder));
   check_is_file(file);
   Sketch sketch = asked.sketch;
   const std::string model = setting_of(sketch, "consistency");
   if (sketch.contains("staleness") && model != "ssp" && model != "all")
-    throw Refused(fmt::format("--staleness is a bound of ssp, and this is {}", model),
+    throw Refused(fmt::format("--staleness is a bound of ssp, but the model is {}", model),
                   "add --consistency ssp");
   if (sketch.empty()) {
     for (const SketchQuestion& question : questions()) ask(question, sketch);
@@ -106,7 +108,7 @@ int make_new(const NewCommand& asked) {
   try {
     check_all(file, compares);
   } catch (const Invalid&) {
-    fs::remove(file);  // another try may have its name
+    fs::remove(file);  // so that another try can use its name
     throw;
   }
   const std::string word = file_word(file);

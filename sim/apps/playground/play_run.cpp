@@ -25,7 +25,7 @@ std::string line_of(const Json& document) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// What a file has got since it was looked at last, in whole lines.
+// The new complete lines of a file since the last call.
 class Tail {
  public:
   explicit Tail(const fs::path& path) : file_(path) {}
@@ -34,7 +34,7 @@ class Tail {
     file_.clear();
     if (!std::getline(file_, more)) return std::nullopt;
     part_ += more;
-    if (file_.eof()) return std::nullopt;  // the rest of it is not there yet
+    if (file_.eof()) return std::nullopt;  // the line is not complete yet
     return std::exchange(part_, {});
   }
 
@@ -43,7 +43,7 @@ class Tail {
   std::string part_;
 };
 
-// The last progress that a run has written into its log.
+// The last progress in a run's log.
 std::optional<Json> progress_in(Tail& log) {
   std::optional<Json> last;
   while (const std::optional<std::string> line = log.line()) {
@@ -53,22 +53,22 @@ std::optional<Json> progress_in(Tail& log) {
   return last;
 }
 
-// What a run said on stderr beside its progress.
+// The stderr of a run without its progress.
 std::string said_in(const fs::path& log) {
   std::ifstream file(log);
   std::string text;
-  constexpr std::size_t most = 16 * 1024;  // bytes that anybody reads
+  constexpr std::size_t most = 16 * 1024;  // bytes; a longer text has no readers
   for (std::string line; text.size() < most && std::getline(file, line);) {
     if (!line.starts_with('{')) text += line + "\n";
   }
   return text;
 }
 
-// Why a process ended, where that is no answer.
+// Why a process ended without an answer.
 std::string complaint(int status, const Limits& limits, const fs::path& log) {
   if (WIFEXITED(status) && WEXITSTATUS(status) <= answer_is_no) return "";
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-    return fmt::format("it took more than {} s of a processor's time: take fewer workers or epochs\n",
+    return fmt::format("it took more than {} s of processor time: use fewer workers or epochs\n",
                        limits.cpu_seconds);
   const std::string text = said_in(log);
   if (WIFEXITED(status) && WEXITSTATUS(status) == bad_input) return text;
@@ -76,7 +76,7 @@ std::string complaint(int status, const Limits& limits, const fs::path& log) {
                      static_cast<double>(limits.address_space) / 1e9);
 }
 
-// A folder that goes with its owner.
+// A folder that the destructor removes.
 struct Folder {
   explicit Folder(fs::path where) : path(std::move(where)) { fs::create_directory(path); }
   ~Folder() { remove_scratch(path); }
@@ -87,7 +87,7 @@ struct Folder {
 
 }  // namespace
 
-// The right to run, or nothing: too many wait, nobody listens any more, or all is to end.
+// The right to run. Not given if too many runs wait, the client has left, or the server stops.
 class Player::Slot {
  public:
   Slot(Player& player, const std::string& address, const Tell& tell) : player_(player), address_(address) {
@@ -96,7 +96,7 @@ class Player::Slot {
     if (player_.running_ + player_.line_.size() >= places || own >= std::max(1U, places / 2)) {
       forget();
       lock.unlock();
-      tell(line_of({{"error", "too many runs wait already; try again in a moment\n"}}));
+      tell(line_of({{"error", "too many runs are waiting; try again in a moment\n"}}));
       return;
     }
     player_.by_address_[address] = own + 1;
@@ -150,14 +150,14 @@ void Player::stop() {
   changed_.notify_all();
 }
 
-// Whether `psim WORDS...` has answered, into the file "out"; if not, `error` says why, or is empty where
-// nobody wants to know.
+// Whether `psim WORDS...` has written an answer to the file "out". If not, `error` says why, or is empty if
+// the client has left.
 bool Player::runs(std::vector<std::string> words, const fs::path& folder, const Tell& tell,
                   std::string& error) {
   const fs::path log = folder / "log";
   Limits limits = limits_;
   limits.folder = folder.string();
-  constexpr std::uint64_t most_answer = std::uint64_t{32} << 20U;  // bytes; this process reads it whole
+  constexpr std::uint64_t most_answer = std::uint64_t{32} << 20U;  // bytes; this process reads the whole file
   if (words.front() == "report") limits.file_bytes = std::min(limits.file_bytes, most_answer);
   Child child(std::move(words), folder / "out", log, limits);
   Tail tail(log);
@@ -171,7 +171,7 @@ bool Player::runs(std::vector<std::string> words, const fs::path& folder, const 
   return error.empty();
 }
 
-// The last line to tell; empty where nobody wants to know any more.
+// The last line to send; empty if the client has left.
 std::string Player::answer_to(const std::string& address, const std::string& scenario, const Errors& errors,
                               const Tell& tell) {
   const Slot slot(*this, address, tell);
@@ -189,14 +189,14 @@ std::string Player::answer_to(const std::string& address, const std::string& sce
             "--out", "it"},
            folder.path, tell, error) &&
       runs({"report", "it", "--json"}, folder.path, tell, error)) {
-    std::string document = read_file(folder.path / "out");  // one line, and perhaps a large one
+    std::string document = read_file(folder.path / "out");  // one line, possibly large
     if (document.ends_with('\n')) document.pop_back();
     return "{\"result\":" + document + "}";
   }
   return error.empty() ? "" : line_of({{"error", error}});
 }
 
-// Whoever reads slowly holds no place for a run.
+// A client that reads slowly does not occupy a place for runs.
 void Player::play(const std::string& address, const std::string& scenario, const Errors& errors,
                   const Tell& tell) {
   if (const std::string answer = answer_to(address, scenario, errors, tell); !answer.empty()) tell(answer);

@@ -1,5 +1,4 @@
-// Runs of scenarios that somebody else has written: in processes of their own, with bounds on what each
-// takes.
+// Runs untrusted scenarios in separate processes with limits on their resources.
 #pragma once
 
 #include <atomic>
@@ -18,22 +17,21 @@ namespace psim::cli {
 
 class Player {
  public:
-  // Runs `at_once` at a time in folders of their own in `scratch`, and lets `waiting` more wait. One address
-  // has at most half of these places.
+  // Runs `at_once` scenarios at the same time, each in its own folder in `scratch`, and lets `waiting` more
+  // wait. One address gets at most half of these places.
   Player(fs::path scratch, const Limits& limits, unsigned at_once, unsigned waiting);
 
-  // Takes a line of JSON to whoever has asked; false when nobody is there any more.
+  // Sends a line of JSON to the client; false if the client has left.
   using Tell = std::function<bool(const std::string& line)>;
 
-  // Runs the scenario that `address` asks for, telling how far it is: {"waiting": ...}, {"progress": ...},
-  // and at last either
-  // {"result": the document of `psim report --json`} or {"error": text}. Returns early when nobody listens.
-  // `errors` returns the errors of the scenario, or an empty text. It is called when the run's turn has come.
-  // Throws std::exception where the machine has no room for it.
+  // Runs a scenario for the client `address` and reports its progress: {"waiting": ...}, {"progress": ...},
+  // and finally either {"result": the document of `psim report --json`} or {"error": text}. Returns early if
+  // the client leaves. `errors` returns the errors of the scenario, or an empty text. It is called just
+  // before the run. Throws std::exception if the machine has no room for the run.
   using Errors = std::function<std::string()>;
   void play(const std::string& address, const std::string& scenario, const Errors& errors, const Tell& tell);
 
-  // Ends all runs, and lets none begin.
+  // Ends all runs, and starts no further runs.
   void stop();
 
  private:
@@ -49,14 +47,14 @@ class Player {
   std::mutex mutex_;
   std::condition_variable changed_;
   unsigned running_ = 0;
-  // Those that wait, in their order: who has fewer other runs here comes first, and then who came first.
+  // The waiting runs, in order: clients with fewer other runs come first, then earlier requests.
   struct Ticket {
     unsigned others = 0;
     std::uint64_t number = 0;
     auto operator<=>(const Ticket&) const = default;
   };
   std::set<Ticket> line_;
-  std::map<std::string, unsigned> by_address_;  // runs that wait or run
+  std::map<std::string, unsigned> by_address_;  // waiting and active runs
   std::uint64_t number_ = 0;
   std::atomic<bool> stops_ = false;
 };

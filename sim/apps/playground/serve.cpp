@@ -1,4 +1,4 @@
-// psim serve: the playground, a page whose sliders change a scenario that is run at once.
+// psim serve: the playground, a page whose sliders change a scenario that runs at once.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,18 +20,18 @@
 namespace psim::cli {
 namespace {
 
-// 128 bits that nobody can guess.
+// 128 random bits, in practice impossible to guess.
 std::string new_token() {
   std::array<unsigned char, 16> bytes{};
   std::ifstream random("/dev/urandom", std::ios::binary);
   if (!random.read(reinterpret_cast<char*>(bytes.data()), bytes.size()))
-    throw std::runtime_error("/dev/urandom gives no bytes");
+    throw std::runtime_error("cannot read /dev/urandom");
   std::string token;
   for (const unsigned byte : bytes) token += fmt::format("{:02x}", byte);
   return token;
 }
 
-// In a time that says nothing about where they differ.
+// Compares in constant time, so that the time does not show where the texts differ.
 bool is_same(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -52,43 +52,43 @@ Json controls() {
   return all;
 }
 
-// What the page shows at first: a slow worker, with and without a barrier.
+// The initial view of the page: a slow worker, with and without a barrier.
 Json first_sight() {
   return {{{"slowdown", "4"}, {"consistency", "bsp"}}, {{"slowdown", "4"}, {"consistency", "asp"}}};
 }
 
-// Settings as a page sends them: names that there are, each with one of its values. Throws Refused.
+// Checks the settings from a page: known names, each with one of its values. Throws Refused.
 Sketch sketch_of(const Json& given) {
   Sketch sketch;
   for (const auto& [name, value] : given.items()) {
     const auto setting =
         std::ranges::find_if(settings(), [&](const SketchSetting& s) { return s.name == name; });
-    if (setting == settings().end()) throw Refused("there is no such setting", "");
+    if (setting == settings().end()) throw Refused("unknown setting", "");
     if (!value.is_string() ||
         std::ranges::find(setting->values, value.get<std::string>()) == setting->values.end())
-      throw Refused(fmt::format("{} has no such value", setting->name), "");
+      throw Refused(fmt::format("{} does not have this value", setting->name), "");
     sketch[name] = value;
   }
   return sketch;
 }
 
-// What a request is about: {"settings": {...}} or {"scenario": "..."}.
+// A request: {"settings": {...}} or {"scenario": "..."}.
 struct Wanted {
   std::string scenario;
-  std::optional<Sketch> sketch = {};  // where settings are given
+  std::optional<Sketch> sketch = {};  // if the request has settings
 };
 
 // Throws Refused.
 Wanted wanted_in(const std::string& body) {
   const Json asked = analysis::json_in(body);
   if (!asked.is_object() || asked.size() != 1)
-    throw Refused("a request has either settings or a scenario", "");
+    throw Refused("a request needs either settings or a scenario", "");
   if (asked.contains("scenario") && asked["scenario"].is_string()) return {asked["scenario"]};
   if (asked.contains("settings") && asked["settings"].is_object()) {
     Sketch sketch = sketch_of(asked["settings"]);
     return {scenario_text(sketch), std::move(sketch)};
   }
-  throw Refused("a request has either settings or a scenario", "");
+  throw Refused("a request needs either settings or a scenario", "");
 }
 
 class Playground {
@@ -123,12 +123,12 @@ class Playground {
     });
   }
 
-  // Listens until it is stopped. Returns the port at once.
+  // Starts to listen in another thread. Returns the port.
   int start() {
     const int port = server_.bind(asked_.address, asked_.port);
     if (port < 0)
-      throw Refused(fmt::format("cannot listen at {}:{}", asked_.address, asked_.port),
-                    "another program may have this port: leave out --port, and psim takes a free one");
+      throw Refused(fmt::format("cannot listen on {}:{}", asked_.address, asked_.port),
+                    "another program may use this port: without --port psim takes a free port");
     for (const std::string& name : {asked_.address, std::string("localhost"), std::string("127.0.0.1")})
       hosts_.push_back(fmt::format("{}:{}", name, port));
     for (const std::string& name : asked_.names) {
@@ -152,7 +152,7 @@ class Playground {
   const std::string& token() const { return token_; }
 
  private:
-  // Only pages of this server, under a name of its own, that know the token.
+  // Accepts only pages of this server, under one of its names and with the token.
   bool may_ask(const httplib::Request& request, httplib::Response& response) const {
     const auto refuse = [&response](int status, const char* why) {
       response.status = status;
@@ -161,13 +161,13 @@ class Playground {
     };
     const std::string host = request.get_header_value("Host");
     if (std::ranges::find(hosts_, host) == hosts_.end())
-      return refuse(403, "this is no name of this server\n");
+      return refuse(403, "this server does not have this name\n");
     const std::string origin = request.get_header_value("Origin");
     const bool is_foreign = !origin.empty() && origin != "http://" + host && origin != "https://" + host;
-    if (is_foreign) return refuse(403, "another page may not ask\n");
+    if (is_foreign) return refuse(403, "requests from other pages are not allowed\n");
     const std::string token =
         request.method == "GET" ? request.get_param_value("token") : request.get_header_value("X-Psim-Token");
-    if (!is_same(token, token_)) return refuse(403, "open the address that psim serve has printed\n");
+    if (!is_same(token, token_)) return refuse(403, "open the address that psim serve printed\n");
     return true;
   }
 
@@ -192,8 +192,8 @@ class Playground {
             };
             if (tell(Json{{"scenario", wanted.scenario}}.dump()))
               player_.play(BoundedServer::address_asking(), wanted.scenario, errors, tell);
-          } catch (const std::exception&) {  // who asks must not see which folder it was
-            tell(R"({"error":"this machine has no room for a run now: see the disk of TMPDIR\n"})");
+          } catch (const std::exception&) {  // the client must not see the name of the folder
+            tell(R"({"error":"this machine has no room for a run now: check the disk of TMPDIR\n"})");
           }
           sink.done();
           return true;
@@ -217,10 +217,10 @@ int serve(const ServeCommand& asked) {
   Playground playground(asked, scratch.path());
   const int port = playground.start();
   const std::string name =
-      asked.address == "0.0.0.0" ? "localhost" : asked.address;  // that is no address to open
+      asked.address == "0.0.0.0" ? "localhost" : asked.address;  // a browser cannot open this address
   fmt::print("open http://{}:{}/?token={}\n", name, port, playground.token());
-  if (std::fflush(stdout) != 0) throw std::runtime_error("stdout does not take the address");
-  say("Whoever has this address can run scenarios here; Ctrl-C ends it.\n");
+  if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write the address to stdout");
+  say("Anyone with this address can run scenarios here. Ctrl-C stops the server.\n");
   int signal = 0;
   while (signal == 0) {
     held.wait();

@@ -28,7 +28,7 @@ const toml::table& file() {
   return parsed;
 }
 
-// A field, and what it is in a second column.
+// A field, with its comment in a second column.
 std::string aligned(const std::string& line) {
   const std::size_t mark = line.find(" # ");
   return mark == std::string::npos ? line : fmt::format("{:<25}{}", line.substr(0, mark), line.substr(mark));
@@ -108,7 +108,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The settings of which another value changes that line of the scenario, as "staleness bound = 3".
+// The settings that affect this line of the scenario, as "staleness bound = 3".
 std::vector<std::string> settings_of_line(const Sketch& sketch, const std::string& line) {
   std::vector<std::string> labels;
   for (const SketchSetting& one : settings()) {

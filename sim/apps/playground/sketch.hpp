@@ -1,4 +1,4 @@
-// A scenario sketched by a few settings: what `psim new` asks for, and what the playground has sliders for.
+// A scenario from a few settings: the questions of `psim new` and the sliders of the playground.
 #pragma once
 
 #include <map>
@@ -9,30 +9,30 @@
 namespace psim::cli {
 
 struct SketchSetting {
-  std::string name;                 // "workers"; of `psim new` the option --workers
-  std::string label;                // of its slider
-  std::string doc;                  // a sentence
-  std::vector<std::string> values;  // that a slider goes through, in their order
+  std::string name;                 // "workers"; the option --workers of `psim new`
+  std::string label;                // label of the slider
+  std::string doc;                  // help text, a sentence
+  std::vector<std::string> values;  // the values of the slider, in order
   std::string usual;                // one of them
-  std::string only_with, value;     // another setting, and what it must be for this one to count
+  std::string only_with, value;     // this setting counts only if the setting `only_with` has this value
 };
-// Those of sketch.toml.
+// The settings of sketch.toml.
 std::span<const SketchSetting> settings();
 
-// By name; what is not there is as usual.
+// Values by name. A missing setting has its usual value.
 using Sketch = std::map<std::string, std::string>;
 
-// The value of a setting, or the usual one.
+// The value of a setting, or its usual value.
 std::string setting_of(const Sketch& sketch, const std::string& name);
 
 // The scenario as commented TOML. With consistency = "all" it compares four models, with five seeds each.
 std::string scenario_text(const Sketch& sketch);
 
-// The errors of that scenario in words for people who have moved sliders and never seen a line of it: what is
-// wrong, with the settings that it is about in the place of the line. Empty: there are none.
+// The errors of that scenario, for people who only see the sliders: the mistake, with the names of the
+// settings instead of a line. Empty: none.
 std::string errors_of(const Sketch& sketch);
 
-// What happens in it, in a sentence.
+// A sentence on what happens in the scenario.
 std::string title_of(const Sketch& sketch);
 
 }  // namespace psim::cli

@@ -1,9 +1,9 @@
-// psim's command line for a program that adds rows of its own (policies.hpp).
+// psim's command line, for a program that adds its own rows (policies.hpp).
 #pragma once
 
 namespace psim {
 
-// All of `psim`, as main() is called. Returns the exit code.
+// Runs `psim` with the arguments of main(). Returns the exit code.
 int command_line(int argc, char** argv);
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// What a model or a data source of a program's own is made of (docs/extending.md): needs Eigen.
+// Types for a program's own models and data sources (docs/extending.md). This header needs Eigen.
 #pragma once
 
 #include "model/data/split.hpp"  // split_test: which samples are the test's

@@ -2,7 +2,7 @@
 //
 //   const psim::Addition<psim::ConsistencyRow> mine{{.name = "mine", ...}};
 //
-// Parser, `psim explain`, the JSON Schema, the fuzzer and the simulation take it from there
+// The parser, `psim explain`, the JSON Schema, the fuzzer and the simulation then know the row
 // (docs/extending.md).
 #pragma once
 

@@ -14,15 +14,13 @@ class EventSink;
 namespace psim::api {
 
 struct RunOptions {
-  unsigned threads =
-      1;  // for gradients and evaluations; 0: as many as the machine has. Never changes results.
-  std::string out =
-      {};  // the folder that keeps the run (run.db, summary.json, scenario.toml); empty: it is not kept
+  unsigned threads = 1;  // for gradients and evaluations; 0: all cores. Never changes results.
+  std::string out = {};  // the folder for run.db, summary.json and scenario.toml; empty: the run is not kept
   std::string trace = "events";  // the events that `out` keeps: none, steps or events
-  bool force = false;            // even if memory seems too small
+  bool force = false;            // run even if memory seems too small
 };
 
-// psim refuses the run: it needs more memory than there is, or `out` holds something else.
+// psim refuses the run: the machine has too little memory, or `out` holds something else.
 struct RunRefused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -32,16 +30,16 @@ struct RunFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Makes one run in a process of its own, as often as you like. Call it while this process has one thread, and
-// not after `watch`: that throws std::logic_error. Throws BadScenario, RunRefused, RunFailed,
-// std::invalid_argument for another `trace`, and std::logic_error for a row of the program's own that cannot
-// be used.
+// Makes one run in a separate process. You may call it any number of times. Call it while this process has
+// only one thread, and before `watch`: after `watch` it throws std::logic_error. Throws BadScenario,
+// RunRefused, RunFailed, std::invalid_argument for an unknown `trace`, and std::logic_error if the program
+// has added a row that psim cannot use.
 Result run(const Scenario& scenario, const RunOptions& options = {});
 
 // Makes a run in this process; `observer` gets its events (sinks.hpp). If the observer throws, it gets no
-// further events, and the exception comes out when the run has ended. Only one run in a process can be
-// watched, because SimGrid's clock cannot be set back: the second call throws std::logic_error. Otherwise
-// throws as `run`.
+// further events, and `watch` rethrows the exception when the run has ended. A process can watch only one
+// run, because SimGrid's clock cannot be set back: the second call throws std::logic_error. All other
+// exceptions are those of `run`.
 Result watch(const Scenario& scenario, EventSink& observer, const RunOptions& options = {});
 
 }  // namespace psim::api

@@ -10,40 +10,39 @@
 
 namespace psim::api {
 
-// One thing that is wrong with a scenario.
+// One mistake in a scenario.
 struct Problem {
   std::string code;                    // the kind of error, for `psim explain CODE`
   std::string source;                  // the file, or "--set"
-  std::uint32_t line = 0, column = 0;  // count from 1; 0: the source as a whole
+  std::uint32_t line = 0, column = 0;  // counted from 1; 0: the whole source
   std::string message, help;           // lower case, without a full stop; `help` may be empty
 };
 
-// All that is wrong with a scenario. `what()` is the text that `psim check` prints.
+// All mistakes in a scenario. `what()` is the text that `psim check` prints.
 struct BadScenario : std::runtime_error {
   BadScenario(const std::string& text, std::vector<Problem> all)
       : std::runtime_error(text), problems(std::move(all)) {}
   std::vector<Problem> problems;
 };
 
-// A scenario file or text, with fields that the program sets. The file is read and checked only by
-// `problems`, `resolved`, `run` and `watch`.
+// A scenario file or text, and fields that the program sets. Only `problems`, `resolved`, `run` and `watch`
+// read and check the file.
 class Scenario {
  public:
-  // The file at `path`; data files are looked for in its folder, too.
+  // The file at `path`. psim also looks for data files in its folder.
   static Scenario from_file(std::filesystem::path path);
-  // TOML; `name` stands in messages and summaries, and files are looked for in its folder.
+  // TOML. Messages and summaries use `name`, and psim looks for data files in its folder.
   static Scenario from_text(std::string toml, std::string name = "scenario.toml");
 
-  // Sets one field, as `--set KEY=VALUE`: "cluster.workers", "16". VALUE is TOML; a bare word stands for a
-  // string.
+  // Sets one field, like `--set KEY=VALUE`: "cluster.workers", "16". VALUE is TOML; a bare word is a string.
   Scenario& set(std::string key, std::string value);
-  // The run's seed, 0 to 9e15: all random draws follow from it.
+  // The run's seed, 0 to 9e15. It determines all random draws.
   Scenario& seed(std::int64_t seed);
-  // Where data files are looked for first.
+  // The folder where psim looks for data files first.
   Scenario& data_folder(std::filesystem::path folder);
 
-  // All that is wrong; empty: it can be run. Loads the data. Throws std::logic_error for a row of the
-  // program's own that cannot be used, as all that follows.
+  // All mistakes; empty: the scenario can run. Loads the data. This function and those below throw
+  // std::logic_error if the program has added a row that psim cannot use.
   std::vector<Problem> problems() const;
   // The scenario as TOML with every default written out. Throws BadScenario.
   std::string resolved() const;

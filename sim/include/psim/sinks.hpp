@@ -1,4 +1,4 @@
-// Watching a run: every event, as it happens, with what caused it. docs/tables.md has all types of events and
+// To watch a run: every event when it happens, with its cause. docs/tables.md lists all types of events and
 // their fields.
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace psim::api {
 
-// psim::EventSink is the base of an observer: on(event, hash) is called for each event in simulated time's
-// order. `event.as<psim::ModelUpdate>()` is the event if it is of that type. An observer cannot steer the
-// run.
+// psim::EventSink is the base class of an observer. psim calls on(event, hash) for each event, in the order
+// of simulated time. `event.as<psim::ModelUpdate>()` returns the event if it has that type. An observer
+// cannot change the run.
 using psim::Event;
 using psim::EventSink;
 using psim::hash_of;    // 64 bits of all fields of an event

@@ -18,7 +18,7 @@ using analysis::Evaluation;
 bool any_cell(const Evaluation& evaluation, bool (*holds)(const Aggregate&)) {
   return std::ranges::any_of(evaluation.aggregates, holds);
 }
-// Seeds that change no time have neither interval nor p value.
+// If seeds change no time, the ratio has neither an interval nor a p value.
 bool is_compared(const Evaluation& evaluation) {
   return any_cell(evaluation, [](const Aggregate& one) {
     return one.versus && one.versus->replicates && one.versus->pairs.seeds > 1;
@@ -36,7 +36,7 @@ bool is_corrected(const Evaluation& evaluation) {
   });
 }
 
-// A method of the study's table or document, its source, and whether these results use it.
+// A method in the study's table or document, its source, and whether these results use it.
 struct Method {
   const char *what, *source;
   bool (*is_used)(const Evaluation& evaluation);
@@ -59,9 +59,9 @@ constexpr Method methods[] = {
      [](const Evaluation& e) {
        return any_cell(e, [](const Aggregate& one) { return one.versus && !one.versus->pairs.test.exact; });
      }},
-    {"p values of who reached the target: McNemar's test", "McNemar, 1947", is_counted},
+    {"p values of reached targets: McNemar's test", "McNemar, 1947", is_counted},
     {"p values of several comparisons", "Holm, 1979", is_corrected},
-    {"which tests of who reached the target are among them", "Tarone, 1990",
+    {"choice of the tests of reached targets", "Tarone, 1990",
      [](const Evaluation& e) { return is_counted(e) && is_corrected(e); }},
     {"probability of a better run", "Mann, Whitney 1947", is_compared},
     {"performance profiles", "Dolan and More, 2002; Dahl et al., 2023",
@@ -72,7 +72,7 @@ void add_citation(std::vector<Citation>& all, const Citation& one) {
   if (std::ranges::find(all, one.what, &Citation::what) == all.end()) all.push_back(one);
 }
 
-// Of all runs of a scenario, and of how its arms are tuned.
+// Adds the citations of all runs of a scenario, and of their tuning.
 void add_runs_of(const Request& request, std::vector<Citation>& all) {
   const Plan plan = plan_study(request, false);
   for (const PlannedRun& run : plan.runs) {
@@ -145,12 +145,12 @@ std::string citation_text(const std::vector<Citation>& citations) {
     std::string keys;
     for (const Reference* work : one.references) keys += fmt::format(" [{}]", work->key);
     out += fmt::format("  {:<{}} {}\n", one.what, width,
-                       keys.empty() ? " nothing to cite: psim makes it, or it is a file of yours" : keys);
+                       keys.empty() ? " nothing to cite: psim makes it, or it is your own file" : keys);
   }
   out += "\nReferences:\n";
   for (const Reference* work : works_of(citations))
     out += fmt::format("  [{}] {}\n", work->key, reference_text(*work, version_text()));
-  return out + "\nIn a clone of psim, `git rev-parse HEAD` names the commit: cite it beside the version.\n";
+  return out + "\nIn a clone of psim, `git rev-parse HEAD` names the commit: cite it next to the version.\n";
 }
 
 std::string citation_bibtex(const std::vector<Citation>& citations) {

@@ -1,4 +1,4 @@
-// What a study uses of others' work: psim itself, what its runs choose, and the statistics of its table.
+// Works to cite for a study: psim itself, the methods of its runs, and the statistics of its table.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace psim::study {
 
 std::vector<Citation> citations_of_psim();
 
-// Of psim, all runs of a scenario, and of how its arms are tuned. Throws Invalid where it cannot be loaded.
+// Works for psim, all runs of a scenario, and their tuning. Throws Invalid if the scenario cannot be loaded.
 std::vector<Citation> citations_of_scenario(const Request& request);
 
-// The same of a study, and of its statistics if it is complete. `data_dirs`: where to look for data files
-// first. Throws Refused, DamagedRun, and Invalid where its scenario cannot be loaded.
+// The same for a study, and for its statistics if it is complete. `data_dirs`: folders to search for data
+// files first. Throws Refused, DamagedRun, and Invalid if its scenario cannot be loaded.
 std::vector<Citation> citations_of_study(const StudyFolder& folder,
                                          const std::vector<std::string>& data_dirs);
 
-// In the order in which they are used, each once.
+// The references in the order of their use, each once.
 std::vector<const Reference*> works_of(const std::vector<Citation>& all);
 
-// What is used and by which key it is cited, and the references.
+// The parts that are used, with their citation keys, and the references.
 std::string citation_text(const std::vector<Citation>& citations);
 std::string citation_bibtex(const std::vector<Citation>& citations);
 

@@ -16,13 +16,13 @@
 namespace psim::study {
 namespace {
 
-// Lines of a process that makes runs; an empty file says so by its name only.
+// Whether `file` holds lines of a process that makes runs. An empty file shows this only by its name.
 bool is_journal(const fs::path& file) {
   const std::string begin = beginning_of(file, 8), name = file.stem().string();
   return begin.empty() ? analysis::names_process(name.substr(0, name.rfind('-'))) : begin == "{\"run\":\"";
 }
 
-// What SHA256SUMS of an archive names and still fits. Others' files may have the same names.
+// The files in SHA256SUMS of an archive whose sum still fits. Foreign files may have the same names.
 std::set<std::string> archived(const fs::path& dir) {
   std::set<std::string> names;
   std::error_code error;
@@ -110,7 +110,7 @@ StudyContents study_contents(const fs::path& dir, const std::string& name) {
 
 std::uintmax_t bytes_in(const fs::path& dir) {
   std::uintmax_t bytes = 0;
-  std::error_code gone;  // files may come and go meanwhile
+  std::error_code gone;  // files may appear and disappear meanwhile
   for (auto entry = fs::recursive_directory_iterator(dir, gone); entry != fs::recursive_directory_iterator();
        entry.increment(gone)) {
     if (!fs::is_regular_file(entry->symlink_status(gone))) continue;

@@ -1,4 +1,4 @@
-// What is in a study's folder, and which of it psim wrote.
+// The files in a study's folder, and which of them psim wrote.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace psim::study {
 
-// The list of what psim archive adds to a study, with the SHA-256 of every file.
+// The list of files that psim archive adds to a study, with the SHA-256 of every file.
 inline constexpr std::string_view archive_sums = "SHA256SUMS";
 
 struct StudyContents {
-  std::vector<fs::path> files;    // that psim wrote, relative to the folder, in order; without those of runs
-  std::vector<fs::path> made;     // that the programs among them made: figures
-  std::vector<fs::path> runs;     // folders of recorded runs, likewise
-  std::vector<fs::path> foreign;  // what psim did not write
+  std::vector<fs::path> files;    // written by psim, relative to the folder, in order; without files of runs
+  std::vector<fs::path> made;     // written by the programs among them: figures
+  std::vector<fs::path> runs;     // folders of recorded runs, relative to the folder
+  std::vector<fs::path> foreign;  // not written by psim
 };
 
-// `name`: of the study's scenario, as its manifest says.
+// `name`: the name of the study's scenario in its manifest.
 StudyContents study_contents(const fs::path& dir, const std::string& name);
 
-// What all files in a folder take, in bytes.
+// The size of all files in a folder, in bytes.
 std::uintmax_t bytes_in(const fs::path& dir);
 
-// Removes what psim and its programs wrote, the manifest last, so that what an interrupt leaves is still a
-// study; then the folders, as far as they are empty.
+// Removes the files of psim and its programs, the manifest last: after an interrupt the rest is still a
+// study. Then removes the empty folders.
 void remove_study(const fs::path& dir, const StudyContents& contents);
 
 }  // namespace psim::study

@@ -41,7 +41,7 @@ std::string title_of(const Json& manifest) {
   return title.empty() ? text_of(manifest, "name") : title;
 }
 
-// JSON's quotes are YAML's, too.
+// YAML accepts JSON's quotes.
 std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 // "SimGrid 3.32, Eigen 3.4.0"
@@ -76,7 +76,7 @@ std::string readme(const Json& m, const std::vector<Citation>& citations) {
       text_of(m, "instruction_set"), file_word(name + ".toml"), name + ".toml", citation_text(citations));
 }
 
-// As CITATION.cff has them: each a list item, `indent` deep.
+// The authors for CITATION.cff: one list item each, indented by `indent`.
 std::string cff_authors(const std::vector<Author>& authors, const std::string& indent) {
   std::string out;
   for (const Author& one : authors) {
@@ -131,7 +131,7 @@ std::string citation_cff(const Json& manifest, const Publication& asked,
       "cff-version: 1.2.0\nmessage: \"If you use this study, please cite it, and psim and SimGrid, with "
       "which it was made.\"\ntitle: {}\ntype: dataset\n{}authors:\n{}keywords:\n",
       quoted(title_of(manifest)),
-      // The key takes SPDX's names alone.
+      // This key allows only SPDX identifiers.
       license.empty() ? "" : fmt::format("license: {}\n", quoted(std::string(license))),
       cff_authors(creators_of(asked), "  "));
   for (const char* word : keywords) out += fmt::format("  - {}\n", quoted(word));
@@ -171,11 +171,11 @@ std::string zenodo(const Json& manifest, const Publication& asked,
 std::string licence(const Json& manifest, const Publication& asked) {
   const std::string_view known = spdx_of(asked.license);
   const std::string of_results =
-      asked.license.empty() ? "its makers have stated no licence.\nAsk them before you use it."
+      asked.license.empty() ? "the authors have stated no licence.\nAsk them before you use it."
       : known.empty()       ? asked.license + "."
                             : fmt::format("{0}\n(https://spdx.org/licenses/{0}.html).", known);
   return fmt::format(
-      "The results of the study ({}.toml, and all files that are not named below): {}\n\n"
+      "The results of the study ({}.toml, and all files not named below): {}\n\n"
       "README.txt, analysis.py and analysis.R are part of psim:\n\n{}",
       text_of(manifest, "name"), of_results, mit);
 }

@@ -1,4 +1,4 @@
-// The texts that go with a study when it is published.
+// The texts of a published study.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace psim::study {
 
-// The SPDX identifier of a licence for results or code that `name` is, in whatever case; empty: none that
-// psim knows. Not all of SPDX, which has hundreds (https://spdx.org/licenses/).
+// The SPDX identifier of the licence `name`, in upper or lower case; empty: unknown to psim. psim knows only
+// some of the hundreds of licences of SPDX (https://spdx.org/licenses/).
 std::string_view spdx_of(std::string_view name);
 // "MIT, Apache-2.0, ..."
 std::string spdx_names();
@@ -20,7 +20,7 @@ std::string spdx_names();
 // The authors of a study, and the licence of its results.
 struct Publication {
   std::vector<std::string> authors;  // "Family, Given", or a name
-  std::string license;               // SPDX, of the results; empty: their makers have not said
+  std::string license;               // SPDX, of the results; empty: not stated
 };
 
 // README.md, CITATION.cff, .zenodo.json, LICENSE.txt of the study with this manifest. The same study and

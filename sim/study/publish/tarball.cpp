@@ -14,7 +14,7 @@
 namespace psim::study {
 namespace {
 
-constexpr time_t entry_date = 315'532'800;  // 1980: programs warn of dates of 1970
+constexpr time_t entry_date = 315'532'800;  // 1980: programs warn about dates in 1970
 
 struct FreeEntry {
   void operator()(archive_entry* entry) const { archive_entry_free(entry); }
@@ -45,7 +45,7 @@ Tarball::Tarball(const fs::path& file, const std::string& root)
   check(archive_write_open_filename(writer_.get(), file_.c_str()));
 }
 
-// What is not finished is not closed either: closing would write the end of an archive.
+// An unfinished archive is not closed, because closing would write the end of an archive.
 Tarball::~Tarball() {
   if (writer_) archive_write_fail(writer_.get());
 }

@@ -1,5 +1,5 @@
-// A study as a .tar.gz that has the same bytes whoever makes it, when and where: no owners, no order of a
-// disk, and one date.
+// A study as a .tar.gz. Its bytes do not depend on the user, time or machine: it has no owners, a fixed order
+// and one date.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ namespace psim::study {
 
 class Tarball {
  public:
-  // `root`: the folder that everything in it is in. Throws std::filesystem::filesystem_error.
+  // `root`: the top folder of the archive. Throws std::filesystem::filesystem_error.
   Tarball(const fs::path& file, const std::string& root);
   ~Tarball();
   Tarball(const Tarball&) = delete;
   Tarball& operator=(const Tarball&) = delete;
 
-  // A file, by its path in the root; folders on the way to it come with it.
+  // Adds a file at a path relative to the root, and the folders of that path.
   void add(const std::string& name, const std::string& content);
-  // All of it is on its way to the disk.
+  // Completes the archive and writes it to the disk.
   void finish();
 
  private:
@@ -33,11 +33,11 @@ class Tarball {
     void operator()(struct ::archive* writer) const;
   };
   fs::path file_, root_;
-  std::set<fs::path> folders_;  // that are in it
+  std::set<fs::path> folders_;  // already in the archive
   std::unique_ptr<struct ::archive, Free> writer_;
 };
 
-// Whether psim archive wrote the file: it begins with a folder and the manifest of a study.
+// Whether psim archive wrote the file: then it begins with a folder and the manifest of a study.
 bool is_study_archive(const fs::path& file);
 
 }  // namespace psim::study
