@@ -152,8 +152,8 @@ void describe_half_precision(FieldVisitor& v, TrainingSpec& t) {
       "copy, rounding removes small updates (Micikevicius et al., ICLR 2018; MXNet's multi_precision).",
       when("model.precision", {"float16", "bfloat16"}));
   v.field("loss_scale", &t.loss_scale,
-          "Workers multiply gradients by loss_scale before they round them, and servers divide by it, so "
-          "that small gradients do not vanish.",
+          "Nodes multiply gradients by loss_scale before they round them, and divide them by it afterwards, "
+          "so that small gradients do not vanish.",
           above(0, 16'777'216), when("model.precision", {"float16", "bfloat16"}));
 }
 
