@@ -45,7 +45,7 @@ void describe(FieldVisitor& v, Scenario& s) {
            describe_profile);
   v.tables("filter", "Filters that every message passes before it is sent, in this order.", s.filters,
            describe_filter);
-  v.tables("fault", "Faults: what goes wrong, when, and on which nodes.", s.faults, describe_fault);
+  v.tables("fault", "Faults: their kinds, nodes and times.", s.faults, describe_fault);
 }
 
 }  // namespace psim

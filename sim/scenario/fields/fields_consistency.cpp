@@ -7,13 +7,13 @@
 namespace psim {
 namespace {
 
-// Only under models that `has` holds for.
+// The field has a meaning only under models for which `has` is true.
 auto when_model(bool (ConsistencyRow::*has)() const) {
   return when("model",
               names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return (row.*has)(); }));
 }
 
-// When an update is made although pushes are missing.
+// When servers make an update although pushes are missing.
 void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
   v.field("window", &c.window,
           "Time after an update's first push at which servers make the update of the pushes that have "
@@ -28,7 +28,7 @@ void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
           within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
 }
 
-// What becomes of stale pushes where they count.
+// What servers do with stale pushes.
 void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
   v.field("max_staleness", &c.max_staleness,
           "Largest staleness, in updates, at which a push counts in full when its shard applies it "
@@ -51,7 +51,7 @@ void describe_array_bound(FieldVisitor& v, ArrayBound& a) {
           within(0, 1e9), required);
 }
 
-// How far ahead of the slowest a worker may be.
+// How many clocks a worker may be ahead of the slowest worker.
 void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
   v.field("staleness", &c.staleness,
           "How many clocks a worker may be ahead of the slowest worker. For dssp this is the smallest bound "
@@ -78,7 +78,7 @@ void describe_aggregation(FieldVisitor& v, ConsistencySpec& c) {
   describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
 }
 
-// A model of the scenario's own (sim/protocol/custom_model.hpp).
+// The scenario's own consistency model (sim/protocol/custom_model.hpp).
 void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
   const auto expression = [&](std::string_view key, std::string* text, std::string_view doc,
                               std::string_view usual) {

@@ -4,7 +4,6 @@
 namespace psim {
 namespace {
 
-// Not the machines of a pipeline.
 bool has_devices(const Scenario& s) {
   return s.architecture.kind != Architecture::model_parallel || s.architecture.is_on_one_machine();
 }

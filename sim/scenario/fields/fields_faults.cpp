@@ -1,4 +1,4 @@
-// What goes wrong, when, and with whom.
+// Faults: their kinds, nodes and times.
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr double longest = 1e9;  // seconds
 
-// Only with kinds that `fit`.
+// The field has a meaning only with kinds that `fit`.
 auto of_kind(bool (*fit)(const FaultKindRow&)) { return when("kind", names_of_rows<FaultKindRow>(fit)); }
 
 bool is_window(const FaultKindRow& kind) { return kind.window; }
@@ -18,7 +18,7 @@ bool has_factor(const FaultKindRow& kind) { return kind.takes_factor(); }
 bool has_delay(const FaultKindRow& kind) { return kind.takes_delay; }
 bool crashes(const FaultKindRow& kind) { return kind.crashes; }
 
-// By which a fault begins.
+// The fields that decide when a fault begins and ends.
 void describe_trigger(FieldVisitor& v, FaultSpec& f) {
   v.field("at", &f.at, "When the fault happens.", within(0, longest));
   v.field("from", &f.from, "When the fault begins.", within(0, longest), of_kind(is_window),

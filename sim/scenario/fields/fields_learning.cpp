@@ -5,7 +5,7 @@ namespace psim {
 
 namespace {
 
-// Only with sources, or kinds of models, that have the field.
+// The field has a meaning only with sources, or kinds of models, that have it.
 auto of_source(std::string_view field) {
   return when("source",
               names_of_rows<DataSourceRow>([field](const auto& row) { return lists(row.fields, field); }));

@@ -1,4 +1,4 @@
-// Where parameters are, what travels in a message, and through which filters.
+// Placement of the parameters, content of the messages, and their filters.
 #include <fmt/format.h>
 
 #include "sim/scenario/fields/choices.hpp"
@@ -7,7 +7,7 @@
 namespace psim {
 namespace {
 
-// Where a filter works, which its kind decides when it is not given.
+// The direction of a filter; the filter's kind decides it if the scenario does not give it.
 ChoiceField choice_of_direction(FilterSpec& filter) {
   return {choices<FilterOn>(), [&filter] { return static_cast<std::size_t>(filter.direction()); },
           [&filter](std::size_t index) { filter.on = static_cast<FilterOn>(index); }};
@@ -20,7 +20,7 @@ std::string list_of(const std::vector<std::string_view>& names) {
   return text;
 }
 
-// What stands for fields that a filter's kind decides where they are not given.
+// Default texts of the fields whose default depends on the filter's kind.
 std::string_view default_direction() {
   static const std::string text = fmt::format(
       "`push`; for {} `both`",

@@ -1,4 +1,4 @@
-// Who computes how much of the data, and how it gets there.
+// How the samples are divided among the workers, and how they reach them.
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
