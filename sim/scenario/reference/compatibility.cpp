@@ -79,7 +79,8 @@ std::string explain_needs(std::string_view name) {
     if (!feature.demands.needs.empty())
       text += fmt::format("  {} needs: {}\n", feature.name, in_words(feature.demands.needs));
     if (!feature.demands.takes.empty())
-      text += fmt::format("  {} excludes features that need: {}\n", feature.name, in_words(feature.demands.takes));
+      text += fmt::format("  {} excludes features that need: {}\n", feature.name,
+                          in_words(feature.demands.takes));
   }
   return text.empty() ? text : "Compatible features (docs/compatibility.md):\n" + text;
 }
