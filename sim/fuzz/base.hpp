@@ -1,4 +1,4 @@
-// The consistency model of somebody's own scenario, to be attacked by drawn clusters and faults.
+// The consistency model of a user's scenario, which the fuzzer runs with random clusters and faults.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace psim::fuzz {
 
-// [consistency] of a TOML file, each value in one line; nothing where the file has no such table. For a file
-// that loads without a diagnostic.
+// [consistency] of a TOML file, each value on one line; nothing if the file has no such table. The file must
+// load without a diagnostic.
 std::optional<Table> consistency_of(const std::filesystem::path& file);
 
-// `draft` with this model in place of its own.
+// `draft` with this model instead of its own.
 Draft with_consistency(Draft draft, const Table& consistency);
 
 }  // namespace psim::fuzz

@@ -1,4 +1,4 @@
-// A scenario as rows of TOML: easy to draw, and to take apart again.
+// A scenario as rows of TOML, which are easy to draw and to remove.
 #pragma once
 
 #include <deque>
@@ -11,12 +11,12 @@ namespace psim::fuzz {
 
 struct Row {
   std::string key, value;  // value: TOML
-  bool needed = false;     // without it the scenario is no small one any more
+  bool needed = false;     // without this row the scenario would not be small
   bool operator==(const Row&) const = default;
 };
 
 struct Table {
-  std::string name;   // "cluster.worker"; "" is what stands above all tables
+  std::string name;   // "cluster.worker"; "" is the part above all tables
   bool many = false;  // [[name]]
   std::vector<Row> rows;
   bool operator==(const Table&) const = default;
@@ -25,18 +25,18 @@ struct Table {
 };
 
 struct Draft {
-  std::deque<Table> tables;  // whose addresses stay when more are added
+  std::deque<Table> tables;  // addresses stay valid when tables are added
   bool operator==(const Draft&) const = default;
 
-  // The table of this name, which is added at the end when there is none.
+  // The table with this name; adds it at the end if there is none.
   Table& operator[](std::string_view name);
-  // Of the first table of this name.
+  // The value in the first table with this name.
   const std::string* find(std::string_view name, std::string_view key) const;
 };
 
 std::string to_toml(const Draft& draft);
 
-// The fields that a draft has, with their words: "fault.at", "fault.kind crash". Without the numbers that
+// The fields of a draft with their names of choices: "fault.at", "fault.kind crash". Without the numbers that
 // every draft has.
 std::set<std::string> features(const Draft& draft);
 

@@ -12,11 +12,11 @@ namespace {
 
 using Nodes = std::vector<std::uint32_t>;
 
-constexpr double seldom = 0.3;        // a message that is lost so often comes through soon ...
-constexpr double many_attempts = 30;  // ... and one of so many does
-constexpr double rarely = 1e-4;       // of silences, one that is long enough for a suspicion
+constexpr double seldom = 0.3;        // with this probability of loss a message soon arrives ...
+constexpr double many_attempts = 30;  // ... at least once in this number of attempts
+constexpr double rarely = 1e-4;       // probability that a silence causes a suspicion
 
-// Whether a later fault, at a date, takes back what `fault` does to all its nodes.
+// Whether a later fault at a fixed date reverses `fault` on all its nodes.
 bool is_undone(const Scenario& scenario, const FaultSpec& fault) {
   const Nodes nodes = fault_nodes(scenario.cluster, fault.nodes);
   return fault.at && std::ranges::any_of(scenario.faults, [&](const FaultSpec& other) {
@@ -32,14 +32,14 @@ bool passes_by(const Scenario& scenario, const FaultSpec& fault) {
   if (fault.mtbf || fault.every) return false;
   const FaultKindRow& kind = *fault.kind;
   if (kind.crashes) return fault.restart_after || is_undone(scenario, fault);
-  if (kind.joins) return fault.when.empty();  // else the node may never be there
+  if (kind.joins) return fault.when.empty();  // otherwise the node may never join
   if (fault.until || fault.lasts) return true;
   if (kind.slows && fault.factor.value_or(0) <= 0) return false;
-  if (kind.degrades && fault.factor.value_or(0) <= 0.1) return false;  // requests pile up
+  if (kind.degrades && fault.factor.value_or(0) <= 0.1) return false;  // requests accumulate
   return !kind.cuts || is_undone(scenario, fault);
 }
 
-// The part of all messages, or of those of one kind, that is not lost for ever.
+// The share of all messages, or of messages of one kind, that is not lost.
 double arriving(const Scenario& scenario, std::string_view message = {}) {
   double arrives = 1;
   for (const FaultSpec& fault : scenario.faults) {
@@ -51,7 +51,7 @@ double arriving(const Scenario& scenario, std::string_view message = {}) {
   return arrives;
 }
 
-// What is lost for ever can be lived with if patience has room for many repetitions.
+// Permanent loss is tolerable if patience allows many repetitions.
 bool comes_through(const Scenario& scenario) {
   const double arrives = arriving(scenario);
   const RecoverySpec& recovery = scenario.recovery;
@@ -59,8 +59,8 @@ bool comes_through(const Scenario& scenario) {
          (arrives >= 1 - seldom && recovery.patience.value >= many_attempts * recovery.longest_retry.value);
 }
 
-// A server whose heartbeats are lost for ever is suspected again and again, though it is alive. Its shards
-// begin anew if nobody else has them, and luck decides whether a training comes to its end in between.
+// The scheduler repeatedly suspects a live server whose heartbeats are always lost. Its shards restart from
+// the beginning if no other node has them, so chance decides whether a training ends in between.
 bool begins_anew(const Scenario& scenario) {
   const RecoverySpec& recovery = scenario.recovery;
   const bool moves = scenario.architecture.has_servers() && scenario.cluster.servers > 1 &&
@@ -68,12 +68,12 @@ bool begins_anew(const Scenario& scenario) {
   const bool is_kept = scenario.replication.copies > 0 || scenario.snapshot.every;
   const double lost = 1 - arriving(scenario, "heartbeat");
   if (!moves || is_kept || lost <= 0) return false;
-  // By how many lost ones phi-accrual suspects a server depends on the gaps before.
+  // The number of lost heartbeats until phi-accrual suspects a server depends on the previous gaps.
   if (recovery.detector != DetectorKind::timeout) return true;
   return std::pow(lost, std::floor(recovery.timeout.value / recovery.heartbeat.value)) > rarely;
 }
 
-// An update of a model of the scenario's own may need more workers than are left.
+// An update of a custom model may need more workers than are left.
 bool waits_for_the_gone(const Scenario& scenario, const std::set<std::uint32_t>& gone) {
   const SlowSpec& slow = scenario.recovery.slow;
   const auto is_worker = [&](std::uint32_t node) { return node > scenario.cluster.servers; };
@@ -82,8 +82,8 @@ bool waits_for_the_gone(const Scenario& scenario, const std::set<std::uint32_t>&
   return scenario.consistency.model->has_own_logic() && some_go;
 }
 
-// A server that takes longer for the messages of a step than others wait, before they send theirs again or
-// suspect it, gets more and more of them.
+// If a server needs longer for the messages of a step than the timeouts of other nodes, they repeat their
+// messages or suspect it, and its queue grows.
 bool drowns(const Scenario& scenario) {
   const EndpointSpec& endpoint = scenario.cluster.network.endpoint;
   const double overhead = endpoint.send_overhead.value + endpoint.receive_overhead.value;
@@ -108,7 +108,7 @@ bool must_end(const Scenario& scenario) {
   }
   if (waits_for_the_gone(scenario, gone)) return false;
   if (scenario.architecture.has_servers() && drowns(scenario)) return false;
-  // What a lost worker had is gone, and the others wait for it.
+  // The contents of a lost worker are lost, and the other workers wait for it.
   const auto crashes = [](const FaultSpec& fault) { return fault.kind->crashes; };
   if (!scenario.architecture.has_servers())
     return scenario.recovery.workers != LostWorkers::wait || std::ranges::none_of(scenario.faults, crashes);

@@ -1,12 +1,11 @@
-// What a run must come to.
+// The expected outcome of a run.
 #pragma once
 
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
 
-// Whether all faults pass by, or can be lived with, so that the run has to go on to its end. False where
-// that is not known.
+// Whether all faults end or are tolerable, so that the run must reach its end. False if this is unknown.
 bool must_end(const Scenario& scenario);
 
 }  // namespace psim::fuzz

@@ -76,12 +76,12 @@ void draw_cluster(Draft& draft, const Victims& v, Dice& dice) {
     draft["cluster.network.endpoint"].rows = {{"send_overhead", dice.time(1, 50)},
                                               {"receive_overhead", dice.time(1, 50)},
                                               {"receive_bandwidth", "\"1GBps\""}};
-  if (dice.chance(0.2)) {  // machines of several speeds, and batches to match
+  if (dice.chance(0.2)) {  // machines of several speeds, and matching batches
     std::string speeds;
     for (std::int64_t w = 0; w < v.workers; ++w)
       speeds += fmt::format("{}\"{}Gf\"", w > 0 ? ", " : "", dice.between(1, 4));
     draft["cluster.worker"].rows = {{"speed", '[' + speeds + ']'}};
-    draft["cluster.worker.device"].rows = {{"speeds", "\"2Gf\""}};  // a step takes as long as this makes it
+    draft["cluster.worker.device"].rows = {{"speeds", "\"2Gf\""}};  // this speed decides the time of a step
     if (dice.chance(0.7)) draft["training"].rows.push_back({"work", "\"proportional\""});
   }
   if (dice.chance(0.05))
@@ -107,7 +107,7 @@ void draw_recovery(Draft& draft, Dice& dice) {
                    {"longest_retry", dice.time(50'000, 300'000), true},
                    {"patience", "\"10s\"", true}};
   auto& rows = recovery.rows;
-  if (dice.chance(0.03)) rows[1].value = dice.time(1, 100);  // more than the links carry, perhaps
+  if (dice.chance(0.03)) rows[1].value = dice.time(1, 100);  // perhaps more than the links can carry
   if (dice.chance(0.03)) rows[3].value = dice.time(1, 500);  // less than a round trip
   if (dice.chance(0.3)) {
     rows.push_back({"detector", "\"phi-accrual\""});
@@ -145,7 +145,7 @@ void draw_inference(Draft& draft, Victims& v, Dice& dice) {
                              {"refresh", dice.time(1000, 10'000)}};
 }
 
-// Two groups; `set`: what the second one may have otherwise.
+// Two groups; `set`: fields that may differ in the second group.
 void draw_groups(Draft& draft, const Victims& v, std::initializer_list<std::string_view> sets, Dice& dice) {
   const std::int64_t first = dice.between(1, v.workers - 1);
   for (const auto& [name, workers] : {std::pair{"\"a\"", first}, {"\"b\"", v.workers - first}})
@@ -156,7 +156,7 @@ void draw_groups(Draft& draft, const Victims& v, std::initializer_list<std::stri
   else if (sets.size() > 0) rows.push_back({"set", fmt::format("[\"{}\"]", dice.one_of(sets))});
 }
 
-// Several jobs, and readers, on a cluster that fails.
+// Several jobs and inference nodes on a cluster with failures.
 void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
   const bool groups = v.workers > 1 && dice.chance(0.15);
   if (groups)
@@ -169,7 +169,7 @@ void draw_tenants(Draft& draft, Victims& v, Dice& dice) {
   if (groups && dice.chance(0.5)) draft["inference"].rows.push_back({"group", "\"b\""});
 }
 
-// What is refused where nodes may fail, and what is not.
+// Fields that exclude failures, and fields that allow them.
 void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   const std::string_view what =
       dice.one_of({"groups", "inference", "database", "dynamic", "stealing", "none"});
@@ -187,7 +187,7 @@ void draw_sturdy(Draft& draft, Victims& v, Dice& dice) {
   }
 }
 
-// What only workers with batches of their own can do; `sturdy`: also what is refused where nodes may fail.
+// Fields that need workers with separate batches; `sturdy`: also fields that exclude failures.
 void draw_rhythm_of_peers(Draft& draft, const Victims& v, bool sturdy, Dice& dice) {
   Table& training = draft["training"];
   if (dice.chance(0.2)) training.rows.push_back({"local_steps", dice.number(2, 4)});
@@ -225,7 +225,7 @@ void draw_model_of_peers(Draft& draft, bool learns, Dice& dice) {
   }
 }
 
-// The stages of a pipeline become the devices of one machine, where nothing fails.
+// Makes the stages of a pipeline the devices of one machine, if nothing fails.
 void put_on_one_machine(Draft& draft, Dice& dice) {
   draft["architecture"].rows.push_back({"over", "\"devices\"", true});
   std::erase_if(draft["cluster"].rows, [](const Row& row) { return row.key == "workers"; });
@@ -236,7 +236,7 @@ void put_on_one_machine(Draft& draft, Dice& dice) {
   if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"bus_bandwidth", "\"1GBps\""});
 }
 
-// Workers that have the model themselves.
+// Workers that hold the model themselves.
 Draft without_servers(Dice& dice, Dice own) {
   Draft draft;
   draft[""].rows = {{"seed", dice.number(0, 1'000'000)}};

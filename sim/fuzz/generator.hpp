@@ -1,4 +1,4 @@
-// Random small scenarios, mostly of clusters that fail.
+// Random small scenarios, mostly with failures.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace psim::fuzz {
 
-// Scenario `run` of `seed`; always the same, however many there are. What contradicts itself is drawn again
-// with the next `attempt`.
+// Scenario `run` of `seed`; always the same for these numbers. The caller draws a contradictory scenario
+// again with the next `attempt`.
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt);
 
-// Choices of a stream.
+// Random choices from a stream.
 class Dice {
  public:
   explicit Dice(Stream stream) : stream_(stream) {}
@@ -46,7 +46,7 @@ class Dice {
   Stream stream_;
 };
 
-// One of the rows that fit, each as often as its `fuzz` says.
+// One of the rows that fit, with probabilities in proportion to `fuzz`.
 template <class RowOfTable, class Fits>
 const RowOfTable& drawn_row(Dice& dice, Fits&& fits) {
   std::vector<const RowOfTable*> fitting;
@@ -72,7 +72,7 @@ constexpr std::int64_t step_us = 1000;  // mean time of a step
 
 inline std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
 void draw_settings(const SettingList& settings, Table& table, Dice& dice);
-// A row by the field `key`, with settings of its own.
+// A row for the field `key`, with its settings.
 template <class RowOfTable>
 const RowOfTable& draw_row(Table& table, std::string_view key, Dice& dice) {
   const RowOfTable& row = drawn_row<RowOfTable>(dice);
@@ -81,35 +81,35 @@ const RowOfTable& draw_row(Table& table, std::string_view key, Dice& dice) {
   return row;
 }
 
-// The cluster that faults happen to.
+// The cluster for which faults are drawn.
 struct Victims {
   std::int64_t workers = 1, servers = 1;
-  bool learns = false;       // so a loss can be waited for
-  bool snapshots = false;    // so there is a storage
-  bool may_leave = false;    // without servers: workers go, and the others go on
+  bool learns = false;       // so a fault can wait for a loss
+  bool snapshots = false;    // so there is a storage node
+  bool may_leave = false;    // without servers: workers may leave, and the others continue
   std::int64_t readers = 0;  // inference nodes
-  bool database = false;     // there is one
-  bool shares_work = false;  // workers compute samples of others, or get them over the network
-  std::int64_t end_us = 0;   // about how long the run would take without faults
-  bool colocated = false;    // so machines can be named
+  bool database = false;     // whether there is a database
+  bool shares_work = false;  // workers compute samples of other workers, or get samples over the network
+  std::int64_t end_us = 0;   // approximate length of the run without faults
+  bool colocated = false;    // so faults can name machines
 };
 void draw_optimizer(Table& training, bool dense, Dice& dice);
 void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Dice& dice);
-// How much nodes hold, and what devices do. `dice` is of its own, so that it changes no other draw.
+// Draws the memory of nodes and the work of devices. `dice` is separate, so that it changes no other draw.
 void draw_memory(Draft& draft, bool dense, Dice dice);
 void draw_model(Draft& draft, Dice& dice);
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
-// When updates close, what becomes of stale pushes, and what workers keep.
+// Draws windows and deadlines of updates, the treatment of stale pushes, and the cache of workers.
 void draw_staleness(Draft& draft, Dice& dice);
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
-// All workers but one are gone for a while.
+// Draws a temporary loss of all workers but one.
 void draw_last_survivor(Draft& draft, const Victims& victims, Dice& dice);
-// Servers that join, or leave for a while, where ranges or loads decide what they get.
+// Draws servers that join, or leave for some time, if ranges or loads decide which shards they get.
 void draw_ranges(Draft& draft, const Victims& v, Dice& dice);
 void draw_work(Draft& draft, Victims& victims, Dice& dice);
-// A scenario whose work is tasks.
+// Draws a scenario with a program of tasks.
 Draft with_tasks(Dice& dice);
-// What nodes are like over time; `sturdy`: nothing fails.
+// Draws start-up, power and profiles of nodes; `sturdy`: nothing fails.
 void draw_node_life(Draft& draft, const Victims& victims, bool sturdy, Dice& dice);
 
 }  // namespace psim::fuzz

@@ -1,4 +1,4 @@
-// The consistency model of a drawn scenario, and what it makes of stale weights and pushes.
+// Draws the consistency model of a scenario, and its treatment of stale weights and pushes.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace psim::fuzz {
 
 namespace {
 
-// Models of a scenario's own, in every shape that one can have.
+// Custom models in all forms.
 struct CustomDraw {
   std::string_view start, update, too_late, promise;
 };

@@ -1,4 +1,4 @@
-// What goes wrong in a drawn scenario.
+// Draws the faults of a scenario.
 #include <fmt/format.h>
 
 #include "sim/fuzz/generator.hpp"
@@ -14,7 +14,7 @@ class Faults {
 
   void draw_one() {
     const auto& kind = drawn_row<FaultKindRow>(dice_);
-    const bool hands_over = kind.leaves || kind.joins;  // to others, which go on without it
+    const bool hands_over = kind.leaves || kind.joins;  // to other nodes, which continue without it
     if (v_.servers == 0 && hands_over && !v_.may_leave) return crash();
     if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
     if (kind.loses_disk) return add(kind, storage(), trigger());
@@ -46,7 +46,7 @@ class Faults {
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
   }
 
-  // Inference nodes are no members, so they do not join or leave.
+  // Inference nodes are not members, so they do not join or leave.
   void move(const FaultKindRow& kind) {
     Victims members = v_;
     members.readers = 0;
@@ -75,7 +75,7 @@ class Faults {
     add(*FaultKind("crash"), of_storage ? storage() : nodes(), when);
   }
 
-  // What takes away, and what gives back.
+  // A fault that removes something, and the fault that restores it.
   void pair(const FaultKindRow& first, const FaultKindRow& second, const Rows& whom) {
     const std::int64_t begin = dice_.between(0, v_.end_us), end = begin + dice_.between(100, 20'000);
     add(first, whom, {{"at", fmt::format("\"{}us\"", begin)}});
@@ -177,7 +177,8 @@ void draw_last_survivor(Draft& draft, const Victims& v, Dice& dice) {
     if (leaves) add("join", worker, gone + away);
     else rows.push_back({"restart_after", fmt::format("\"{}us\"", away)});
   }
-  const std::string more = dice.number(20, 120);  // so that the survivor goes on until they are back
+  const std::string more =
+      dice.number(20, 120);  // so that the remaining worker continues until they are back
   for (Row& row : draft["training"].rows) {
     if (row.key == "steps") row.value = more;
   }

@@ -1,4 +1,4 @@
-// The model of a drawn scenario, and its data.
+// Draws the model of a scenario, and its data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace psim::fuzz {
 
 namespace {
 
-// A row that a program has added to psim's; null where there is none, or by chance.
+// A row that a program has added to psim's tables; null if there is none, or by chance.
 template <class RowOfTable>
 const RowOfTable* drawn_addition(Dice& dice) {
   const std::deque<RowOfTable>& all = all_rows<RowOfTable>();
@@ -21,14 +21,14 @@ const RowOfTable* drawn_addition(Dice& dice) {
       dice.between(static_cast<std::int64_t>(own), static_cast<std::int64_t>(all.size()) - 1))];
 }
 
-// Whether the kind can learn from what the source generates without further fields.
+// Whether the kind of model can learn from the source's data without more fields.
 bool fits(const ModelRow& kind, const DataSourceRow& source) {
   DataShape shape;
   if (source.shape != nullptr) source.shape(DataSpec{}, shape);
   return kind.can_learn(shape.classification ? shape.outputs : 0);
 }
 
-// In the place of a multi-layer perceptron and its samples, whose sizes have to agree.
+// Replaces a multi-layer perceptron and its samples, because their sizes must agree.
 void draw_added_model(Table& model, Table& data, Dice& dice) {
   const ModelRow* kind = drawn_addition<ModelRow>(dice);
   if (kind == nullptr || !kind->has_numbers || kind->is_sparse || kind->has_layers) return;

@@ -1,4 +1,4 @@
-// What nodes of a drawn scenario are like over time.
+// Draws start-up, power and profiles of a scenario's nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void draw_economy(Draft& draft, const std::string& table, Dice& dice) {
   draft[table + ".power"].rows = {{"idle", "\"100W\""}, {"full", dice.text_of({"100W", "300W"})}};
 }
 
-// It needs somebody to be slow.
+// The search needs a slow worker.
 void draw_search(Draft& draft, const Victims& v, Dice& dice) {
   Table& slow = draft["recovery.slow"];
   slow.rows = {{"factor", std::string(dice.one_of({"1.5", "3.0"}))}, {"window", dice.number(1, 4)}};

@@ -1,4 +1,4 @@
-// Programs of tasks: known shapes, with dependencies beside them that make no circle.
+// Programs of tasks: known shapes, with additional dependencies that make no circle.
 #include <fmt/format.h>
 
 #include "sim/fuzz/generator.hpp"
@@ -15,7 +15,7 @@ void add_task(Draft& draft, const std::string& name, std::string_view does, cons
   draft.tables.push_back(std::move(task));
 }
 
-// Pull, gradient and push; what changes the weights afterwards has the same name in front.
+// Pull, gradient and push. The names of the tasks that change the weights afterwards begin in the same way.
 void add_chain(Draft& draft, const std::string& name, std::int64_t workers, bool each, Dice& dice) {
   const std::string change = name + (each ? "apply" : "update");
   std::string after =

@@ -1,4 +1,4 @@
-// What workers of a drawn scenario learn with, and how much memory they have.
+// Draws the training of a scenario's workers, and their memory.
 
 #include "sim/fuzz/generator.hpp"
 #include "sim/scenario/spec/scenario.hpp"

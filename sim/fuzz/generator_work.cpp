@@ -1,4 +1,4 @@
-// Who computes how much of a drawn scenario, and how the samples get there: also where nodes fail.
+// Draws the division of work among workers, and the delivery of samples, also with failures.
 #include <fmt/format.h>
 
 #include "sim/fuzz/generator.hpp"

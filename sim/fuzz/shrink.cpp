@@ -16,7 +16,7 @@ bool is_needed(const Table& table) {
   return std::ranges::any_of(table.rows, [](const Row& row) { return row.needed; });
 }
 
-// All that `draft` could be one step smaller, what promises most first.
+// All drafts that are one step smaller than `draft`, the most promising first.
 std::vector<Draft> smaller(const Draft& draft) {
   std::vector<Draft> result;
   for (const bool faults : {true, false}) {

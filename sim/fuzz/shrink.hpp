@@ -1,4 +1,4 @@
-// The smallest scenario that still shows what a larger one shows.
+// Finds the smallest scenario that shows the same error as a larger scenario.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace psim::fuzz {
 
-// Takes away faults, then other tables, then single fields, and makes counts smaller, one at a time and over
-// again until nothing more can go: `shows` holds for the result as it does for `draft`, and for no draft that
-// is one step smaller. It is asked about no draft twice.
+// Removes faults, then other tables, then single fields, and reduces counts, one change at a time, until no
+// change is possible. `shows` holds for `draft` and for the result, but for no draft that is one step
+// smaller. It is called at most once for each draft.
 Draft shrink(Draft draft, const std::function<bool(const Draft&)>& shows);
 
 }  // namespace psim::fuzz

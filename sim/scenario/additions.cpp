@@ -44,9 +44,9 @@ void look_at(std::string_view table, Sentences& wrong) {
     for (const std::string& name : names_of(row)) {
       if (!is_name(name))
         wrong.push_back(
-            fmt::format("{} \"{}\": a name has small letters, digits, - _ and . only", table, name));
+            fmt::format("{} \"{}\": a name may have only small letters, digits, - _ and .", table, name));
       if (!taken.insert(name).second)
-        wrong.push_back(fmt::format("{} \"{}\": another row has that name", table, name));
+        wrong.push_back(fmt::format("{} \"{}\": another row has this name", table, name));
     }
     if constexpr (requires { row.lacks(); }) {
       if (const std::string_view missing = row.lacks(); !missing.empty())
@@ -78,7 +78,7 @@ class SameKeys final : public FieldVisitor {
     const std::string outer = path_;
     path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
     if (!seen_.insert(path_).second)
-      wrong_.push_back(fmt::format("setting `{}`: another field has that key", path_));
+      wrong_.push_back(fmt::format("setting `{}`: another field has this key", path_));
     fields();
     path_ = outer;
   }
@@ -112,7 +112,7 @@ void check_additions() {
   static const Sentences wrong = wrong_rows();
   if (!wrong.empty())
     throw std::logic_error(
-        fmt::format("rows that were added to psim's tables cannot be used:\n  {}", fmt::join(wrong, "\n  ")));
+        fmt::format("psim cannot use added rows of its tables:\n  {}", fmt::join(wrong, "\n  ")));
 }
 
 }  // namespace psim

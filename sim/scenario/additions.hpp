@@ -1,4 +1,4 @@
-// Whether the rows that a program adds to psim's tables can be used.
+// Checks the rows that a program adds to psim's tables.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace psim {
 
-// What is wrong with rows of the tables, one sentence each: a name that another row has, a function that is
-// missing, a setting with the key of another field of its table.
+// The errors of the tables' rows, one sentence each: a name of another row, a missing function, a setting
+// with the key of another field of its table.
 std::vector<std::string> wrong_rows();
-// Throws std::logic_error with all of them. Looks once.
+// Throws std::logic_error with all errors. Checks only once.
 void check_additions();
 
 }  // namespace psim

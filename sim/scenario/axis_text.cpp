@@ -24,7 +24,7 @@ bool has_header(const toml::node& node) {
   return node.is_table() || (list != nullptr && !list->empty() && node.is_array_of_tables());
 }
 
-// Values stand before tables, which would take them for their own.
+// Values come before tables, because values after a table belong to the table.
 void add_table(std::string& out, const toml::table& table, const std::string& path) {
   for (auto&& [key, value] : table) {
     if (!has_header(value)) out += fmt::format("{} = {}\n", key_text(key.str()), toml_of(value));
@@ -99,7 +99,7 @@ std::string toml_of(const toml::node& node) {
   } else if (const auto text = node.value_exact<std::string>()) {
     return toml_string(*text);
   } else if (const auto number = node.value_exact<double>(); number && std::isfinite(*number)) {
-    const std::string digits = fmt::format("{}", *number);  // the fewest that mean this number
+    const std::string digits = fmt::format("{}", *number);  // the fewest digits of this number
     return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
   } else {
     node.visit([&](const auto& concrete) { out << concrete; });

@@ -7,11 +7,11 @@
 
 namespace psim {
 
-// What a value is called in a table: a word as it is, a list of words with commas, a table as its values, its
-// name first, and tables one after the other.
+// The name of a value in a table of results: a word, a list of words with commas, the values of a table with
+// its name first, or several tables one after the other.
 std::string label_of(const toml::node& node);
 
-// On one line, to be read again.
+// As TOML on one line.
 std::string toml_of(const toml::node& node);
 
 // A whole document: toml++'s own formatter writes 0.2 as 0.20000000000000001.

@@ -1,4 +1,4 @@
-// What a value of an axis sets, in the words of `psim explain`.
+// The meaning of an axis' value, in the words of `psim explain`.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace psim {
 
 struct Definition {
   std::string field, value;  // "consistency.model", "ssp"
-  std::string doc;           // empty: there is no text
-  bool of_value = false;     // the text says what this value is; otherwise what the field is
+  std::string doc;           // empty if there is no text
+  bool of_value = false;     // whether the text explains the value; otherwise it explains the field
 };
 
-// By field, in the order of the value.
+// One entry per field, in the order of the value.
 std::vector<Definition> definitions(const AxisValue& value);
 
 }  // namespace psim

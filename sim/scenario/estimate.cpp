@@ -20,7 +20,8 @@ constexpr double program = 40e6;
 constexpr double stack = 8 << 20, arena = 64 << 20;
 constexpr double per_shard = 3.2e3, per_shard_and_copy = 6.5e3;
 
-// Bytes. SimGrid's flows need a route for each pair that talks; queues know only what is on its way.
+// Bytes. SimGrid's flows need a route for each pair that exchanges messages; queues hold only messages on
+// their way.
 struct NetworkCosts {
   double node, shard_and_worker;
 };
@@ -60,7 +61,7 @@ double copies_of_model(const Scenario& s) {
   if (!s.filters.empty()) times += workers;
   if (s.training.delay_compensation > 0) times += workers;
   const AggregationRow& aggregation = *s.consistency.aggregation.row;
-  if (aggregation.combine) times += workers;  // the gradients of an update side by side
+  if (aggregation.combine) times += workers;  // all gradients of an update
   if (aggregation.keeps) times += workers;
   return times;
 }
@@ -84,7 +85,7 @@ double messages_of(const Scenario& s, double shards, double clocks) {
   return clocks * shards * (workers * (1 + answers + (s.messages.acknowledge ? 1 : 0)) + copied);
 }
 
-// What one namespace adds.
+// The memory of one namespace.
 void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads,
          std::vector<MemoryPart>& parts) {
   const auto workers = static_cast<double>(s.cluster.workers);
@@ -95,15 +96,15 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
   sum.messages += messages_of(s, shards, clocks);
   parts.push_back({shards * (per_shard + costs_of(s).shard_and_worker * workers +
                              per_shard_and_copy * static_cast<double>(s.replication.copies)),
-                   fmt::format("{:.0f} messages that the model is cut into", shards),
-                   "cut it into fewer: a larger messages.slice, or --set messages.unit=server"});
+                   fmt::format("the model in {:.0f} messages", shards),
+                   "fewer messages: a larger messages.slice, or --set messages.unit=server"});
   if (data == nullptr) return;
   sum.flops +=
       clocks * static_cast<double>(s.cluster.workers * s.training.batch_size) * flops_per_sample(s.model);
   const auto parameters = static_cast<double>(parameter_count(s.model));
   const auto value = static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
   parts.push_back({value * parameters * copies_of_model(s),
-                   fmt::format("{:.0f} parameters, on all nodes", parameters),
+                   fmt::format("{:.0f} parameters on all nodes", parameters),
                    "a smaller model, or fewer workers"});
   const auto& layers = s.model.mlp.layers;
   const double outputs = std::accumulate(layers.begin(), layers.end(), 0.0);

@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t largest_file = std::size_t{4} << 20U;
 
-// The scenario beside `path` whose name is most like it.
+// The scenario in the folder of `path` with the most similar name.
 std::string similar_file(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code error;
@@ -62,7 +62,7 @@ std::nullopt_t refuse_file(const std::string& path, std::string message, std::st
   return std::nullopt;
 }
 
-// The text of a scenario that `path` names; nothing, and a diagnostic, when it cannot be one.
+// The text of the scenario `path`; nothing, and a diagnostic, if the file cannot be a scenario.
 std::optional<std::string> checked_text(const std::string& path, std::string text, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string message, std::string help) {
     return refuse_file(path, std::move(message), std::move(help), diagnostics);
@@ -70,7 +70,7 @@ std::optional<std::string> checked_text(const std::string& path, std::string tex
   if (text.size() > largest_file) {
     return refuse(
         "the file is too large for a scenario",
-        fmt::format("a scenario has at most {} bytes; data stand in files of their own", largest_file));
+        fmt::format("a scenario has at most {} bytes; data belong in separate files", largest_file));
   }
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     return refuse("the file is UTF-16", "save it as UTF-8");
@@ -90,17 +90,16 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
   std::error_code error;
   if (fs::is_directory(path, error)) {
     return refuse("this is a directory, not a scenario file",
-                  "name a .toml file; `psim list` shows those that come with psim");
+                  "name a .toml file; `psim list` shows the scenarios of psim");
   }
   if (!fs::exists(path, error)) {
     const std::string near = similar_file(path);
-    return refuse("there is no such file", near.empty()
-                                               ? "`psim list` shows the scenarios that come with psim"
-                                               : fmt::format("did you mean `{}`?", near));
+    return refuse("there is no such file", near.empty() ? "`psim list` shows the scenarios of psim"
+                                                        : fmt::format("did you mean `{}`?", near));
   }
   if (!fs::is_regular_file(path, error)) {  // a pipe may never end, or never begin
     return refuse("this is a device or a pipe, not a scenario file",
-                  "write the scenario to a file: it is read more than once");
+                  "write the scenario to a file, because psim reads it more than once");
   }
   try {
     return checked_text(path, beginning_of(path, largest_file + 1), diagnostics);
@@ -111,8 +110,7 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
 
 namespace {
 
-// Reads and parses the scenario. Returns the part that could be parsed, or nothing when it is not worth
-// checking.
+// Reads and parses the scenario. Returns the valid part, or nothing if the text is not worth checking.
 std::optional<Document> read_document(const LoadRequest& request, Diagnostics& diagnostics) {
   const std::string& path = request.path;
   const std::optional<std::string> text =
@@ -154,7 +152,7 @@ class TraceFile {
  public:
   TraceFile(Scenario& scenario, const Check& check) : scenario_(scenario), check_(check) {}
 
-  // False: there is something wrong, and it is said.
+  // False: an error was reported.
   bool take(std::string_view line) {
     ++number_;
     std::vector<double> row;
@@ -168,9 +166,9 @@ class TraceFile {
                       "in this file", "factors are numbers from 0 to 1e9");
       row.push_back(*factor);
       if (++factors_ > most_factors)
-        return refuse({"compute.trace"},
-                      fmt::format("more than {} million factors", most_factors / 1'000'000),
-                      "too large for memory", "a trace begins anew after its last line: take a part of it");
+        return refuse(
+            {"compute.trace"}, fmt::format("more than {} million factors", most_factors / 1'000'000),
+            "too large for memory", "psim repeats a trace after its last line, so a part of it is enough");
     }
     const auto workers = static_cast<std::size_t>(scenario_.cluster.workers);
     if (row.empty()) return true;
@@ -202,7 +200,7 @@ void load_trace(Scenario& scenario, const LoadRequest& request, const Check& che
   const std::optional<fs::path> path = find_file(request, name);
   if (!path)
     return check.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
-                          "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+                          "psim looked in --data-dir, PSIM_DATA and the scenario's folder");
   bool is_good = true;
   try {
     TraceFile trace(scenario, check);
@@ -248,8 +246,8 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
                                               const Reading& reading, const Check& check) {
   if (!can_load(check)) return nullptr;
   if (request.without_files && scenario.data.source->reads_files) {
-    check.add_data({"data.source"}, "this reads files, and --no-files finds none", "this source",
-                   "digits is built in, and blobs, spirals, teacher and clicks are generated");
+    check.add_data({"data.source"}, "this source reads files, but --no-files forbids them", "this source",
+                   "digits is built in, and psim generates blobs, spirals, teacher and clicks");
     return nullptr;
   }
   const std::optional<DataShape> known = known_shape(scenario.data);
@@ -257,7 +255,7 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
     adapt_to(shape, scenario.model);
     check_data(check, shape);
   };
-  // What is wrong is said before anything is generated.
+  // Reports errors before it generates data.
   if (known) look(*known);
   if (known && (request.without_data || !check.diagnostics.empty())) return nullptr;
   try {
@@ -291,9 +289,9 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     scenario.cluster.servers = 0;
     scenario.cluster.inference.given = false;
   }
-  // The scheduler hears of a push when the servers have it.
+  // Servers tell the scheduler about a push when they have it.
   if (scenario.consistency.model->has_tasks()) scenario.messages.acknowledge = true;
-  // No other worker has what a stage had.
+  // No other worker holds the weights of a stage.
   const bool is_pipeline = scenario.architecture.kind == Architecture::model_parallel;
   if (is_pipeline && !reader.reading().given("recovery.workers"))
     scenario.recovery.workers = LostWorkers::wait;
@@ -304,7 +302,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   load_profiles(scenario, request, reading, diagnostics);
   const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};
   settle_devices(scenario, check);
-  // Speeds may come from the platform file, so it is first.
+  // The platform file comes first, because it may give the speeds.
   if (can_load_platform(check)) load_platform(scenario, request, check);
   share_workers(scenario);
   check_scenario(check);
@@ -318,7 +316,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
     for (const LoadedJob& job : loaded.jobs) jobs.push_back(&job.scenario);
     if (diagnostics.empty()) check_servers_of(check, jobs);
   }
-  // Overrides may take away what the axes are about.
+  // Overrides may remove a field of the axes.
   if (request.overrides.empty() && request.point.empty()) read_axes(*document, diagnostics);
   if (!diagnostics.empty()) return std::nullopt;
   if (scenario.architecture.kind == Architecture::all_reduce) give_ranks(scenario);

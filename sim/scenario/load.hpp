@@ -1,4 +1,4 @@
-// From a file (and overrides) to a scenario with its data, or to diagnostics.
+// Loads a scenario and its data from a file and overrides, or reports diagnostics.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace psim {
 
 struct DataSplit;
 
-// Data sets that were loaded already, by what they were loaded from; for loading many scenarios in a row.
+// Loaded data sets, by their sources. They save time when many scenarios are loaded.
 using DataCache = std::map<std::string, std::shared_ptr<const DataSplit>>;
 
 // `key` is a dotted path such as "cluster.workers" or "straggler.0.slowdown"; `value` is TOML, or a bare
-// word that stands for a string. A table as value is merged into the table that is there.
+// word, which means a string. A table as value is merged into the existing table.
 struct Override {
   std::string key;
   std::string value;
-  // The option that gives it, or the file and the line in which it stands.
+  // The option that gives it, or its file and line.
   std::string source = "--set";
   std::optional<std::uint32_t> line = {};
 };
 
-// A value of an axis of [compare]: which one of the list.
+// A value of an axis of [compare]: its index in the list.
 struct AxisChoice {
   std::string key;
   std::size_t index = 0;
@@ -42,33 +42,33 @@ struct LoadRequest {
   std::vector<Override> overrides;
   std::vector<std::filesystem::path> data_dirs;  // searched before the scenario's own folder
   DataCache* cache = nullptr;
-  bool without_data = false;           // data that can be generated are not: for those who only check
-  bool without_files = false;          // finds no file that the scenario names: for those of strangers
-  std::vector<Override> axes = {};     // more axes for [compare], or others for those that it has
-  std::vector<AxisChoice> point = {};  // the run of the comparison that is wanted; none: the file as it is
-  std::vector<Override> last = {};     // what goes before everything else
+  bool without_data = false;           // psim generates no data; for checks only
+  bool without_files = false;          // psim opens no file that the scenario names; for untrusted scenarios
+  std::vector<Override> axes = {};     // additional axes for [compare], or replacements of its axes
+  std::vector<AxisChoice> point = {};  // the wanted run of the comparison; empty: the unchanged file
+  std::vector<Override> last = {};     // overrides everything else
 };
 
-// A point of a comparison: what it changes, and how a table names it.
+// A point of a comparison: its changes, and its name in tables.
 struct AxisValue {
   std::string label;
   std::vector<std::string> sets;  // KEY=VALUE, as in --set
 };
 struct Axis {
-  std::string key;               // a field or a table; "arm": each value sets fields of its own
-  std::set<std::string> fields;  // that some value sets, dotted
+  std::string key;               // a field or a table; "arm": each value sets its own fields
+  std::set<std::string> fields;  // the fields that any value sets, dotted
   std::vector<AxisValue> values;
   Place place = {};     // of the list
   bool in_file = true;  // false: the command line gives it
 };
 
-// One namespace of several: its scenario, as if its workers were alone on the cluster.
+// One of several namespaces: its scenario, as if its workers were alone on the cluster.
 struct LoadedJob {
   Scenario scenario;
   std::shared_ptr<const DataSplit> data = {};  // empty for a phantom model
   std::uint32_t first_worker = 0;              // of the cluster's
   std::vector<std::size_t> groups = {};        // of the cluster's scenario; the first has the namespace
-  // By worker, where groups of a namespace differ; the scenario has their mean.
+  // By worker, if groups of a namespace differ; the scenario has the mean.
   std::vector<std::int64_t> batch_sizes = {};
 };
 
@@ -79,17 +79,17 @@ struct LoadedScenario {
   bool has_axes = false;                       // there is a [compare]
 };
 
-// Everything checked, data loaded. Nothing, and at least one diagnostic, when anything is wrong.
+// Checks everything and loads the data. Returns nothing, and at least one diagnostic, if there is an error.
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics);
 
-// A file that the scenario names: found in the data folders, or else in the scenario's own.
+// Finds a file that the scenario names, in the data folders or in the scenario's folder.
 std::optional<std::filesystem::path> find_file(const LoadRequest& request, const std::string& name);
 
-// The axes of [compare]; `seeds` is the last one, {"seed", ...}. Nothing, and diagnostics, when a field of
-// the file or a value of an axis is wrong by itself; what does not go together shows when a point is loaded.
+// The axes of [compare]; `seeds` is the last one, {"seed", ...}. Nothing, and diagnostics, if a field of the
+// file or a value of an axis has an error itself. Loading a point finds contradictions.
 std::optional<std::vector<Axis>> load_axes(const LoadRequest& request, Diagnostics& diagnostics);
 
-// The file with its overrides put in and these axes, in this order, as TOML. For what loads without a
+// The file with its overrides and these axes, in this order, as TOML. Only for a file that loads without a
 // diagnostic.
 std::string study_text(const LoadRequest& request, const std::vector<std::string>& axes);
 

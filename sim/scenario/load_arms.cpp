@@ -1,4 +1,4 @@
-// The arms of [compare]: an axis of which each value sets any fields together, under a name.
+// The arms of [compare]: an axis whose values set any fields together, under a name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string shown(const Place& place, const Diagnostics& diagnostics) {
   return fmt::format("{}:{}:{}", diagnostics.sources()[place.source].name, place.line, place.column);
 }
 
-// What is wrong with the name of an arm, if anything is.
+// The error of an arm's name, if it has one.
 std::optional<Diagnostic> wrong_name(const toml::table& arm) {
   const std::string example = "for example name = \"bsp\"", message = "an arm needs a name";
   const toml::node* name = arm.get(name_key);
@@ -30,7 +30,8 @@ std::optional<Diagnostic> wrong_name(const toml::table& arm) {
   if (text->find_first_not_of(' ') == std::string::npos)
     return Diagnostic{"axis", place, message, "an empty text", example};
   if (!fits_in_a_line(*text))
-    return Diagnostic{"axis", place, "an arm's name stands in a table", "it has control characters", example};
+    return Diagnostic{"axis", place, "the name of an arm cannot be printed", "it has control characters",
+                      example};
   return std::nullopt;
 }
 
@@ -43,8 +44,8 @@ void check_once(toml::node& arm, Diagnostics& diagnostics) {
   std::vector<std::pair<std::string, Place>> seen;
   for (const Assignment& one : assignments_of_arm(arm)) {
     if (within(one.key, "compare")) {
-      diagnostics.add({"axis", one.place, fmt::format("`{}` is no field of a run", one.key),
-                       "an arm has no axes", "give the field itself, such as seed = 2"});
+      diagnostics.add({"axis", one.place, fmt::format("`{}` is not a field of a run", one.key),
+                       "an arm cannot set axes", "give the field itself, such as seed = 2"});
     }
     std::set<std::string> fields;
     add_fields(one.key, *one.value, fields);
@@ -53,7 +54,7 @@ void check_once(toml::node& arm, Diagnostics& diagnostics) {
           seen, [&](const auto& other) { return within(field, other.first) || within(other.first, field); });
       if (same == seen.end()) continue;
       diagnostics.add({"axis", one.place, fmt::format("arm `{}` sets `{}` twice", name_of_arm(arm), field),
-                       "also set at " + shown(same->second, diagnostics), "leave out one of them"});
+                       "also set at " + shown(same->second, diagnostics), "remove one of them"});
       break;
     }
     for (const std::string& field : fields) seen.emplace_back(field, one.place);
@@ -94,8 +95,8 @@ void check_arms(toml::array& arms, Diagnostics& diagnostics) {
     if (same != named.end())
       diagnostics.add({"axis", place_of(name.source()),
                        fmt::format("two arms are called `{}`", name_of_arm(arm)),
-                       "also the name at " + shown(place_of((*same)->source()), diagnostics),
-                       "its name must be its own"});
+                       "the same name at " + shown(place_of((*same)->source()), diagnostics),
+                       "every arm needs a different name"});
     named.push_back(&name);
     check_once(arm, diagnostics);
   }

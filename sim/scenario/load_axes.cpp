@@ -1,4 +1,4 @@
-// The axes of [compare], and the points that they span.
+// The axes of [compare], and their points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace psim {
 namespace {
 
-// Reads the fields of `document` and reports what is wrong with each by itself, but not what is missing or
-// has no meaning: the axes may change that. Of a point of a comparison, only what stands in [compare] is
-// reported.
+// Reads the fields of `document` and reports the errors of each field itself. Does not report missing fields
+// and fields without meaning, because the axes may change that. For a point of a comparison reports only
+// errors of [compare].
 void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
   take_preset(document, diagnostics);
   const bool complete = std::exchange(document.complete, false);
@@ -35,7 +35,7 @@ void read_fields(Document& document, bool point, Diagnostics& diagnostics) {
   merge(kept, diagnostics);
 }
 
-// An axis as the file has it.
+// An axis of the file.
 struct GivenAxis {
   Axis axis;
   Place place;  // of its key
@@ -49,8 +49,8 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
     const std::string name(key.str());
     toml::array* values = node.as_array();
     if ((name + ".").starts_with("compare.")) {
-      diagnostics.add({"axis", place_of(key.source()), fmt::format("axis `{}` is no field of a run", name),
-                       "axes have no axes", "give the field itself, such as seeds = [1, 2]"});
+      diagnostics.add({"axis", place_of(key.source()), fmt::format("axis `{}` is not a field of a run", name),
+                       "an axis cannot vary [compare]", "give the field itself, such as seeds = [1, 2]"});
       continue;
     }
     if (name == arm_axis && values == nullptr) {
@@ -74,14 +74,14 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
                     .place = place_of(key.source()),
                     .values = values});
   }
-  // File order, seeds last.
+  // In file order, seeds last.
   std::ranges::stable_sort(axes, {}, [](const GivenAxis& one) {
     return std::tuple(one.axis.key == "seed", one.place.source, one.place.line, one.place.column);
   });
   return axes;
 }
 
-// Whether the axes make a comparison that can be run.
+// Checks that the axes make a comparison that psim can run.
 bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
   constexpr double most_runs = 10000;
   double runs = 1;
@@ -92,24 +92,24 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
           (one.axis.key == other.axis.key && &one < &other))
         continue;
       diagnostics.add({"axis", one.place,
-                       fmt::format("axes `{}` and `{}` set the same", one.axis.key, other.axis.key),
+                       fmt::format("axes `{}` and `{}` set the same field", one.axis.key, other.axis.key),
                        fmt::format("also set by `{}`", other.axis.key),
                        "put this field into the tables of the other axis"});
     }
   }
   if (runs <= most_runs) return true;
   diagnostics.add({"axis", axes.front().place, fmt::format("the axes make {} runs", runs),
-                   fmt::format("at most {} can be compared", most_runs), "shorten the lists"});
+                   fmt::format("psim compares at most {} runs", most_runs), "shorten the lists"});
   return false;
 }
 
-// What a value of axis `one` sets.
+// The fields that a value of axis `one` sets.
 std::vector<Assignment> assignments(const GivenAxis& one, toml::node& value) {
   if (one.axis.key == arm_axis) return assignments_of_arm(value);
   return {{one.axis.key, one.place, &value}};
 }
 
-// Reports the first arm that sets what is an axis of its own, for each such axis.
+// For each axis reports the first arm that sets the field of the axis.
 void check_beside_arms(const GivenAxis& arms, const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
   for (const GivenAxis& other : axes) {
     if (&other == &arms) continue;
@@ -126,10 +126,10 @@ void check_beside_arms(const GivenAxis& arms, const std::vector<GivenAxis>& axes
       const auto same = std::ranges::find_if(all, sets_it);
       if (same == all.end()) continue;
       diagnostics.add({"axis", other.place,
-                       fmt::format("axis `{}` and arm `{}` set the same", key, name_of_arm(arm)),
+                       fmt::format("axis `{}` and arm `{}` set the same field", key, name_of_arm(arm)),
                        fmt::format("also set at {}:{}:{}", diagnostics.sources()[same->place.source].name,
                                    same->place.line, same->place.column),
-                       "leave out one of them, or give every arm its own value of this field"});
+                       "remove one of them, or set this field in every arm"});
       break;
     }
   }
@@ -162,7 +162,7 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
     check_arms(*one.values, diagnostics);
     check_beside_arms(one, given, diagnostics);
   }
-  toml::table base = document.root;  // a copy, which knows no places
+  toml::table base = document.root;  // a copy without places
   base.erase("compare");
   std::vector<Axis> axes;
   for (GivenAxis& one : given) {
@@ -185,8 +185,8 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
 
 namespace {
 
-// The scenario with its axes complete: those of the file, with what the command line makes of them. A point
-// and the list that it is one of are read by this alone.
+// The scenario with all axes: the axes of the file, changed by the command line. A point and its list come
+// only from this function.
 std::optional<Document> read_with_axes(LoadRequest request, Diagnostics& diagnostics) {
   request.point.clear();
   std::optional<Document> document = read_request(request, diagnostics);
@@ -207,9 +207,9 @@ void check_value(const toml::table& base, const std::string& key, const Place& p
 }
 
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics) {
-  // Each value is a source of its own: what a later axis chooses may take the meaning of an earlier one.
+  // Each value is a separate source, because a later axis may take away the meaning of an earlier one.
   for (const AxisChoice& choice : request.point) {
-    Diagnostics reading = diagnostics;  // what is wrong with the axes was said when they were read
+    Diagnostics reading = diagnostics;  // errors of the axes are already reported
     std::optional<Document> values = read_with_axes(request, reading);
     for (std::size_t i = diagnostics.sources().size(); i < reading.sources().size(); ++i)
       diagnostics.add_source(reading.sources()[i]);

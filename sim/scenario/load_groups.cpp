@@ -1,4 +1,4 @@
-// Several groups: the job of each namespace is the scenario, read again with what its group sets put in.
+// Several groups: the job of each namespace is the scenario, read again with the fields that its group sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string key_of(const std::string& assignment) {
   return key.substr(0, key.find_last_not_of(" \t") + 1);
 }
 
-// What the groups of a document set, whether or not it is right: what is no text is left out.
+// The `set` texts of the groups of a document, right or wrong; values of other types are left out.
 std::vector<std::vector<std::string>> sets_of(const Document& document) {
   std::vector<std::vector<std::string>> result;
   const toml::array* groups = document.root.get_as<toml::array>("group");
@@ -49,12 +49,13 @@ std::vector<std::size_t> source_numbers(const Document& document, Diagnostics& d
     const std::string called =
         name != nullptr ? name->value_or(std::string{}) : fmt::format("{}", numbers.size());
     numbers.push_back(diagnostics.add_source(
-        {fmt::format("what group {} sets", called), fmt::format("{}", fmt::join(sets, "\n"))}));
+        {fmt::format("`set` of group {}", called), fmt::format("{}", fmt::join(sets, "\n"))}));
   }
   return numbers;
 }
 
-// Puts what group `number` sets into the document; in a namespace that is not its own, only its batch size.
+// Puts the fields that group `number` sets into the document. In a shared namespace this is only the batch
+// size.
 void put_sets(Document& document, const std::vector<std::string>& sets, std::size_t source, bool joins,
               Diagnostics& diagnostics) {
   for (std::uint32_t line = 1; line <= sets.size(); ++line) {
@@ -69,30 +70,31 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
       diagnostics.add({"group", place, fmt::format("`{}` sets nothing", text), "expected KEY = VALUE",
                        "for example \"training.batch_size = 64\""});
     } else if (joins && key != "training.batch_size") {
-      diagnostics.add(
-          {"group", place, fmt::format("`{}` is the whole namespace's", key),
-           "this group shares it with the one before",
-           "such a group may set training.batch_size only; others go to the first group of the namespace"});
+      diagnostics.add({"group", place, fmt::format("`{}` belongs to the whole namespace", key),
+                       "this group shares it with the previous group",
+                       "this group may set training.batch_size only; set other fields in the first group of "
+                       "the namespace"});
     } else if (!is_of_group(key)) {
-      diagnostics.add({"group", place, fmt::format("`{}` is no group's own", key), "all groups share it",
-                       "a group may set seed, compute.time, and what is in [data], [model], [training], "
-                       "[consistency], [placement], [messages] and [[filter]]; other fields stand outside"});
+      diagnostics.add(
+          {"group", place, fmt::format("a group cannot set `{}`", key), "all groups share it",
+           "a group may set seed, compute.time, and fields of [data], [model], [training], [consistency], "
+           "[placement], [messages] and [[filter]]; set other fields outside the group"});
     } else {
       apply_assignment(document, text, source, line, "group", diagnostics);
     }
   }
 }
 
-// One value for all stays, of one for each worker those of the job's.
+// Keeps a single value for all workers; of a list keeps the values of the job's workers.
 template <class T>
 void cut(std::vector<T>& values, std::int64_t first, std::int64_t count) {
   if (std::ssize(values) <= 1 || std::ssize(values) < first + count)
-    return;  // too few are an error elsewhere
+    return;  // another check reports a list that is too short
   values.erase(values.begin() + first + count, values.end());
   values.erase(values.begin(), values.begin() + first);
 }
 
-// The cluster as it would be with these workers only.
+// The cluster with these workers only.
 void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t count) {
   job.cluster = all.cluster;
   job.cluster.workers = count;
@@ -108,7 +110,7 @@ void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t
   std::erase_if(job.stragglers, [](const StragglerSpec& straggler) { return straggler.workers.empty(); });
 }
 
-// `names` as they are with the job's workers only, from `first` on; those of other jobs are left out.
+// The names of the job's workers, counted from `first`; leaves out the workers of other jobs.
 void rename(std::vector<std::string>& names, const Scenario& job, const Scenario& all, std::int64_t first) {
   const auto first_node = static_cast<std::uint32_t>(1 + all.cluster.servers + first);
   std::vector<std::string> here;
@@ -123,8 +125,8 @@ void rename(std::vector<std::string>& names, const Scenario& job, const Scenario
   names = std::move(here);
 }
 
-// The faults that this job would meet alone: those of other jobs' workers are none of its own. Messages are
-// repeated all the same.
+// The faults of this job alone, without faults of other jobs' workers. Nodes of the job repeat messages even
+// if this leaves no fault.
 void narrow_faults(Scenario& job, const Scenario& all, std::int64_t first) {
   job.recovery.enabled = all.may_fail();
   std::vector<FaultSpec> faults;
@@ -189,7 +191,7 @@ class JobLoader {
           check.add(
               {fmt::format("group.{}.set", end - 1), "training.batch_size"},
               fmt::format("a clock of {} has {}", counted(workers, "worker"), counted(samples, "sample")),
-              "the mean batch is no whole number", "choose other sizes for the groups of this namespace");
+              "the mean batch is not a whole number", "choose other sizes for the groups of this namespace");
       }
       check_job(check);
       job.data = load_data_of(scenario, request_, reading, check);
@@ -201,7 +203,7 @@ class JobLoader {
   }
 
  private:
-  // The scenario with what the groups `first` and `second` set.
+  // The scenario with the fields that the groups `first` and `second` set.
   template <class Use>
   void read(std::size_t first, std::size_t second, Use&& use) {
     Diagnostics found = sources_;

@@ -34,8 +34,8 @@ std::string without_comments(std::string_view text) {
   }
 }
 
-// What psim cannot take from a file: other files, whose content nobody knows, programs, and options of
-// SimGrid. Empty when there is none.
+// A part of the file that psim does not accept: another file (whose content is not part of the run's
+// identity), a program, or an option of SimGrid. Empty if there is none.
 std::string foreign_part(std::string_view whole) {
   constexpr std::array<std::string_view, 6> tags{"actor",         "process", "trace",
                                                  "trace_connect", "include", "config"};
@@ -61,11 +61,11 @@ std::string foreign_part(std::string_view whole) {
   return "";
 }
 
-// Complaints about the hosts themselves: too few, unknown, or one for two nodes.
+// Reports hosts that are too few, unknown, or used for two nodes.
 bool enough_hosts(const Scenario& scenario, const std::vector<std::string>& of_file, const Check& check) {
   const std::vector<std::string>& asked = scenario.cluster.network.hosts;
   const std::uint32_t nodes = node_count(scenario.cluster);
-  const std::string needed = fmt::format("{} are needed", nodes);
+  const std::string needed = fmt::format("{} names are needed", nodes);
   if (!asked.empty() && asked.size() < nodes) {
     check.add({field_hosts, "cluster.workers", "cluster.servers"},
               fmt::format("`cluster.network.hosts` has {} names", asked.size()), needed,
@@ -90,7 +90,8 @@ bool enough_hosts(const Scenario& scenario, const std::vector<std::string>& of_f
                      "not in this file", near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
       good = false;
     } else if (!taken.insert(asked[node]).second) {
-      check.add({field}, fmt::format("host `{}` is named twice", asked[node]), "every node has its own");
+      check.add({field}, fmt::format("host `{}` is named twice", asked[node]),
+                "every node needs a different host");
       good = false;
     }
   }
@@ -108,13 +109,13 @@ bool all_reached(const Scenario& scenario, const PlatformReport& report, const C
   const auto [from, to] = report.without_route.front();
   const auto count = static_cast<std::int64_t>(report.without_route.size());
   check.add_data(what_counts, fmt::format("{} has no route from {} to {}", n.platform, name(from), name(to)),
-                 report.hosts.empty() ? "SimGrid breaks down when it is asked for it"
+                 report.hosts.empty() ? "SimGrid fails without it"
                                       : fmt::format("{} without a route", counted(count, "connection")),
-                 "the scheduler and every server talk to everybody, both ways");
+                 "the scheduler and every server need routes to and from all nodes");
   return false;
 }
 
-// SimGrid shares a link by the connections' latencies, and breaks down on numbers near its precision.
+// SimGrid shares a link by the latencies of the connections, and fails on numbers near its precision.
 void check_latencies(const Scenario& scenario, const PlatformFile& file, const Check& check) {
   constexpr double least_latency = 10 / 1e9;
   if (!(scenario.cluster.network.share_spread > 0)) return;
@@ -124,7 +125,8 @@ void check_latencies(const Scenario& scenario, const PlatformFile& file, const C
         {field_platform, "cluster.network.share_spread"},
         fmt::format("the route from {} to {} has a latency of {} s", node_name(scenario.cluster, route.from),
                     node_name(scenario.cluster, route.to), route.latency),
-        "too short for links to be shared by it", "0, or at least 10ns; any with share_spread = 0");
+        "too short for sharing links by latency",
+        "use 0 or at least 10ns, or share_spread = 0 with any latency");
   }
 }
 
@@ -136,7 +138,7 @@ void load_platform(Scenario& scenario, const LoadRequest& request, const Check& 
   const std::optional<fs::path> path = find_file(request, name);
   if (!path)
     return check.add_data({field_platform}, fmt::format("there is no file `{}`", name), "not found",
-                          "looked for in --data-dir, PSIM_DATA and the scenario's folder");
+                          "psim looked in --data-dir, PSIM_DATA and the scenario's folder");
   std::string text;
   try {
     text = read_input(*path, largest_platform);
@@ -148,14 +150,14 @@ void load_platform(Scenario& scenario, const LoadRequest& request, const Check& 
                           "a platform file of SimGrid begins with <?xml");
   if (const std::string part = foreign_part(text); !part.empty())
     return check.add_data({field_platform}, fmt::format("{} has {}", name, part),
-                          "psim takes hosts, links and routes only",
+                          "psim reads hosts, links and routes only",
                           "actors, traces and options belong in the scenario");
   PlatformReport report = inspect_platform(*path, c.network.hosts, node_count(c), talking_pairs(scenario));
   if (!report.error.empty())
-    return check.add_data({field_platform}, fmt::format("{} is no platform that psim can use", name),
+    return check.add_data({field_platform}, fmt::format("psim cannot use the platform of {}", name),
                           report.error);
   const bool broke_down =
-      report.hosts.empty() && !report.without_route.empty();  // the hosts are not known then
+      report.hosts.empty() && !report.without_route.empty();  // then the hosts are unknown
   if (!broke_down && !enough_hosts(scenario, report.hosts, check)) return;
   if (!all_reached(scenario, report, check)) return;
   check_latencies(scenario, report.file, check);

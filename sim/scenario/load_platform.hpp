@@ -1,4 +1,4 @@
-// Topology simgrid-xml: reads the platform file into the scenario.
+// Reads the platform file of topology simgrid-xml into the scenario.
 #pragma once
 
 #include "sim/scenario/checking/check.hpp"

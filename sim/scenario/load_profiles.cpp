@@ -1,4 +1,4 @@
-// Profiles of workers' speed and availability: from files to factors and faults.
+// Reads profiles of workers' speed and availability from files, as factors and faults.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class ProfileFile {
                         ? "a row is a date in seconds and a factor, as in `0.5, 0.25`"
                         : "a row is a date in seconds and 0 or 1, as in `0.5, 0`");
     if (profile_.every && profile_.rows.back().first >= profile_.every->value)
-      return refuse(fmt::format("{} goes on after its period", profile_.file), "in this file",
+      return refuse(fmt::format("{} is longer than its period", profile_.file), "in this file",
                     fmt::format("the last date is {} s, and `every` is {} s", profile_.rows.back().first,
                                 profile_.every->value));
     return true;
@@ -78,7 +78,7 @@ class ProfileFile {
       return refuse(
           at + fmt::format("{} is not {}", in_backticks(words[1]), speed ? "a factor" : "0 or 1"),
           "in this file",
-          speed ? "factors are numbers from 1e-6 to 1e6; a worker that stops has of = \"availability\""
+          speed ? "factors are numbers from 1e-6 to 1e6; use of = \"availability\" for a worker that stops"
                 : "1 is up, 0 is down");
     constexpr std::size_t most = 10'000;
     if (profile_.rows.size() == most)
@@ -96,8 +96,8 @@ class ProfileFile {
   const Check& check_;
 };
 
-// A crash for each time in which the workers are down, as somebody would write them by hand. A profile may go
-// on after the end of the run (`end`, in seconds): what it says of later times is nothing to this run.
+// A crash for each time in which the workers are down, as a user would write it. Rows after the end of the
+// run (`end`, in seconds) have no effect.
 std::vector<FaultSpec> faults_of(const ProfileSpec& profile, double end) {
   std::vector<std::string> nodes;
   for (const std::int64_t worker : profile.workers) nodes.push_back(fmt::format("worker {}", worker));
@@ -150,7 +150,7 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
     }
     if (!ProfileFile(profile, path, check).read(*found)) profile.rows.clear();
     if (profile.of != ProfileOf::availability || profile.rows.empty()) continue;
-    if (!are_known(scenario, profile)) continue;  // check_nodes says so
+    if (!are_known(scenario, profile)) continue;  // check_nodes reports it
     const std::optional<Seconds>& duration = scenario.training.duration;
     for (FaultSpec& fault : faults_of(profile, duration ? duration->value : HUGE_VAL)) {
       faults.push_back(std::move(fault));
@@ -162,7 +162,7 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
     reading.places[fmt::format("fault.{}", scenario.faults.size())] = places[i];
     scenario.faults.push_back(std::move(faults[i]));
   }
-  // What has become faults is not said twice in the resolved scenario.
+  // The resolved scenario has the faults, so it does not repeat the profiles.
   if (diagnostics.empty())
     std::erase_if(scenario.profiles, [&](const ProfileSpec& one) {
       return one.of == ProfileOf::availability && are_known(scenario, one);

@@ -1,4 +1,4 @@
-// [tune], as the file has it.
+// Reads [tune] of the file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,8 +56,8 @@ class TuneReader {
     if (key != "trials") return read_field(key, place, value);
     const auto trials = value.value_exact<std::int64_t>();
     if (!trials || *trials < 2 || *trials > 1000)
-      wrong(place_of(value.source()), "`trials` is no number of trials", "expected 2 to 1000",
-            "settings that are tried for each arm");
+      wrong(place_of(value.source()), "`trials` is not a number of trials", "expected 2 to 1000",
+            "the number of settings that each arm tries");
     else spec_.trials = *trials;
   }
 
@@ -72,7 +72,7 @@ class TuneReader {
     }
     std::string all;
     for (const Named<Choice>& one : names) all += (all.empty() ? "" : ", ") + std::string(one.name);
-    wrong(place_of(value.source()), fmt::format("`{}` is no {} of [tune]", text, key), "not known here",
+    wrong(place_of(value.source()), fmt::format("`{}` is not a {} of [tune]", text, key), "not known here",
           "known: " + all);
   }
 
@@ -85,8 +85,8 @@ class TuneReader {
       else list = nullptr;
     }
     if (list == nullptr || list->empty())
-      wrong(place_of(value.source()), "`seeds` is no list of different seeds", "expected integers from 0 on",
-            "for example seeds = [1001, 1002, 1003]");
+      wrong(place_of(value.source()), "`seeds` is not a list of different seeds",
+            "expected integers from 0 on", "for example seeds = [1001, 1002, 1003]");
   }
 
   void read_field(const std::string& key, const Place& place, toml::node& value) {
@@ -104,7 +104,7 @@ class TuneReader {
     spec_.fields.push_back(std::move(field));
   }
 
-  // { from = 0.01, to = 1.0, points = 5 }: numbers at equal ratios.
+  // { from = 0.01, to = 1.0, points = 5 }: numbers with equal ratios.
   bool read_range(const Place& place, const toml::node& value, TuneField& field) {
     const toml::table* range = value.as_table();
     if (range == nullptr) return false;
@@ -132,22 +132,22 @@ class TuneReader {
   void check_together() {
     const Place place = place_of(table_.source());
     if (spec_.fields.empty())
-      wrong(place, "[tune] names no field", "what is to be tuned?",
+      wrong(place, "[tune] names no field", "which field should it tune?",
             "for example \"training.learning_rate\" = { from = 0.01, to = 1.0, points = 5 }");
     const bool draws = spec_.method != TuneMethod::grid;
     if (draws && spec_.trials == 0)
-      wrong(place, fmt::format("method \"{}\" needs `trials`", name_of(spec_.method)), "how many settings?",
-            "for example trials = 16, for each arm");
+      wrong(place, fmt::format("method \"{}\" needs `trials`", name_of(spec_.method)), "`trials` is missing",
+            "for example trials = 16: each arm tries 16 settings");
     if (!draws && spec_.trials > 0)
       wrong(place, "`trials` has no meaning for a grid", "a grid tries every combination",
-            "leave it out, or give method = \"random\"");
+            "remove it, or write method = \"random\"");
     if (!base_.at_path("data.validation_fraction"))
-      wrong(place, "[tune] would look at the test set", "there is no validation set",
-            "hold samples out for it: data.validation_fraction = 0.2");
+      wrong(place, "[tune] needs a validation set", "without one it would choose by the test set",
+            "for example data.validation_fraction = 0.2");
   }
 
   toml::table& table_;
-  toml::table base_;  // a copy, which knows no places
+  toml::table base_;  // a copy without places
   Diagnostics& diagnostics_;
   TuneSpec spec_;
 };

@@ -23,13 +23,13 @@ toml::source_region region_of(const Place& place) {
           std::make_shared<const std::string>(std::to_string(place.source))};
 }
 
-// One part of a dotted key, and where it stands.
+// One part of a dotted key, and its place.
 struct NamePart {
   std::string name;
   Place place;
 };
 
-// "a.b.0.c" -> "a", "b", "0", "c". A place that is not the key's is not split.
+// "a.b.0.c" -> "a", "b", "0", "c". A place outside the key stays whole.
 std::vector<NamePart> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
   std::vector<NamePart> parts;
   std::uint32_t column = place.column + offset;
@@ -49,10 +49,10 @@ std::vector<NamePart> split_path(std::string_view key, const Place& place, std::
   }
 }
 
-// Why `part` cannot be entered from `parent`, which is no table; empty when it can.
+// Why `part` does not exist in `parent`, which is not a table; empty if it exists.
 std::string no_way(const toml::node& parent, const std::string& path, const std::string& part) {
   const toml::array* array = parent.as_array();
-  if (array == nullptr) return fmt::format("`{}` is no table", path);
+  if (array == nullptr) return fmt::format("`{}` is not a table", path);
   const std::optional<std::size_t> index = number_in<std::size_t>(part);
   if (index && *index < array->size()) return "";
   if (array->empty()) return fmt::format("`{}` has no elements", path);
@@ -60,13 +60,13 @@ std::string no_way(const toml::node& parent, const std::string& path, const std:
   return fmt::format("there are `{0}.0` to `{0}.{1}`", path, array->size() - 1);
 }
 
-// What to write where `path` leads nowhere, if it was to make one worker slow.
+// The hint for an unknown `path` that should make one worker slow.
 std::string help_for(std::string_view path) {
   const bool slow = path.starts_with("straggler") || path.starts_with("cluster.worker.speed");
   return slow ? "to make one worker slow: --set 'straggler=[{workers=[3], slowdown=4.0}]'" : "";
 }
 
-// "ssp 2": the model, and its number if there is one, which is what the model's number is called.
+// "ssp 2": the model, its number if given, and the name of the number's field.
 struct NamedModel {
   std::string model;
   std::optional<std::size_t> number;  // where it begins
@@ -84,7 +84,7 @@ NamedModel split_model(const std::string& text) {
   return result;
 }
 
-// The table that a text in the place of [consistency] stands for.
+// The table for a text that replaces [consistency].
 toml::table consistency_table(toml::value<std::string>& text) {
   const Place place = place_of(text.source());
   const std::string given = *text;
@@ -109,7 +109,7 @@ toml::table consistency_table(toml::value<std::string>& text) {
   return table;
 }
 
-// A table is merged into the one that is there, field by field; everything else takes the old value's place.
+// Merges a table into the existing table, field by field. Any other value replaces the old value.
 void assign(toml::table& into, const toml::key& name, toml::node& value) {
   toml::table* there = into.get_as<toml::table>(name.str());
   toml::table* given = value.as_table();
@@ -120,7 +120,7 @@ void assign(toml::table& into, const toml::key& name, toml::node& value) {
   for (auto&& [key, node] : *given) assign(*there, key, node);
 }
 
-// [bsp, "ssp 2"] -> ["bsp", "ssp 2"]; what stands in quotes or is no word stays as it is.
+// [bsp, "ssp 2"] -> ["bsp", "ssp 2"]; texts in quotes, and everything that is not a word, stay unchanged.
 std::string with_quotes(const std::string& list) {
   std::string out;
   std::size_t at = 0;
@@ -160,10 +160,11 @@ void put(Document& document, std::string_view key, Place place, toml::node& valu
   toml::node* parent = &document.root;
   std::string path;
   const auto refuse = [&](const Place& where, std::string label, std::string help) {
-    diagnostics.add({code, where, fmt::format("`{}` leads nowhere", key), std::move(label), std::move(help)});
+    diagnostics.add(
+        {code, where, fmt::format("`{}` does not exist", key), std::move(label), std::move(help)});
   };
   if (parts.size() > most_parts)
-    return refuse(place, fmt::format("it has {} parts; a field has at most a few", parts.size()),
+    return refuse(place, fmt::format("it has {} parts; fields have only a few", parts.size()),
                   "a path is written table.key, such as cluster.workers");
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [part, where] = parts[i];
@@ -201,11 +202,11 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
   const std::string key = text.substr(0, text.find_last_not_of(" \t", equals == 0 ? 0 : equals - 1) + 1);
   const std::string value = equals < text.size() ? text.substr(equals + 1) : "";
   const std::uint32_t width = code_points(key);
-  // What does not open a TOML string, list or table may be a bare word, which then stands for a string.
+  // A value that does not begin with a TOML string, list or table may be a bare word, which means a string.
   const std::size_t first = value.find_first_not_of(" \t");
   const bool may_be_word =
       first == std::string::npos || std::string_view("\"'[{").find(value[first]) == std::string_view::npos;
-  // So that the value's lines and columns are those of `text`.
+  // Gives the value the same lines and columns as in `text`.
   const std::string before = std::string(line - 1, '\n') + "v" +
                              std::string(std::max(code_points(text.substr(0, equals)), 1U) - 1, ' ') + "=";
   ParsedText parsed = parse_text(before + value, source);
@@ -245,7 +246,7 @@ void apply_axis(Document& document, const Override& axis, Diagnostics& diagnosti
   const std::string text = axis.key + "=" + axis.value;
   const std::size_t source = diagnostics.add_source({axis.key == "seeds" ? "--seeds" : "--set", text});
   Document lists;
-  const std::string flat = std::string(code_points(axis.key), 'v');  // one key, whatever dots it has
+  const std::string flat = std::string(code_points(axis.key), 'v');  // one key, even with dots
   apply_assignment(lists, flat + "=" + axis.value, source, 1, "set", diagnostics);
   toml::node* value = lists.root.get(flat);
   if (value == nullptr) return;
@@ -254,7 +255,7 @@ void apply_axis(Document& document, const Override& axis, Diagnostics& diagnosti
   if (!compare->is_table()) return;  // reported with the axes
   const Place place{
       .source = source, .line = 1, .column = 1, .end_line = 1, .end_column = code_points(axis.key) + 1};
-  std::vector<std::string> same;  // axes that set this field, or a part of this table
+  std::vector<std::string> same;  // axes that set this field or a part of this table
   const auto name_of = [](std::string_view key) { return std::string(key == "seed" ? "seeds" : key); };
   const std::string name = name_of(axis.key);
   for (auto&& [key, node] : *compare->as_table()) {

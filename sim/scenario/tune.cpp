@@ -28,7 +28,7 @@ std::vector<TuneSetting> grid(const TuneSpec& spec) {
   return settings;
 }
 
-// Of a range: its logarithm is uniform.
+// From a range: the logarithm is uniform.
 std::string draw(const TuneField& field, Stream& stream) {
   if (!field.from) return field.values[stream.below(field.values.size())];
   const double value = std::exp(stream.uniform(std::log(*field.from), std::log(*field.to)));

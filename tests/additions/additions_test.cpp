@@ -81,7 +81,8 @@ TEST_CASE("an addition is in the reference and in the schema", "[additions]") {
     CHECK(has(schema, "\"" + one.name + "\""));
   }
   CHECK(has(together, "| fair-share | `consistency.model = \"fair-share\"` | parameter servers |"));
-  CHECK(has(together, "| truncate | `filter = [{kind = \"truncate\"}]` | batches of each worker's own |"));
+  CHECK(
+      has(together, "| truncate | `filter = [{kind = \"truncate\"}]` | separate batches for each worker |"));
   for (const std::string key : {"shape", "kept_share", "mantissa"}) {
     CAPTURE(key);
     CHECK(has(reference, "| `" + key + "` |"));

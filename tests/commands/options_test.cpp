@@ -110,11 +110,11 @@ TEST_CASE("what --set takes the effect of is said", "[set]") {
     return err.find("any more") != std::string::npos ? err : std::string();
   };
   const std::string speed = said({"--set", "compute.time=5ms"});
-  CHECK(speed.find("`cluster.worker.speed` changes nothing any more") != std::string::npos);
+  CHECK(speed.find("`cluster.worker.speed` has no effect any more") != std::string::npos);
   CHECK(speed.find("compute.time=5ms") != std::string::npos);
   CHECK(said({"--set", "training.learning_rate=0.1"}).empty());
   CHECK(said({"--set", "consistency.model=ssp", "--set", "consistency.staleness=2"}).empty());
   // Also what another --set gave.
   CHECK(said({"--set", "consistency.staleness=2", "--set", "consistency.model=asp"})
-            .find("`consistency.staleness` changes nothing any more") != std::string::npos);
+            .find("`consistency.staleness` has no effect any more") != std::string::npos);
 }

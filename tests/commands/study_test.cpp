@@ -201,7 +201,7 @@ TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tun
     return outcome.err;
   };
   const std::string base = std::string(scenario) + "[compare]\nseeds = [1, 2]\n";
-  CHECK(contains(error(base + "[tune]\n\"training.learning_rate\" = [0.1]\n"), "would look at the test set"));
+  CHECK(contains(error(base + "[tune]\n\"training.learning_rate\" = [0.1]\n"), "needs a validation set"));
   const std::string held = "[data]\nvalidation_fraction = 0.2\n" + base;
   CHECK(contains(error(held + "[tune]\n"), "names no field"));
   CHECK(contains(error(held + "[tune]\n\"training.lerning_rate\" = [0.1]\n"), "lerning_rate"));
@@ -213,7 +213,7 @@ TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tun
   CHECK(contains(error(held + "[tune]\nmethod = \"random\"\n\"training.learning_rate\" = [0.1]\n"),
                  "needs `trials`"));
   CHECK(contains(error(held + "[tune]\nseeds = [1, 1]\n\"training.learning_rate\" = [0.1]\n"),
-                 "no list of different seeds"));
+                 "not a list of different seeds"));
   CHECK(contains(error(held + "[tune]\nseeds = [2, 3]\n\"training.learning_rate\" = [0.1]\n"),
                  "seed 2 is the study's own"));
 }

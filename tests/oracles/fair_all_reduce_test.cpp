@@ -211,9 +211,9 @@ TEST_CASE("an all-reduce says what it cannot", "[oracle][rings]") {
     CHECK(told.find(what) != std::string::npos);
   };
   says({"filter=[{kind=\"key-caching\"}]"}, "key-caching needs a key with every value");
-  says({"filter=[{kind=\"fp16\", on=\"pull\"}]"}, "a filter of pulls needs parameter servers");
+  says({"filter=[{kind=\"fp16\", on=\"pull\"}]"}, "a filter on pulls needs parameter servers");
   says({"training.delay_compensation=0.04"}, "delay compensation needs parameter servers");
   says({"training.work=stealing"}, "stolen work needs parameter servers");
   says({"architecture.kind=model-parallel", "cluster.workers=2", "training.local_steps=2"},
-       "needs batches of each worker's own");
+       "needs separate batches for each worker");
 }

@@ -9,7 +9,7 @@
 namespace psim {
 namespace {
 
-// Of several groups, each job is checked for what its group may set, and the cluster for the rest.
+// With several groups, each job checks the fields that its group may set, and the cluster checks the others.
 enum class Of { job, cluster, both };
 
 struct Subject {
@@ -47,9 +47,10 @@ void Check::report(std::string code, const std::vector<std::string>& fields, std
     if (!reading.by_preset(field)) continue;
     std::string origin = fmt::format("`{}` is from preset {}", field, reading.preset);
     if (&field == &fields.front()) {
-      origin = field.starts_with("filter.")
-                   ? fmt::format("filter = [] above all tables removes those of preset {}", reading.preset)
-                   : fmt::format("what the file says goes before preset {}", reading.preset);
+      origin =
+          field.starts_with("filter.")
+              ? fmt::format("filter = [] above all tables removes the filters of preset {}", reading.preset)
+              : fmt::format("the file overrides preset {}", reading.preset);
     }
     help += (help.empty() ? "" : "; ") + origin;
   }
@@ -68,7 +69,7 @@ void Check::add_inside(std::string code, const std::string& field, const Inside&
   if (!reading.reliable(field)) return;
   const auto [text, begin, length] = inside;
   Place where = place(field);
-  // Only where the source has the text as it is, between quotes.
+  // Only if the source has this text unchanged between quotes.
   const bool plain = where.line == where.end_line && where.end_column == where.column + code_points(text) + 2;
   if (plain) {
     where.column += 1 + code_points(text.substr(0, begin));

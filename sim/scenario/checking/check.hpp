@@ -1,5 +1,5 @@
-// What no single field can tell: contradictions between fields, and between the fields and the data. Which
-// features need what is a table of its own (spec/features.hpp); checks.hpp has the others.
+// Checks of several fields together: contradictions between fields, and between the fields and the data.
+// spec/features.hpp has the table of features and their needs; checks.hpp declares the other checks.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace psim {
 
-// A scenario, what its sources say about each field, and where complaints go.
+// A scenario, the sources of its fields, and the destination of diagnostics.
 struct Check {
   const Scenario& s;
   const Reading& reading;
   Diagnostics& diagnostics;
-  std::string group = {};  // whose job the scenario is, if there are several
+  std::string group = {};  // the group of the job, if there are several groups
 
-  // A complaint about `fields` together, shown at the first of them, or at the nearest table around it that
-  // the file has. Nothing is said when one of them is wrong by itself.
+  // Reports a contradiction of `fields` at the first of them, or at the nearest table around it in the file.
+  // Reports nothing if one of the fields has an error itself.
   void add(const std::vector<std::string>& fields, std::string message, std::string label,
            std::string help = {}) const;
-  // The same about the data, or another file that the scenario names.
+  // The same for the data, or for another file that the scenario names.
   void add_data(const std::vector<std::string>& fields, std::string message, std::string label,
                 std::string help = {}) const;
-  // The same under the name `code` of the kind of error.
+  // The same with the kind of error `code`.
   void report(std::string code, const std::vector<std::string>& fields, std::string message,
               std::string label, std::string help) const;
-  // A complaint about `length` bytes of the text that `field` has, under the name `code`.
+  // Reports an error of kind `code` in `length` bytes of the text of `field`.
   struct Inside {
     std::string_view text;
     std::size_t begin, length;
@@ -42,19 +42,18 @@ struct Check {
   Place place(std::string path) const;
 };
 
-// All checks that need no data: of a scenario, or with several groups of what they share.
+// All checks that need no data: of a scenario, or of the shared fields if there are several groups.
 void check_scenario(const Check& check);
-// With several groups: what each job has of its own.
+// With several groups: the checks of a job's own fields.
 void check_job(const Check& check);
-// Makes the devices of one machine the workers of a pipeline over them.
+// Makes the devices of one machine the workers of its pipeline.
 void settle_devices(Scenario& scenario, const Check& check);
 // With several groups: whether the servers have room for the models of all jobs.
 void check_servers_of(const Check& check, const std::vector<const Scenario*>& jobs);
-// What only the data tell.
+// The checks that need the data.
 void check_data(const Check& check, const DataShape& train);
 
-// Whether the data, the platform file or the jobs of groups can be asked for: nothing is wrong with their
-// description.
+// Whether psim can read the data, the platform file or the jobs of groups: their fields have no errors.
 bool can_load(const Check& check);
 bool can_load_platform(const Check& check);
 bool can_load_jobs(const Check& check);

@@ -1,4 +1,4 @@
-// Architectures without servers: what their numbers must be.
+// Checks of the numbers of architectures without servers.
 #include <fmt/format.h>
 
 #include "sim/scenario/checking/checks.hpp"
@@ -16,7 +16,7 @@ void check_architecture(const Check& check) {
   const std::int64_t depth = static_cast<std::int64_t>(check.s.model.mlp.layers.size()) - 1;
   if (check.s.model.kind->has_layers && depth >= 1 && workers > depth) {
     check.add({cluster, kind, layers, "model.kind"}, fmt::format("`{}` is {}", cluster, workers),
-              fmt::format("the model has only {} of weights to share out", counted(depth, "layer")),
+              fmt::format("the model has only {} with weights", counted(depth, "layer")),
               "a stage has at least one layer; use fewer stages, or more `layers`");
   }
   const std::int64_t samples = check.s.training.batch_size * workers;

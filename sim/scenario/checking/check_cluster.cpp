@@ -1,4 +1,4 @@
-// The cluster, how long its steps take, and its stragglers.
+// Checks of the cluster, the times of steps, and stragglers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,21 +22,22 @@ std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
                      time ? " s" : "");
 }
 
-// Server i is on worker i's machine, so there must be that one, and it has one speed and one link.
+// Server i runs on the machine of worker i, so this worker must exist. The machine has one speed and one
+// link.
 void check_colocation(const Check& check) {
   const ClusterSpec& c = check.s.cluster;
   const std::string field = "cluster.colocate";
   if (c.servers > c.workers)
     check.add({"cluster.servers", field, "cluster.workers"}, fmt::format("there are {} servers", c.servers),
-              fmt::format("on the machines of {}", counted(c.workers, "worker")),
-              "at most as many servers as workers, or colocate = false");
+              fmt::format("for the machines of {}", counted(c.workers, "worker")),
+              "use at most as many servers as workers, or colocate = false");
   const std::vector<FlopsPerSecond>& speeds = c.server.speed.values;
   if (speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value)
-    check.add({"cluster.server.speed", field}, "servers beside workers have no speed of their own",
-              "the machine's is cluster.worker.speed", "colocate = false");
+    check.add({"cluster.server.speed", field}, "a server on a worker's machine has no separate speed",
+              "cluster.worker.speed is the speed of the machine", "colocate = false");
   if (c.network.topology == TopologyKind::graph)
-    check.add({field, "cluster.network.topology"}, "the links of a graph lead to nodes, not to machines",
-              "server N and worker N would have links of their own", "another topology, or colocate = false");
+    check.add({field, "cluster.network.topology"}, "links of a graph connect nodes, not machines",
+              "server N and worker N would have separate links", "use another topology, or colocate = false");
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ void check_compute(const Check& check) {
   }
 }
 
-// Of every machine, or of one for all; empty where they are not known, because something is wrong.
+// One value for every machine, or one for all; empty if an error makes them unknown.
 std::vector<double> mean_steps(const Check& check) {
   const std::size_t machines = check.s.cluster.worker.speed.used().size();
   const DeviceSpec& devices = check.s.cluster.worker_devices;
@@ -82,13 +83,13 @@ std::vector<double> mean_steps(const Check& check) {
   return steps;
 }
 
-// How long the run is about, but for who waits for whom; of a number of epochs one clock.
+// The approximate length of the run without waiting times; for a number of epochs the length of one clock.
 double about_seconds(const Scenario& s, double clock) {
   if (s.training.duration) return s.training.duration->value;
   return static_cast<double>(s.training.steps.value_or(1)) * clock;
 }
 
-// What comes again and again, however little is computed in between.
+// Events that repeat with a period, however little nodes compute in between.
 void check_periods(const Check& check, double clock,
                    const std::function<void(std::string, std::string, std::string, std::string)>& report) {
   struct Recurring {
@@ -123,7 +124,7 @@ void check_periods(const Check& check, double clock,
   }
 }
 
-// What depends on how long a step takes in the mean.
+// Checks that depend on the mean time of a step.
 void check_pace(const Check& check) {
   const std::vector<double> steps = mean_steps(check);
   if (steps.empty()) return;
@@ -140,7 +141,7 @@ void check_pace(const Check& check) {
   }
   const double bytes = static_cast<double>(parameter_count(check.s.model)) *
                        static_cast<double>(bytes_per_value(check.s.model.precision));
-  constexpr double ways = 4;  // that a clock's messages go
+  constexpr double ways = 4;  // number of transfers in a clock
   const NetworkSpec& network = check.s.cluster.network;
   const double clock = *longest + bytes / network.bandwidth.value + ways * network.latency.value;
   if (const std::optional<Seconds>& time = check.s.training.local_time;
@@ -168,14 +169,14 @@ void check_stragglers(const Check& check) {
     if (g.until && g.until->value <= begin)
       check.add({until, from}, "the slow time ends before it begins", "must be after `from`");
     if (g.every && !g.until)
-      check.add({every, until}, "a period needs an end of the slow time", "`until` is missing");
+      check.add({every, until}, "`every` needs an end of the slow time", "`until` is missing");
     if (g.every && g.until && g.until->value > begin && g.every->value < g.until->value - begin) {
       check.add({every, until, from}, "the slow time is longer than its period",
                 "must be at least until - from");
     }
     if (g.probability && (g.from || g.until || g.every)) {
-      check.add({path + "probability", from, until, every}, "slow by chance and by the clock at once",
-                "remove `probability`, or from, until and every", "use two [[straggler]] tables for both");
+      check.add({path + "probability", from, until, every}, "slow both by chance and by time",
+                "remove `probability`, or from, until and every", "for both, write two [[straggler]] tables");
     }
   }
 }

@@ -1,4 +1,4 @@
-// Several devices per worker, and pipelines over them.
+// Checks of the devices of workers, and of pipelines over devices.
 #include <fmt/format.h>
 
 #include "sim/scenario/checking/checks.hpp"
@@ -26,19 +26,19 @@ void settle_devices(Scenario& scenario, const Check& check) {
   const std::string workers = "cluster.workers", over = "architecture.over", speed = "cluster.worker.speed",
                     count = "cluster.worker.device.count";
   if (scenario.architecture.kind != Architecture::model_parallel) return;
-  if (!scenario.architecture.is_on_one_machine()) {  // a stage is a machine, which computes itself
+  if (!scenario.architecture.is_on_one_machine()) {  // a stage is a machine, not a device
     devices = {.count = devices.count, .memory = devices.memory};
     return;
   }
   const std::int64_t machines = check.reading.given(workers) ? scenario.cluster.workers : 1;
   if (machines != 1)
     check.add({workers, over}, fmt::format("`{}` is {}", workers, machines),
-              "a pipeline over devices is on one machine",
-              "write workers = 1 and the number of stages as `count` in [cluster.worker.device], or over = "
-              "\"nodes\"");
+              "a pipeline over devices runs on one machine",
+              "write workers = 1, and `count` in [cluster.worker.device] for the number of stages; or use "
+              "over = \"nodes\"");
   if (scenario.cluster.worker.speed.values.size() > 1)
     check.add({speed, over}, fmt::format("`{}` has several values", speed), "there is one machine",
-              "speeds of its devices are `speeds` in [cluster.worker.device]");
+              "`speeds` in [cluster.worker.device] gives the speeds of its devices");
   scenario.cluster.workers = devices.count;
 }
 

@@ -1,4 +1,4 @@
-// Faults: whom they concern, when they happen, and what goes together.
+// Checks of faults: their nodes, their times, and contradictions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,7 @@ std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
 
-// Whether there is a node of this name.
+// Checks that a node of this name exists.
 bool check_node_name(const Check& check, const std::string& field, const std::string& name) {
   if (is_known(check.s.cluster, name)) return true;
   const std::string meant = meant_node(name);
@@ -25,16 +25,19 @@ bool check_node_name(const Check& check, const std::string& field, const std::st
     return count == 1 ? fmt::format("the only one is {} 0", what)
                       : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
   };
-  std::string label = "nodes are scheduler, server N, worker N, database, storage; servers, workers, all",
+  std::string label =
+                  "possible are scheduler, server N, worker N, database, storage, servers, workers and all",
               help;
   if (check.s.cluster.inference.given)
-    label = "nodes are scheduler, server N, worker N, inference N, database, storage; servers, workers, all";
+    label =
+        "possible are scheduler, server N, worker N, inference N, database, storage, servers, workers and "
+        "all";
   if (check.s.cluster.colocate && name.starts_with("host"))
     label = fmt::format("machines of workers are host 0 to {}", check.s.cluster.workers - 1);
   if (meant == "database" && !node_named(check.s.cluster, meant))
-    label = "every worker has its samples, so there is no database";
+    label = "every worker holds its samples, so there is no database";
   else if (meant == "storage" && !check.s.cluster.storage)
-    label = "no snapshots are made, so there is no storage";
+    label = "servers make no snapshots, so there is no storage";
   else if (!meant.empty() && node_named(check.s.cluster, meant))
     help = fmt::format("did you mean \"{}\"?", meant);
   else if (meant.starts_with("server")) label = range("server", check.s.cluster.servers);
@@ -42,13 +45,13 @@ bool check_node_name(const Check& check, const std::string& field, const std::st
   else if (meant.starts_with("inference") && check.s.cluster.inference.given)
     label = range("inference", check.s.cluster.inference.nodes);
   else if (meant.starts_with("inference"))
-    label = "there is no inference group", help = "[inference] makes one";
+    label = "there is no inference group", help = "[inference] adds inference nodes";
   else if (const std::string near =
                nearest(name, {"scheduler", "servers", "workers", "all", "storage", "database"});
            !near.empty())
     help = fmt::format("did you mean \"{}\"?", near);
-  if (meant == "database" && help.empty()) help = "delivery = \"database\" in [data] makes one";
-  if (meant == "storage" && !check.s.cluster.storage) help = "every = \"1s\" in [snapshot] makes one";
+  if (meant == "database" && help.empty()) help = "delivery = \"database\" in [data] adds it";
+  if (meant == "storage" && !check.s.cluster.storage) help = "every = \"1s\" in [snapshot] adds it";
   check.add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
             fmt::format("there is no node `{}`", name), std::move(label), std::move(help));
   return false;
@@ -77,8 +80,8 @@ void check_condition(const Check& check, std::size_t i) {
            std::ranges::find(nodes, node_named(check.s.cluster, condition.node)) != nodes.end();
   });
   if (!crashes && is_known(check.s.cluster, condition.node))
-    check.add({when, "fault"}, fmt::format("{} never crashes", condition.node), "so this waits for ever",
-              "it needs a [[fault]] of kind = \"crash\"");
+    check.add({when, "fault"}, fmt::format("{} never crashes", condition.node),
+              "so this condition never holds", "add a [[fault]] of kind = \"crash\"");
 }
 
 void check_trigger(const Check& check, std::size_t i) {
@@ -93,8 +96,8 @@ void check_trigger(const Check& check, std::size_t i) {
   if (!f.when.empty()) given.push_back("when");
   if (given.size() > 1) {
     check.add({path_of(i, given[1]), at, from, until, mtbf, when},
-              fmt::format("a fault begins by `{}` and by `{}` at once", given[0], given[1]),
-              "remove one of them", "use two [[fault]] tables for both");
+              fmt::format("a fault has both `{}` and `{}`", given[0], given[1]), "remove one of them",
+              "for both, write two [[fault]] tables");
   } else if (given.empty() && !is_about_messages(f.kind)) {
     check.add({kind, at, from, until, mtbf, when}, fmt::format("when does this {} happen?", name_of(f.kind)),
               "`at` is missing",
@@ -102,31 +105,32 @@ void check_trigger(const Check& check, std::size_t i) {
                           "\"updates >= 200\""));
   }
   if (f.every && !f.at && !f.until)
-    check.add({every, at, from, until}, "a period needs a first time", "give `at`, or `from` and `until`");
+    check.add({every, at, from, until}, "`every` needs a first time", "give `at`, or `from` and `until`");
   if (f.lasts && f.given_by_window())
-    check.add({lasts, from, until}, "`lasts` beside `from` and `until`", "the end is given by `until`");
+    check.add({lasts, from, until}, "`lasts` together with `from` and `until`",
+              "`until` already gives the end");
   const double begin = f.from ? f.from->value : 0;
   if (f.until && f.until->value <= begin)
     check.add({until, from}, "the fault ends before it begins", "must be after `from`");
   const double length = f.until ? f.until->value - begin : f.lasts ? f.lasts->value : 0;
   if (f.every && length > f.every->value)
-    check.add({every, until, from, lasts}, "the fault is longer than its period",
+    check.add({every, until, from, lasts}, "the fault lasts longer than its period",
               fmt::format("it lasts {} s", shortest(length)));
   if (f.every && f.restart_after && f.restart_after->value >= f.every->value)
-    check.add({every, path_of(i, "restart_after")}, "the next crash comes before the restart",
+    check.add({every, path_of(i, "restart_after")}, "the next crash happens before the restart",
               "must be more than `restart_after`");
   if (f.mtbf && f.kind->window && !f.lasts)
-    check.add({mtbf, lasts}, "`mtbf` needs to know how long the fault lasts", "`lasts` is missing",
+    check.add({mtbf, lasts}, "`mtbf` needs the length of the fault", "`lasts` is missing",
               "for example lasts = \"1s\"");
   const std::optional<Seconds>& duration = check.s.training.duration;
   const std::optional<Seconds>& first = f.at ? f.at : f.from;
   if (duration && first && first->value >= duration->value)
-    check.add({f.at ? at : from, "training.duration"}, "the fault comes after the end",
+    check.add({f.at ? at : from, "training.duration"}, "the fault begins after the end of the run",
               fmt::format("the run ends at {} s", shortest(duration->value)));
   if (!f.when.empty()) check_condition(check, i);
 }
 
-// Servers and workers have what they have in memory; only the storage writes.
+// Only the storage node has a disk; servers and workers hold everything in memory.
 void check_disks(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
   const bool all = std::ranges::find(f.nodes, "all") != f.nodes.end();
@@ -136,15 +140,15 @@ void check_disks(const Check& check, std::size_t i) {
     return check.add(
         {path_of(i, f.kind->crashes ? "disk" : "nodes"), path_of(i, "nodes"), path_of(i, "kind"),
          "snapshot.every"},
-        fmt::format("{} has nothing on a disk that it could lose", node_name(check.s.cluster, node)),
-        "what it has is in memory, and gone with every crash",
-        check.s.cluster.storage ? "snapshots are on the storage's disk: nodes = [\"storage\"]"
-                                : "with every = \"1s\" in [snapshot] there are snapshots on a storage's "
-                                  "disk: nodes = [\"storage\"]");
+        fmt::format("{} has no disk", node_name(check.s.cluster, node)),
+        "it holds everything in memory, and loses it in every crash",
+        check.s.cluster.storage
+            ? "snapshots are on the disk of the storage: nodes = [\"storage\"]"
+            : "every = \"1s\" in [snapshot] adds snapshots on the disk of a storage: nodes = [\"storage\"]");
   }
 }
 
-// Others than servers and workers have no part that they could hand over.
+// Only servers and workers can leave and join, because only they have shards or samples to hand over.
 void check_members(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
   const std::int64_t members = check.s.cluster.servers + check.s.cluster.workers;
@@ -152,7 +156,7 @@ void check_members(const Check& check, std::size_t i) {
     if (node > 0 && node <= members) continue;
     return check.add({path_of(i, "nodes"), path_of(i, "kind")},
                      fmt::format("{} cannot {}", node_name(check.s.cluster, node), name_of(f.kind)),
-                     "only servers and workers come and go",
+                     "only servers and workers can leave and join",
                      "for example nodes = [\"server 0\", \"worker 1\"]");
   }
 }
@@ -172,8 +176,8 @@ void check_sides(const Check& check, std::size_t i) {
     for (const std::string& name : side) {
       const bool rest = name == "rest";
       if (rest && side.size() > 1) {
-        check.add({between}, "\"rest\" is all others, so it stands alone",
-                  "remove the other names of its side");
+        check.add({between}, "\"rest\" means all other nodes, so it must be alone",
+                  "remove the other names on its side");
         sound = false;
       }
       rests += rest ? 1 : 0;
@@ -193,9 +197,10 @@ void check_sides(const Check& check, std::size_t i) {
     return std::ranges::any_of(b, [&](std::uint32_t y) { return talks(check.s, x, y); });
   };
   if (std::ranges::none_of(a, talk))
-    check.add({between, "cluster.workers", "cluster.servers", "consistency"}, "nobody talks across this",
-              "no message goes from one side to the other",
-              "workers talk to servers, and all to the scheduler");
+    check.add({between, "cluster.workers", "cluster.servers", "consistency"},
+              "this partition separates no nodes that exchange messages",
+              "no messages travel between the two sides",
+              "workers exchange messages with servers, and all nodes with the scheduler");
 }
 
 void check_fault_nodes(const Check& check, std::size_t i) {
@@ -204,11 +209,10 @@ void check_fault_nodes(const Check& check, std::size_t i) {
   if (f.kind->on == FaultOn::everything) return;
   const bool sides = !f.between.empty() || f.kind->on == FaultOn::sides;
   if (sides && !f.nodes.empty())
-    return check.add({between, nodes, kind}, "messages of `nodes` and messages `between` two sides",
-                     "give one of them");
+    return check.add({between, nodes, kind}, "`nodes` and `between` are both given", "give one of them");
   if (sides) return check_sides(check, i);
   if (f.nodes.empty() && !is_about_messages(f.kind)) {
-    return check.add({kind, nodes}, fmt::format("to whom does this {} happen?", name_of(f.kind)),
+    return check.add({kind, nodes}, fmt::format("which nodes does this {} affect?", name_of(f.kind)),
                      "`nodes` is missing", "for example nodes = [\"server 0\"]");
   }
   bool known = true;
@@ -226,20 +230,20 @@ void check_fault_values(const Check& check, std::size_t i) {
     check.add({kind, factor}, fmt::format("{} needs `factor`", name_of(f.kind)), "how much is left?",
               "for example factor = 0.5");
   if (f.kind->degrades && f.factor == 0.0)
-    check.add({factor, kind}, "a link without any bandwidth", "must be above 0", "use kind = \"link-down\"");
+    check.add({factor, kind}, "a link needs some bandwidth", "must be above 0", "use kind = \"link-down\"");
   if (f.kind->takes_delay && !f.delay)
     check.add({kind, delay}, fmt::format("{} needs `delay`", name_of(f.kind)), "how long?",
               "for example delay = \"10ms\"");
   for (const std::string& name : f.messages) {
     if (std::ranges::find(message_names, name) != message_names.end()) continue;
     const std::string near = nearest(name, {message_names.begin(), message_names.end()});
-    check.add({messages, kind}, fmt::format("there are no messages `{}`", name),
-              fmt::format("must be of: {}", fmt::join(message_names, ", ")),
+    check.add({messages, kind}, fmt::format("there is no kind of message `{}`", name),
+              fmt::format("must be one of: {}", fmt::join(message_names, ", ")),
               near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
   }
 }
 
-// What brings back needs something that took away.
+// A fault that restores something needs an earlier fault that removed it.
 void check_fault_order(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
   if (f.kind->undoes.empty()) return;
@@ -287,15 +291,15 @@ void check_faults(const Check& check) {
   }
 }
 
-// Faults that come again and again may be all that happens, before anybody looks whether the run gets
-// further: that is once a heartbeat. `clock`: how long one takes.
+// Frequent faults may keep the run from any progress before the scheduler checks for it, once a heartbeat.
+// `clock`: the seconds of one clock.
 void check_pace_of_faults(const Check& check, double clock) {
   constexpr double most_often = 1e5;
   const double heartbeat = check.s.recovery.heartbeat.value, longest = std::max(clock, heartbeat);
   for (std::size_t i = 0; i < check.s.faults.size(); ++i) {
     const FaultSpec& f = check.s.faults[i];
     const std::optional<Seconds>& length = f.restart_after ? f.restart_after : f.lasts;
-    const bool again = f.every || (f.mtbf && length);  // else each node's first one is its last
+    const bool again = f.every || (f.mtbf && length);  // otherwise the first fault of a node is its last
     if (!again) continue;
     const double period = f.every ? f.every->value : f.mtbf->value + length->value;
     if (period * most_often >= longest) continue;
@@ -303,7 +307,7 @@ void check_pace_of_faults(const Check& check, double clock) {
                "recovery.heartbeat", "compute.time", "cluster.worker.speed", "training.batch_size", "model"},
               fmt::format("the fault comes every {:.3g} s", period),
               fmt::format("{:.3g} times {}", longest / period,
-                          clock > heartbeat ? "in a clock of a worker" : "from a heartbeat to the next"),
+                          clock > heartbeat ? "within a worker's clock" : "from a heartbeat to the next"),
               fmt::format(
                   "at most {:.0f} times; a clock takes about {:.3g} s, and a heartbeat comes every {:.3g} s",
                   most_often, clock, heartbeat));

@@ -1,4 +1,4 @@
-// Features that exclude each other: one needs what another takes away.
+// Checks for features that exclude each other: one needs a property that another takes away.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ std::vector<Active> active_in(const Scenario& s) {
 
 bool is_model(const Feature& feature) { return static_cast<bool>(feature.by); }
 
-// What to write instead of `feature`, where `property` is in `part` of its demands.
+// What to write instead of `feature` if `property` is in `part` of its demands.
 std::string remedy(const Feature& feature, Property property, Properties Demands::*part) {
   if (!is_model(feature)) return std::string(feature.instead);
   std::vector<std::string_view> models;
@@ -44,7 +44,7 @@ std::string remedy(const Feature& feature, Property property, Properties Demands
 
 void check_features(const Check& check) {
   const std::vector<Active> all = active_in(check.s);
-  // With several groups, a job is asked about what its group may set, and the cluster about the rest.
+  // With several groups, a job checks the fields that its group may set, and the cluster checks the others.
   const auto is_asked = [&](const Active& a, const Active& b) {
     return check.s.groups.empty() || (a.of_group() || b.of_group()) != check.group.empty();
   };

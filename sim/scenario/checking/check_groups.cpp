@@ -1,4 +1,4 @@
-// Groups of workers: how they share the cluster.
+// Checks of groups of workers: how they divide the cluster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,11 +24,10 @@ void check_groups(const Check& check) {
   const std::vector<GroupSpec>& groups = check.s.groups;
   if (groups.empty() || !check.s.architecture.has_servers()) return;
   if (groups.size() == 1)
-    check.add({"group"}, "a single group is all there is anyway", "only one [[group]]",
-              "remove it, or add a second");
+    check.add({"group"}, "one group alone has no effect", "only one [[group]]", "remove it, or add a second");
   if (groups.front().space == Namespace::shared)
-    check.add({"group.0.namespace"}, "the first group has nobody to share a namespace with",
-              "there is none before", "namespace = \"own\"");
+    check.add({"group.0.namespace"}, "the first group cannot share a namespace",
+              "there is no group before it", "namespace = \"own\"");
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const std::string name = fmt::format("group.{}.name", i);
@@ -36,12 +35,13 @@ void check_groups(const Check& check) {
     if (groups[i].name.empty())
       check.add({name}, "a group needs a name", "an empty text", "for example name = \"vision\"");
     if (!fits_in_a_line(groups[i].name))
-      check.add({name}, "a group's name stands in a table", "it has control characters",
+      check.add({name}, "the name of a group cannot be printed", "it has control characters",
                 "for example name = \"vision\"");
     for (std::size_t j = 0; j < i; ++j) {
       if (groups[j].name != groups[i].name || groups[i].name.empty()) continue;
       check.add({name, fmt::format("group.{}.name", j)},
-                fmt::format("two groups are called `{}`", groups[i].name), "its name must be its own");
+                fmt::format("two groups are called `{}`", groups[i].name),
+                "every group needs a different name");
       break;
     }
   }
@@ -51,11 +51,11 @@ void check_groups(const Check& check) {
     return check.add({fmt::format("group.{}", empty - groups.begin()), "group", "cluster.workers"},
                      fmt::format("no worker is left for group {}", empty->name),
                      there_are(check.s.cluster.workers, "worker"),
-                     "`cluster.workers` is the number for all groups");
+                     "`cluster.workers` is the number of workers of all groups together");
   if (sum != check.s.cluster.workers)
     check.add({"group", "cluster.workers"}, fmt::format("the groups have {}", counted(sum, "worker")),
               fmt::format("`cluster.workers` is {}", check.s.cluster.workers),
-              "the numbers of the groups must add up to it");
+              "the numbers of the groups must add up to `cluster.workers`");
 }
 
 }  // namespace psim

@@ -20,9 +20,9 @@ void check_inference(const Check& check) {
     for (const GroupSpec& group : check.s.groups) names.push_back(group.name);
     const std::string near = nearest(i.group, names);
     check.add({"inference.group", "group"}, fmt::format("there is no group `{}`", i.group),
-              names.empty() ? "no [[group]] at all, so all workers train one model"
+              names.empty() ? "there is no [[group]]: all workers train one model"
                             : fmt::format("groups are {}", fmt::join(names, ", ")),
-              near.empty() ? "without `group`, the first one is served"
+              near.empty() ? "without `group` the nodes serve the first group"
                            : fmt::format("did you mean \"{}\"?", near));
   }
   const std::string refresh = "inference.refresh", rate = "inference.rate";

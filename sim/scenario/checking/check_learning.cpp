@@ -1,4 +1,4 @@
-// What is learned, and when a server applies it: data, model, training and consistency.
+// Checks of data, model, training and consistency.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 constexpr auto most_values = static_cast<double>(most_data_values);  // of generated data, and of weights
 
-// Numbers that are generated for the data; 0 where none are.
+// The number of generated values of the data; 0 if psim generates no data.
 double numbers_of(const DataSpec& d) { return d.source->numbers != nullptr ? d.source->numbers(d) : 0; }
 
 bool has_too_few_features(const DataSpec& d) {
   return lists(d.source->fields, "nonzeros") && d.features < d.nonzeros;
 }
 
-// Whether the model's kind can learn from such data.
+// Checks that the kind of model can learn from this kind of data.
 bool fits_source(const Scenario& s) {
   return !s.model.kind->has_numbers || s.model.kind->is_sparse == s.data.source->is_sparse;
 }
@@ -67,11 +67,11 @@ void check_learns(const Check& check, const DataShape& train) {
   const bool given = check.reading.given("model.kind");
   const bool has_field = lists(check.s.data.source->fields, "classes");
   const bool wants_field = kind.learns == Learns::two_classes && train.classification && has_field;
-  check.add(
-      {given ? "model.kind" : "data.source", "model.kind", "data.source", "data.classes"},
-      fmt::format("{} learns {}", kind.name, needed),
-      fmt::format("{} has {}", check.s.data.source->name, there),
-      wants_field ? "classes = 2 in [data]" : fmt::format("choose data with {}, or another kind", needed));
+  check.add({given ? "model.kind" : "data.source", "model.kind", "data.source", "data.classes"},
+            fmt::format("{} learns {}", kind.name, needed),
+            fmt::format("{} has {}", check.s.data.source->name, there),
+            wants_field ? "classes = 2 in [data]"
+                        : fmt::format("choose data with {}, or another kind of model", needed));
 }
 
 void check_regression(const Check& check, const DataShape& train) {
@@ -82,7 +82,7 @@ void check_regression(const Check& check, const DataShape& train) {
       check.add({"model.loss"}, "cross-entropy needs classes", regression, "use loss = \"half-sse\"");
     if (check.s.training.target.accuracy)
       check.add({"training.target.accuracy"}, "a regression has no accuracy", regression,
-                "use a target loss");
+                "give a target loss");
     if (check.s.data.partition == Partition::by_label || check.s.data.partition == Partition::dirichlet) {
       check.add({"data.partition"},
                 fmt::format("partition {} needs classes", name_of(check.s.data.partition)), regression,
@@ -130,7 +130,7 @@ void check_source(const Check& check) {
       "too large for memory", help);
 }
 
-// A phantom's parts of the computing: one for each array, and not all of them nothing.
+// The work of a phantom model: one number for each array, and at least one above 0.
 void check_work(const Check& check) {
   const ModelSpec& m = check.s.model;
   if (m.phantom_work.empty()) return;
@@ -141,7 +141,7 @@ void check_work(const Check& check) {
                           m.phantom_work.size() == 1 ? "" : "s"),
               there_are(static_cast<std::int64_t>(arrays), "array"), "give one number for each array");
   if (std::ranges::max(m.phantom_work) == 0)
-    check.add({"model.work"}, "no array has any of the work", "one part must be above 0");
+    check.add({"model.work"}, "no array has any work", "at least one number must be above 0");
 }
 
 void check_model(const Check& check) {
@@ -170,14 +170,14 @@ void check_model(const Check& check) {
   }
   if (m.biases.empty()) return;
   if (!m.mlp.bias)
-    return check.add({biases, "model.bias"}, "`model.biases` is given for a model without biases",
-                     "bias is false", "remove one of them");
+    return check.add({biases, "model.bias"}, "`model.biases` needs a model with biases", "bias is false",
+                     "remove one of them");
   bool fits = m.biases.size() == depth;
   for (std::size_t l = 0; fits && l < depth; ++l)
     fits = m.biases[l].size() == static_cast<std::size_t>(m.mlp.layers[l + 1]);
   if (!fits)
     check.add({biases, layers}, "the biases have the wrong shape",
-              "must be one row per layer, one number per output");
+              "must be one row per layer with one number per output");
 }
 
 void check_parameters(const Check& check) {
@@ -188,7 +188,7 @@ void check_parameters(const Check& check) {
   if (kind.has_numbers && static_cast<double>(parameters) > most_values) {
     check.add({field, "model.kind"}, fmt::format("the model has {} parameters", parameters),
               fmt::format("at most {:.0f} fit in memory", most_values),
-              "kind = \"phantom\" simulates the time of larger ones");
+              "kind = \"phantom\" simulates the time of larger models");
   }
   if (check.s.cluster.servers > parameters) {
     check.add({"cluster.servers", field, "model.kind", "model.bias"},
@@ -224,20 +224,20 @@ void check_training(const Check& check) {
 
 namespace {
 
-// Bounds of layers that there are, with shards of their own, and with one bound.
+// Checks that each bounded layer exists, has separate shards, and has only one bound.
 void check_arrays(const Check& check) {
   const std::vector<ArrayBound>& bounds = check.s.consistency.arrays;
   if (bounds.empty() || !knows_model(check)) return;
   const std::string first = "consistency.array.0.layer";
   if (check.s.messages.unit != MessageUnit::array)
-    check.add({first, "messages.unit"}, "a layer has no bound of its own",
-              "all arrays of a server are one message", "unit = \"array\" in [messages]");
+    check.add({first, "messages.unit"}, "a layer cannot have a separate bound",
+              "all arrays of a server travel in one message", "unit = \"array\" in [messages]");
   const auto layers = static_cast<std::int64_t>(parameter_arrays(check.s.model).back().layer) + 1;
   std::set<std::int64_t> seen;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const std::string field = fmt::format("consistency.array.{}.layer", i);
     if (!seen.insert(bounds[i].layer).second)
-      check.add({field}, fmt::format("layer {} has two bounds", bounds[i].layer), "give it one");
+      check.add({field}, fmt::format("layer {} has two bounds", bounds[i].layer), "give it only one");
     if (bounds[i].layer >= layers)
       check.add({field, "model.layers", "model.arrays", "model.kind"},
                 fmt::format("there is no layer {}", bounds[i].layer), there_are(layers, "layer"));
@@ -260,7 +260,7 @@ void check_custom(const Check& check) {
     add_mistake(check, mistake.field, text, mistake.what);
   }
   if (c.late == Late::next)
-    check.add({"consistency.late", "consistency.model"}, "which late pushes count, `too_late` says",
+    check.add({"consistency.late", "consistency.model"}, "`too_late` decides which late pushes count",
               "not `late`", "too_late = \"false\"");
 }
 
@@ -286,14 +286,14 @@ void check_consistency(const Check& check) {
   if (row.group == Group::k) {
     if (!c.k && !c.backup) {
       check.add({model, k, backup}, fmt::format("{} needs `k`", row.name), "how many pushes make an update?",
-                row.has_backup() ? "give k, or backup (then k is the workers less backup)"
+                row.has_backup() ? "give k, or backup (then k is the number of workers minus backup)"
                                  : fmt::format("for example k = {}", std::min<std::int64_t>(n, 4)));
     }
     if (c.k && c.backup)
-      check.add({backup, k, model}, "`k` and `backup` say the same thing", "give one of them");
+      check.add({backup, k, model}, "`k` and `backup` are two forms of the same number", "give one of them");
     if (c.backup && *c.backup >= n) {
       check.add({backup, model, workers}, fmt::format("`consistency.backup` is {}", *c.backup),
-                fmt::format("must leave at least one worker of {}", n));
+                fmt::format("must leave at least 1 worker of {}", n));
     }
   }
   if (row.has_k() && c.k && *c.k > n)
@@ -303,7 +303,7 @@ void check_consistency(const Check& check) {
                                                                                : "consistency.staleness";
     check.add({given, "consistency.staleness", "consistency.staleness_max", model},
               fmt::format("`staleness_max` {} is below `staleness` {}", c.staleness_max, c.staleness),
-              "the largest bound cannot be below the least");
+              "the largest bound cannot be below the smallest");
   }
   if (row.is_custom()) check_custom(check);
   check_promises(check);
@@ -327,7 +327,7 @@ void check_data(const Check& check, const DataShape& train) {
   check_regression(check, train);
   if (check.s.model.kind->has_layers) {
     check_shape(check, train);
-  } else {  // its size was not known before
+  } else {  // the size of these data was unknown before
     check_parameters(check);
     check_memory(check);
     check_pace(check);

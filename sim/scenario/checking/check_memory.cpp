@@ -1,4 +1,4 @@
-// Whether nodes have room for what they hold.
+// Checks that the memory of each node has room for its contents.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +10,7 @@
 namespace psim {
 namespace {
 
-// What would need less of a node's memory, the largest part first.
+// Ways to use less of a node's memory, the largest part first.
 std::vector<std::string> remedies(const Scenario& s, const NodeMemory& memory, const std::string& field) {
   std::vector<std::string> all;
   const bool is_server = memory.node == "server", is_stage = memory.node.starts_with("stage");
@@ -56,7 +56,7 @@ void check_memory(const Check& check) {
   const bool has_stages = !check.s.model.kind->has_layers || check.s.cluster.workers <= layers;
   if (!sound || (is_pipeline && !has_stages) || !check.reading.reliable("cluster")) return;
   const std::vector<NodeMemory> workers = worker_memory(check.s);
-  // Stages are alike: the fullest speaks for all.
+  // Stages are alike, so psim reports only the fullest.
   const bool is_over =
       std::ranges::any_of(workers, [](const NodeMemory& one) { return !one.limits.empty(); });
   if (is_pipeline && is_over)

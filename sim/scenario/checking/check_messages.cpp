@@ -1,4 +1,4 @@
-// Filters that cannot work where they stand.
+// Checks of the order and direction of filters.
 #include <fmt/format.h>
 
 #include <optional>
@@ -16,18 +16,19 @@ void check_neighbours(const Check& check, std::size_t first, std::size_t second,
       fmt::format("filter.{}.kind", second), fmt::format("filter.{}.on", second),
       fmt::format("filter.{}.kind", first), fmt::format("filter.{}.on", first)};
   if (a.kind == b.kind) {
-    check.add(fields, fmt::format("{} go through {} twice", what, name_b), "the second time", "remove one");
+    check.add(fields, fmt::format("{} pass {} twice", what, name_b), "this is the second time", "remove one");
   } else if (a.stage() == FilterStage::quantize && b.stage() == FilterStage::quantize) {
     check.add(fields, fmt::format("{} are quantised twice", what), fmt::format("after {}", name_a),
               "remove one, or give it another `on`");
   } else if (b.stage() < a.stage()) {
     check.add(fields, fmt::format("{} cannot come after {}", name_b, name_a),
-              fmt::format("{} go through {} first", what, name_a),
-              "the order is: filters that select, one that quantises, key-caching, snappy");
+              fmt::format("{} pass {} first", what, name_a),
+              "the order is: filters that select, one filter that quantises, key-caching, snappy");
   }
 }
 
-// Of each direction: select, quantise, key-caching, snappy; any number that select, of the rest one each.
+// The order in each direction: select, quantise, key-caching, snappy. Several filters may select; each other
+// stage has at most one filter.
 void check_order(const Check& check, bool push) {
   std::optional<std::size_t> before;
   for (std::size_t i = 0; i < check.s.filters.size(); ++i) {
@@ -48,8 +49,8 @@ void check_filters(const Check& check) {
     const std::string kind = path + "kind", on = path + "on";
     if (!check.reading.given(kind)) continue;
     if (row.push_only && filter.direction() != FilterOn::push) {
-      check.add({on, kind}, fmt::format("{} cannot work on pulls", row.name),
-                "it makes sense of gradients only", "on = \"push\"");
+      check.add({on, kind}, fmt::format("{} cannot work on pulls", row.name), "it works only on gradients",
+                "on = \"push\"");
     }
     for (const Setting* setting : row.settings) {
       const std::string field = path + std::string(setting->key);
@@ -60,7 +61,7 @@ void check_filters(const Check& check) {
     }
     if (filter.error_feedback == true && filter.direction() == FilterOn::pull) {
       check.add({path + "error_feedback", on, kind}, "pulls have no error feedback",
-                "the next pull has the weights anew", "on = \"push\", or remove `error_feedback`");
+                "every pull sends the current weights", "on = \"push\", or remove `error_feedback`");
     }
   }
   for (const bool push : {true, false}) check_order(check, push);

@@ -1,4 +1,4 @@
-// The network: whether the nodes find room in it, and a way to each other.
+// Checks of the network: room for all nodes, and a path between each two.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,16 +25,17 @@ std::string listed(std::vector<std::string> names) {
   return count > most ? fmt::format("{} and {} more", text, count - most) : text;
 }
 
-// SimGrid shares a link by the connections' latencies, and breaks down on numbers near its precision.
+// SimGrid shares a link by the latencies of the connections, and fails on numbers near its precision.
 void check_latency(const Check& check, const std::string& field, double latency) {
   constexpr double least_latency = 10 / 1e9;
   if (check.s.cluster.network.share_spread > 0 && latency > 0 && latency < least_latency) {
     check.add({field, "cluster.network.share_spread"}, fmt::format("`{}` is {} s", field, latency),
-              "too short for links to be shared by it", "0, or at least 10ns; any with share_spread = 0");
+              "too short for sharing links by latency",
+              "use 0 or at least 10ns, or share_spread = 0 with any latency");
   }
 }
 
-// Shapes of a given size must have room for every node: the scheduler, the servers and the workers.
+// A topology with given sizes must have room for the scheduler, the servers and the workers.
 void check_room(const Check& check) {
   const ClusterSpec& c = check.s.cluster;
   const NetworkSpec& n = c.network;
@@ -45,11 +46,13 @@ void check_room(const Check& check) {
                "cluster.network.hosts_per_router", "cluster.workers", "cluster.servers"},
               std::move(message), std::move(label), std::move(help));
   };
-  const auto fit = [nodes](double room) { return fmt::format("{} nodes fit, {} are needed", room, nodes); };
+  const auto fit = [nodes](double room) {
+    return fmt::format("there is room for {} nodes, but the cluster has {}", room, nodes);
+  };
   if (n.topology == TopologyKind::fat_tree && n.ports) {
     const std::string message = fmt::format("`cluster.network.ports` is {}", *n.ports);
     if (*n.ports % 2 != 0)
-      return refuse("ports", message, "must be even", "half of a switch's ports lead up, half lead down");
+      return refuse("ports", message, "must be even", "half of a switch's ports lead up, and half lead down");
     const std::int64_t room = fat_tree_capacity(*n.ports);
     if (room < nodes)
       refuse("ports", message, fit(static_cast<double>(room)),
@@ -72,7 +75,7 @@ void check_room(const Check& check) {
     const std::int64_t least = least_dragonfly_groups(c);
     if (n.groups && room < nodes)
       refuse("groups", fmt::format("`cluster.network.groups` is {}, {}", *n.groups, size),
-             fit(static_cast<double>(room)), fmt::format("at least {}, or larger ones", least));
+             fit(static_cast<double>(room)), fmt::format("use at least {}, or larger groups", least));
     constexpr std::int64_t most_groups = 512;
     if (!n.groups && least > most_groups)
       refuse("routers", fmt::format("{} {} are needed", counted(least, "group"), size),
@@ -80,7 +83,7 @@ void check_room(const Check& check) {
   }
 }
 
-// Whether the two names can be the ends of a link.
+// Checks that the two names can be the ends of a link.
 bool check_ends(const Check& check, const std::string& field, const std::vector<std::string>& names) {
   const ClusterSpec& c = check.s.cluster;
   if (names[0] == names[1])
@@ -95,7 +98,7 @@ bool check_ends(const Check& check, const std::string& field, const std::vector<
     const std::int64_t count = server ? c.servers : c.workers;
     const std::string label =
         name.empty() ? "a name is empty"
-        : exists     ? "neither a node nor a name for a switch"
+        : exists     ? "not a node, and not possible as the name of a switch"
         : count == 1 ? fmt::format("the only one is {} 0", server ? "server" : "worker")
                      : fmt::format("there are {0} 0 to {0} {1}", server ? "server" : "worker", count - 1);
     check.add({field, "cluster.workers", "cluster.servers"},
@@ -105,7 +108,7 @@ bool check_ends(const Check& check, const std::string& field, const std::vector<
   return sound;
 }
 
-// Every node must have a way to the scheduler, with whom all talk, and so to all others.
+// Every node must have a path to the scheduler, and so to all other nodes.
 void check_connected(const Check& check) {
   const GraphEnds ends = graph_ends(check.s.cluster);
   boost::disjoint_sets_with_storage<> parts(ends.vertices);
@@ -122,11 +125,12 @@ void check_connected(const Check& check) {
   const std::vector<std::string> fields{"cluster.network.topology", "cluster.network.link", "cluster.workers",
                                         "cluster.servers"};
   if (!without_link.empty())
-    check.add(fields, fmt::format("nodes without a link: {}", listed(without_link)), "every node needs one",
+    check.add(fields, fmt::format("nodes without a link: {}", listed(without_link)),
+              "every node needs a link",
               fmt::format("for example between = [\"{}\", \"switch a\"]", without_link.front()));
   if (!apart.empty() && linked.contains(0))
-    check.add(fields, fmt::format("no way from the scheduler to {}", listed(apart)), "the graph falls apart",
-              "link its parts; a switch has the same name everywhere");
+    check.add(fields, fmt::format("there is no path from the scheduler to {}", listed(apart)),
+              "the graph is not connected", "connect its parts; a switch has the same name in all links");
 }
 
 void check_graph(const Check& check) {
@@ -154,7 +158,7 @@ void check_graph(const Check& check) {
     const auto [at, fresh] = known.try_emplace(std::minmax(names[0], names[1]), i);
     if (!fresh)
       check.add({field}, fmt::format("{} and {} are linked twice", names[0], names[1]),
-                fmt::format("as by link {}", at->second), "one link, with the bandwidth of both");
+                fmt::format("also by link {}", at->second), "write one link with the bandwidth of both");
   }
   if (sound) check_connected(check);
 }
@@ -169,7 +173,7 @@ void check_platform(const Check& check) {
   for (const std::string speed : {"cluster.worker.speed", "cluster.server.speed", "inference.speed"}) {
     if (check.reading.given(speed))
       check.add({speed, speeds}, fmt::format("`{}` is given twice", speed),
-                "platform_speeds takes the file's", "remove one of them");
+                "platform_speeds takes it from the platform file", "remove one of them");
   }
 }
 

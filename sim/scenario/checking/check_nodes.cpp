@@ -1,4 +1,4 @@
-// What nodes are like over time.
+// Checks of start-up, power, spares and profiles.
 #include <fmt/format.h>
 
 #include "sim/scenario/checking/checks.hpp"
@@ -10,7 +10,7 @@ void check_startup(const Check& check, const StartupSpec& startup, const std::st
   if (!startup.given()) return;
   const std::string distribution = table + ".startup_distribution";
   if (startup.distribution->reads_trace) {
-    check.add({distribution}, "a start cannot be read from a trace", "it has no steps",
+    check.add({distribution}, "a trace has no start-up times", "it has no steps",
               "choose another distribution");
     return;
   }
@@ -40,12 +40,12 @@ void check_spares(const Check& check) {
   const bool replaces = slow.given && slow.action == SlowAction::replace;
   if (spares >= workers && spares > 0)
     check.add({"cluster.spares", "cluster.workers"},
-              fmt::format("{} of {} workers are spares", spares, workers), "nobody is left to begin",
-              "`workers` counts the spares, too");
+              fmt::format("{} of {} workers are spares", spares, workers), "no worker is left for the start",
+              "`workers` includes the spares");
   if (replaces && spares == 0)
-    check.add({"recovery.slow.action", "cluster.spares"}, "nobody is there to replace a slow worker",
+    check.add({"recovery.slow.action", "cluster.spares"}, "no spare can replace a slow worker",
               "`cluster.spares` is 0",
-              "spares = 1 in [cluster] keeps the last of the workers back; or action = \"remove\"");
+              "spares = 1 in [cluster] makes the last worker a spare; or use action = \"remove\"");
 }
 
 void check_profiles(const Check& check) {

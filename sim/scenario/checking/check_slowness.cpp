@@ -1,4 +1,4 @@
-// How slow nodes and links become when all that slows them comes together.
+// Checks how slow nodes and links become when all their slowdowns combine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr double most_slowness = 1e15;  // a step of 1 us then takes 30 years
 constexpr double most_speeds = 4096;    // of a node
 
-// How many factors its profiles give a worker, each with those of the others.
+// The number of speeds that its profiles give a worker, in all combinations.
 double profiled_speeds(const Scenario& scenario, std::int64_t worker) {
   double speeds = 1;
   for (const ProfileSpec& profile : scenario.profiles) {
@@ -31,7 +31,7 @@ double profiled_speeds(const Scenario& scenario, std::int64_t worker) {
 void check_slowness(const Check& check) {
   struct Load {
     double slowness = 1;
-    std::map<double, int> by_clock = {};  // how often each slowdown
+    std::map<double, int> by_clock = {};  // the number of times of each slowdown
   };
   std::map<std::uint32_t, Load> nodes, links;
   bool sound = true;
@@ -44,7 +44,7 @@ void check_slowness(const Check& check) {
     sound = false;
     check.add({field, table, "cluster.workers"},
               fmt::format("{} becomes {:.3g} times as slow", node_name(check.s.cluster, node), load.slowness),
-              fmt::format("with all that slows it together; at most {:.0e} times", most_slowness),
+              fmt::format("when all its slowdowns combine; at most {:.0e} times", most_slowness),
               table == "fault" ? "factor = 0 with kind = \"slow\" stops a node" : "");
   };
   for (std::size_t i = 0; i < check.s.stragglers.size(); ++i) {
@@ -75,8 +75,8 @@ void check_slowness(const Check& check) {
     return check.add({check.s.stragglers.empty() ? check.s.faults.empty() ? "profile" : "fault" : "straggler",
                       "fault", "straggler", "profile", "cluster.workers"},
                      fmt::format("{} has {:.3g} speeds", node_name(check.s.cluster, node), speeds),
-                     fmt::format("at most {:.0f}: one for each set of what may slow it at once", most_speeds),
-                     "use the same slowdown several times, or fewer of them");
+                     fmt::format("at most {:.0f}: one for each combination of slowdowns", most_speeds),
+                     "use equal slowdowns, or fewer slowdowns");
   }
 }
 

@@ -1,4 +1,4 @@
-// A program of tasks: what each waits for, and how many there are.
+// Checks of a program of tasks: the dependencies and the number of tasks.
 #include <fmt/format.h>
 
 #include "sim/scenario/checking/checks.hpp"
@@ -15,13 +15,14 @@ void check_tasks(const Check& check) {
   const Scenario& s = check.s;
   const bool follows = s.consistency.model->has_tasks() && s.architecture.has_servers();
   if (!follows && !s.tasks.empty())
-    return check.report("no-meaning", {"task"}, "tasks are followed under the model \"tasks\" only",
-                        fmt::format("under {} they have no meaning", s.consistency.model->name),
+    return check.report("no-meaning", {"task"}, "only the model \"tasks\" uses [[task]]",
+                        fmt::format("the model {} ignores tasks", s.consistency.model->name),
                         "consistency = \"tasks\"");
   if (!follows) return;
   if (s.tasks.empty())
-    return check.add({"consistency.model"}, "the model \"tasks\" needs tasks", "there is no [[task]]",
-                     "`psim explain task` shows their fields, scenarios/tasks.toml has an example");
+    return check.add(
+        {"consistency.model"}, "the model \"tasks\" needs tasks", "there is no [[task]]",
+        "`psim explain task` shows the fields of a task, and scenarios/tasks.toml is an example");
   if (!s.training.steps && !s.training.epochs && !s.training.samples &&
       (s.training.duration || s.training.target.given()))
     check.add({"training", "task"}, "how many clocks of tasks are there?",
@@ -37,8 +38,8 @@ void check_tasks(const Check& check) {
     check.add({finding.field}, finding.message, finding.label, finding.help);
   if (!parsed.findings.empty()) return;
   if (tasks_of(parsed.program, TaskKind::push) == 0)
-    check.add({"task"}, "no task pushes anything, so nothing is learned", "no task with do = \"push\"",
-              "after a pull and a gradient");
+    check.add({"task"}, "no task pushes a gradient, so the weights never change",
+              "no task with do = \"push\"", "add one after a pull and a gradient");
   double in_clock = 0;
   for (const ProgramTask& task : parsed.program) in_clock += static_cast<double>(task.count());
   const double all = in_clock * static_cast<double>(s.training.steps.value_or(1));
@@ -46,7 +47,7 @@ void check_tasks(const Check& check) {
     check.add(
         {"training.steps", "task"},
         fmt::format("{:.0f} tasks in each of {} clocks are too many", in_clock, s.training.steps.value_or(1)),
-        "at most a million in all", "");
+        "at most one million tasks in the run", "");
 }
 
 }  // namespace psim

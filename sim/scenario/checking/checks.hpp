@@ -1,4 +1,4 @@
-// The checks of each subject. check.cpp has the table that says in which order they run, and of what.
+// The checks of each subject. The table in check.cpp says in which order they run, and for which scenarios.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ void check_model(const Check& check);
 void check_parameters(const Check& check);
 void check_training(const Check& check);
 void check_consistency(const Check& check);
-// Whether the model's sizes are known, so that they can be judged.
+// Whether the sizes of the model are known, so that psim can check them.
 bool knows_model(const Check& check);
 
 void check_devices(const Check& check);   // check_devices.cpp
@@ -29,7 +29,7 @@ void check_cluster(const Check& check);
 void check_compute(const Check& check);
 void check_stragglers(const Check& check);
 void check_pace(const Check& check);
-// Mean seconds of a step of every machine, or of one for all; empty where something about them is wrong.
+// Mean seconds of a step, for every machine, or one value for all; empty if their fields have errors.
 std::vector<double> mean_steps(const Check& check);
 
 void check_inference(const Check& check);     // check_inference.cpp
@@ -44,7 +44,7 @@ void check_nodes(const Check& check);
 
 // check_faults.cpp
 void check_faults(const Check& check);
-// Whether faults that come again and again leave time for the run. `clock`: seconds that one takes.
+// Checks that periodic faults leave the run time for progress. `clock`: the seconds of one clock.
 void check_pace_of_faults(const Check& check, double clock);
 // Whether a fault may have `name` among its nodes.
 bool is_known(const ClusterSpec& cluster, const std::string& name);

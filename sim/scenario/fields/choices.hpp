@@ -33,7 +33,7 @@ ChoiceField choice(Chosen<Row>& value) {
           [&value](std::size_t index) { value = Chosen<Row>::at(index); }};
 }
 
-// Names of the rows for which something holds.
+// Names of the rows that `holds` accepts.
 template <class Row, class Holds>
 std::vector<std::string_view> names_of_rows(Holds&& holds) {
   std::vector<std::string_view> names;
@@ -43,18 +43,17 @@ std::vector<std::string_view> names_of_rows(Holds&& holds) {
   return names;
 }
 
-// How the fields of settings differ from the settings: by the begin of their names, and by a need.
+// What the fields of settings have in addition: a prefix of their names, and a need.
 struct SettingFields {
   std::string_view prefix = {};
   Need need = {};
 };
 
-// The field of a setting, which has a meaning when `key` is one of `names`.
+// Describes the field of a setting. The field has a meaning when `key` is one of `names`.
 void describe_setting(FieldVisitor& visitor, std::string_view key, const Setting& setting,
                       std::vector<std::string_view> names, Settings& settings, const SettingFields& fields);
 
-// The fields of all settings that rows of a table have, each where it is met first. `key`: the field that
-// chooses the row.
+// Describes the fields of all settings of a table's rows, each once. `key`: the field that chooses the row.
 template <class Row>
 void describe_settings(FieldVisitor& visitor, std::string_view key, Settings& settings,
                        const SettingFields& fields = {}) {

@@ -1,4 +1,4 @@
-// What can be chosen where nodes fail.
+// The choices of [recovery] and [replication].
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/spec/recovery.hpp"
 
@@ -6,63 +6,65 @@ namespace psim {
 
 template <>
 std::vector<Choice> choices<DetectorKind>() {
-  return {{"timeout", "when the scheduler has not heard from it for `timeout`"},
+  return {{"timeout", "when the scheduler has not heard from the node for `timeout`"},
           {"phi-accrual",
-           "when its silence is too unlikely, given the gaps between its last heartbeats (Hayashibara et "
-           "al., SRDS 2004)"}};
+           "when the node's silence is too unlikely, given the gaps between its last heartbeats (Hayashibara "
+           "et al., SRDS 2004)"}};
 }
 
 template <>
 std::vector<Choice> choices<LostWorkers>() {
-  return {{"wait", "the others wait for it, where the consistency model says so (MXNet's dist_sync)"},
-          {"remove", "it no longer takes part, until the scheduler hears from it again"},
-          {"restart",
-           "all wait until it is back, and go on from the last snapshot, or from the beginning without one "
-           "(a job of all-reduce that is started again)"}};
+  return {
+      {"wait", "the other workers wait for it, if the consistency model makes them wait (MXNet's dist_sync)"},
+      {"remove", "it does not take part until the scheduler hears from it again"},
+      {"restart",
+       "all workers wait until it is back, and continue from the last snapshot, or from the beginning if "
+       "there is no snapshot (an all-reduce job that is started again)"}};
 }
 
 template <>
 std::vector<Choice> choices<LostData>() {
-  return {{"drop", "no worker computes them; iid samples are left out of the current epoch only"},
-          {"reassign", "the other workers share them, until it is back"}};
+  return {
+      {"drop", "no worker computes them; with an iid partition they are missing from the current epoch only"},
+      {"reassign", "the other workers share them until the worker is back"}};
 }
 
 template <>
 std::vector<Choice> choices<DataFrom>() {
-  return {{"local", "they are there at once, for nothing"},
+  return {{"local", "the worker has them at once, without a transfer"},
           {"database", "the node `database`, which holds the training set, sends them", "storage"},
           {"workers",
-           "the workers that held them until then send them, also one that leaves; the node `database` sends "
-           "what no worker holds"}};
+           "the workers that held them before send them, and so does a worker that leaves; the node "
+           "`database` sends samples that no worker holds"}};
 }
 
 template <>
 std::vector<Choice> choices<LostServers>() {
-  return {
-      {"wait", "they are not served until it is back"},
-      {"neighbour", "the next server takes them over, from the last snapshot or with their initial weights"}};
+  return {{"wait", "workers cannot pull them until the server is back"},
+          {"neighbour",
+           "the next server takes them over, with the weights of the last snapshot or the initial weights"}};
 }
 
 template <>
 std::vector<Choice> choices<Rebalance>() {
-  return {{"none", "nothing, until other servers go"},
+  return {{"none", "no shards, until other servers are lost"},
           {"placement", "the shards that the placement gives it"},
           {"load",
-           "the shards with the highest load, until it has its share; a shard that alone is more than that "
-           "is cut (Li et al., OSDI 2014, section 4.5)"}};
+           "the shards with the highest load, until it has its share; a shard larger than this share is cut "
+           "(Li et al., OSDI 2014, section 4.5)"}};
 }
 
 template <>
 std::vector<Choice> choices<HandOver>() {
   return {{"two-phase",
-           "its owner goes on serving while it is copied; then it moves, and only the changes since then are "
-           "copied (Li et al., OSDI 2014, section 4.5)"},
-          {"stop-and-copy", "it moves at once, and workers wait until it is copied"}};
+           "the owner serves the shard while it is copied; then the shard moves, and the owner sends only "
+           "the changes since the copy (Li et al., OSDI 2014, section 4.5)"},
+          {"stop-and-copy", "the shard moves at once, and workers wait until it is copied"}};
 }
 
 template <>
 std::vector<Choice> choices<Semantics>() {
-  return {{"exactly-once", "ignores it: each worker's pushes are numbered"},
+  return {{"exactly-once", "ignores it, because each worker's pushes have numbers"},
           {"at-least-once", "applies it again"}};
 }
 

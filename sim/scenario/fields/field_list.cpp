@@ -10,7 +10,7 @@
 namespace psim {
 namespace {
 
-// Writes down every field with its present value.
+// Collects every field with its current value.
 class Collector final : public FieldVisitor {
  public:
   void field(std::string_view key, FieldTarget target, FieldInfo info) override {

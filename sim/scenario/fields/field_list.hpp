@@ -1,4 +1,4 @@
-// All fields and tables as they are declared, with their defaults: for texts about them.
+// All fields and tables with their defaults, for pages and messages about them.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct DescribedField {
   std::string table;  // "", "cluster.network", "straggler"
   std::string key;
   FieldInfo info;
-  FieldTarget target;                // of a scenario of defaults
+  FieldTarget target;                // in a scenario with only defaults
   std::optional<std::string> value;  // the default, as TOML
   std::string path() const { return table.empty() ? key : table + "." + key; }
 };
@@ -28,11 +28,11 @@ struct DescribedTable {
 struct FieldList {
   std::vector<DescribedTable> tables;
   std::vector<DescribedField> fields;
-  const DescribedField* find(std::string_view path) const;  // null: there is none
+  const DescribedField* find(std::string_view path) const;  // null: no such field
 };
 const FieldList& all_fields();
 
-// When a field or a table has a meaning; empty: always.
+// Describes when a field or a table has a meaning; empty: always.
 std::string when_text(const FieldInfo& info);
 
 // "straggler.0.slowdown" is described as "straggler.slowdown".

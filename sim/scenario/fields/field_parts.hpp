@@ -1,4 +1,4 @@
-// What the declaration of a field says of it after its sentence, in any order.
+// Properties of a field, which its declaration lists after its sentence, in any order.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace psim {
 
-// The range of its values: with both bounds, without `min`, without `max`.
+// The range of the values: including both bounds, excluding `min`, excluding `max`.
 inline auto within(double min, double max) {
   return [=](FieldInfo& field) { field.min = min, field.max = max; };
 }
@@ -23,7 +23,7 @@ inline auto below(double min, double max) {
 inline void required(FieldInfo& field) { field.required = true; }
 inline void filled(FieldInfo& field) { field.filled = true; }
 
-// It has a meaning only when the choice `key` is one of `names`.
+// The field has a meaning only if the choice `key` is one of `names`.
 inline auto when(std::string_view key, std::vector<std::string_view> names) {
   return [=](FieldInfo& field) { field.when_key = key, field.when = names; };
 }
@@ -31,7 +31,7 @@ inline void with_servers(FieldInfo& field) { when("architecture.kind", {"paramet
 inline auto only(Need need) {
   return [need = std::move(need)](FieldInfo& field) { field.need = need; };
 }
-// What stands for it where it is absent.
+// Describes the default of an absent field.
 inline auto otherwise(std::string_view text) {
   return [text](FieldInfo& field) { field.default_text = text; };
 }

@@ -1,4 +1,4 @@
-// The tables of a scenario, each described where its file is (fields.cpp puts them together).
+// Describes each table of a scenario, in the file named above the function. fields.cpp combines the tables.
 #pragma once
 
 #include "sim/scenario/fields/field_parts.hpp"
@@ -12,9 +12,9 @@ void describe_architecture(FieldVisitor& visitor, ArchitectureSpec& architecture
 void describe_data(FieldVisitor& visitor, DataSpec& data);
 void describe_model(FieldVisitor& visitor, Scenario& scenario);
 void describe_training(FieldVisitor& visitor, TrainingSpec& training, const ModelSpec& model);
-// fields_rhythm.cpp: the part of [training] that says how often workers and servers meet
+// fields_rhythm.cpp: the part of [training] about how often workers and servers exchange messages
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
-// fields_work.cpp: the parts of [training] and [data] that say who computes on what
+// fields_work.cpp: the parts of [training] and [data] about which worker computes which samples
 void describe_work(FieldVisitor& visitor, TrainingSpec& training);
 void describe_delivery(FieldVisitor& visitor, Scenario& scenario);
 // fields_consistency.cpp
@@ -39,7 +39,7 @@ void describe_devices(FieldVisitor& visitor, Scenario& scenario);
 void describe_cluster(FieldVisitor& visitor, Scenario& scenario);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
 void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
-// fields_nodes.cpp: what nodes are like over time
+// fields_nodes.cpp: start-up, price, power, speed and availability of nodes
 void describe_startup(FieldVisitor& visitor, StartupSpec& startup, std::string_view table);
 void describe_economy(FieldVisitor& visitor, EconomySpec& economy);
 void describe_slow(FieldVisitor& visitor, Scenario& scenario);

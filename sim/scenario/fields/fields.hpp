@@ -1,5 +1,5 @@
 // Every field of a scenario, declared once: key, type, unit, range and one sentence. Its default is the
-// initial value of its member in spec/; where it may be absent, `default_text` says what stands for it. The
+// initial value of its member in spec/. If the field may be absent, `default_text` describes its default. The
 // reader, the JSON Schema, the reference page and the resolved echo are four visitors of this description.
 #pragma once
 
@@ -18,17 +18,16 @@
 
 namespace psim {
 
-// One name that a choice field may have.
+// One value of a choice field.
 struct Choice {
   std::string_view name;
   std::string_view doc;
   std::string_view aliases = {};  // separated by spaces
 };
 
-// Their names and aliases.
 std::vector<std::string> all_names(const std::vector<Choice>& choices);
 
-// An enumeration field: its value as an index into `choices`.
+// An enumeration field. Its value is an index into `choices`.
 struct ChoiceField {
   std::vector<Choice> choices;
   std::function<std::size_t()> get;
@@ -46,13 +45,13 @@ using FieldTarget =
                  std::vector<std::int64_t>*, std::vector<double>*, std::vector<std::string>*,
                  std::vector<std::vector<std::string>>*, Rows*, Layers*, Speeds*, ChoiceField>;
 
-// What must be so for a field to change anything, where that is not one choice's doing.
+// A condition under which a field has an effect, if a single choice cannot express it.
 struct Need {
-  std::vector<std::string_view> keys = {};  // paths of the fields that decide it
+  std::vector<std::string_view> keys = {};  // paths of the fields in the condition
   std::string_view text = {};               // "with copies above 0"
-  std::function<bool()> met = {};           // may be asked once all fields are known
-  // In the resolved scenario it stays all the same: its value shows in the record, or decides how a time is
-  // rounded.
+  std::function<bool()> met = {};           // valid when all fields are known
+  // The resolved scenario keeps the field although it has no effect: the record shows its value, or it
+  // decides the rounding of a time.
   bool kept = false;
 };
 
@@ -61,35 +60,35 @@ struct FieldInfo {
   double min = -HUGE_VAL, max = HUGE_VAL;
   bool above_min = false, below_max = false;  // the bound itself is not allowed
   bool required = false;
-  bool filled = false;  // of a list: it must not be empty, because its absence means more than nothing
-  // The field has a meaning only when this choice of its table, or of another one described before it (with
-  // its path: "architecture.kind"), has one of these values.
+  bool filled = false;  // a list that must not be empty, because an absent list has another meaning
+  // The field has a meaning only if this choice has one of these values. The choice is in the field's table,
+  // or in a table that is described earlier (then with its path: "architecture.kind").
   std::string_view when_key = {};
   std::vector<std::string_view> when = {};
   Need need = {};
-  std::string_view default_text = {};  // what stands for an absent optional
+  std::string_view default_text = {};  // describes the default of an absent optional
 };
 
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   virtual void field(std::string_view key, FieldTarget target, FieldInfo info) = 0;
-  // The same, as field_parts.hpp has it: each of `parts` says one thing of the field.
+  // The same with `parts` of field_parts.hpp; each part declares one property of the field.
   template <class... Parts>
   void field(std::string_view key, FieldTarget target, std::string_view doc, const Parts&... parts) {
     FieldInfo info{.doc = doc};
     (parts(info), ...);
     field(key, std::move(target), std::move(info));
   }
-  // `given`: of a table that means something by being there, whether it is.
+  // `given`: whether the table is present; for a table whose presence has a meaning.
   virtual void table(std::string_view key, std::string_view doc, const std::function<void()>& fields,
                      bool* given = nullptr) = 0;
-  // An array of tables: `resize` makes room for n elements, `element(i)` describes the i-th. `info` says
-  // when it has a meaning.
+  // An array of tables. `resize` sets the number of elements, `element(i)` describes element i. `info`
+  // declares when the array has a meaning.
   virtual void tables(std::string_view key, std::string_view doc, std::size_t count,
                       const std::function<void(std::size_t)>& resize,
                       const std::function<void(std::size_t)>& element, const FieldInfo& info = {}) = 0;
-  // The same of `elements`, each of which `describe` declares.
+  // The same for `elements`; `describe` declares each of them.
   template <class T, class... Parts>
   void tables(std::string_view key, std::string_view doc, std::vector<T>& elements,
               void (*describe)(FieldVisitor&, T&), const Parts&... parts) {

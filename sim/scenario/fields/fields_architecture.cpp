@@ -8,16 +8,15 @@ void describe_architecture(FieldVisitor& v, ArchitectureSpec& a) {
   v.field("algorithm", choice(a.algorithm), "How the workers sum their gradients.",
           when("kind", {"all-reduce"}));
   v.field("ranks", choice(a.rank_order),
-          "By which order workers are neighbours in an all-reduce. A group that has lost workers keeps the "
-          "order of the others.",
+          "Order of the workers in an all-reduce. When workers are lost, the others keep their order.",
           when("kind", {"all-reduce"}));
   v.field("micro_batches", &a.micro_batches,
-          "Number of parts of a step's batch (of all workers together) that pass through the stages one "
-          "after the other.",
+          "Number of parts into which a step's batch (of all workers together) is cut. The parts pass "
+          "through the stages one after the other.",
           within(1, 1e6), when("kind", {"model-parallel"}),
-          otherwise("four per worker, but no more than there are samples"));
-  v.field("over", choice(a.over), "What the stages of the pipeline are.", when("kind", {"model-parallel"}));
-  v.field("schedule", choice(a.schedule), "In which order a stage computes.",
+          otherwise("four per worker, but at most one per sample"));
+  v.field("over", choice(a.over), "What runs the stages of the pipeline.", when("kind", {"model-parallel"}));
+  v.field("schedule", choice(a.schedule), "The order in which a stage computes.",
           when("kind", {"model-parallel"}));
 }
 

@@ -7,62 +7,64 @@ namespace psim {
 
 namespace {
 
-// Sizes of the topologies that have a shape.
+// Sizes of topologies with a fixed shape.
 void describe_shape(FieldVisitor& v, NetworkSpec& n) {
-  v.field("racks", &n.racks, "Number of racks; nodes go to them in turn.", within(1, 1024),
+  v.field("racks", &n.racks, "Number of racks. psim assigns the nodes to the racks in turn.", within(1, 1024),
           when("topology", {"two-tier"}));
-  v.field("aggregate", choice(n.aggregate),
-          "Where pushes of a rack's workers to a server outside or inside of it become one.",
+  v.field("aggregate", choice(n.aggregate), "Which node adds up the pushes of a rack's workers to a server.",
           when("topology", {"two-tier"}));
   v.field("oversubscription", &n.oversubscription,
           "Bandwidth of all links of a rack together, divided by the bandwidth of its uplink.", above(0, 1e6),
           when("topology", {"two-tier"}));
-  v.field("ports", &n.ports, "Ports k of every switch, an even number; the tree holds k^3 / 4 nodes.",
-          within(2, 64), when("topology", {"fat-tree"}), otherwise("the smallest that holds all nodes"));
-  v.field("dimensions", &n.dimensions, "Points of the grid along each dimension.", within(1, 8192), filled,
-          when("topology", {"torus"}),
+  v.field("ports", &n.ports,
+          "Number k of ports of every switch, an even number. The tree holds k^3 / 4 nodes.", within(2, 64),
+          when("topology", {"fat-tree"}), otherwise("the smallest number with room for all nodes"));
+  v.field("dimensions", &n.dimensions, "Number of points of the grid along each dimension.", within(1, 8192),
+          filled, when("topology", {"torus"}),
           otherwise("three dimensions, as near to a cube as possible with room for all nodes"));
-  v.field("groups", &n.groups, "Groups of routers, with one link between each two.", within(1, 512),
-          when("topology", {"dragonfly"}), otherwise("the fewest that hold all nodes"));
-  v.field("routers", &n.routers, "Routers of a group; each has a link to every other.", within(1, 32),
-          when("topology", {"dragonfly"}));
-  v.field("hosts_per_router", &n.hosts_per_router, "Largest number of nodes at one router.", within(1, 64),
+  v.field("groups", &n.groups, "Number of groups of routers. One link connects each two groups.",
+          within(1, 512), when("topology", {"dragonfly"}),
+          otherwise("the smallest number with room for all nodes"));
+  v.field("routers", &n.routers,
+          "Number of routers of a group. Each router has a link to every other router of its group.",
+          within(1, 32), when("topology", {"dragonfly"}));
+  v.field("hosts_per_router", &n.hosts_per_router, "Largest number of nodes on one router.", within(1, 64),
           when("topology", {"dragonfly"}));
 }
 
 void describe_platform_file(FieldVisitor& v, NetworkSpec& n) {
   v.field("platform", &n.platform,
-          "SimGrid's platform file (XML); its content is part of the run's identity.",
+          "A platform file of SimGrid (XML). Its content is part of the run's identity.",
           when("topology", {"simgrid-xml"}), otherwise("must be given"));
   v.field("hosts", &n.hosts,
-          "Names of the file's hosts for the nodes, in this order: scheduler, servers, workers, database, "
-          "inference nodes.",
-          filled, when("topology", {"simgrid-xml"}), otherwise("the file's hosts, in file order"));
+          "Names of the hosts in the file on which the nodes run, in this order: scheduler, servers, "
+          "workers, database, inference nodes.",
+          filled, when("topology", {"simgrid-xml"}), otherwise("the hosts of the file, in file order"));
   v.field("platform_speeds", &n.platform_speeds,
-          "Whether servers and workers take their speed from the file's hosts, all cores of a host together, "
-          "instead of `speed`.",
+          "Whether servers and workers take their speed from the hosts of the file (all cores of a host "
+          "together), instead of from `speed`.",
           when("topology", {"simgrid-xml"}));
 }
 
 void describe_link(FieldVisitor& v, LinkSpec& link) {
   v.field("between", &link.between,
           "Two names: \"scheduler\", \"server N\", \"worker N\", \"database\", \"inference N\", or any other "
-          "name, which stands for a switch.",
+          "name, which means a switch.",
           required);
-  v.field("bandwidth", &link.bandwidth, "Bandwidth, each way.", within(1, 1e30), otherwise("the network's"));
+  v.field("bandwidth", &link.bandwidth, "Bandwidth in each direction.", within(1, 1e30),
+          otherwise("the network's"));
   v.field("latency", &link.latency, "One-way latency.", within(0, 3600), otherwise("the network's"));
 }
 
 void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
   v.field("send_overhead", &e.send_overhead,
-          "Time of the sender for each message, before it goes to the network.", within(0, 3600));
-  v.field("send_bandwidth", &e.send_bandwidth, "Bytes that a sender serialises and copies in a second.",
+          "Time that the sender works on each message before it enters the network.", within(0, 3600));
+  v.field("send_bandwidth", &e.send_bandwidth, "Rate at which a sender serialises and copies bytes.",
           within(1, 1e30), otherwise("no limit"));
   v.field("receive_overhead", &e.receive_overhead,
-          "Time of the receiver for each message, before it can be read.", within(0, 3600));
+          "Time that the receiver works on each message before its content can be used.", within(0, 3600));
   v.field("receive_bandwidth", &e.receive_bandwidth,
-          "Bytes that a receiver copies and deserialises in a second.", within(1, 1e30),
-          otherwise("no limit"));
+          "Rate at which a receiver copies and deserialises bytes.", within(1, 1e30), otherwise("no limit"));
 }
 
 void describe_network(FieldVisitor& v, NetworkSpec& n) {
@@ -71,40 +73,41 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
   describe_platform_file(v, n);
   const std::vector<std::string_view> own_links = {"star",  "two-tier",  "fat-tree",
                                                    "torus", "dragonfly", "graph"};
-  v.field("bandwidth", &n.bandwidth, "Bandwidth of every link, each way.", within(1, 1e30),
+  v.field("bandwidth", &n.bandwidth, "Bandwidth of every link, in each direction.", within(1, 1e30),
           when("topology", own_links));
-  v.field("latency", &n.latency, "One-way latency of every link; a path through one switch has two links.",
+  v.field("latency", &n.latency, "One-way latency of every link. A path through one switch has two links.",
           within(0, 3600), when("topology", own_links));
   v.field("model", choice(n.model), "How transfers share the links.");
-  v.field(
-      "segments", &n.segments,
-      "Segments of a message that meets others, at least: more are nearer to `fluid`, and cost as much more.",
-      within(2, 256), when("model", {"nic"}));
-  v.field("simgrid_model", choice(n.simgrid_model), "SimGrid's flow model.");
+  v.field("segments", &n.segments,
+          "Smallest number of segments of a message that shares its way with other messages. With more "
+          "segments the times are nearer to `fluid`, and the simulation takes proportionally longer.",
+          within(2, 256), when("model", {"nic"}));
+  v.field("simgrid_model", choice(n.simgrid_model), "The flow model of SimGrid.");
   v.field("cross_traffic", &n.cross_traffic,
-          "Whether a transfer loads the opposite direction with 5 % for acknowledgements.");
+          "Whether a transfer loads the opposite direction with 5 % of its rate, for acknowledgements.");
   v.field("share_spread", &n.share_spread,
-          "How unevenly connections share a link: a message's last U(0, 2 * share_spread) turns go ahead of "
-          "what others send. With 0 they share links ideally.",
+          "How unevenly connections share a link. The last U(0, 2 * share_spread) turns of a message "
+          "overtake the messages of other connections. With 0 connections share links ideally.",
           within(0, 3));
   v.field("share_turn", &n.share_turn,
-          "Turn of a connection: what it puts into its sender's queue before the others do; at most the "
-          "whole message.",
+          "Size of a turn: the bytes that a connection puts into its sender's queue before the next "
+          "connection does. A turn is at most the whole message.",
           within(1, 1e15));
-  v.field("tcp_window", &n.tcp_window, "A transfer sends at most this much per round trip; 0 is no limit.",
-          within(0, 1e15), otherwise("\"4MiB\" for lv08, none for cm02"));
+  v.field("tcp_window", &n.tcp_window,
+          "Largest number of bytes that a transfer sends in a round trip; 0 sets no limit.", within(0, 1e15),
+          otherwise("\"4MiB\" for lv08, none for cm02"));
   v.field("header", &n.header,
-          "Framing and metadata added to every message. Apart from these, a dense message consists of its "
-          "values.",
+          "Size of the framing and metadata of every message. The rest of a dense message is its values.",
           within(0, 1e6));
-  v.field("joules_per_byte", &n.joules_per_byte, "Energy, in joules, for each byte that is sent.",
-          within(0, 1e6));
-  v.table("endpoint", "What messages cost the processes that send and receive them, one message at a time.",
-          [&] { describe_endpoint(v, n.endpoint); });
-  v.tables("link", "A link of the network.", n.links, describe_link, when("topology", {"graph"}));
+  v.field("joules_per_byte", &n.joules_per_byte, "Energy, in joules, of each sent byte.", within(0, 1e6));
+  v.table(
+      "endpoint",
+      "The time that processes need to send and receive messages. A process handles one message at a time.",
+      [&] { describe_endpoint(v, n.endpoint); });
+  v.tables("link", "The links of the network.", n.links, describe_link, when("topology", {"graph"}));
 }
 
-// compute.time stands for work / speed, but other work has no time of its own.
+// compute.time replaces work / speed of a step. Other work still needs the speed.
 Need speed_need(Scenario& s) {
   const std::vector<FlopsPerSecond>& speeds = s.cluster.worker.speed.values;
   return {.keys = {"compute.time", "cluster.worker.device.speeds", "training.update", "filter", "group"},

@@ -7,34 +7,34 @@
 namespace psim {
 namespace {
 
-// Only under models that `has` holds for.
+// The field has a meaning only under models for which `has` is true.
 auto when_model(bool (ConsistencyRow::*has)() const) {
   return when("model",
               names_of_rows<ConsistencyRow>([has](const ConsistencyRow& row) { return (row.*has)(); }));
 }
 
-// When an update is made although pushes are missing.
+// When servers make an update although pushes are missing.
 void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
   v.field("window", &c.window,
-          "Time after an update's first push at which it is made of the pushes that are there, if it "
-          "does not have all that it needs before (K-sync with a timeout; semi-asynchronous rounds: "
-          "SAFA, Wu et al., IEEE ToC 2021).",
+          "Time after an update's first push at which servers make the update of the pushes that have "
+          "arrived. If all needed pushes arrive before, they make it earlier (K-sync with a timeout; "
+          "semi-asynchronous rounds: SAFA, Wu et al., IEEE ToC 2021).",
           within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
   v.field("deadline", &c.deadline,
-          "Time after the last update (at first, the first pull or push) at which an update is made of "
-          "the pushes that are there, if it does not have all that it needs before; if none is there "
-          "by then, the next one makes the update (deadline of a round: FedCS, Nishio and Yonetani, "
-          "ICC 2019; Bonawitz et al., MLSys 2019).",
+          "Time after the last update at which servers make the next update of the pushes that have arrived. "
+          "The first deadline starts at the first pull or push. If all needed pushes arrive before, servers "
+          "make the update earlier; if no push has arrived, the next push makes the update (deadline of a "
+          "round: FedCS, Nishio and Yonetani, ICC 2019; Bonawitz et al., MLSys 2019).",
           within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
 }
 
-// What becomes of stale pushes where they count.
+// What servers do with stale pushes.
 void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
   v.field("max_staleness", &c.max_staleness,
-          "Updates that a push may be stale, when it is applied at its shard, to count in full "
-          "(TensorFlow 1's ConditionalAccumulator drops staler ones).",
+          "Largest staleness, in updates, at which a push counts in full when its shard applies it "
+          "(TensorFlow 1's ConditionalAccumulator drops pushes that are staler).",
           within(0, 1e9), when_model(&ConsistencyRow::has_limit), otherwise("no limit"));
-  v.field("too_stale", choice(c.too_stale), "What becomes of a staler push.",
+  v.field("too_stale", choice(c.too_stale), "What servers do with a push that is staler than max_staleness.",
           when_model(&ConsistencyRow::has_limit),
           only({.keys = {"consistency.max_staleness"}, .text = "with max_staleness", .met = [&c] {
                   return c.max_staleness.has_value();
@@ -43,17 +43,19 @@ void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
 
 void describe_array_bound(FieldVisitor& v, ArrayBound& a) {
   v.field("layer", &a.layer,
-          "The layer, from 0 at the input: its weights and biases; of a phantom model the array.",
+          "Number of the layer (its weights and biases), from 0 at the input. In a phantom model it is the "
+          "number of the array.",
           within(0, 1e6), required);
   v.field("staleness", &a.staleness,
-          "How many clocks a worker may be ahead of the slowest one when it starts with this layer.",
+          "How many clocks a worker may be ahead of the slowest worker when it starts with this layer.",
           within(0, 1e9), required);
 }
 
-// How far ahead of the slowest a worker may be.
+// How many clocks a worker may be ahead of the slowest worker.
 void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
   v.field("staleness", &c.staleness,
-          "How many clocks a worker may be ahead of the slowest one; for dssp the smallest such bound.",
+          "How many clocks a worker may be ahead of the slowest worker. For dssp this is the smallest bound "
+          "that it may choose.",
           within(0, 1e9), when_model(&ConsistencyRow::has_staleness),
           only({.keys = {"consistency.staleness_schedule"},
                 .text = "without a staleness_schedule that begins at clock 0",
@@ -64,60 +66,61 @@ void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
   v.field("staleness_max", &c.staleness_max, "The largest bound that dssp may choose.", within(0, 1e9),
           when_model(&ConsistencyRow::has_highest_bound));
   v.field("staleness_schedule", &c.staleness_schedule,
-          "Rows [clock, staleness]: the bound from that clock on.",
+          "Rows [clock, staleness]: from this clock on, `staleness` has this value.",
           when_model(&ConsistencyRow::has_schedule));
 }
 
 void describe_aggregation(FieldVisitor& v, ConsistencySpec& c) {
   v.field("aggregation", choice(c.aggregation.row),
-          "How the gradients of one update are combined. `trimmed-mean`, `median` and `krum` are the mean "
-          "where each push makes an update.",
+          "How servers combine the gradients of one update. If each push makes an update, `trimmed-mean`, "
+          "`median` and `krum` equal the mean.",
           with_servers);
   describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
 }
 
-// A model of the scenario's own (sim/protocol/custom_model.hpp).
+// The scenario's own consistency model (sim/protocol/custom_model.hpp).
 void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
   const auto expression = [&](std::string_view key, std::string* text, std::string_view doc,
                               std::string_view usual) {
     v.field(key, text, doc, when_model(&ConsistencyRow::is_custom), otherwise(usual));
   };
   expression("start", &c.custom.start,
-             "When a worker may start a clock, an expression over `clock` (the one that it wants to start), "
-             "`min_clock` (the slowest worker's), `version` (of the weights at the server), `computed_on` "
-             "(of the worker's last step, -1 before the first), `pushed` and `applied` (its own pushes), and "
-             "the numbers `workers`, `k` and `staleness`.",
+             "When a worker may start a clock. An expression over `clock` (the clock to start), `min_clock` "
+             "(the slowest worker's clock), `version` (of the weights at the server), `computed_on` (the "
+             "version of the worker's last step, -1 before the first step), `pushed` and `applied` (numbers "
+             "of the worker's pushes), `workers`, `k` and `staleness`.",
              "\"true\"");
   expression(
       "update", &c.custom.update,
-      "When an update is made of all pushes that are there, an expression over `pushes` (that wait for it), "
-      "`members` (workers that take part), `version`, `min_clock`, `workers`, `k` and `staleness`. An update "
-      "of fewer pushes is made only of the last ones, when no worker will push again. A worker that is gone "
-      "may come back: an update that needs its push waits for it, and a run whose updates never come says "
-      "that it is stuck. `members` follows who is there: \"pushes >= min(k, members)\".",
+      "When servers make an update of all waiting pushes. An expression over `pushes` (their number), "
+      "`members` (the number of workers that take part), `version`, `min_clock`, `workers`, `k` and "
+      "`staleness`. Servers ignore it only for the last pushes, when no worker will push again. A lost "
+      "worker may come back, so an update that needs its push waits for it. If the update never happens, "
+      "psim reports that the run is stuck. \"pushes >= min(k, members)\" does not wait for lost workers.",
       "\"pushes >= 1\"");
   expression("weight", &c.custom.weight,
-             "What a push weighs, beside a fresh one, an expression over `age` (the updates since the "
-             "weights that it was computed on), `workers`, `k` and `staleness`.",
+             "Weight of a push relative to a fresh push. An expression over `age` (the number of updates "
+             "since the weights on which the push was computed), `workers`, `k` and `staleness`.",
              "\"1\"");
-  expression("too_late", &c.custom.too_late,
-             "Which pushes are thrown away, an expression over the same as `weight`. If every push of age 1 "
-             "and more is, a clock is a version, and workers whose step is late are told (`late`).",
-             "\"false\"");
+  expression(
+      "too_late", &c.custom.too_late,
+      "Which pushes servers drop. An expression over the same names as `weight`. If servers drop every push "
+      "of age 1 or more, a clock is a version, and `late` says what happens to workers whose step is late.",
+      "\"false\"");
 }
 
 }  // namespace
 
 void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
-  v.field("model", choice(c.model), "When a worker may start a clock and when a server applies a push.",
+  v.field("model", choice(c.model), "When a worker may start a clock, and when a server applies a push.",
           with_servers);
   describe_settings<ConsistencyRow>(v, "model", c.settings);
   describe_bound(v, c);
-  v.field(
-      "k", &c.k, "Pushes per update.", within(1, 20'000), when_model(&ConsistencyRow::has_k),
-      otherwise("must be given; for k-sync the number of workers less `backup`, for custom that of workers"));
-  v.field("backup", &c.backup, "Backup workers: k is the number of workers less this.", within(0, 19'999),
-          when_model(&ConsistencyRow::has_backup));
+  v.field("k", &c.k, "Pushes per update.", within(1, 20'000), when_model(&ConsistencyRow::has_k),
+          otherwise("must be given; for k-sync the number of workers minus `backup`, for custom the number "
+                    "of workers"));
+  v.field("backup", &c.backup, "Number of backup workers: k is the number of workers minus `backup`.",
+          within(0, 19'999), when_model(&ConsistencyRow::has_backup));
   v.field("late", choice(c.late), "What happens to a worker whose push would come too late.",
           when_model(&ConsistencyRow::has_late),
           only({.keys = {"consistency.window", "consistency.deadline"},
@@ -127,18 +130,18 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
   describe_closing(v, c);
   describe_limit(v, c);
   v.field("cache", &c.cache,
-          "Whether workers keep pulled weights, and pull a shard again only when the copy lacks pushes that "
-          "the bound promises; they apply their own pushes to it, as plain SGD (Bösen: Wei et al., SoCC "
-          "2015; Angel).",
+          "Whether workers keep pulled weights. They pull a shard again only if their copy lacks pushes that "
+          "the bound guarantees. They apply their own pushes to the copy, as plain SGD (Bösen: Wei et al., "
+          "SoCC 2015; Angel).",
           when_model(&ConsistencyRow::has_bound));
   describe_aggregation(v, c);
   v.field("promises", &c.promises,
-          "What holds in every run, for `psim verify` to check: expressions over `clock_gap` (clocks that a "
-          "worker is ahead of the slowest one when it starts a step), `age` (updates that a push is old when "
-          "it is applied) or `pushes` (in an update), and `workers`, `k` and `staleness`. Each is about one "
-          "of the three.",
+          "Expressions that hold in every run; `psim verify` checks them. Each is about one of `clock_gap` "
+          "(how many clocks a worker is ahead of the slowest worker when it starts a step), `age` (how many "
+          "updates old a push is when it is applied) and `pushes` (the number of pushes in an update). It "
+          "may also use `workers`, `k` and `staleness`.",
           with_servers);
-  v.tables("array", "A staleness bound of its own for the arrays of one layer, as of a table of Bösen's.",
+  v.tables("array", "A separate staleness bound for the arrays of one layer, as Bösen has for each table.",
            c.arrays, describe_array_bound, when_model(&ConsistencyRow::has_schedule));
 }
 

@@ -1,4 +1,4 @@
-// Where parameters are, what travels in a message, and through which filters.
+// Placement of the parameters, content of the messages, and their filters.
 #include <fmt/format.h>
 
 #include "sim/scenario/fields/choices.hpp"
@@ -7,7 +7,7 @@
 namespace psim {
 namespace {
 
-// Where a filter works, which its kind decides when it is not given.
+// The direction of a filter; the filter's kind decides it if the scenario does not give it.
 ChoiceField choice_of_direction(FilterSpec& filter) {
   return {choices<FilterOn>(), [&filter] { return static_cast<std::size_t>(filter.direction()); },
           [&filter](std::size_t index) { filter.on = static_cast<FilterOn>(index); }};
@@ -20,7 +20,7 @@ std::string list_of(const std::vector<std::string_view>& names) {
   return text;
 }
 
-// What stands for fields that a filter's kind decides where they are not given.
+// Default texts of the fields whose default depends on the filter's kind.
 std::string_view default_direction() {
   static const std::string text = fmt::format(
       "`push`; for {} `both`",
@@ -38,8 +38,8 @@ std::string_view default_feedback() {
 }  // namespace
 
 void describe_placement(FieldVisitor& v, PlacementSpec& p) {
-  v.field("kind", choice(p.kind), "How parameters are distributed over the servers.");
-  v.field("virtual_nodes", &p.virtual_nodes, "Points of each server on the ring.", within(1, 1e5),
+  v.field("kind", choice(p.kind), "How the parameters are distributed over the servers.");
+  v.field("virtual_nodes", &p.virtual_nodes, "Number of points of each server on the ring.", within(1, 1e5),
           when("kind", {"hash-ring"}));
   v.field("bigarray_bound", &p.bigarray_bound,
           "Arrays with this many values or more are split over all servers.", within(1, 1e12),
@@ -47,44 +47,44 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
 }
 
 void describe_messages(FieldVisitor& v, MessagesSpec& m) {
-  v.field("unit", choice(m.unit), "Which parameters are pushed, pulled and versioned as one message.");
+  v.field("unit", choice(m.unit), "Which parameters travel in one message and have one version.");
   v.field("slice", &m.slice, "Arrays longer than this many values are cut into slices; 0 cuts none.",
           within(0, 1e12), when("unit", {"array"}));
-  v.field(
-      "overlap", &m.overlap,
-      "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, asks for the "
-      "layer's next weights at once (where no node fails), and begins the forward pass as soon as it has the "
-      "first layer's weights. All-reduce: whether workers sum the gradients of the layers that are computed, "
-      "in buckets one after the other, while the backward pass goes on (Li et al., VLDB 2020).",
-      when("unit", {"array"}));
+  v.field("overlap", &m.overlap,
+          "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, asks for "
+          "the layer's next weights at once (where no node fails), and begins the forward pass as soon as it "
+          "has the first layer's weights. In an all-reduce: whether workers sum the gradients of finished "
+          "layers, bucket by bucket, during the backward pass (Li et al., VLDB 2020).",
+          when("unit", {"array"}));
   v.field("bucket", &m.bucket,
-          "All-reduce with overlap: gradients of arrays, or slices, that are computed one after the other "
-          "are summed together, as long as they have no more bytes than this (bucket_cap_mb of PyTorch's "
-          "DistributedDataParallel).",
+          "Largest size of a bucket in an all-reduce with overlap. A bucket holds the gradients of arrays, "
+          "or slices, that are computed one after the other; the workers sum it as a whole (bucket_cap_mb of "
+          "PyTorch's DistributedDataParallel).",
           within(1, 1e15), when("architecture.kind", {"all-reduce"}),
           only({.keys = {"messages.overlap"},
                 .text = "with overlap",
                 .met = [&m] { return m.overlap && m.unit == MessageUnit::array; }}),
-          otherwise("each array, or slice, alone"));
-  v.field("order", choice(m.order), "Which of the messages from one node to another goes first.");
+          otherwise("each array, or slice, is a bucket"));
+  v.field("order", choice(m.order), "In which order the messages from one node to another travel.");
   v.field("acknowledge", &m.acknowledge,
-          "Whether servers acknowledge every push, and workers wait for that before they pull (ps-lite). A "
-          "server acknowledges a push when it has applied or dropped it, or when it has received it if the "
-          "model lets workers start at once. Where something may be lost (recovery.enabled), servers "
-          "acknowledge every push on arrival, whatever is given here.");
-  v.field("keys", choice(m.keys), "How a message tells which weights its values belong to.");
+          "Whether servers acknowledge every push, and workers wait for the acknowledgement before they pull "
+          "(ps-lite). A server acknowledges a push when it has applied or dropped it. If the consistency "
+          "model lets workers start at once, the server acknowledges the push on arrival. If something may "
+          "be lost (recovery.enabled), servers acknowledge every push on arrival, whatever this field says.");
+  v.field("keys", choice(m.keys), "How a message names the weights of its values.");
 }
 
 void describe_filter(FieldVisitor& v, FilterSpec& f) {
   v.field("kind", choice(f.kind), "What the filter does to a message before it is sent.", required);
   v.field("on", choice_of_direction(f), "Which messages pass the filter.", otherwise(default_direction()));
   describe_settings<FilterRow>(v, "kind", f.settings);
-  v.field("error_feedback", &f.error_feedback, "Whether the next push includes what this one lost.",
+  v.field("error_feedback", &f.error_feedback,
+          "Whether the next push includes the part of the gradient that the filter removed from this push.",
           when("kind", names_of_rows<FilterRow>(
                            [](const auto& row) { return row.error_feedback != ErrorFeedback::impossible; })),
           otherwise(default_feedback()));
   v.field("flops_per_value", &f.flops_per_value,
-          "Operations of the sender for each value that enters the filter.", within(0, 1e12));
+          "Floating-point operations of the sender for each value that enters the filter.", within(0, 1e12));
 }
 
 }  // namespace psim

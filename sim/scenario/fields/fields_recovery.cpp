@@ -1,4 +1,4 @@
-// What helps against failures.
+// Detection and handling of failures.
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
@@ -6,22 +6,23 @@ namespace psim {
 
 namespace {
 
-// What becomes of requests that are not answered.
+// How nodes repeat unanswered requests.
 void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures) {
   v.field("semantics", choice(r.semantics), "What a server does with a push that it has already received.",
           only(failures));
-  v.field("retry", &r.retry, "Time after which a node repeats an unanswered request.", within(1e-6, 1e6),
+  v.field("retry", &r.retry, "Time after which a node first repeats an unanswered request.",
+          within(1e-6, 1e6), only(failures));
+  v.field("backoff", &r.backoff, "Factor by which each wait is longer than the wait before.", within(1, 100),
           only(failures));
-  v.field("backoff", &r.backoff, "Factor by which each further wait is longer than the one before.",
-          within(1, 100), only(failures));
   v.field("longest_retry", &r.longest_retry, "Longest wait before a repetition.", within(1e-6, 1e6),
           only(failures));
   v.field("retry_limit", &r.retry_limit,
-          "Repetitions of one request after which the run ends; 0 sets no limit.", within(0, 1e6),
+          "Number of repetitions of one request after which the run ends; 0 sets no limit.", within(0, 1e6),
           only(failures));
   v.field("patience", &r.patience,
-          "Time without any computation, update or planned fault after which the run ends as stuck, if no "
-          "more faults will come. If messages are lost at random, psim adds the time of 30 longest waits.",
+          "Time without a computation, update or planned fault after which psim ends the run as stuck. The "
+          "time counts only when no more faults will come. If messages are lost at random, psim adds 30 "
+          "times the longest wait.",
           within(1e-3, 1e9), only(failures));
 }
 
@@ -31,22 +32,22 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
   RecoverySpec& r = s.recovery;
   const Need failures{
       .keys = {"recovery.enabled", "fault", "replication.copies", "snapshot.every", "profile"},
-      .text = "where something may be lost, or enabled = true",
+      .text = "if something may be lost, or enabled = true",
       .met = [&s] { return s.may_fail(); }};
   v.field("enabled", &r.enabled,
-          "Whether nodes send heartbeats, acknowledge pushes and repeat requests. With replication, "
-          "snapshots, [recovery.slow], or a fault that may lose something, they always do. `slow` and "
-          "`degrade` with a factor above 0 lose nothing.",
-          otherwise("`true` where something may be lost, else `false`"));
+          "Whether nodes send heartbeats, acknowledge pushes and repeat requests. They always do with "
+          "replication, snapshots, [recovery.slow], or a fault that may lose something. `slow` and `degrade` "
+          "with a factor above 0 lose nothing.",
+          otherwise("`true` if something may be lost, else `false`"));
   v.field("detector", choice(r.detector), "When the scheduler suspects that a node is down.", only(failures));
   v.field("heartbeat", &r.heartbeat, "Time from one heartbeat of a server or worker to the next.",
           within(1e-6, 1e6), only(failures));
-  v.field(
-      "timeout", &r.timeout,
-      "Silence after which the scheduler suspects a node; phi-accrual uses it until it has seen two gaps.",
-      within(1e-6, 1e6), only(failures));
+  v.field("timeout", &r.timeout,
+          "Silence after which the scheduler suspects a node. phi-accrual uses the timeout until it has seen "
+          "two gaps between heartbeats.",
+          within(1e-6, 1e6), only(failures));
   v.field("threshold", &r.threshold,
-          "Value of phi from which the scheduler suspects a node; it suspects a live node with probability "
+          "Value of phi from which the scheduler suspects a node. It suspects a live node with probability "
           "10^-phi.",
           within(0.1, 100), when("detector", {"phi-accrual"}), only(failures));
   v.field("workers", choice(r.workers), "What happens to a suspected worker.", only(failures),
@@ -54,37 +55,38 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
   v.field("lost_data", choice(r.data), "What happens to the samples of a worker that does not take part.",
           only(failures));
   v.field("data_from", choice(r.data_from),
-          "Where samples come from that a worker is to hold and does not: its own when it joins or comes "
-          "back, and those that it takes over. Its next step waits for them.",
+          "The source of samples that a worker needs but does not hold: its own samples when it joins or "
+          "returns, and samples that it takes over. The worker's next step waits for them.",
           only(failures));
   v.field("servers", choice(r.servers), "What happens to shards of a suspected server that have no replica.",
           only(failures));
-  v.field("rebalance", choice(r.rebalance), "What a server gets that joins or returns.", only(failures));
-  v.field("hand_over", choice(r.hand_over),
-          "How a shard moves from an owner that is still alive to the next one.", only(failures));
+  v.field("rebalance", choice(r.rebalance), "Which shards a server gets when it joins or returns.",
+          only(failures));
+  v.field("hand_over", choice(r.hand_over), "How a shard moves from a live owner to the next owner.",
+          only(failures));
   describe_repetition(v, r, failures);
   describe_slow(v, s);
 }
 
 void describe_replication(FieldVisitor& v, ReplicationSpec& r) {
   v.field("copies", &r.copies,
-          "Number of servers that hold a copy of each shard besides its owner: the next ones in their order.",
+          "Number of servers, next to the owner in their order, that also hold a copy of each shard.",
           within(0, 64));
   const Need copies{
       .keys = {"replication.copies"}, .text = "with copies above 0", .met = [&r] { return r.copies > 0; }};
   v.field("when", choice(r.when), "What replicas receive.", only(copies));
   v.field("layout", choice(r.layout), "Which servers send to the replicas.", only(copies));
   v.field("window", &r.window,
-          "Number of updates that a worker may see before all replicas have them; 0 makes replication "
-          "synchronous.",
+          "Largest number of updates that a worker may see before all replicas have them; 0 makes "
+          "replication synchronous.",
           within(0, 1e9), only(copies));
 }
 
 void describe_snapshot(FieldVisitor& v, SnapshotSpec& s) {
-  v.field(
-      "every", &s.every,
-      "Time, or number of updates of a shard, from one snapshot to the next. Snapshots go to a storage node.",
-      otherwise("no snapshots"));
+  v.field("every", &s.every,
+          "Time, or number of updates of a shard, from one snapshot to the next. Servers send snapshots to a "
+          "storage node.",
+          otherwise("no snapshots"));
   v.field(
       "bandwidth", &s.bandwidth, "Bandwidth of the storage node's disk, for writing and reading.",
       within(1, 1e15),

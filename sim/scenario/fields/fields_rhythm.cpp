@@ -22,34 +22,35 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
   v.field("update", choice(t.update), "Which nodes run the optimizer.");
   v.field("local_steps", &t.local_steps,
           "Steps that a worker takes on its own copy of the weights between pull and push, at the clock's "
-          "learning rate (local SGD: Stich, ICLR 2019); each is a batch.",
+          "learning rate (local SGD: Stich, ICLR 2019). Each step computes one batch.",
           within(1, 1e6));
   v.field("local_time", &t.local_time,
-          "Instead of a number of local steps: a clock has as many as fit in this time, at least one and at "
-          "most 1000000. Each worker decides that when its clock begins, from the time of a step. Servers "
-          "average workers' weights evenly, however many steps each took (Anytime Minibatch: Ferdinand et "
-          "al., ICLR 2019; local SGD).",
-          above(0, 1e9), otherwise("local_steps decides"));
-  v.field("accumulate", &t.accumulate, "Batches whose gradients are averaged before a step.", within(1, 1e6));
+          "Time of a clock, instead of a number of local steps. A clock has as many local steps as fit in "
+          "this time, at least 1 and at most 1000000. Each worker computes the number from the time of a "
+          "step when its clock begins. Servers give all workers' weights the same share of the mean, "
+          "whatever their numbers of steps (Anytime Minibatch: Ferdinand et al., ICLR 2019; local SGD).",
+          above(0, 1e9), otherwise("a clock has local_steps steps"));
+  v.field("accumulate", &t.accumulate, "Number of batches whose gradients a worker averages before a step.",
+          within(1, 1e6));
   v.field("recompute", &t.recompute,
-          "Whether workers keep only some layers' activations, and compute the others again in the backward "
-          "pass: less memory, and one more forward pass of time (Chen et al., arXiv 1604.06174, 2016). "
-          "Gradients stay the same.");
+          "Whether workers keep the activations of only some layers, and compute the others again in the "
+          "backward pass. This needs less memory, and the time of one more forward pass (Chen et al., arXiv "
+          "1604.06174, 2016). Gradients stay the same.");
   v.field("warmup_steps", &t.warmup_steps,
-          "Local steps of the first clock, in which workers train alone before they synchronise.",
+          "Number of local steps in the first clock, in which workers train alone before they synchronise.",
           within(0, 1e6), otherwise("local_steps"));
   describe_warmup(v, t);
   v.field("pull_every", &t.pull_every,
-          "Clocks from one pull to the next. In between, a worker continues with its own copy and applies "
-          "its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
+          "Number of clocks from one pull to the next. In between, a worker continues with its own copy and "
+          "applies its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
           within(1, 1e6));
   v.field("delay_compensation", &t.delay_compensation,
           "lambda of DC-ASGD (Zheng et al., ICML 2017), which adds lambda * g * g * (w now - w at the "
-          "computation of g) to a late gradient g; 0 adds nothing.",
+          "computation of g) to a late gradient g. 0 adds nothing.",
           within(0, 1e6));
   v.field("delay_compensation_decay", &t.delay_compensation_decay,
-          "DC-ASGD-a: lambda is divided by the root of the running mean of g * g with this decay; 0 keeps "
-          "lambda constant.",
+          "Decay of DC-ASGD-a, which divides lambda by the root of the running mean of g * g. 0 keeps lambda "
+          "constant.",
           below(0, 1),
           only({.keys = {"training.delay_compensation"}, .text = "with delay_compensation", .met = [&t] {
                   return t.delay_compensation > 0;

@@ -7,32 +7,31 @@ namespace psim {
 template <>
 std::vector<Choice> choices<TaskKind>() {
   return {{"pull", "a worker gets the weights"},
-          {"gradient", "a worker computes the gradient of a batch on the weights of its pull"},
-          {"push", "a worker sends its gradient; it waits at the servers"},
-          {"apply",
-           "servers: the one push that it comes after changes the weights, by its share of a clock's mean"},
-          {"update", "servers: all pushes that are there change the weights, as one update"},
-          {"scale", "servers: every weight times `amount`"},
-          {"clip", "servers: weights beyond -`amount` and `amount` become that"},
-          {"norm", "servers: tells the Euclidean norm of the weights"}};
+          {"gradient", "a worker computes the gradient of a batch at the weights of its pull"},
+          {"push", "a worker sends its gradient to the servers, which keep it until a task applies it"},
+          {"apply", "the servers apply the one push in `after`, by its share of the clock's mean"},
+          {"update", "the servers apply all pushes that they have, as one update"},
+          {"scale", "the servers multiply every weight by `amount`"},
+          {"clip", "the servers clip every weight to the range from -`amount` to `amount`"},
+          {"norm", "the servers report the Euclidean norm of the weights"}};
 }
 
 void describe_task(FieldVisitor& v, TaskSpec& t) {
   v.field("name", &t.name, "Name of the task, one word; each has a different one.", required);
   v.field("do", choice(t.kind), "What the task does.", required);
-  v.field(
-      "on", &t.on,
-      "Where it runs: \"workers\" (each worker, once a clock), \"worker 3\", or \"any worker\", whichever "
-      "has nothing to do when the task is ready. A gradient and a push run where their pull ran.",
-      when("do", {"pull"}), otherwise("workers"));
+  v.field("on", &t.on,
+          "Where the task runs: \"workers\" (each worker, once a clock), \"worker 3\", or \"any worker\" "
+          "(one that is idle when the task is ready). A gradient and a push run on the worker of their pull.",
+          when("do", {"pull"}), otherwise("workers"));
   v.field("count", &t.count,
-          "On any worker: how many of it there are in a clock. Unit u of clock t computes the gradient of "
-          "the clock's batch number u.",
+          "With on = \"any worker\": the number of units of the task in a clock. Unit u of clock t computes "
+          "the gradient of the clock's batch u.",
           within(1, 20'000), when("do", {"pull"}), otherwise("workers"));
   v.field("after", &t.after,
-          "Tasks that must have ended before: \"push\", of its own unit where both have units; \"all push\", "
-          "of all units; \"update[-1]\", of the clock before.");
-  v.field("amount", &t.amount, "The factor of scale, the bound of clip.", within(0, 1e9),
+          "Tasks that must have ended before this task starts. \"push\" is the push of the same unit, if "
+          "both tasks have units; \"all push\" is the push of all units; \"update[-1]\" is the update of the "
+          "previous clock.");
+  v.field("amount", &t.amount, "The factor of a scale, or the bound of a clip.", within(0, 1e9),
           when("do", {"scale", "clip"}), otherwise("required"));
 }
 

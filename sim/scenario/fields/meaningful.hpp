@@ -1,4 +1,4 @@
-// A visitor of the fields that have a meaning in a scenario, with the tables that have any.
+// A visitor of the fields that have a meaning in a scenario, and of their tables.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class MeaningfulFields : public FieldVisitor {
 
  protected:
   virtual void on_field(std::string_view key, const FieldTarget& target, const FieldInfo& info) = 0;
-  // A table, or one of an array of tables; its fields are visited by `fields`.
+  // A table, or an element of an array of tables. `fields` visits its fields.
   virtual void on_table(bool is_element, const std::function<void()>& fields) = 0;
 
   const std::string& path() const { return path_; }  // of the table

@@ -1,4 +1,4 @@
-// Field values as TOML text that reads back as the same value.
+// Field values as TOML text. Reading the text gives the same value.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace psim {
 
 std::string toml_string(std::string_view text);
 
-// Nothing for an absent optional or an empty list that stands for "not given".
+// Nothing for an absent optional or an empty list: both mean "not given".
 std::optional<std::string> toml_text(const FieldTarget& target);
 
 }  // namespace psim

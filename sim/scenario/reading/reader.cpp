@@ -59,7 +59,7 @@ void Reader::wrong_type(const toml::node& node, std::string_view key, std::strin
                         std::string help) {
   if (node.is_array() && wanted != "a list" && wanted != "a table")
     help += (help.empty() ? "" : "; ") +
-            std::string("only `psim compare` takes a list, and runs each of its values");
+            std::string("only `psim compare` accepts a list, and runs each of its values");
   refuse("wrong-type", node, key, fmt::format("`{}` has the wrong type", path_of(key)),
          fmt::format("this is {}, expected {}", kind_of(node), wanted), std::move(help));
 }
@@ -80,15 +80,16 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
   return false;
 }
 
-// Of the field's name, or of its value where another source gave that: the name is still the first one's.
+// The place of the field's name, or of its value if another source gave the value; the name keeps its first
+// place.
 Place Reader::place_of_key(std::string_view key, const toml::node& node) const {
   const Place name = place_of(frames_.back().table->find(key)->first.source());
   return name.source == place_of(node.source()).source ? name : place_of(node.source());
 }
 
-// A field that belongs to another choice than the one made is a contradiction, unless the choice was
-// changed from outside (--set, an axis): then the file's field is not used, and of --set that is said. Nor is
-// a preset's, ever.
+// A field that belongs to another choice is a contradiction. Exception: if --set or an axis changes the
+// choice, psim ignores the file's field, and writes a note if the change is a --set. psim always ignores a
+// preset's field.
 bool Reader::applies(std::string_view key, const toml::node& node, const FieldInfo& info) {
   if (info.when.empty()) return true;
   const std::string choice = path_of_choice(info.when_key);
@@ -110,14 +111,14 @@ bool Reader::applies(std::string_view key, const toml::node& node, const FieldIn
                        .place = place_of_key(key, node),
                        .message = fmt::format("`{}` has no meaning here", path_of(key)),
                        .label = fmt::format("{} is {}{}", info.when_key, chosen.name, by_preset),
-                       .help = fmt::format("`{}` goes with {} = {}; remove it or change `{}`", key,
+                       .help = fmt::format("`{}` belongs to {} = {}; remove it or change `{}`", key,
                                            info.when_key, others, info.when_key)}});
   return false;
 }
 
 void Reader::remember_need(std::string_view key, const toml::node& node, const FieldInfo& info) {
   const toml::table* table = frames_.back().table;
-  if (!info.need.met || table == nullptr || !table->contains(key)) return;  // also of a preset
+  if (!info.need.met || table == nullptr || !table->contains(key)) return;  // also for a preset
   unused_.remember(path_of(key), place_of_key(key, node), place_of(node.source()).source, info.need);
 }
 
@@ -140,7 +141,7 @@ bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantit
   return true;
 }
 
-// Whether it is a text of a number of `what`, "10 updates"; if the number is wrong, that is reported.
+// Whether the value is a number of `what` as a text, such as "10 updates". Reports a wrong number.
 bool Reader::read_count(const toml::node& node, std::string_view key, std::string_view what,
                         std::int64_t& out) {
   const UnitName names[] = {{what, 1, 1}, {what.substr(0, what.size() - 1), 1, 1}};
@@ -215,7 +216,7 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     if (list == nullptr) one(node);
     else if (list->empty())
       refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
-             "must have one value for all, or one for each");
+             "must have one value for all nodes, or one for each node");
     else
       for (const toml::node& element : *list) one(element);
     if (!values.empty()) out.values = values;

@@ -25,31 +25,31 @@ class Reader final : public FieldVisitor {
               const std::function<void(std::size_t)>& resize, const std::function<void(std::size_t)>& element,
               const FieldInfo& info = {}) override;
 
-  // Call after the last field: reports what only the whole description tells, and keys that nobody asked
-  // for, except `also_known`.
+  // Call after the last field. Reports errors that need the whole description, and unknown keys except
+  // `also_known`.
   void finish(const std::vector<std::string>& also_known);
 
   const Reading& reading() const { return reading_; }
 
  private:
   struct Frame {
-    const toml::table* table;   // null when the file does not have it
-    const toml::table* preset;  // what a preset has in its place, or null
-    std::string path;           // "" at the root, else "cluster.network"
+    const toml::table* table;   // null if the file has no such table
+    const toml::table* preset;  // the preset's table at this path, or null
+    std::string path;           // "" at the root, otherwise such as "cluster.network"
   };
   struct Chosen {
-    std::string name;  // canonical; empty when the file's value was no name
+    std::string name;  // canonical; empty if the file's value was not a name
     std::size_t source = 0;
     bool meant = true;  // false: the choice has no meaning itself
   };
-  // A complaint that is void when `depends_on` turns out not to be reliable.
+  // A diagnostic that psim drops if `depends_on` is not reliable.
   struct Pending {
     std::string depends_on;
     Diagnostic diagnostic;
   };
 
   const toml::node* find(std::string_view key);            // in the file
-  const toml::node* find_or_preset(std::string_view key);  // or else in the preset
+  const toml::node* find_or_preset(std::string_view key);  // otherwise in the preset
   const toml::node* remember(std::string_view key, const toml::node* node);
   std::string path_of(std::string_view key) const;
   std::string path_of_choice(std::string_view key) const;  // of a FieldInfo's when_key
@@ -81,7 +81,7 @@ class Reader final : public FieldVisitor {
   std::map<std::string, Chosen> choices_;  // by path
   Reading reading_;
   Described described_;
-  bool again_ = false;  // describing an element after the first
+  bool again_ = false;  // while an element after the first is described
   std::vector<Pending> pending_;
   UnusedFields unused_;
 };

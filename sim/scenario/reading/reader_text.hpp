@@ -1,4 +1,4 @@
-// The reader's words: how it speaks of types, ranges, units and names.
+// Texts of the reader about types, ranges, units and names.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace psim {
 
-// Nothing that a scenario counts or measures is smaller, unless it is 0: its inverse would be no number.
+// The smallest value of a scenario other than 0. The inverse of a smaller value is not a number.
 constexpr double least_number = 1e-30;
 
 inline std::string_view kind_of(const toml::node& node) {
@@ -64,7 +64,7 @@ inline std::string as_hint(std::string_view sentence) {
   return out;
 }
 
-// What to say about "0,2": a number with a decimal comma, or several values.
+// The hint for "0,2": a number with a decimal comma, or several values.
 inline std::string with_decimal_point(std::string text, bool whole) {
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos || text.find_first_not_of("0123456789,. +-eE") != std::string::npos)
@@ -76,7 +76,7 @@ inline std::string with_decimal_point(std::string text, bool whole) {
              : fmt::format("for `psim compare`, a list: [{}]", list);
 }
 
-// How the user may have meant a value of another type than a number, or true or false.
+// The hint for a value of the wrong type where a number or true or false is expected.
 inline std::string mend(const toml::node& node, bool whole = false) {
   if (const auto text = node.value_exact<std::string>()) {
     const auto number = number_in<double>(*text);
@@ -107,7 +107,7 @@ inline std::string parent_of(const std::string& path) {
   return path.substr(0, path.find('.') == std::string::npos ? 0 : path.rfind('.'));
 }
 
-// The last parts of those `paths` that stand directly in table `parent`.
+// The last parts of the `paths` that are directly in table `parent`.
 inline std::vector<std::string> keys_of(const std::vector<std::string>& paths, const std::string& parent) {
   std::vector<std::string> keys;
   for (const std::string& path : paths) {

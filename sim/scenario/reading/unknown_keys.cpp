@@ -11,8 +11,8 @@
 
 namespace psim {
 
-// What to do with an unknown `key` of table `path`, which was described as `as`. The field that was
-// probably meant counts as wrong.
+// The hint for an unknown `key` of table `path`, which is described as `as`. Marks the field that the user
+// probably meant as wrong.
 std::string UnknownKeys::advice(const std::string& path, const std::string& as, const std::string& key,
                                 bool is_table) {
   for (const std::string_view meaning : meanings(key)) {

@@ -1,4 +1,4 @@
-// Keys of a document that no field and no table has, and what the user may have meant.
+// Finds keys of a document that are neither a field nor a table, and suggests what the user meant.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace psim {
 
-// Every path that was described, given or not; of the elements of a list, the first.
+// Every described path, given or not; for a list only its first element.
 struct Described {
   std::vector<std::string> fields = {}, tables = {};
 };
 
 class UnknownKeys {
  public:
-  // Fields that were probably meant count as wrong in `reading`.
+  // Marks the fields that the user probably meant as wrong in `reading`.
   UnknownKeys(const Described& described, Reading& reading, Diagnostics& diagnostics)
       : described_(described), reading_(reading), diagnostics_(diagnostics) {}
 

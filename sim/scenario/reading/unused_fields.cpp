@@ -18,8 +18,8 @@ bool UnusedFields::is_varied(std::string_view key) const {
   });
 }
 
-// As with choices, what a later source decides takes away an earlier one's meaning, which is said of --set
-// only; and what an axis varies, that of any other.
+// As with choices, a later source can take away the meaning of a field from an earlier source; psim notes it
+// for --set only. An axis can take away the meaning of a field from any source.
 bool UnusedFields::is_quiet(const Needy& needy, std::string_view key) {
   if (is_varied(key)) return true;
   const auto place = reading_.places.find(std::string(key));
@@ -36,7 +36,7 @@ void UnusedFields::report(Diagnostics& diagnostics) {
       continue;
     diagnostics.note({.code = "no-meaning",
                       .place = one.place,
-                      .message = fmt::format("`{}` changes nothing here", one.path),
+                      .message = fmt::format("`{}` has no effect here", one.path),
                       .label = fmt::format("only {}", one.need.text),
                       .help = fmt::format("remove it, or change `{}`", fmt::join(one.need.keys, "` or `"))});
   }
@@ -46,8 +46,8 @@ void UnusedFields::report(Diagnostics& diagnostics) {
     const std::uint32_t end = 1 + code_points(std::string_view(set).substr(0, set.find('=')));
     diagnostics.note({.code = "no-meaning",
                       .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = end},
-                      .message = fmt::format("`{}` {} nothing any more", fmt::join(fields, "`, `"),
-                                             fields.size() == 1 ? "changes" : "change"),
+                      .message = fmt::format("`{}` {} no effect any more", fmt::join(fields, "`, `"),
+                                             fields.size() == 1 ? "has" : "have"),
                       .label = "because of this",
                       .help = {}});
   }

@@ -1,4 +1,4 @@
-// Given fields that change nothing, because of the value of another field.
+// Given fields that have no effect, because of the value of another field.
 #pragma once
 
 #include <map>
@@ -15,15 +15,16 @@ class UnusedFields {
  public:
   UnusedFields(const Document& document, const Reading& reading) : document_(document), reading_(reading) {}
 
-  // A field's Need is looked at when all fields are known. `place`: of its key; `source`: of its value.
+  // psim checks a field's Need when all fields are known. `place`: of the field's key; `source`: of its
+  // value.
   void remember(std::string path, const Place& place, std::size_t source, const Need& need) {
     needy_.push_back({std::move(path), place, source, need});
   }
-  // A later source has taken the field's meaning away. That is said if the source is a --set.
+  // A later source takes the field's meaning away. psim notes it if the source is a --set.
   void lose(const std::string& path, std::size_t by) {
     if (is_set(by)) undone_[by].push_back(path);
   }
-  // The later source wins. A preset's choices count as made where the preset is named.
+  // The later source wins. The choices of a preset have the place of the preset's name.
   std::size_t rank(std::size_t source) const {
     return reading_.preset_source == source ? document_.preset->given_in : source;
   }

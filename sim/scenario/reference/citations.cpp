@@ -27,7 +27,7 @@ std::vector<const Reference*> published_in(std::string_view text) {
   return found;
 }
 
-// The source of a row; nothing where the field chooses no row that has one.
+// The source of the row that a field chooses; nothing if the row has no source.
 std::optional<std::string> source_of(const std::string& path, std::string_view name) {
   const auto in_rows = [&](const auto& rows) -> std::optional<std::string> {
     const auto row = std::ranges::find_if(rows, [&](const auto& one) { return one.name == name; });

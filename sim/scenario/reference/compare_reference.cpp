@@ -49,12 +49,12 @@ std::string compare_reference() {
 
 Axes of `psim compare`. Each key is a dotted field (`"consistency.model"`) or a table
 (`consistency`), and each value is a list. psim runs every combination with every seed of `seeds`.
-If a field has no meaning together with an axis' value, that run leaves it out. An axis over a table
-changes the fields that it names; `{}` changes none.
+If a field has no meaning with the value of an axis, psim ignores the field in this run. An axis over a
+table changes the fields that it names; `{}` changes no field.
 
 `arm` is an axis whose values set any fields together. Each arm is a table with a `name`, which tables
-show, and any fields, as dotted keys in quotes or as tables. An arm with a name only is the scenario
-as it is. What an arm sets cannot be an axis beside it.
+show, and any fields, as dotted keys in quotes or as tables. An arm with only a name is the unchanged
+scenario. A field that an arm sets cannot be an axis.
 
 ```toml
 [compare]
@@ -72,19 +72,19 @@ name = "asp, smaller steps"
 
 ## [tune]
 
-Gives every arm, under every condition, the fields that suit it best, before arms are compared. The
-table then shows each arm twice, `untuned` and `tuned`. All arms get the same settings to try. Trials
-have seeds of their own and are judged on the validation set, so `data.validation_fraction` is needed.
+Finds the best fields for every arm under every condition, before psim compares the arms. The table
+then shows each arm twice, `untuned` and `tuned`. All arms try the same settings. Trials have separate
+seeds, and psim judges them on the validation set, so [tune] needs `data.validation_fraction`.
 
 - Each dotted field, in quotes, has a list of values to try, or a range `{ from, to, points }` of
-  numbers at equal ratios (5 of them if `points` is not given).
+  numbers with equal ratios (5 numbers if `points` is not given).
 - `method` is `"grid"` (every combination, the default), `"random"` (settings drawn from the values or
-  the whole range) or `"halving"` (of drawn settings the better half goes on with twice the seeds,
-  until one is left).
+  the whole range) or `"halving"` (drawn settings, of which the better half continues with twice the
+  seeds until one is left).
 - `trials` is the number of settings for each arm, for `random` and `halving`.
-- `seeds` are those of the trials alone; `[1001, 1002, 1003]` if not given.
-- `measure` says what the best setting is best in, on the validation set: `"time-to-target"` (the
-  default with a target), `"loss"` (the default without) or `"accuracy"`.
+- `seeds` are the seeds of the trials only; the default is `[1001, 1002, 1003]`.
+- `measure` is the measure of the best setting, on the validation set: `"time-to-target"` (the default
+  with a target), `"loss"` (the default without a target) or `"accuracy"`.
 
 ```toml
 [data]
@@ -93,7 +93,8 @@ validation_fraction = 0.2
 "training.learning_rate" = { from = 0.01, to = 1.0, points = 5 }
 ```
 
-If the best value is the first or the last of its list, a better one may lie beyond: psim says so.
+If the best value is the first or the last of its list, a better value may lie beyond it. psim reports
+this.
 )";
 }
 

@@ -1,4 +1,4 @@
-// Two texts made from the table of features.
+// Two texts from the table of features.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace psim {
 // docs/compatibility.md.
 std::string compatibility_page();
 
-// What the features called `name`, switched on by field `name`, or by the choice `name` of a field, need and
-// take away; empty when there is none.
+// The needs and exclusions of the features with the name `name`, or switched on by the field `name` or by the
+// choice `name`; empty if there are none.
 std::string explain_needs(std::string_view name);
 
 }  // namespace psim

@@ -14,7 +14,7 @@
 namespace psim {
 namespace {
 
-// Writes the fields that have a meaning, with the tables that have any.
+// Writes the fields that have a meaning, and their tables.
 class Echo final : public MeaningfulFields {
  public:
   std::string text() {
@@ -45,10 +45,10 @@ class Echo final : public MeaningfulFields {
 
 std::string resolved_toml(const Scenario& scenario) {
   Scenario copy = scenario;
-  if (scenario.architecture.is_on_one_machine()) copy.cluster.workers = 1;  // as a file says it
+  if (scenario.architecture.is_on_one_machine()) copy.cluster.workers = 1;  // as in a file
   Echo echo;
   describe(echo, copy);
-  // A preset's filters come back unless the text says that there are none.
+  // Without this line the preset's filters would come back.
   const bool no_filters = scenario.filters.empty() && sets(scenario.preset, "filter");
   return (no_filters ? "filter = []\n" : "") + echo.text();
 }

@@ -1,5 +1,5 @@
-// Four texts made from the fields' one description: JSON Schema, reference page, resolved echo, and where
-// a misplaced key belongs.
+// Four texts from the description of the fields: JSON Schema, reference page, resolved echo, and the right
+// place of a misplaced key.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,24 +17,24 @@ nlohmann::ordered_json scenario_schema();
 // docs/scenario.md.
 std::string scenario_reference();
 
-// The scenario with every default written out, as TOML that reads back as the same scenario.
+// The scenario with every default written out, as TOML of the same scenario.
 std::string resolved_toml(const Scenario& scenario);
 
 // "`workers` belongs in [cluster]", or empty.
 std::string home_of_key(std::string_view key);
 
-// What `psim explain cluster.workers` prints, or `psim explain cluster`; empty when there is no such field
-// and no such table.
+// What `psim explain cluster.workers` prints, or `psim explain cluster`; empty if there is no such field or
+// table.
 std::string explain_field(std::string_view path);
-// What every field says of its choice `name`, such as "none"; empty when no field has one of that name.
+// The sentences of all fields about their choice `name`, such as "none"; empty if no field has this choice.
 std::string explain_choice(std::string_view name);
-// The names that the reader takes after a number, with their values, as a table in Markdown.
+// The units that the reader accepts after a number, with their values, as a table in Markdown.
 std::string unit_table();
-// What a unit's name means, such as "ms"; empty where no quantity has it. Upper and lower case differ.
+// The meaning of a unit, such as "ms"; empty if no quantity has this unit. Upper and lower case differ.
 std::string explain_unit(std::string_view name);
-// How many lists deep a value of the field or table `path` is: 0 for a number, 1 for a list of them.
+// The depth of lists of a value of the field or table `path`: 0 for a number, 1 for a list of numbers.
 std::size_t list_depth(std::string_view path);
-// Whatever it knows, as table.key and as key.
+// All known names, as table.key and as key.
 std::vector<std::string> field_names();
 
 }  // namespace psim

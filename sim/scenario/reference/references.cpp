@@ -32,7 +32,7 @@ std::pair<std::string_view, std::string_view> field_in(std::string_view line) {
   return {name.substr(0, name.find(' ')), line.substr(0, end)};
 }
 
-// Entries as the file has them: a line each for the key, every field and the end.
+// Entries in the format of the file: one line for the key, for each field and for the end.
 std::vector<Reference> read_references(std::string_view rest) {
   std::vector<Reference> all;
   take_until(rest, "\n@");

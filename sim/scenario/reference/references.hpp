@@ -1,4 +1,4 @@
-// The works that psim's tables name as their sources, in full. They stand in references.bib.
+// Full references of the sources in psim's tables, from references.bib.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@ namespace psim {
 
 struct Reference {
   std::string_view type, key;           // "article", "valiant1990bsp"
-  std::vector<std::string_view> cited;  // the short texts by which tables name it
+  std::vector<std::string_view> cited;  // the short texts that name it in tables
   std::vector<std::pair<std::string_view, std::string_view>> fields;  // the others, in the file's order
-  std::string_view field(std::string_view name) const;                // empty: it does not have this one
+  std::string_view field(std::string_view name) const;                // empty if it has no such field
 };
 
 const std::vector<Reference>& references();
 
-// Those that `text` names: "Ho et al., NIPS 2013; Li et al., OSDI 2014 (bounded delay)". In the file's order.
+// The references that `text` names: "Ho et al., NIPS 2013; Li et al., OSDI 2014 (bounded delay)". In the
+// file's order.
 std::vector<const Reference*> references_in(std::string_view text);
 
-// A name alone is an institution's, or a pseudonym; "others" are left out.
+// A single name is an institution or a pseudonym; "others" is left out.
 struct Author {
   std::string family, given;
 };

@@ -1,4 +1,4 @@
-// What `psim explain` tells beside models and fields: measures, and the kinds of error. The texts are in
+// Topics of `psim explain` other than models and fields: measures, and the kinds of error. The texts are in
 // topics.txt.
 #pragma once
 

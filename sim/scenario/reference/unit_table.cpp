@@ -1,4 +1,4 @@
-// The units of a scenario's quantities, for people: made from the table that the reader uses.
+// Text about the units of a scenario's quantities, from the table that the reader uses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,9 +48,8 @@ std::string explain_unit(std::string_view name) {
 std::string unit_table() {
   return "| quantity | example | units |\n|---|---|---|\n" + row<Seconds>() + row<Bytes>() +
          row<BytesPerSecond>() + row<FlopsPerSecond>() + row<Watts>() +
-         "\n`bps` are bits per second, `Bps` bytes per second, `f` floating-point operations per second. A "
-         "field whose\n"
-         "type is integer or number takes a bare number.\n";
+         "\n`bps` are bits per second, `Bps` bytes per second, `f` floating-point operations per second. "
+         "Fields of\ntype integer or number need a bare number.\n";
 }
 
 }  // namespace psim

@@ -6,7 +6,7 @@
 namespace psim {
 namespace {
 
-// Both ways, for `bytes` of the model, in `clocks` clocks of `steps` local steps together.
+// Copies in both directions, for `bytes` of the model, in `clocks` clocks with `steps` local steps in all.
 DeviceCopies copies_of(const Scenario& scenario, double bytes, double clocks, double steps) {
   const bool stays =
       updates_on_devices(scenario) && scenario.cluster.worker_devices.aggregate == DeviceAggregation::device;
@@ -92,12 +92,12 @@ DeviceCopies peer_copies(const Scenario& scenario, double bytes) {
   const std::optional<BytesPerSecond> bus = devices.bus();
   if (!bus || devices.count == 1 || devices.aggregate == DeviceAggregation::host) return {};
   const double peers = static_cast<double>(devices.count) - 1;
-  if (devices.peers == PeerAccess::host) {  // up, and down again
+  if (devices.peers == PeerAccess::host) {  // through host memory
     return {.seconds = 2 * peers * (bytes / bus->value + devices.bus_latency.value),
             .bus_bytes = 2 * peers * bytes};
   }
-  // A port is full duplex. The device that sums a share gets it from all others, and sends them its part of
-  // every other share.
+  // A port is full duplex. The device that sums a share receives it from all other devices, and sends them
+  // its part of every other share.
   double busiest = 0;
   for (const double share : shares_of_sums(scenario)) busiest = std::max({busiest, peers * share, 1 - share});
   return {.seconds = busiest * bytes / devices.port().value + peers * devices.bus_latency.value,

@@ -21,26 +21,26 @@ const Setting alpha{.key = "alpha",
                     .above_min = true,
                     .draws = {"1.5", "3.0"}};
 const Setting shift{.key = "shift",
-                    .doc = "Constant part of a step's time.",
+                    .doc = "The constant part of a step's time.",
                     .value = Seconds{0},
                     .min = 0,
                     .max = 1e9,
                     .draws = {"\"200us\""}};
 const Setting slowdown{.key = "slowdown",
-                       .doc = "How much slower the slow state is.",
+                       .doc = "Factor by which a step takes longer in the slow state.",
                        .value = 5.0,
                        .min = 1,
                        .max = 1e6,
                        .draws = {"2.0", "10.0"}};
 const Setting enter{.key = "enter",
-                    .doc = "Probability per step of becoming slow.",
+                    .doc = "Probability that a worker becomes slow with a step.",
                     .value = 0.05,
                     .min = 0,
                     .max = 1,
                     .above_min = true,
                     .draws = {"0.2"}};
 const Setting leave{.key = "leave",
-                    .doc = "Probability per step of becoming normal again.",
+                    .doc = "Probability that a slow worker becomes normal with a step.",
                     .value = 0.25,
                     .min = 0,
                     .max = 1,
@@ -63,7 +63,7 @@ double shifted_exponential(StepDraw& d) {
 
 std::optional<Misfit> shift_above_mean(const Settings& settings, std::optional<double> shortest) {
   if (!shortest || settings.of(shift) <= *shortest) return std::nullopt;
-  return Misfit{shift, fmt::format("the shortest step takes {:.4g} s in the mean", *shortest), ""};
+  return Misfit{shift, fmt::format("the shortest mean time of a step is {:.4g} s", *shortest), ""};
 }
 
 double gamma(StepDraw& d) {
@@ -76,7 +76,7 @@ double lognormal(StepDraw& d) {
   return std::exp(std::sqrt(variance) * d.stream.normal() - (variance / 2));
 }
 
-// The two-state chain starts in its stationary distribution. It is replayed from where it was last asked.
+// The two-state chain starts in its stationary distribution. A draw continues from the last drawn step.
 double markov(StepDraw& d) {
   const double share_slow = d(enter) / (d(enter) + d(leave));
   StepState& state = d.state;
@@ -100,22 +100,22 @@ double trace(StepDraw& d) {
 template <>
 std::deque<DistributionRow> built_in_rows() {
   return {
-      {.name = "constant", .doc = "every step takes its mean", .draw = [](StepDraw&) { return 1.0; }},
+      {.name = "constant", .doc = "every step takes the mean time", .draw = [](StepDraw&) { return 1.0; }},
       {.name = "uniform",
        .doc = "uniform around the mean with coefficient of variation `cv`",
        .settings = {&cv},
        .draw = uniform,
        .misfit = negative_times},
       {.name = "exponential",
-       .doc = "memoryless, the usual worst case of theory",
+       .doc = "exponential: memoryless, the usual worst case in theory",
        .draw = [](StepDraw& d) { return d.stream.exponential(); }},
       {.name = "shifted-exponential",
-       .doc = "`shift` plus an exponential rest",
+       .doc = "`shift` plus an exponential time",
        .settings = {&shift},
        .draw = shifted_exponential,
        .misfit = shift_above_mean},
       {.name = "pareto",
-       .doc = "heavy tail with exponent `alpha`",
+       .doc = "Pareto: a heavy tail with exponent `alpha`",
        .settings = {&alpha},
        .draw = [](StepDraw& d) { return d.stream.pareto(d(alpha)) * (d(alpha) - 1) / d(alpha); }},
       {.name = "gamma", .doc = "gamma with coefficient of variation `cv`", .settings = {&cv}, .draw = gamma},
@@ -124,11 +124,11 @@ std::deque<DistributionRow> built_in_rows() {
        .settings = {&cv},
        .draw = lognormal},
       {.name = "markov",
-       .doc = "a two-state chain per worker: normal, or `slowdown` times slower for a while",
+       .doc = "a two-state chain for each worker: it is normal, or for some time `slowdown` times slower",
        .settings = {&slowdown, &enter, &leave},
        .draw = markov},
       {.name = "trace",
-       .doc = "factors read from a file, one row per step, repeated from the beginning at its end",
+       .doc = "factors from a file, one row per step; after the last row the file repeats",
        .draw = trace,
        .reads_trace = true,
        .fuzz = 0}};

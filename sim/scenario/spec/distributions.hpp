@@ -1,4 +1,5 @@
-// How the time of a step varies: one row a distribution (distributions.cpp). Pure functions of their draws.
+// How the time of a step varies: one row per distribution (distributions.cpp). Each is a pure function of its
+// draws.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,16 @@
 
 namespace psim {
 
-// A worker's last step, of distributions in which one step follows from another.
+// A worker's last step, for distributions in which a step depends on the step before.
 struct StepState {
   std::int64_t step = -1;
   bool slow = false;
 };
 
-// The step whose slowness is drawn.
+// The step for which a distribution draws the slowness.
 struct StepDraw {
   const Settings& settings;
-  const std::vector<std::vector<double>>& trace;  // of distributions that read a file: its rows
+  const std::vector<std::vector<double>>& trace;  // the rows of the file, for distributions that read one
   std::uint64_t seed;
   std::uint32_t worker;
   std::int64_t step;
@@ -33,7 +34,7 @@ struct StepDraw {
   double operator()(const Setting& setting) const { return settings.of(setting); }
 };
 
-// A setting that cannot be as it is.
+// A setting with an impossible value.
 struct Misfit {
   const Setting& setting;
   std::string label, help;
@@ -45,11 +46,11 @@ struct DistributionRow {
   SettingList settings = {};
   double (*draw)(StepDraw&) = nullptr;  // the step's time divided by its mean
   bool reads_trace = false;             // needs compute.trace
-  // `shortest`: the shortest mean time of a worker's step in seconds, once that is known.
+  // `shortest`: the shortest mean time of a worker's step in seconds, if known.
   std::optional<Misfit> (*misfit)(const Settings& settings, std::optional<double> shortest) = nullptr;
   double fuzz = 1;  // how often the fuzzer draws it, beside 1
 
-  // A function that is missing.
+  // The name of a missing function.
   std::string_view lacks() const { return draw == nullptr ? "draw" : ""; }
 };
 

@@ -22,7 +22,7 @@ struct Word {
 
 bool is_comparison(char c) { return c == '<' || c == '>' || c == '='; }
 
-// Comparisons are words of their own, with or without blanks around them.
+// Comparisons are separate words, with or without blanks around them.
 std::vector<Word> words_of(std::string_view text) {
   std::vector<Word> words;
   for (std::size_t i = 0; i < text.size();) {
@@ -107,7 +107,7 @@ class ConditionParser {
     const bool rises = sign == ">" || sign == ">=" || (sign == "=" && counts);
     const bool falls = sign == "<" || sign == "<=";
     if (!rises && !falls) return fail(counts ? "must be =, >= or >" : "must be <, <=, > or >=");
-    if (falls && counts) return fail("a count only rises: must be =, >= or >");
+    if (falls && counts) return fail("a count never falls: must be =, >= or >");
     condition_.below = falls;
     condition_.strict = sign.size() == 1 && sign != "=";
     ++next_;

@@ -1,4 +1,4 @@
-// Conditions on which faults wait: "loss < 0.5", "clock of worker 3 = 100", "server 1 crashed".
+// Conditions of faults: "loss < 0.5", "clock of worker 3 = 100", "server 1 crashed".
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace psim {
 struct FaultCondition {
   enum class Quantity : std::uint8_t { loss, accuracy, updates, clock, crashed };
   Quantity quantity = Quantity::updates;
-  bool below = false;   // the quantity is to fall to the bound, not to rise to it
-  bool strict = false;  // the bound itself does not do
+  bool below = false;   // true: the quantity falls to the bound; false: it rises to the bound
+  bool strict = false;  // the bound itself does not satisfy the condition
   double bound = 0;
-  std::string node = {};  // clock, crashed: of this one
+  std::string node = {};  // clock, crashed: the node
 
   bool holds(double value) const {
     if (below) return strict ? value < bound : value <= bound;
@@ -22,13 +22,13 @@ struct FaultCondition {
   }
 };
 
-// What does not fit, and which bytes of the text it is.
+// An error in a condition: its message, and its bytes in the text.
 struct ConditionError {
   std::size_t begin = 0, length = 0;
   std::string label;
 };
 
-// "=" waits for a count to get there, so it is ">=".
+// "=" holds when a count reaches the bound, so it means ">=".
 std::variant<FaultCondition, ConditionError> parse_condition(std::string_view text);
 
 inline constexpr std::string_view condition_forms =

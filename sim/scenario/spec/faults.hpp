@@ -1,4 +1,4 @@
-// What goes wrong in a run, when, and with whom: [[fault]].
+// The faults of a scenario: [[fault]].
 #pragma once
 
 #include <array>
@@ -13,21 +13,22 @@
 
 namespace psim {
 
-// Whether a crash leaves what the storage had written.
+// Whether the snapshots on the storage's disk survive a crash.
 enum class Disk { kept, lost };
 
 struct FaultSpec {
   FaultKind kind;
-  std::vector<std::string> nodes;                 // "server 1", "workers", "all"
-  std::vector<std::vector<std::string>> between;  // two sides; "rest" is all who are not on the other
-  std::vector<std::string> messages;              // kinds, by name; empty: all
-  // When: one of these.
+  std::vector<std::string> nodes;  // "server 1", "workers", "all"
+  std::vector<std::vector<std::string>>
+      between;                        // two sides; "rest": all nodes that are not on the other side
+  std::vector<std::string> messages;  // kinds, by name; empty: all
+  // The time: one of these fields.
   std::optional<Seconds> at;           // `every` repeats it
-  std::optional<Seconds> from, until;  // likewise
+  std::optional<Seconds> from, until;  // `every` repeats them
   std::optional<Seconds> mtbf;         // mean of the exponential times between two failures of a node
   std::string when;                    // a condition (fault_condition.hpp)
   std::optional<Seconds> every;
-  std::optional<Seconds> lasts;          // what began by `at`, `mtbf` or `when`
+  std::optional<Seconds> lasts;          // length of a fault with `at`, `mtbf` or `when`
   std::optional<Seconds> restart_after;  // crash
   Disk disk = Disk::kept;                // crash
   double probability = 1;                // of each message
@@ -39,17 +40,17 @@ struct FaultSpec {
 
 // Whether the fault may lose a node or a message, repeat or reorder messages, or make a node seem lost.
 bool may_lose(const FaultSpec& fault);
-// The kinds that concern messages one by one.
+// The kinds that affect single messages.
 inline bool is_about_messages(FaultKind kind) { return kind->on == FaultOn::messages; }
 
 struct ClusterSpec;
 
-// The nodes that `names` stand for, in order, each once. Names must be known (unknown_node).
+// The nodes that `names` mean, in order, each once. All names must be known (unknown_node).
 std::vector<std::uint32_t> fault_nodes(const ClusterSpec& cluster, const std::vector<std::string>& names);
 // The two sides of `between`.
 std::array<std::vector<std::uint32_t>, 2> fault_sides(const ClusterSpec& cluster,
                                                       const std::vector<std::vector<std::string>>& between);
-// Whether `name` is one of the words for several nodes.
+// Whether `name` is a word for several nodes.
 bool names_several_nodes(std::string_view name);
 
 }  // namespace psim

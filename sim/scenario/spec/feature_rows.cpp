@@ -1,4 +1,5 @@
-// The table of features: what switches each on, what it needs, and what it takes away.
+// The table of features: the fields that switch each feature on, and the properties that it needs and takes
+// away.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +16,13 @@ using enum Property;
 constexpr std::string_view in_servers = "kind = \"parameter-server\" in [architecture]",
                            static_work = "work = \"static\"";
 
-// Failures of any kind, and what helps against them, make nodes send again what may be lost.
+// With failures, and with their handling, nodes repeat messages that may be lost.
 constexpr Demands failures{.takes = arrives_once};
 
-// An update that is made on a date is made without some: those push too late, or wait for the next one.
+// An update at a fixed time happens without some pushes: they come too late, or wait for the next update.
 constexpr Demands by_date{.needs = servers | whole_pushes | own_clocks, .takes = same_clock | counts_alone};
 
-// The first shard decides for all which pushes make an update.
+// Whether the first shard decides for all shards which pushes make an update.
 bool groups_by_shard(const Scenario& s) {
   const bool decides = s.consistency.model->group != Group::one &&
                        make_rule(s.consistency, s.cluster.workers).gate == Gate::own;
@@ -38,7 +39,7 @@ bool waits_for_loss(const FaultSpec& fault) {
          (condition->quantity == loss || condition->quantity == accuracy);
 }
 
-// Switched on by the field of its example, if the scenario is so.
+// A feature that the first field of its example switches on, if `on` holds for the scenario.
 Feature row(std::string_view name, std::string_view example, std::string_view instead, Demands demands,
             bool (*on)(const Scenario&)) {
   const auto places = [on, field = std::string(example.substr(0, example.find(' ')))](const Scenario& s) {
@@ -47,7 +48,7 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
   return {name, std::string(example), instead, demands, places};
 }
 
-// Switched on by `field` of those faults that fit.
+// A feature that `field` of the faults switches on for which `fits` holds.
 Feature row(std::string_view name, std::string_view example, std::string_view instead, Demands demands,
             std::string_view field, bool (*fits)(const FaultSpec&)) {
   const auto places = [field, fits](const Scenario& s) {
@@ -78,13 +79,13 @@ bool stops_scheduler(const FaultSpec& fault) {
   return fault.kind->crashes && std::ranges::any_of(fault.nodes, is_it);
 }
 
-// A worker that is lost, where there are no servers.
+// Whether a worker may be lost without servers, and recovery.workers is `what`.
 bool loses_worker(const Scenario& s, LostWorkers what) {
   return !s.architecture.has_servers() && s.may_fail() && s.recovery.workers == what;
 }
 
-// Where every worker sees every update, servers send its sum, which nobody else has. Else workers push the
-// steps that they have made, and servers have the weights.
+// If every worker waits for every update, servers send the sum of its gradients, and do not hold the weights.
+// Otherwise workers push the steps of their optimizers, and servers hold the weights.
 template <bool of_sums>
 bool updates_on_worker(const Scenario& s) {
   return s.training.update == UpdateAt::worker &&
@@ -113,14 +114,14 @@ const Feature feature_table[] = {
     row("an update on the worker", "training.update = \"worker\"", "update = \"server\"",
         {.needs = servers | gradients | all_weights | own_clocks},
         [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
-    row("sums of which workers make steps", "training.update = \"worker\"\nconsistency.model = \"bsp\"",
+    row("worker steps on sums of gradients", "training.update = \"worker\"\nconsistency.model = \"bsp\"",
         "update = \"server\"", {.takes = server_weights}, updates_on_worker<true>),
-    row("steps that workers push", "training.update = \"worker\"\nconsistency.model = \"asp\"",
+    row("pushes of worker steps", "training.update = \"worker\"\nconsistency.model = \"asp\"",
         "update = \"server\"", {.takes = server_steps}, updates_on_worker<false>),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
         {.needs = own_batches, .takes = one_batch | pulled_weights | open_clocks},
         [](const Scenario& s) { return s.training.local_steps > 1; }),
-    row("a clock of a given time", "training.local_time = \"3ms\"", "no local_time",
+    row("clocks of a fixed duration", "training.local_time = \"3ms\"", "no local_time",
         {.needs = servers | whole_pushes | all_weights | open_clocks | own_clocks,
          .takes = one_batch | counted_batches},
         [](const Scenario& s) { return s.training.local_time.has_value(); }),
@@ -146,26 +147,26 @@ const Feature feature_table[] = {
     row("a search for slow workers", "recovery.slow = {factor = 1.5, window = 2, action = \"remove\"}",
         "no [recovery.slow]", {.needs = servers | one_group | own_clocks, .takes = arrives_once},
         [](const Scenario& s) { return s.recovery.slow.given; }),
-    row("a pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
+    row("one pull for several clocks", "training.pull_every = 2\nconsistency.model = \"asp\"", "pull_every = 1",
         {.needs = servers | gradients | late_pushes | whole_pushes | all_weights | own_clocks | server_steps,
          .takes = same_clock | regular_pulls | pulled_weights},
         [](const Scenario& s) { return s.training.pull_every > 1; }),
     row("a cache of weights", "consistency.cache = true\nconsistency.model = \"ssp\"", "cache = false",
         {.needs = servers | gradients | all_weights | regular_pulls | own_clocks, .takes = same_clock},
         [](const Scenario& s) { return s.consistency.cache; }),
-    row("a bound for a layer",
+    row("a staleness bound for a layer",
         "consistency.array = [{layer = 0, staleness = 1}]\nconsistency.model = \"ssp\"\n"
         "messages.unit = \"array\"",
         "no [[consistency.array]]", {.needs = servers, .takes = same_clock},
         [](const Scenario& s) { return !s.consistency.arrays.empty(); }),
-    row("a window of updates", "consistency.window = \"1ms\"\nconsistency.model = \"bsp\"", "no window",
+    row("a window for updates", "consistency.window = \"1ms\"\nconsistency.model = \"bsp\"", "no window",
         by_date, [](const Scenario& s) { return s.consistency.window.has_value(); }),
-    row("a deadline of updates", "consistency.deadline = \"5ms\"\nconsistency.model = \"bsp\"", "no deadline",
+    row("a deadline for updates", "consistency.deadline = \"5ms\"\nconsistency.model = \"bsp\"", "no deadline",
         by_date, [](const Scenario& s) { return s.consistency.deadline.has_value(); }),
     row("a limit of staleness", "consistency.max_staleness = 2\nconsistency.model = \"asp\"",
         "no max_staleness", {.needs = servers | gradients | late_pushes | own_clocks, .takes = same_clock},
         [](const Scenario& s) { return s.consistency.max_staleness.has_value(); }),
-    row("an aggregation of single gradients", "consistency.aggregation = \"median\"",
+    row("an aggregation of separate gradients", "consistency.aggregation = \"median\"",
         "aggregation = \"mean\" in [consistency]", {.needs = servers | gradients | all_weights, .takes = sums_of_pushes},
         [](const Scenario& s) {
           return s.architecture.has_servers() && static_cast<bool>(s.consistency.aggregation.row->combine);
@@ -225,7 +226,7 @@ const Feature feature_table[] = {
         "data.delivery = \"database\"\ndata.bytes_per_sample = \"100B\"\narchitecture.kind = \"all-reduce\"",
         "delivery = \"local\"", {.needs = arrives_once},
         [](const Scenario& s) { return has_database(s) && !s.architecture.has_servers(); }),
-    row("a database that counts the samples' bytes", "data.delivery = \"database\"",
+    row("a database without bytes_per_sample", "data.delivery = \"database\"",
         "bytes_per_sample = \"3kB\" in [data]", {.needs = real_data},
         [](const Scenario& s) { return has_database(s) && !s.cluster.delivery.bytes_per_sample; }),
     row("a dense model", "model.kind = \"mlp\"",
@@ -243,11 +244,11 @@ const Feature feature_table[] = {
         [](const Scenario& s) { return s.messages.overlap && s.messages.unit == MessageUnit::array; }),
     row("acknowledgement of pushes", "messages.acknowledge = true", "acknowledge = false", {.needs = servers},
         [](const Scenario& s) { return s.messages.acknowledge; }),
-    row("a filter of pulls", "filter = [{kind = \"fp16\", on = \"pull\"}]", "on = \"push\"", {.needs = servers},
+    row("a filter on pulls", "filter = [{kind = \"fp16\", on = \"pull\"}]", "on = \"push\"", {.needs = servers},
         filters_of_pulls),
     row("a message for each range", "messages.unit = \"range\"", "unit = \"server\" or \"array\" in [messages]",
         {.needs = servers}, [](const Scenario& s) { return s.messages.unit == MessageUnit::range; }),
-    row("a message for a range of keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
+    row("messages without keys", "messages.keys = \"range\"", "keys = \"per-value\" in [messages]",
         {.takes = keys}, [](const Scenario& s) { return s.messages.keys == KeyFormat::range; }),
     row("a worker of several devices", "cluster.worker.device.count = 2",
         "count = 1 (over = \"devices\" in [architecture] makes stages of devices)", {.needs = own_batches},
@@ -260,9 +261,9 @@ const Feature feature_table[] = {
         "update = \"host\" in [cluster.worker.device]", {.needs = servers}, updates_on_devices),
     row("recomputation of activations", "training.recompute = true", "recompute = false", {.needs = all_weights},
         [](const Scenario& s) { return s.training.recompute; }),
-    row("messages in turn", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
+    row("messages one after the other", "messages.order = \"fifo\"", "order = \"parallel\" in [messages]",
         {.takes = at_once}, [](const Scenario& s) { return s.messages.order != SendOrder::parallel; }),
-    row("sums on the way",
+    row("sums of pushes in the network",
         "cluster.network.aggregate = \"rack\"\ncluster.network.topology = \"two-tier\"",
         "aggregate = \"servers\"",
         {.needs = servers | one_group | same_clock | gradients | all_weights | arrives_once | plain_values |
@@ -271,16 +272,16 @@ const Feature feature_table[] = {
           return s.cluster.network.topology == TopologyKind::two_tier &&
                  s.cluster.network.aggregate != AggregateAt::servers;
         }),
-    row("servers beside workers", "cluster.colocate = true", "colocate = false",
+    row("servers on the machines of workers", "cluster.colocate = true", "colocate = false",
         {.needs = servers | hosts_of_psim, .takes = own_hosts},
         [](const Scenario& s) { return s.cluster.colocate; }),
     row("a platform file",
         "cluster.network.topology = \"simgrid-xml\"\ncluster.network.platform = \"cluster.xml\"",
         "another topology", {.takes = own_links | hosts_of_psim},
         [](const Scenario& s) { return s.cluster.network.topology == TopologyKind::simgrid_xml; }),
-    row("a network of queues", "cluster.network.model = \"nic\"", "model = \"fluid\" in [cluster.network]", {},
+    row("a queueing network model", "cluster.network.model = \"nic\"", "model = \"fluid\" in [cluster.network]", {},
         [](const Scenario& s) { return s.cluster.network.model == NetworkModel::nic; }),
-    row("a cost of messages at their ends", "cluster.network.endpoint = {send_overhead = \"20us\"}",
+    row("a cost of sending and receiving messages", "cluster.network.endpoint = {send_overhead = \"20us\"}",
         "no [cluster.network.endpoint]", {},
         [](const Scenario& s) {
           const EndpointSpec& e = s.cluster.network.endpoint;
@@ -290,7 +291,7 @@ const Feature feature_table[] = {
     row("an inference group", "inference = {refresh = \"2ms\", rate = 2000}", "no [inference]",
         {.needs = servers | server_weights},
         [](const Scenario& s) { return s.cluster.inference.given; }),
-    row("a division into groups", "group = [{name = \"a\"}, {name = \"b\", set = [\"seed = 2\"]}]",
+    row("several groups", "group = [{name = \"a\"}, {name = \"b\", set = [\"seed = 2\"]}]",
         "no [[group]]", {.needs = servers, .takes = one_group},
         [](const Scenario& s) { return !s.groups.empty(); }),
     row("a fault",
@@ -303,7 +304,7 @@ const Feature feature_table[] = {
         "architecture.kind = \"all-reduce\"\nrecovery.workers = \"wait\"\nrecovery.enabled = true",
         "workers = \"remove\" in [recovery]", {.takes = fewer_workers},
         [](const Scenario& s) { return loses_worker(s, LostWorkers::wait); }),
-    row("a step by those that are left",
+    row("continuing without lost workers",
         "architecture.kind = \"all-reduce\"\nrecovery.workers = \"remove\"\nrecovery.enabled = true",
         "workers = \"wait\" in [recovery]", {.needs = whole_copies},
         [](const Scenario& s) { return loses_worker(s, LostWorkers::remove); }),
@@ -311,7 +312,7 @@ const Feature feature_table[] = {
         "recovery.workers = \"restart\"\nrecovery.enabled = true\narchitecture.kind = \"all-reduce\"",
         "workers = \"wait\" or \"remove\" in [recovery]", {.needs = peers, .takes = fewer_workers},
         [](const Scenario& s) { return s.may_fail() && s.recovery.workers == LostWorkers::restart; }),
-    row("samples that move to workers", "recovery.data_from = \"database\"\nrecovery.enabled = true",
+    row("samples that travel to workers", "recovery.data_from = \"database\"\nrecovery.enabled = true",
         "data_from = \"local\" in [recovery]", {.needs = servers | one_group | real_data | held_samples},
         [](const Scenario& s) { return s.moves_data(); }),
     row("samples that others take over", "recovery.lost_data = \"reassign\"\nrecovery.enabled = true",
@@ -326,7 +327,7 @@ const Feature feature_table[] = {
         "a condition such as when = \"updates >= 200\"", {.needs = real_data}, "when", waits_for_loss),
     row("recovery", "recovery.enabled = true", "enabled = false in [recovery]", failures,
         [](const Scenario& s) { return s.recovery.enabled; }),
-    row("a share of the load for a server that joins", "recovery.rebalance = \"load\"\nrecovery.enabled = true",
+    row("rebalancing by load", "recovery.rebalance = \"load\"\nrecovery.enabled = true",
         "rebalance = \"placement\" in [recovery]",
         {.needs = servers | one_group | whole_pushes | server_weights | server_steps | one_scheduler},
         [](const Scenario& s) { return s.may_fail() && s.recovery.rebalance == Rebalance::load; }),

@@ -15,58 +15,60 @@ constexpr PropertyRow property_rows[] = {
     {servers, "parameter servers", "Servers hold the model; workers push to them and pull from them."},
     {one_group, "a single group on the cluster", "All workers train one model."},
     {arrives_once, "every message to arrive once",
-     "No node fails, no message is lost, and none is sent again."},
+     "No node fails, no message is lost, and no message is sent again."},
     {same_clock, "all workers in the same clock",
-     "Nobody starts a clock before the last one has all pushes."},
-    {late_pushes, "late pushes to count", "A push counts although weights changed since its worker's pull."},
+     "A worker starts a clock only when all pushes of the previous clock have been applied."},
+    {late_pushes, "late pushes to count",
+     "A push counts even if the weights have changed since its worker's pull."},
     {counts_alone, "every push to count by itself",
-     "Each push moves the weights alone, or with its whole clock."},
-    {gradients, "pushes of gradients", "What a worker pushes is the gradient at the weights that it pulled."},
-    {whole_pushes, "pushes of whole clocks", "A worker pushes when the computation of its clock has ended."},
+     "Servers apply each push separately, or together with all pushes of its clock."},
+    {gradients, "pushes of gradients", "A worker pushes the gradient at the weights that it pulled."},
+    {whole_pushes, "pushes of whole clocks",
+     "A worker pushes when it has finished the computation of its clock."},
     {one_batch, "one batch in a clock", "A worker computes the gradient of one batch in a clock."},
     {pulled_weights, "steps on pulled weights",
-     "All that a worker computes in a clock is computed on weights that others can have as well."},
+     "A worker computes a whole clock on pulled weights, which other workers can also have."},
     {own_clocks, "workers that begin their clocks themselves",
-     "A worker goes from one clock to the next by itself: no scheduler gives it its steps."},
-    {whole_steps, "steps that nobody cancels", "A worker finishes every step that it begins."},
+     "A worker begins its next clock itself; the scheduler does not assign steps."},
+    {whole_steps, "steps that are never cancelled", "A worker finishes every step that it begins."},
     {all_weights, "all weights in every step",
-     "A step uses all weights, not only those of its batch's features."},
-    {server_weights, "weights on the servers", "Servers run the optimizer, so they have the weights."},
-    {real_data, "real weights and data", "The model learns: it does not only take time."},
-    {feature_weights, "a weight for each feature", "The weights are the features' of sparse data."},
-    {keys, "a key with every value", "A message lists the key of each of its values."},
+     "A step uses all weights, not only the weights of its batch's features."},
+    {server_weights, "weights on the servers", "Servers run the optimizer, so they hold the weights."},
+    {real_data, "real weights and data",
+     "The model has weights and learns from data. A phantom model only takes time."},
+    {feature_weights, "a weight for each feature", "Each weight belongs to a feature of sparse data."},
+    {keys, "a key with every value", "A message lists the key of every value."},
     {wide_values, "values of more than 2 bytes", "Weights and gradients are in single or double precision."},
-    {own_links, "a link of each node's own", "One link leads from each node to the network."},
+    {own_links, "a separate link for each node",
+     "Each node has one link to the network, which it shares with no other node."},
     {whole_copies, "a copy of the whole model in every worker",
-     "Each worker has the weights and the optimizer's state, and can go on alone."},
+     "Each worker holds all weights and the optimizer state, so it can continue alone."},
     {counted_batches, "a known number of batches in a clock",
-     "How many batches a worker computes in a clock does not depend on its speed."},
-    {open_clocks, "clocks without a number of steps",
-     "The scenario does not say how many steps a clock has."},
+     "The number of batches of a worker's clock does not depend on its speed."},
+    {open_clocks, "clocks without a fixed number of steps",
+     "The scenario does not give the number of steps of a clock."},
     {regular_pulls, "a pull before every clock", "A worker pulls all weights before it begins a clock."},
-    {plain_values, "messages of values as they are",
-     "No filter changes what a message holds, so a sum of pushes is as large as one of them."},
+    {plain_values, "messages with unchanged values",
+     "No filter changes the values of a message, so a sum of pushes has the size of one push."},
     {at_once, "messages that do not wait for each other",
-     "A message is sent whether others of its connection are on their way or not."},
-    {one_push, "one push of each worker in a clock",
-     "A worker pushes what it computes in a clock as one, of each shard."},
-    {sums_of_pushes, "updates that are sums of pushes",
-     "The sum of an update's pushes tells all that the update needs."},
-    {own_batches, "batches of each worker's own",
-     "A worker computes gradients of the whole model, on samples of its own."},
-    {peers, "workers that hold the model", "There are no servers: what a worker loses, the model has lost."},
-    {fewer_workers, "steps by those that are left",
-     "Where a worker is gone, the others make steps without it."},
-    {own_hosts, "a machine for each node", "A machine computes for one node only."},
-    {hosts_of_psim, "machines of psim's own", "psim says which node is on which machine."},
-    {server_steps, "pushes without a step of the worker's own",
-     "What reaches a server is no step that a worker's optimizer has made."},
-    {one_scheduler, "a scheduler that stays up", "The scheduler does not crash, so it forgets no view."},
-    {held_samples, "samples that workers hold",
-     "A worker has the samples that it trains on, and keeps them."},
+     "A node sends a message at once, even if other messages of the connection are on their way."},
+    {one_push, "one push per worker and clock", "A worker sends each shard one push in a clock."},
+    {sums_of_pushes, "updates that are sums of pushes", "An update needs only the sum of its pushes."},
+    {own_batches, "separate batches for each worker",
+     "Each worker computes gradients of the whole model, on its own samples."},
+    {peers, "workers that hold the model",
+     "There are no servers, so the weights that a worker loses are lost to the model."},
+    {fewer_workers, "steps without lost workers",
+     "When a worker is lost, the other workers continue without it."},
+    {own_hosts, "a machine for each node", "Each machine runs one node only."},
+    {hosts_of_psim, "machines that psim assigns", "psim decides which node runs on which machine."},
+    {server_steps, "pushes that are not optimizer steps",
+     "A push contains gradients, not a step of the worker's optimizer."},
+    {one_scheduler, "a scheduler that stays up", "The scheduler does not crash, so it keeps its view."},
+    {held_samples, "samples that workers hold", "A worker holds and keeps the samples on which it trains."},
 };
 
-// What a model of consistency makes of pushes, by its rule.
+// The demands of a consistency model, derived from its rule.
 Demands of_model(const Scenario& s) {
   ConsistencySpec spec = s.consistency;
   spec.window = spec.deadline = std::nullopt;  // a feature of its own
@@ -78,8 +80,8 @@ Demands of_model(const Scenario& s) {
   const bool in_turn = rule.asks_all ? rule.policy->shape().is_in_turn : rule.group == 1;
   if (!rule.waits_for_all() && (!in_turn || rule.drops_stale)) result.takes = result.takes | counts_alone;
   if (rule.drops_stale && s.consistency.model->has_k())
-    result.needs = result.needs | whole_pushes;  // a step is taken or dropped as a whole
-  // A task is a step of one batch, and the scheduler does not give it out again.
+    result.needs = result.needs | whole_pushes;  // servers apply or drop a step as a whole
+  // A task is a step of one batch, and the scheduler assigns it only once.
   if (s.consistency.model->has_tasks()) {
     result.takes = result.takes | own_clocks;
     result.needs = result.needs | one_group | arrives_once | whole_pushes | one_batch | gradients |
@@ -93,7 +95,7 @@ constexpr std::string_view example_program =
     "\"gradient\", after = [\"pull\"]}, {name = \"push\", do = \"push\", after = [\"gradient\"]}, {name = "
     "\"update\", do = \"update\", after = [\"push\"]}]";
 
-// In a cluster of several servers, with more workers than k.
+// For a cluster of several servers and more workers than k.
 Feature feature_of(const ConsistencyRow& row) {
   Scenario s;
   s.consistency.model = row.name;
@@ -117,10 +119,10 @@ Feature feature_of(const ConsistencyRow& row) {
 
 Feature feature_of(const FilterRow& row) {
   const bool caches = row.stage == FilterStage::keys;
-  Properties needs = own_batches;  // they pass gradients of the whole model
+  Properties needs = own_batches;  // filters process gradients of the whole model
   if (row.needs_numbers) needs = needs | real_data;
   if (caches) needs = needs | keys;
-  if (row.is_half) needs = needs | wide_values;  // else it has nothing to do
+  if (row.is_half) needs = needs | wide_values;  // otherwise the filter has no effect
   std::string settings;
   for (const Setting* setting : row.settings) {
     if (setting->required) settings += fmt::format(", {} = {}", setting->key, setting->draws.front());
@@ -135,7 +137,7 @@ Feature feature_of(const FilterRow& row) {
   return {.name = row.name,
           .example = fmt::format("filter = [{{kind = \"{}\"{}}}]{}", row.name, settings,
                                  caches ? "\nmessages.keys = \"per-value\"" : ""),
-          .instead = "no such [[filter]]",
+          .instead = "no [[filter]] of this kind",
           .demands = {.needs = needs, .takes = plain_values},
           .places = places};
 }
@@ -170,7 +172,7 @@ std::string in_words(Properties some) {
 bool is_of_group(std::string_view field) {
   constexpr std::string_view of_machines[] = {"data.delivery", "data.prefetch", "data.bytes_per_sample",
                                               "messages.order"};
-  // A name with a dot at its end stands for all below.
+  // A name that ends with a dot means all fields below it.
   constexpr std::string_view own[] = {
       "seed",     "compute.time", "filter",      "filter.",      "data.",     "model",      "model.",
       "training", "training.",    "consistency", "consistency.", "placement", "placement.", "messages."};

@@ -1,8 +1,8 @@
-// What a scenario can switch on, and what goes together. A *property* holds unless something takes it away:
-// "all workers are in the same clock". A *feature* is one row: what switches it on, which properties it
-// needs, and which it takes away. Two features exclude each other where one needs what the other takes away;
-// features know properties, never each other. A new feature is a new row (feature_rows.cpp); the rows of
-// consistency models and filters are made from their own tables.
+// Features of a scenario, and which of them can be combined. A *property*, such as "all workers in the same
+// clock", holds unless a feature takes it away. A *feature* is one row: the fields that switch it on, the
+// properties that it needs, and the properties that it takes away. Two features exclude each other if one
+// needs a property that the other takes away. Features know properties, never each other. A new feature is a
+// new row (feature_rows.cpp). psim makes the rows of consistency models and filters from their own tables.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ enum class Property : std::uint8_t {
 struct PropertyRow {
   Property property;
   std::string_view name;  // what a feature needs: "parameter servers"
-  std::string_view doc;   // what holds then, as a sentence
+  std::string_view doc;   // a sentence: what holds
 };
 std::span<const PropertyRow> properties();
 
@@ -82,30 +82,32 @@ struct Demands {
 };
 
 struct Feature {
-  std::string_view name;     // as the subject of "... needs parameter servers"
-  std::string example;       // assignments that switch it on, one a line, as in --set; the first is its own
-  std::string_view instead;  // what to write where it is not wanted
+  std::string_view name;  // the subject of "... needs parameter servers"
+  std::string
+      example;  // assignments that switch it on, one per line, as in --set; the first is the feature's own
+  std::string_view instead;  // what to write to switch it off
   Demands demands;           // in a cluster of several servers and more workers than k
-  // The paths of the fields, or of the elements of a list, that switch it on; none: it is off.
+  // The paths of the fields or list elements that switch it on; empty: it is off.
   std::function<std::vector<std::string>(const Scenario&)> places;
-  std::function<Demands(const Scenario&)> by = {};  // where numbers decide what is needed
+  std::function<Demands(const Scenario&)> by = {};  // demands that depend on numbers
 
   std::string_view field() const { return std::string_view(example).substr(0, example.find(' ')); }
   Demands demands_in(const Scenario& scenario) const { return by ? by(scenario) : demands; }
 };
 
-// Those that no other table makes (feature_rows.cpp).
+// The features that do not come from another table (feature_rows.cpp).
 std::span<const Feature> feature_rows();
-// All of them, in the order of docs/compatibility.md.
+// All features, in the order of docs/compatibility.md.
 std::span<const Feature> features();
 
-// Whether one of the two needs what the other takes away.
+// Whether one feature needs a property that the other takes away.
 bool exclude(const Feature& a, const Feature& b);
 
 // "parameter servers, gradients in pushes".
 std::string in_words(Properties properties);
 
-// With several groups: whether each may have its own value of `field` (else it belongs to the machines).
+// Whether each of several groups may have its own value of `field`. If not, the field belongs to the
+// machines.
 bool is_of_group(std::string_view field);
 
 }  // namespace psim

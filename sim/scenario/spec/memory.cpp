@@ -24,7 +24,7 @@ double model_bytes(const Scenario& s) {
 }
 bool is_sparse(const Scenario& s) { return s.model.kind->is_sparse; }
 bool workers_update(const Scenario& s) { return s.training.update == UpdateAt::worker; }
-// Of servers that have no weights.
+// For servers without weights.
 bool workers_sum(const Scenario& s) {
   return workers_update(s) && make_rule(s.consistency, s.cluster.workers).waits_for_all();
 }
@@ -32,7 +32,7 @@ bool goes_alone(const Scenario& s) {
   return s.training.local_steps > 1 || s.training.warmup_steps > 1 || s.training.local_time;
 }
 
-// Of a sparse model: features of all batches of a clock, each counted as often as it comes.
+// For a sparse model: the features of all batches of a clock, with repetitions.
 double pulled_values(const Scenario& s) {
   const auto all = static_cast<double>(parameter_count(s.model));
   if (!is_sparse(s) || s.training.local_time) return all;
@@ -45,7 +45,7 @@ double pulled_values(const Scenario& s) {
 bool loses(const Scenario& s) {
   return std::ranges::any_of(filters_on(s.filters, true), &FilterSpec::feeds_back);
 }
-// Of pulls a server remembers what each worker has.
+// For filters of pulls a server remembers the values of each worker.
 bool server_remembers(const Scenario& s) {
   return std::ranges::any_of(filters_on(s.filters, false),
                              [](const FilterSpec& f) { return f.stage() == FilterStage::select; });
@@ -88,7 +88,7 @@ NodeMemory device_of(const Scenario& s) {
   return device;
 }
 
-// One that computes in its own memory.
+// A worker that computes in its own memory.
 NodeMemory whole_worker(const Scenario& s) {
   const double pulled = pulled_values(s) * value_bytes(s);
   NodeMemory worker{.node = "worker"};
@@ -115,7 +115,7 @@ void add_send_buffers(const Scenario& s, NodeMemory& worker) {
   if (loses(s)) worker.add("residuals", static_cast<double>(parameter_count(s.model)) * exact_bytes(s));
 }
 
-// The longest part that a worker gets from another one.
+// The largest part that a worker receives from another worker.
 double received_chunk(const Scenario& s) {
   const auto workers = static_cast<std::uint32_t>(s.cluster.workers);
   const auto total = static_cast<std::size_t>(parameter_count(s.model));
@@ -129,14 +129,14 @@ double received_chunk(const Scenario& s) {
   return static_cast<double>(most) * value_bytes(s);
 }
 
-// Values that each server holds of a job.
+// The number of a job's values on each server.
 std::vector<std::size_t> load_of(const Scenario& s) {
   return key_space_of(s).load(static_cast<std::uint32_t>(s.cluster.servers));
 }
 
 constexpr const char* kept_gradients = "the last gradient of every worker";
 
-// What a server has of `count` values of a job.
+// The memory of a server for `count` values of a job.
 void add_shard(const Scenario& s, double count, NodeMemory& server) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   const auto workers = static_cast<double>(s.cluster.workers);
@@ -155,7 +155,7 @@ void add_shard(const Scenario& s, double count, NodeMemory& server) {
   if (server_remembers(s)) server.add("values that workers have", workers * count * exact_bytes(s));
 }
 
-// Copies of the shards of the servers before it.
+// Copies of the shards of the previous servers.
 void add_replicas(const Scenario& s, const std::vector<std::size_t>& load, std::size_t server,
                   NodeMemory& memory) {
   for (std::int64_t copy = 1; copy <= s.replication.copies; ++copy) {

@@ -1,16 +1,15 @@
-// What every kind of node holds in memory, part by part: a table of bytes that follows from the scenario
-// alone. docs/results.md has the formulas, and says what is not counted.
+// The memory of every kind of node, part by part: a table of bytes that depends on the scenario only.
+// docs/results.md has the formulas, and says what they do not count.
 //
 // Decisions:
-// - Counted is what a real system of the field holds, each array once: MXNet's servers and devices
-//   (src/kvstore), Horovod's and NCCL's buffers, GPipe's stages. The simulation itself may hold more, or
-//   share arrays among nodes (scenario/estimate.hpp tells what it takes of this machine).
-// - Weights, gradients and activations have the bytes of model.precision, as on the network; the optimizer's
-//   state and what must be exact have at least those of single precision (model/rounding.hpp).
-// - The parts are the most that is there at any time of a step, so their sum is an upper bound. A gradient is
-//   accumulated in place.
-// - Of a sparse model a worker holds the weights of its batches' features only. How many these are depends on
-//   the data; counted are as many as there are values that are not zero.
+// - The table counts the arrays of real systems, each once: MXNet's servers and devices (src/kvstore),
+//   Horovod's and NCCL's buffers, GPipe's stages. The simulation itself may hold more, or share arrays among
+//   nodes (scenario/estimate.hpp estimates the memory of the simulation).
+// - Weights, gradients and activations have the bytes of model.precision, as on the network; the optimizer
+//   state and exact values have at least the bytes of single precision (model/rounding.hpp).
+// - Each part is its maximum over a step, so their sum is an upper bound. A gradient is accumulated in place.
+// - With a sparse model a worker holds only the weights of its batches' features. Their number depends on the
+//   data; the table counts one weight for each nonzero value.
 #pragma once
 
 #include <cstdint>
@@ -30,30 +29,30 @@ struct NodePart {
   double bytes = 0;
 };
 
-// What a scenario gives a node.
+// The memory limit of a node in the scenario.
 struct MemoryLimit {
   std::string field;
   double bytes = 0;
 };
 
-// One kind of node; of several that are not alike, the fullest.
+// One kind of node; if nodes of this kind differ, the fullest.
 struct NodeMemory {
   std::string node;  // "worker", "device", "server", "stage 2"
   std::vector<NodePart> parts = {};
   std::vector<MemoryLimit> limits = {};
 
   double bytes() const;
-  std::optional<double> limit() const;     // the least; none: it has as much as it needs
-  double of(std::string_view part) const;  // 0: there is no such part
+  std::optional<double> limit() const;     // the smallest limit; none: no limit
+  double of(std::string_view part) const;  // 0 if there is no such part
   void add(std::string_view part, double bytes);
 };
 
-// The worker's host, and its devices if they are behind a bus; or the worker of an all-reduce, or the stages
-// of a pipeline, each by itself.
+// The worker's host, and its devices if they are behind a bus; or the worker of an all-reduce; or each stage
+// of a pipeline.
 std::vector<NodeMemory> worker_memory(const Scenario& scenario);
 
-// The fullest server of these jobs, which share the servers; `jobs` must not be empty. Without servers: no
-// parts.
+// The fullest server of these jobs, which share the servers. `jobs` must not be empty. Has no parts if there
+// are no servers.
 NodeMemory server_memory(std::span<const Scenario* const> jobs);
 
 // All nodes of a scenario without groups.

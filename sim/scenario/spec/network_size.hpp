@@ -1,4 +1,4 @@
-// Sizes of the topologies that have a shape: what the scenario says, or the least that holds all nodes.
+// Sizes of topologies with a fixed shape: the scenario's value, or the smallest size with room for all nodes.
 #pragma once
 
 #include <cstdint>

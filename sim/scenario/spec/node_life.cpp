@@ -12,7 +12,7 @@ double startup_seconds(const Scenario& scenario, NodeRole role, std::uint32_t in
   const bool is_worker = role == NodeRole::worker;
   const StartupSpec& spec = is_worker ? scenario.cluster.worker.startup : scenario.cluster.server.startup;
   if (!spec.given()) return 0;
-  // A distribution that has streams beside the step's draws from those of another seed.
+  // A distribution with additional streams draws them from another seed.
   const auto seed = combine(static_cast<std::uint64_t>(scenario.seed), is_worker ? 0x7773 : 0x7373);
   const std::uint32_t of = index;
   const std::vector<std::vector<double>> no_trace;
@@ -35,8 +35,8 @@ bool concerns(const ProfileSpec& profile, std::int64_t worker) {
 
 namespace {
 
-// The turn that holds `now`, so that dates are reckoned from their turn and are the same numbers whenever
-// they are asked for.
+// The repetition that contains `now`. Dates are computed from the start of their repetition, so they are the
+// same at every call.
 double turn_at(const ProfileSpec& profile, double now) {
   if (!profile.every) return 0;
   const double period = profile.every->value;

@@ -1,5 +1,5 @@
-// What nodes are like over time: how long they take to come up, profiles of their speed and availability,
-// what power they draw and what they cost, and when a slow one is replaced.
+// Start-up times of nodes, profiles of their speed and availability, their power and price, and the
+// replacement of slow workers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace psim {
 
-// From the run's beginning, or from the decision that a spare is needed, until the node is up.
+// The time from the beginning of the run, or from the decision to start a spare, until the node is up.
 struct StartupSpec {
   Seconds mean{0};
   Distribution distribution;
@@ -45,18 +45,18 @@ struct ProfileSpec {
   ProfileOf of = ProfileOf::speed;
   std::string file;
   std::vector<std::int64_t> workers;                 // empty: all
-  std::optional<Seconds> every;                      // repeats it
-  std::vector<std::pair<double, double>> rows = {};  // the file's content, filled in by the loader
+  std::optional<Seconds> every;                      // period of repetition
+  std::vector<std::pair<double, double>> rows = {};  // the content of the file; the loader fills it in
 };
 
 bool concerns(const ProfileSpec& profile, std::int64_t worker);
-// The value at a date: that of the last row before; 1 before the first.
+// The value at a date: the value of the last row before it; 1 before the first row.
 double value_at(const ProfileSpec& profile, double now);
 // The date of the next row after `now`.
 std::optional<double> next_row(const ProfileSpec& profile, double now);
 
 struct SlowSpec {
-  bool given = false;  // without the table nobody looks
+  bool given = false;  // false: no table, so no search
   double factor = 2;
   std::int64_t window = 5;
   SlowAction action = SlowAction::flag;
@@ -64,10 +64,10 @@ struct SlowSpec {
 
 struct Scenario;
 
-// Seconds that worker or server `index` takes to come up, drawn from a stream of its own.
+// Start-up time of worker or server `index` in seconds, from a separate random stream.
 enum class NodeRole : std::uint8_t { worker, server };
 double startup_seconds(const Scenario& scenario, NodeRole role, std::uint32_t index);
-// Whether power, prices or the network's energy are given.
+// Whether the scenario gives power, prices or the network's energy.
 bool has_economy(const Scenario& scenario);
 
 }  // namespace psim

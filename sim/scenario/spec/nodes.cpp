@@ -71,7 +71,7 @@ std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_
   return std::nullopt;
 }
 
-// Without its servers the cluster has the workers where these were.
+// Without servers the workers take the numbers of the servers.
 std::uint32_t host_of(const ClusterSpec& cluster, std::uint32_t node) {
   const auto servers = static_cast<std::uint32_t>(cluster.servers);
   return cluster.colocate && node > servers ? node - servers : node;
@@ -124,12 +124,12 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   }
   const bool has_servers = scenario.architecture.has_servers();
   if (high == storage_node(scenario.cluster)) return low > 0 && (low <= servers || !has_servers);
-  // Where nodes fail the scheduler tells inference nodes who owns what.
+  // If nodes may fail, the scheduler tells inference nodes the owners of shards.
   if (high >= first_inference_node(scenario.cluster))
     return low <= servers && (low > 0 || scenario.may_fail());
   if (high == database_node(scenario.cluster)) return low > servers;  // the database and a worker
-  if (low == 0) return true;                                          // the scheduler and everybody else
-  // Groups agree on where they go on, and when a worker is gone others become neighbours.
+  if (low == 0) return true;                                          // the scheduler and every other node
+  // Groups agree on the step to continue with, and when a worker is lost, other workers become neighbours.
   const bool regroups = !has_servers && scenario.may_fail() && scenario.recovery.workers != LostWorkers::wait;
   if (regroups) return true;
   if (!has_servers)
@@ -140,7 +140,8 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
     return scenario.training.work == WorkPolicy::stealing ||
            (scenario.moves_data() && scenario.recovery.data_from == DataFrom::workers);
   if (high <= servers && (scenario.may_fail() || !scenario.groups.empty())) return true;
-  // The first shard's server, which only an even placement knows to be the first, and another.
+  // The first shard's server and another server. Only with an even placement this is certainly the first
+  // server.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
          make_rule(scenario.consistency, scenario.cluster.workers).first_shard_decides;
 }

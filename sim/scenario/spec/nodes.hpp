@@ -1,6 +1,6 @@
-// The cluster's nodes: their numbers, their names, and which of them talk to each other. A node's number is
-// its NodeId: the scheduler is 0, then come the servers, the workers, the database and the storage if there
-// are such, and the nodes of the inference group.
+// The nodes of the cluster: their numbers, their names, and which pairs exchange messages. A node's number is
+// its NodeId: the scheduler is 0, then come the servers, the workers, the database and the storage if they
+// exist, and the inference nodes.
 #pragma once
 
 #include <cstdint>
@@ -15,44 +15,43 @@
 namespace psim {
 
 std::uint32_t node_count(const ClusterSpec& cluster);
-// The node after the workers, if there is one that holds the training set.
+// The node with the training set, after the workers, if it exists.
 std::optional<std::uint32_t> database_node(const ClusterSpec& cluster);
-// The first of the inference group, if there is one: all from here on are.
+// The first inference node, if one exists; all later nodes are inference nodes, too.
 std::uint32_t first_inference_node(const ClusterSpec& cluster);
 
 // The node after those, if there is one that keeps snapshots.
 std::optional<std::uint32_t> storage_node(const ClusterSpec& cluster);
 
-// Aggregators stand behind all nodes, one in each rack: hosts of the network only.
+// Aggregators come after all nodes, one in each rack. They are hosts of the network only.
 std::uint32_t aggregator_count(const ClusterSpec& cluster);
-// Of a node that has a rack: of every one but the scheduler, which is in the first.
+// The rack of a node other than the scheduler, which is in the first rack.
 std::uint32_t rack_of(const ClusterSpec& cluster, std::uint32_t node);
 
 // "scheduler", "server 0", "worker 3", "database", "inference 0"
 std::string node_name(const ClusterSpec& cluster, std::uint32_t node);
 std::optional<std::uint32_t> node_named(const ClusterSpec& cluster, std::string_view name);
 
-// The machines, from 0: one for each node; with cluster.colocate server i is on that of worker i.
+// The machines, from 0: one for each node. With cluster.colocate server i is on the machine of worker i.
 std::uint32_t host_count(const ClusterSpec& cluster);
 std::uint32_t host_of(const ClusterSpec& cluster, std::uint32_t node);
-// The nodes of a machine: the worker before its server, whose names are less telling.
+// The nodes of a machine: the worker before its server.
 std::vector<std::uint32_t> nodes_on(const ClusterSpec& cluster, std::uint32_t host);
 // "host 3" with cluster.colocate: the machine of worker 3.
 std::optional<std::uint32_t> host_named(const ClusterSpec& cluster, std::string_view name);
-// The cluster as the network sees it: machines, and no server beside a worker.
+// The cluster as the network sees it: machines, without servers on the machines of workers.
 ClusterSpec machines_of(const ClusterSpec& cluster);
 
-// What `name` would be if it were meant for a node, whether that exists or not: "worker 3" for "Worker-3".
-// Empty when it is a switch's.
+// The node that `name` means, existing or not: "worker 3" for "Worker-3". Empty for the name of a switch.
 std::string meant_node(std::string_view name);
 
 // Whether two nodes ever send messages to each other; only these pairs have routes.
 bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b);
 
-// The pairs (a, b), a < b, that talk.
+// The pairs (a, b), a < b, that exchange messages.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_pairs(const Scenario& scenario);
 
-// The ends of the links of topology graph. Nodes come first, then the switches in order of appearance.
+// The ends of the links of topology graph: first the nodes, then the switches in the order of appearance.
 struct GraphEnds {
   std::uint32_t vertices = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;

@@ -7,7 +7,8 @@
 namespace psim {
 namespace {
 
-// Link 0 is the host's; those of device i are 2 i + 1, up to the switch, and 2 i + 2, down from it.
+// Link 0 is the host's link. Device i has link 2 i + 1, up to the switch, and link 2 i + 2, down from the
+// switch.
 PlatformFile::Route route(const DeviceSpec& devices, std::uint32_t from, std::uint32_t to) {
   PlatformFile::Route way{.from = from, .to = to, .links = {}, .latency = devices.bus_latency.value};
   const bool direct = devices.peers == PeerAccess::direct;

@@ -9,7 +9,7 @@
 namespace psim {
 namespace {
 
-// A target may never be reached; then the run ends after so many passes over the data.
+// A run that never reaches its target ends after this number of passes over the data.
 constexpr double epochs_without_end = 1000;
 
 }  // namespace
@@ -29,7 +29,7 @@ std::int64_t batches_of_workers(const Scenario& scenario) {
 }
 
 std::int64_t steps_that_fit(double time, double step) {
-  constexpr double rounding = 1e-9;  // five steps of 10 ms fit in 50 ms, however their time was computed
+  constexpr double rounding = 1e-9;  // five steps of 10 ms fit in 50 ms, despite rounding of their time
   if (!(step > 0)) return 1;
   const double all = std::floor(time / step * (1 + rounding));
   return std::max<std::int64_t>(

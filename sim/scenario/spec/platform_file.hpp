@@ -1,4 +1,4 @@
-// What SimGrid makes of a platform file. Implemented in sim/cluster/platform_file.cpp, where SimGrid is.
+// SimGrid's report about a platform file. Implemented in sim/cluster/platform_file.cpp, which uses SimGrid.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace psim {
 
 struct PlatformReport {
-  std::string error;               // what SimGrid says against it; empty when nothing
-  std::vector<std::string> hosts;  // all that it has, in file order
+  std::string error;               // SimGrid's error message; empty if there is none
+  std::vector<std::string> hosts;  // all hosts, in file order
   std::vector<std::pair<std::uint32_t, std::uint32_t>> without_route;
   PlatformFile file;
 };
 
-// Loads the file in a child process, because SimGrid aborts on many a mistake, and asks for the routes of
-// `pairs` there and back. Node i is the host called `hosts[i]`, or, when `hosts` is empty, the file's i-th;
-// when there are not enough hosts, or one is not known, only `PlatformReport::hosts` is filled in.
-// Call it before there are threads.
+// Loads the file in a child process, because SimGrid aborts on many errors, and asks for the routes of
+// `pairs` in both directions. Node i is the host `hosts[i]`, or host i of the file if `hosts` is empty. If
+// the file has too few hosts, or a host is unknown, only `PlatformReport::hosts` is filled in. Call it before
+// threads are started.
 PlatformReport inspect_platform(const std::filesystem::path& path, const std::vector<std::string>& hosts,
                                 std::uint32_t nodes,
                                 const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);

@@ -49,7 +49,7 @@ class PresetsFile {
       else add_rows(rows_of(node.ref<std::string>()), all);
     }
   }
-  // Those that several systems share, or another system's.
+  // Shared rows, or the rows of another system.
   const toml::array* rows_of(const std::string& name) const {
     if (const toml::array* shared = root_["shared"][name].as_array()) return shared;
     for (const toml::node& node : *root_["preset"].as_array()) {
@@ -80,7 +80,7 @@ void take_preset(Document& document, Diagnostics& diagnostics) {
   const auto& tables = all_rows<PresetTable>();
   const auto found = std::ranges::find_if(
       tables, [&](const PresetTable& table) { return answers_to(table, name.value_or("none")); });
-  if (found == tables.end() || found->rows.empty()) return;  // the reader tells what names there are
+  if (found == tables.end() || found->rows.empty()) return;  // the reader reports the possible names
   std::string defaults;
   for (const PresetRow& row : found->rows) {
     const std::string value =
@@ -106,17 +106,16 @@ std::string explain_preset(const PresetTable& table) {
     if (row.field.empty()) out += fmt::format("  - {}\n    {}\n", row.does, row.source);
   }
   return out + fmt::format(
-                   "\nIn a scenario, above its first table:\n  preset = \"{}\"\nWhat the file, --set or an "
-                   "axis gives goes before it. `psim check FILE` shows what comes of it.\n",
+                   "\nIn a scenario, above its first table:\n  preset = \"{}\"\nThe file, --set and an axis "
+                   "override the preset. `psim check FILE` shows the result.\n",
                    table.name);
 }
 
 std::string preset_reference() {
   std::string out =
-      "\n## Presets\n\nA preset puts the defaults of a real system in the place of psim's own. What the "
-      "file, `--set` or an axis gives\n"
-      "goes before it, and a default that has no meaning beside that is left out. `filter = []` removes a "
-      "preset's filters.\n";
+      "\n## Presets\n\nA preset replaces psim's defaults by the defaults of a real system. The file, `--set` "
+      "and an axis override the\npreset. psim ignores a preset's default that has no meaning with the other "
+      "fields. `filter = []` removes a preset's\nfilters.\n";
   for (const PresetTable& table : all_rows<PresetTable>()) {
     if (table.rows.empty()) continue;
     out +=

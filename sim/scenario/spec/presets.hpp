@@ -1,13 +1,14 @@
-// Real systems by name. A preset puts the defaults of one of them in the place of psim's own; what the file,
-// --set or an axis of a comparison gives goes before it.
+// Real systems by name. A preset replaces psim's defaults by the defaults of one system. The file, --set and
+// the axes of a comparison override the preset.
 //
-// A preset's values are a TOML text of their own: a source like the file and every --set. The same code
-// reads and checks them, and a diagnostic shows the row that a wrong value is from. The reader looks into
-// the file first, then into the preset.
-// - A preset's row that has no meaning beside the choices made is left out, whoever made them.
-// - A preset's choice counts as made where the preset is named. Named in the file, it makes the file's own
-//   fields meaningless, which is an error; named by --set or an axis, it leaves such fields out.
-// - filter is one value: a file's filters take the place of all the preset's.
+// The values of a preset are a separate TOML text: a source like the file and every --set. The same code
+// reads and checks them, and a diagnostic shows the row of a wrong value. The reader looks into the file
+// first, then into the preset.
+// - psim ignores a preset's row that has no meaning with the choices of the scenario, from any source.
+// - A preset's choice has the place of the preset's name. If the file names the preset, fields of the file
+//   that the choice makes meaningless are errors. If --set or an axis names the preset, psim ignores such
+//   fields.
+// - filter is one value: the file's filters replace all filters of the preset.
 #pragma once
 
 #include <optional>
@@ -22,12 +23,12 @@ namespace psim {
 struct Document;
 class Diagnostics;
 
-// A default of a system: the field that says it here, or none when psim does not simulate it.
+// A default of a system: its field, or none if psim does not simulate it.
 struct PresetRow {
   std::string field;   // dotted; empty: not simulated
   std::string value;   // TOML, or all_workers
   std::string does;    // what the system does
-  std::string source;  // where that is written: repository and file, or paper
+  std::string source;  // the source: repository and file, or paper
 };
 
 // One system (presets.toml).
@@ -41,13 +42,13 @@ template <>
 std::deque<PresetTable> built_in_rows();
 using Preset = Chosen<PresetTable>;
 
-// The one value that is no TOML: what cluster.workers is.
+// The only value that is not TOML: the value of cluster.workers.
 inline constexpr std::string_view all_workers = "the number of workers";
 
 bool sets(Preset preset, std::string_view field);
 
-// Looks which preset `document` names and puts its defaults beside the root. They are a source of their own,
-// so that a diagnostic shows where a value is from.
+// Puts the defaults of the preset that `document` names next to the root. They are a separate source, so that
+// a diagnostic shows the origin of a value.
 void take_preset(Document& document, Diagnostics& diagnostics);
 
 // What `psim explain NAME` prints, and the section of docs/scenario.md.

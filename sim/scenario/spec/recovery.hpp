@@ -1,4 +1,4 @@
-// What a scenario says about failures: how they are noticed, and what helps against them.
+// The fields of a scenario about the detection and handling of failures.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct RecoverySpec {
   Seconds longest_retry{30};
   std::int64_t retry_limit = 0;
   SlowSpec slow;
-  Seconds patience{120};  // without any progress; then the run ends
+  Seconds patience{120};  // time without progress after which the run ends
 };
 
 struct SnapshotSpec {

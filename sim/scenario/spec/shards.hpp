@@ -1,4 +1,4 @@
-// Which server has which parameters of a scenario, at first.
+// The initial placement of a scenario's parameters on the servers.
 #pragma once
 
 #include "sim/protocol/key_space.hpp"

@@ -11,7 +11,7 @@
 namespace psim {
 namespace {
 
-// Bytes of one sample within a stage: its inputs, and all that it keeps without recomputation.
+// Bytes of one sample in a stage: its inputs, and all activations without recomputation.
 struct StageActivations {
   double inputs = 0, all = 0;
 };

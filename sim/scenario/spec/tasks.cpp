@@ -43,10 +43,11 @@ class ProgramParser {
     const auto before = std::ranges::find(specs_.begin(), specs_.begin() + static_cast<std::ptrdiff_t>(i),
                                           spec.name, &TaskSpec::name);
     if (before - specs_.begin() < static_cast<std::ptrdiff_t>(i))
-      find(i, "name", fmt::format("two tasks are called `{}`", spec.name), "its name must be its own", "");
+      find(i, "name", fmt::format("two tasks are called `{}`", spec.name),
+           "every task needs a different name", "");
     if (spec.name.empty() || spec.name.find_first_of(" []") != std::string::npos ||
         !fits_in_a_line(spec.name))
-      find(i, "name", "a task's name is one word without brackets", "not such a word",
+      find(i, "name", "a task's name is one word without brackets", "not one word without brackets",
            "for example name = \"first_push\"");
   }
 
@@ -67,8 +68,8 @@ class ProgramParser {
         const std::optional<std::int64_t> back =
             fits ? number_in<std::int64_t>(inside.substr(2, inside.size() - 3)) : std::nullopt;
         if (!back || *back < 1) {
-          find(i, key, fmt::format("`{}` is no clock before", inside), "not understood",
-               "[-1] is the clock before, [-2] the one before that");
+          find(i, key, fmt::format("`{}` does not name an earlier clock", inside), "not understood",
+               "[-1] is the previous clock, [-2] the clock before it");
           continue;
         }
         input.clocks_back = [back = *back](std::int64_t) { return back; };
@@ -78,7 +79,7 @@ class ProgramParser {
       if (named == specs_.end()) {
         std::vector<std::string> names;
         for (const TaskSpec& spec : specs_) names.push_back(spec.name);
-        find(i, key, fmt::format("there is no task `{}`", rest), "nobody is called so",
+        find(i, key, fmt::format("there is no task `{}`", rest), "no task has this name",
              fmt::format("the tasks are {}", fmt::join(names, ", ")));
         continue;
       }
@@ -95,7 +96,7 @@ class ProgramParser {
       text += fmt::format(" waits for {}, which", result_.program[circle[i]].name);
     find(circle.front(), "after", "tasks of one clock wait for each other",
          fmt::format("{} waits for {}", text, result_.program[circle.front()].name),
-         fmt::format("\"{}[-1]\" is that of the clock before", result_.program[circle.front()].name));
+         fmt::format("\"{}[-1]\" is the task of the previous clock", result_.program[circle.front()].name));
   }
 
   void read_place(std::size_t i) {
@@ -103,9 +104,9 @@ class ProgramParser {
     ProgramTask& task = result_.program[i];
     if (spec.kind != TaskKind::pull) {
       if (!spec.on.empty())
-        find(i, "on", fmt::format("only a pull says where it runs, and `{}` is none", spec.name),
-             "no place to choose",
-             is_of_server(spec.kind) ? "the servers run it" : "it runs where its pull ran");
+        find(i, "on", fmt::format("only a pull may have `on`, and `{}` is not a pull", spec.name),
+             "not a pull",
+             is_of_server(spec.kind) ? "the servers run this task" : "the worker of its pull runs this task");
       if (spec.count) find(i, "count", "only a pull on any worker has a count", "no pull", "");
       return;
     }
@@ -132,7 +133,7 @@ class ProgramParser {
     task.worker = static_cast<std::uint32_t>(*number);
   }
 
-  // A gradient runs where its pull ran, a push where its gradient did. A push is applied once.
+  // A gradient and a push run on the worker of their pull. A push is applied once.
   void inherit_place(std::size_t i) {
     std::size_t at = i;
     for (std::size_t steps = 0; steps < specs_.size(); ++steps) {
@@ -149,11 +150,11 @@ class ProgramParser {
     task.anywhere = place.anywhere;
   }
 
-  // A result is taken in its own clock, unit by unit, and once.
+  // A task takes a result of its own clock and unit, and each result is taken once.
   void check_result(std::size_t i) {
     const std::optional<TaskKind> wanted = takes_result_of(specs_[i].kind);
     if (!wanted) return;
-    const std::string what = fmt::format("`{}` takes the result of one {}", specs_[i].name, name_of(*wanted));
+    const std::string what = fmt::format("`{}` needs the result of one {}", specs_[i].name, name_of(*wanted));
     std::size_t sources = 0;
     bool is_own = true;
     for (const TaskInput& input : result_.program[i].after) {
@@ -163,7 +164,7 @@ class ProgramParser {
     }
     if (sources != 1 || !is_own)
       return find(i, sources == 0 ? "do" : "after", what,
-                  sources == 0 ? "it comes after none" : "of its own clock and unit",
+                  sources == 0 ? "it comes after no such task" : "it must be of the same clock and unit",
                   fmt::format("name it in `after`, once and without \"all\" or [-1]: after = [\"{}\"]",
                               name_of(*wanted)));
     const std::optional<std::size_t> source = source_of(result_.program, i);
@@ -171,7 +172,7 @@ class ProgramParser {
       if (specs_[other].kind == specs_[i].kind && source_of(result_.program, other) == source)
         return find(i, "after",
                     fmt::format("`{}` and `{}` take the same result", specs_[other].name, specs_[i].name),
-                    "it is gone by then", "each result is taken once");
+                    "only one of them can take it", "give the other task a separate result");
     }
   }
 

@@ -1,4 +1,4 @@
-// A program of tasks as a scenario gives it ([[task]], beside consistency = "tasks"), and what it comes to.
+// The [[task]] tables of a scenario with consistency = "tasks", and the program that they make.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct TaskSpec {
   std::optional<double> amount;       // scale, clip
 };
 
-// What is wrong with a field of a scenario.
+// An error of a field.
 struct TaskFinding {
   std::string field, message, label, help;
 };
 
 struct ParsedProgram {
-  Program program;  // complete where nothing was found
+  Program program;  // complete if there are no findings
   std::vector<TaskFinding> findings;
 };
 ParsedProgram parse_program(const std::vector<TaskSpec>& tasks, std::int64_t workers);

@@ -1,5 +1,5 @@
-// Quantities of a scenario. A number where a unit belongs is an error, so every quantity is a string
-// such as "50us". Sub-units divide by powers of ten: 50 / 1e6 is exactly 5e-05, 50 * 1e-6 is not.
+// Quantities of a scenario. A number without a unit is an error, so every quantity is a string such as
+// "50us". Sub-units divide by powers of ten: 50 / 1e6 is exactly 5e-05, 50 * 1e-6 is not.
 #pragma once
 
 #include <charconv>
@@ -73,7 +73,7 @@ struct Unit<Watts> {
   static constexpr UnitName names[] = {{"W", 1, 1}, {"mW", 1, 1e3}, {"kW", 1e3, 1}, {"MW", 1e6, 1}};
 };
 
-// "50us" -> 5e-05. Nothing when `text` is not a finite number followed by one of the unit's names.
+// "50us" -> 5e-05. Nothing if `text` is not a finite number followed by a name of the unit.
 inline std::optional<double> parse_quantity(std::string_view text, std::span<const UnitName> names) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -86,15 +86,14 @@ inline std::optional<double> parse_quantity(std::string_view text, std::span<con
   return std::nullopt;
 }
 
-// The shortest text that reads back as the same number.
+// The shortest text that means the same number.
 inline std::string shortest(double value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
   return {buffer, end};
 }
 
-// In the unit of the name's SI unit that makes the shortest text, where 1e+10 stood otherwise: "10Gf". It
-// reads back as the same number.
+// The shortest text with an SI prefix, "10Gf" instead of 1e+10. It means the same number.
 template <class Quantity>
 std::string format_quantity(Quantity quantity) {
   const std::span<const UnitName> names = Unit<Quantity>::names;
@@ -108,17 +107,17 @@ std::string format_quantity(Quantity quantity) {
   return text;
 }
 
-// How often something is done: every so much simulated time, or every so many updates.
+// A period in simulated time or in updates.
 struct Period {
   Seconds time{0};
-  std::int64_t updates = 0;  // when positive, `time` is not used
+  std::int64_t updates = 0;  // if positive, `time` is not used
 
   bool by_updates() const { return updates > 0; }
 };
 
-// ... or every so many samples whose gradients the model has taken in.
+// ... or in samples whose gradients the model has applied.
 struct EvaluationPeriod : Period {
-  std::int64_t samples = 0;  // when positive, the others are not used
+  std::int64_t samples = 0;  // if positive, the others are not used
 
   bool by_samples() const { return samples > 0; }
   bool by_time() const { return !by_updates() && !by_samples(); }

@@ -36,7 +36,7 @@ bool within(const std::array<Range, N>& ranges, char32_t code) {
       ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
-// Control characters and marks that change the direction of writing: a terminal might act on them.
+// Control characters, and marks that change the direction of writing. A terminal may react to them.
 constexpr std::array<Range, 7> unsafe{{{0, 0x1F},
                                        {0x7F, 0x9F},
                                        {0x61C, 0x61C},
@@ -45,7 +45,7 @@ constexpr std::array<Range, 7> unsafe{{{0, 0x1F},
                                        {0x2060, 0x206F},
                                        {0xFEFF, 0xFEFF}}};
 
-// One code point, or one byte that is none, as a terminal may show it.
+// One code point, or one invalid byte, as a terminal may show it.
 struct Glyph {
   std::string_view shown;
   std::size_t bytes;
@@ -72,7 +72,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-// The part of a line around a region, and what stands below it: the region's carets, in the same columns.
+// The part of a line around a region, and the line of carets below it, in the same columns.
 struct Excerpt {
   std::string text, carets;
 };
@@ -206,7 +206,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest_word = 100;  // no name is as long
+  constexpr std::size_t longest_word = 100;  // longer than any name
   if (word.size() > longest_word) return {};
   const auto lower = [](std::string_view text) {
     std::string out(text);

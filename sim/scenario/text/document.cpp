@@ -14,15 +14,15 @@
 namespace psim {
 namespace {
 
-// A syntax error in a text: what to show, and what to leave out when the rest is parsed.
+// A syntax error in a text: what to show, and which part to skip to parse the rest.
 struct Flaw {
   std::size_t begin = 0, end = 0;
   std::string message, label, help;
   std::size_t cut_begin = 0, cut_end = 0;
-  bool header = false;  // what follows belongs to a table that is not known
+  bool header = false;  // the following fields belong to an unknown table
 };
 
-// toml++'s description in this program's words.
+// The description of toml++ in psim's words.
 std::string in_our_words(std::string_view description) {
   if (const std::size_t colon = description.find(": ");
       description.starts_with("Error while") && colon != std::string_view::npos)
@@ -41,7 +41,7 @@ std::string in_our_words(std::string_view description) {
   return out;
 }
 
-// What stands for a constant of another language.
+// The hint for a constant of another language.
 std::string constant_for(std::string_view word) {
   constexpr std::string_view names[] = {"true", "yes", "on", "false", "no", "off", "none", "null", "nil"};
   constexpr std::string_view ours[] = {"write true", "write false", "leave the line out for the default"};
@@ -52,7 +52,7 @@ std::string constant_for(std::string_view word) {
   return "";
 }
 
-// Examines one syntax error: `line_begin` to `line_end` is the line where the parser stopped, at `stop`.
+// Examines one syntax error. The parser stopped at `stop`, in the line from `line_begin` to `line_end`.
 class Examiner {
  public:
   Examiner(std::string_view text, std::size_t stop, std::string_view description)
@@ -137,7 +137,7 @@ class Examiner {
     flaw.begin = first_;
     flaw.end = std::max(line_end_, first_ + 1);
     flaw.message = "not a table's header";
-    flaw.help = "write [name] or [[name]] on a line of its own";
+    flaw.help = "write [name] or [[name]] on a separate line";
     if (!says("cannot redefine")) return true;
     const std::string_view whole = text_.substr(first_, flaw.end - first_);
     flaw.message = fmt::format("{} is given twice", whole.substr(0, whole.find(']') + 1));
@@ -166,7 +166,7 @@ class Examiner {
     flaw.help = list ? "close it with ]" : "close it with } on the same line";
     flaw.cut_begin = open == 0 ? 0 : text_.rfind('\n', open - 1) + 1;
     if (statement) flaw.cut_end = line_begin_ - 1;
-    // Of an inline table over several lines, all is left out.
+    // Skips the whole of an inline table over several lines.
     const std::size_t close = text_.find("\n}", stop_), next = text_.find("\n[", stop_);
     if (!list && close < next) flaw.cut_end = close + 2;
     return true;
@@ -196,7 +196,7 @@ class Examiner {
     return true;
   }
 
-  // A value that is none: a word without quotes, or an impossible number.
+  // An invalid value: a word without quotes, or an impossible number.
   void word(Flaw& flaw) const {
     const auto ends = [](char c) {
       return blank(c) || std::string_view(",[]{}()=#\"'\n").find(c) != std::string_view::npos;
@@ -263,12 +263,13 @@ Diagnostic too_deep(std::string_view text, const DeepPlace& place, std::size_t s
           place.key ? "a key has too many parts" : "brackets are nested too deeply",
           fmt::format("at most {}", place.key ? most_parts : most_brackets),
           place.key ? "fields of a scenario are at most a few tables deep, such as cluster.network.latency"
-                    : "values of a scenario are lists of lists at most"};
+                    : "a value of a scenario is at most a list of lists"};
 }
 
 }  // namespace
 
-// toml++ stops at the first syntax error. To find more, what is wrong is left out and the rest read again.
+// toml++ stops at the first syntax error. To find more errors, this function removes the error and parses the
+// rest again.
 ParsedText parse_text(std::string text, std::size_t source) {
   ParsedText result;
   constexpr std::size_t most_errors = 20;
@@ -289,7 +290,7 @@ ParsedText parse_text(std::string text, std::size_t source) {
           {"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message, flaw.label, flaw.help});
       for (std::size_t i = flaw.cut_begin; i < flaw.cut_end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
       last = flaw.cut_end + 1;
-      if (flaw.header) {  // the fields below go to a table of their own, which is forgotten
+      if (flaw.header) {  // the fields below go to a separate table, which psim discards
         const std::string header = fmt::format("[\"\\u001f{}\"]", result.problems.size() - 1);
         text.replace(flaw.cut_begin, flaw.cut_end - flaw.cut_begin, header);
         last = flaw.cut_begin + header.size();

@@ -8,7 +8,7 @@
 
 namespace psim {
 
-// The number that the whole text is; nothing where it is none.
+// The number that the whole text represents; nothing if the text is not a number.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number number{};

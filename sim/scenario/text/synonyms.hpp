@@ -1,4 +1,4 @@
-// What others call what a scenario calls otherwise.
+// Other names of the fields and choices of a scenario.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace psim {
 
-// The names of a scenario that `word`, in lower case, may stand for; the likeliest first. Empty when it is
-// not known.
+// The names in a scenario that `word`, in lower case, may mean, the likeliest first. Empty for an unknown
+// word.
 std::vector<std::string_view> meanings(std::string_view word);
 
 }  // namespace psim

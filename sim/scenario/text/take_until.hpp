@@ -1,4 +1,4 @@
-// Cutting a text at marks.
+// Cuts a text at marks.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 
 namespace psim {
 
-// What stands before the first `mark` in `text`, which loses both.
+// Removes the text before the first `mark`, and the mark, from `text`. Returns the removed text without the
+// mark.
 inline std::string_view take_until(std::string_view& text, std::string_view mark) {
   const std::size_t end = std::min(text.find(mark), text.size());
   const std::string_view before = text.substr(0, end);

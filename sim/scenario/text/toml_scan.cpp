@@ -11,7 +11,7 @@
 namespace psim {
 namespace {
 
-// Copies a text of several lines. What follows a backslash at a line's end must be ASCII for toml++ (see
+// Copies a text of several lines. After a backslash at the end of a line toml++ accepts ASCII only (see
 // below), so other characters are escaped there.
 void copy_text(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size();) {
@@ -21,7 +21,7 @@ void copy_text(std::string_view text, std::string& out) {
     const std::size_t spaces = i - k;
     while (bytes > 1 && k > 0 && text[k - 1] == '\\') --k;
     const bool escaped = (i - spaces - k) % 2 == 1;
-    if (escaped && spaces == 0) out += '?';  // an error in any case
+    if (escaped && spaces == 0) out += '?';  // always an error
     else if (escaped)
       out += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(first_code_point(text.substr(i)).value));
     else out += text.substr(i, std::max<std::size_t>(bytes, 1));

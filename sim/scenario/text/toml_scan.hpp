@@ -1,4 +1,4 @@
-// Reading TOML by eye: what can be told of a text before, or without, parsing it.
+// Scans TOML text before parsing, or without parsing.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace psim {
 
 bool blank(char c);
 
-// The brackets and the quote that are open at the end of `text`, outermost first.
+// The open brackets and the open quote at the end of `text`, outermost first.
 std::vector<std::size_t> open_in(std::string_view text);
 
-// `text` with a question mark for each character outside texts and comments that is not ASCII: such are never
-// TOML, and toml++ 3.3.0 must not see them (its test for white space has no answer to most). A word that
-// begins like a number is read to its end, with quotes in it.
+// `text` with a question mark instead of each non-ASCII character outside texts and comments. TOML does not
+// allow these characters there, and the white-space test of toml++ 3.3.0 fails on most of them. A word that
+// begins like a number ends at its last character, even with quotes in it.
 std::string in_ascii(std::string_view text);
 
 }  // namespace psim

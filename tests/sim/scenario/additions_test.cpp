@@ -38,14 +38,14 @@ TEST_CASE("rows that cannot be used are named, all at once", "[additions]") {
     const std::vector<std::string> wrong = wrong_rows();
     CHECK(wrong == std::vector<std::string>{
                        "model \"empty-model\": the row has no `parameters`",
-                       "data source \"blobs\": another row has that name",
+                       "data source \"blobs\": another row has this name",
                        "data source \"blobs\": the row has no `load`",
-                       "consistency model \"sequential\": another row has that name",
+                       "consistency model \"sequential\": another row has this name",
                        "consistency model \"mine\": the row has no `policy`",
-                       "filter \"Half Way\": a name has small letters, digits, - _ and . only",
+                       "filter \"Half Way\": a name may have only small letters, digits, - _ and .",
                        "filter \"Half Way\": the row has no `compress`",
                        "fault \"nothing\": the row has no `meet`",
-                       "setting `model.layers`: another field has that key",
+                       "setting `model.layers`: another field has this key",
                    });
   }
   CHECK(wrong_rows().empty());

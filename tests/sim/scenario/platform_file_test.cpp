@@ -57,7 +57,7 @@ TEST_CASE("numbers of a platform file that no cluster has are diagnosed", "[plat
     const Attempt bad = attempt(platform(speed, "1GBps", "50us"));
     INFO(speed << bad.report);
     CHECK_FALSE(bad.accepted);
-    CHECK(bad.report.find("platform.xml is no platform that psim can use") != std::string::npos);
+    CHECK(bad.report.find("psim cannot use the platform of platform.xml") != std::string::npos);
   }
   for (const char* bandwidth : {"0", "-1GBps", "nan", "inf", "1e300", "1e-9"}) {
     const Attempt bad = attempt(platform("1Gf", bandwidth, "50us"));
