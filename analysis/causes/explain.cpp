@@ -11,7 +11,7 @@
 namespace psim::analysis {
 namespace {
 
-// The date that is asked for.
+// The date that `until` stands for.
 double date_of(const RunRecord& record, Until until) {
   const double end = record.summary.at("sim_time_s");
   if (until.what == Until::What::end) return end;
@@ -67,7 +67,7 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pat
 
 NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph,
                          const std::vector<PathPiece>& path) {
-  if (traffic.lone.links().empty()) return {};  // sums on the way are on no links that the record tells
+  if (traffic.lone.links().empty()) return {};  // the record has no links for sums in switches
   enum class OnPath : std::uint8_t { none, until_it_left, whole };
   std::vector<OnPath> on_path(graph.sent.size(), OnPath::none);
   for (const PathPiece& piece : path) {

@@ -12,7 +12,7 @@ namespace {
 
 std::string percent(double part, double whole) { return fmt::format("{:.0f} %", 100 * part / whole); }
 
-// " (4x slower from 0 s on)" of a straggler, as the scenario has it.
+// " (4x slower from 0 s on)" for a straggler of the scenario.
 std::string slowness_text(const Facts& facts, std::uint32_t node, double total) {
   if (!facts.is_worker(node)) return "";
   std::vector<const Straggler*> rows;
@@ -57,7 +57,7 @@ std::string fault_text(const FaultInForce& fault, std::int64_t times, const Fact
   return fmt::format("the {}{}{}", fault.kind, whose, dates);
 }
 
-// " (4x slower from 1 s on)" of a fault that makes somebody slow, or a link thin.
+// " (4x slower from 1 s on)" for a fault that slows nodes or narrows links.
 std::string slowed_text(const FaultInForce& fault, double total, bool is_one) {
   const std::string until = fault.end < total ? " to " + seconds_text(fault.end) : " on";
   const bool is_link = fault.kind == "degrade";
@@ -149,7 +149,7 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
   return "";
 }
 
-// What a worker's own job promises.
+// The facts of the job that the worker belongs to.
 const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
   for (const Job& job : record.jobs) {
     const std::uint32_t worker = record.facts.worker(node);
@@ -159,7 +159,7 @@ const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
   return record.facts;
 }
 
-// Why workers must wait at all, as the consistency model of the first of them has it.
+// Why the consistency model of the first waiting worker makes it wait.
 std::string rule_text(const RunRecord& record, std::uint32_t waiter, double first) {
   const Facts& facts = facts_of(record, waiter);
   if (!facts.has_servers) return ", because every step needs the part of every worker";
@@ -175,7 +175,7 @@ std::string rule_text(const RunRecord& record, std::uint32_t waiter, double firs
   return "";
 }
 
-// Waits for one node, or for all nodes of which the same was awaited.
+// Waits for one node, or for all nodes that caused waits of one kind.
 struct Awaited {
   std::vector<std::uint32_t> waiters = {}, nodes = {};
   std::int64_t count = 0;
@@ -200,7 +200,7 @@ const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
   return most == nodes.end() ? nullptr : &most->second;
 }
 
-// "for worker 3", "by the network: messages to and from servers", ...
+// "by worker 3", "by messages, mostly to and from server 2", ...
 std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Awaited& most) {
   const std::string name = facts.name_of(most.nodes.front());
   const bool is_one = most.seconds > 0.6 * all.seconds;
@@ -246,7 +246,7 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const std::int64_t times = (told.count + waiters / 2) / waiters;
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
-  // In the books of a run the network's time is no waiting.
+  // Tables call it waiting only if no message is on its way; so these sentences say "held up".
   const bool are_many = waiters > 1 && !are_all;
   const char* verb = kind == Kind::network ? are_many ? "were each held up" : "was held up"
                      : are_many            ? "each waited"
@@ -315,8 +315,8 @@ namespace {
 
 constexpr double worth_saying = 0.05;  // of a run's time
 
-// The crash of a server, or of a worker that had the model, after which it took longest until all was as far
-// as before; empty where that is little.
+// The crash (of a server, or of a worker that had the model) with the longest recovery; empty if the recovery
+// was short.
 std::string recovery_sentence(const Explanation& why, const Json& summary) {
   const auto failures = summary.find("failures");
   if (failures == summary.end()) return "";
@@ -350,7 +350,7 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
   return out + ".";
 }
 
-// Empty where faults took next to nothing of the path, or it was said already.
+// Empty if faults took very little of the path, or if the first sentence is about them already.
 std::string fault_sentence(const Explanation& why) {
   const auto seconds_of = [&why](Kind kind) {
     double seconds = 0;

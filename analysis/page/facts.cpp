@@ -1,4 +1,4 @@
-// What a page says of a run in a few numbers.
+// The few numbers with which a page describes a run.
 #include <array>
 #include <optional>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double mostly_right = 0.9;
 
-// When the curve first was that right; null: never.
+// The date when the accuracy first reached `mostly_right`; null: never.
 Json time_until_right(const Json& summary) {
   for (const Json& point : summary["curve"]) {
     const Json accuracy = point.value("accuracy", Json());

@@ -24,7 +24,7 @@ constexpr const char* run_script =
 #include "analysis/page/run.js.inc"
     ;
 
-// "stragglers under bsp, seed 1": what tells it from the other runs of its scenario.
+// "stragglers under bsp, seed 1": distinguishes the run from other runs of its scenario.
 std::string name_of_run(const Json& summary) {
   const bool is_ps = summary["architecture"] == "parameter-server";
   return fmt::format("{} {} {}, seed {}", summary["scenario"].get<std::string>(), is_ps ? "under" : "by",
@@ -50,7 +50,7 @@ std::string no_events(const RunView& view) {
       escaped(view.page.with_events));
 }
 
-// Whose patterns this time line has, and what its lines are.
+// The legend of the time line: only the uses that occur.
 std::string lane_keys(const Timeline& timeline) {
   constexpr std::array<std::pair<Use, const char*>, 5> names{{{Use::compute, "computing"},
                                                               {Use::network, "on the network"},
@@ -102,7 +102,7 @@ std::string waiting_heading(const RunView& view) {
                      part > nearly_all ? "nearly all" : "most", escaped(waits.most_awaited));
 }
 
-// "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was." Nothing without a fault.
+// "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was." Empty without a fault.
 std::string fault_sentence(const RunView& view) {
   const Json& s = view.page.summary;
   const Numbers& n = view.numbers;

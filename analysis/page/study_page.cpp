@@ -35,7 +35,7 @@ bool is_about_workers(const Json& verdict) {
          !verdict["nodes"].empty();
 }
 
-// Which workers set the pace, or who waited, under the first arm where somebody stands out.
+// Which workers set the pace, or who waited: for the first arm where some workers stand out.
 std::string waiting_heading(const StudyView& view) {
   for (const Cell& cell : view.page.study.cells) {
     const std::vector<WorkerShares> shares = worker_shares(cell);
@@ -51,7 +51,7 @@ std::string waiting_heading(const StudyView& view) {
   return "What the workers did with their time";
 }
 
-// Where arms' updates are not alike.
+// A note if updates of the arms use different numbers of gradients.
 std::string updates_note(const StudyView& view) {
   constexpr double much = 3;
   for (const Aggregate& one : view.page.evaluation.aggregates) {
@@ -152,7 +152,7 @@ std::string study_page(const StudyPage& page) {
   const Json all = document(page.study, page.evaluation);
   const StudyView view{.page = page, .document = all, .numbers = Numbers(all)};
   const bool has_target = page.evaluation.has_target;
-  const Json goal =  // one that all runs have
+  const Json goal =  // only if all runs have the same target
       page.target.empty() ? Json() : goal_of(page.study.cells.front().runs.front().summary["target"]);
   const char* letters =
       "Each arm has a letter and a colour, the same in all figures; what workers do with their time has "

@@ -14,8 +14,8 @@
 namespace psim::analysis {
 namespace {
 
-constexpr double exact = 1e-9;         // a share that is no more than rounding
-constexpr double worth_saying = 0.01;  // of the time: what a change must save
+constexpr double exact = 1e-9;         // a share this small is rounding
+constexpr double worth_saying = 0.01;  // of the time: the least saving that counts as help
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -95,7 +95,7 @@ std::string sentence_of_stuck(const WhatIf& all) {
   return out;
 }
 
-// The best that was asked for, in a sentence.
+// The best change, in a sentence.
 std::string sentence(const WhatIf& all) {
   if (all.as_it_was.is_stuck) return sentence_of_stuck(all);
   const Outcome* best = nullptr;
@@ -151,7 +151,7 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
                    width);
 }
 
-// What tells the columns of times apart.
+// Explains the columns of times.
 std::string about_same_steps(const WhatIf& all, std::size_t width) {
   const auto is_any = [&](auto is) { return std::ranges::any_of(all.outcomes, is); };
   std::string out;
@@ -167,7 +167,7 @@ std::string about_same_steps(const WhatIf& all, std::size_t width) {
   return out;
 }
 
-// What depends on who is there first, which a prediction does not ask again.
+// Choices that depend on the order of arrivals. A prediction keeps them as in the run.
 std::string kept_as_it_was(const Facts& facts) {
   std::vector<std::string_view> kept;
   if (facts.model.starts_with("k-")) kept.emplace_back("which pushes make an update");
@@ -176,8 +176,7 @@ std::string kept_as_it_was(const Facts& facts) {
   return fmt::format("{}", fmt::join(kept, " and "));
 }
 
-// A curve for each worker whose computing was asked for at several shares, with what the run itself is: 100
-// %.
+// A curve for each worker with several requested shares of computing time; the run itself is 100 %.
 std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
   std::map<std::vector<std::uint32_t>, std::pair<Points, Points>> of_nodes;
   for (const Outcome& one : all.outcomes) {
