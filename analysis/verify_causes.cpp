@@ -1,4 +1,4 @@
-// Checks the recorded causes: some kinds of events can have one kind of cause only.
+// Checks the recorded causes: some kinds of events can have only one kind of cause.
 #include <map>
 #include <set>
 #include <vector>

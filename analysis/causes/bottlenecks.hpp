@@ -41,8 +41,8 @@ class Bottlenecks {
  private:
   Owner owner_of(std::uint32_t link) const;
   Owner role_of(std::uint32_t node) const;
-  std::optional<std::uint32_t> owning(
-      std::uint32_t link) const;  // the single owner; none: no owner, or several
+  // The single owner; none: no owner, or several.
+  std::optional<std::uint32_t> owning(std::uint32_t link) const;
 
   const Facts& facts_;
   const FaultBook& faults_;

@@ -56,8 +56,8 @@ struct CausalGraph {
   static constexpr std::uint32_t none = ~0U;
   Moments moments;  // out-edges lead to causes, the binding one first
   std::vector<std::string> words;
-  std::vector<std::uint32_t>
-      sent;  // by message number: the moment of its sending; none: not sent, or not kept
+  // By message number: the moment of its sending; none: not sent, or not kept.
+  std::vector<std::uint32_t> sent;
 
   std::string_view word_of(const Moment& moment) const { return words[moment.word]; }
   std::size_t size() const { return num_vertices(moments); }

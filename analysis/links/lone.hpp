@@ -30,9 +30,9 @@ class Lone {
   // The links that a message crosses, in order; empty if no message took this way.
   std::vector<std::uint32_t> way(std::uint32_t from, std::uint32_t to) const;
   double latency(std::uint32_t from, std::uint32_t to) const;  // seconds
-  double transfer(std::uint32_t from, std::uint32_t to,
-                  std::uint64_t bytes) const;  // seconds, in addition to the latency
-  double window() const { return window_; }    // bytes on their way at the same time; infinity: no limit
+  // Seconds, in addition to the latency.
+  double transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const;
+  double window() const { return window_; }  // bytes on their way at the same time; infinity: no limit
 
  private:
   struct Hop {

@@ -1,4 +1,4 @@
-// What a study's table does not say by itself.
+// The remarks below the table of a study.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -48,7 +48,7 @@ void say_times(std::string& out, const Evaluation& evaluation) {
         "curve; one training.duration for all runs makes it a plain mean.");
 }
 
-// Where fewer than half of an arm's runs reached the target in time, nobody knows how long half of them take.
+// If fewer than half of the runs of an arm reached the target in time, the median is unknown.
 void say_medians(std::string& out, const Evaluation& evaluation) {
   std::vector<std::string> cells;
   for (const Aggregate& one : evaluation.aggregates) {
@@ -64,7 +64,7 @@ void say_medians(std::string& out, const Evaluation& evaluation) {
           fmt::join(cells, "; "), more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
-// Which arms reach the target decides before any time does.
+// Which arms reach the target matters before any time.
 void say_who_reached(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation, [](const Aggregate& a) { return a.versus && decides_by_reached(*a.versus); }))
     say(out,
@@ -80,7 +80,7 @@ void say_who_reached(std::string& out, const Evaluation& evaluation) {
         "need longer, so the whole times lie further apart than shown, or nearer.");
 }
 
-// Whether the number of tests leaves any p value a chance.
+// Whether any p value can be small with this number of tests.
 void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
@@ -89,7 +89,7 @@ void say_family(std::string& out, const Evaluation& evaluation) {
                        family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
 }
 
-// Seeds that change no time are one observation, however many there are.
+// Seeds that change no time are one observation, whatever their number.
 void say_replicates(std::string& out, const Evaluation& evaluation) {
   std::vector<std::string> arms;
   bool traced = false;
@@ -105,7 +105,7 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
                        fmt::join(arms, ", "), fewest_runs(evaluation)));
 }
 
-// Without a target a run may be fast because it learns less.
+// Without a target an arm may be fast because it learns less.
 void say_quality(std::string& out, const Evaluation& evaluation) {
   for (const Aggregate& one : evaluation.aggregates) {
     if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean)
@@ -161,7 +161,7 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     say(out, "Some arm has seeds that the baseline lacks: they count for its mean, not for its ratio.");
 }
 
-// Why cells are empty, or count fewer runs.
+// Why cells are empty or count fewer runs.
 void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation) {
   const TableView view{.study = study, .evaluation = evaluation};
   const std::size_t conditions = conditions_of(study).size();
@@ -178,7 +178,7 @@ void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation
         "a mean is one over the runs that did not.");
 }
 
-// A run may reach its target by one set of samples, and miss the same number by the other.
+// A run may reach its target on the validation set and still miss the same number on the test set.
 void say_where_judged(std::string& out, const Study& study) {
   for (const Cell& cell : study.cells) {
     for (const StudyRun& run : cell.runs) {
@@ -195,7 +195,7 @@ void say_where_judged(std::string& out, const Study& study) {
   }
 }
 
-// Which settings the tuned rows have, and what finding them took.
+// The settings of the tuned rows, and the cost of finding them.
 void say_tuning(std::string& out, const Study& study) {
   const Json& tuning = study.tuning;
   if (tuning.is_null()) return;

@@ -20,7 +20,7 @@ struct Letter {
   const char* meaning;
   const char* colour;
 };
-// By Use; then an update.
+// In the order of Use; the last is an update.
 constexpr Letter letters[] = {{'C', "computes", "\033[32m"}, {'n', "messages on their way", "\033[34m"},
                               {'.', "waits", "\033[33m"},    {'s', "a server works", "\033[36m"},
                               {'x', "down", "\033[31m"},     {'u', "an update of the weights", "\033[35m"}};
@@ -69,7 +69,7 @@ class Drawing {
   bool is_here(double begin, double end) const { return begin < options_.until && end > options_.from; }
   bool is_here(const Mark& mark) const { return mark.at >= options_.from && mark.at <= options_.until; }
 
-  // Of each column the use that takes most of it; of a server that has none, whether it has updated.
+  // For each column the use that takes most of it; for a server without a use, whether it made an update.
   std::string row(const Lane& lane) {
     std::vector<std::array<double, use_kinds>> seconds(columns_);
     for (const Span& span : lane.spans) {
@@ -83,7 +83,8 @@ class Drawing {
     std::vector<std::size_t> cells(columns_, std::size(letters));
     if (!is_of_worker(lane)) {
       for (const Mark& mark : lane.marks) {
-        if (mark.kind == "update" && is_here(mark)) cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
+        if (mark.kind == "update" && is_here(mark))
+          cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
       }
     }
     for (std::size_t i = 0; i < columns_; ++i) {
@@ -118,7 +119,7 @@ class Drawing {
     return out + "\n";
   }
 
-  // Whom each worker waited for, and how long.
+  // How long each worker waited, and for which nodes.
   std::string waits(const std::vector<const Lane*>& shown) const {
     std::string out;
     for (const Lane* lane : shown) {
@@ -148,7 +149,7 @@ class Drawing {
     return out.empty() ? out : "\nWaits, and whom they were for:\n" + out;
   }
 
-  // "workers 4-7": names of one role with their numbers, which rise.
+  // "workers 4-7": joins names of one role with consecutive numbers.
   static std::string names_of(const std::vector<std::string>& lanes) {
     std::string out, role;
     int first = 0, last = 0;
@@ -174,7 +175,7 @@ class Drawing {
     return out;
   }
 
-  // Faults and slow times, in the order of their dates; what several nodes share is one line.
+  // Faults and slow times, in order of dates; one line if several nodes share it.
   std::string happenings() const {
     std::map<std::tuple<double, std::string>, std::vector<std::string>> lines;
     for (const Shade& shade : line_.shades) {

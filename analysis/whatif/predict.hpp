@@ -13,8 +13,8 @@ namespace psim::analysis {
 struct Prediction {
   Progress progress;
   std::vector<bool> goes_on;  // by worker: it would compute more steps than the record has
-  double scale =
-      1;  // factor for dates that are computed from steps: the last step of the unchanged run keeps its date
+  // Factor for dates that follow from steps, so that the last step of the unchanged run keeps its date.
+  double scale = 1;
   double end = 0;  // seconds until the work of the run is done
 };
 
