@@ -135,8 +135,8 @@ class Recoveries final : public RecoveryTimes {
 
   std::map<std::uint32_t, std::uint32_t> owner_;  // by shard, according to the events so far
   std::map<std::uint32_t, std::int64_t> epoch_;   // by shard: epoch of this owner
-  std::set<std::uint32_t> learns_,
-      down_;  // servers that the next view (learns_) or an earlier view (down_) counts as down
+  // Servers that the next view (learns_) or an earlier view (down_) counts as down.
+  std::set<std::uint32_t> learns_, down_;
   std::vector<Outage> outages_;
 };
 
@@ -256,8 +256,8 @@ class Snapshots final : public Check {
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts_.header);
     const Key key{row.shard, row.version};
     const auto is_storage = [this](std::uint32_t node) { return name(node) == "storage"; };
-    if (row.is_crash() && is_storage(row.peer))
-      received_.clear();  // it loses snapshots that are not written yet
+    // It loses snapshots that are not written yet.
+    if (row.is_crash() && is_storage(row.peer)) received_.clear();
     if (row.is("received", "state") && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
     if (!row.is("snapshot") || !(facts_.disk > 0)) return;

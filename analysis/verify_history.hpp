@@ -142,8 +142,8 @@ class History {
     std::int64_t epoch = 0;   // begins for both parts with the cut
   };
   std::map<std::uint32_t, Cut> cuts_;  // by new shard
-  std::map<std::uint32_t, std::int64_t>
-      joined_;  // by node: the event when the scheduler last heard that it joined
+  // By node: the event when the scheduler last heard that it joined.
+  std::map<std::uint32_t, std::int64_t> joined_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>
       applied_;                       // by shard and worker: the last applied push
   std::vector<bool> away_, leaving_;  // by node; leaving_: and not back since

@@ -211,8 +211,8 @@ class Copies final : public Check {
     }
   }
 
-  using Request =
-      std::pair<std::int64_t, std::int64_t>;  // number of a pull, and the epoch in which it is sent
+  // Number of a pull, and the epoch in which it is sent.
+  using Request = std::pair<std::int64_t, std::int64_t>;
   struct KnownCopy {
     Request asked = {-1, -1}, taken = {-1, -1};  // the last pull; the pull whose answer the copy is
     std::optional<std::int64_t> clock = {};      // none: no copy

@@ -171,8 +171,8 @@ class EndDate final : public Check {
   double last_ = 0;
   std::optional<double> finish_;
   std::set<std::uint32_t> finished_;  // workers that have finished and not returned
-  std::optional<double>
-      verdict_;  // last verdict of the scheduler about nodes while some worker had not finished
+  // Last verdict of the scheduler about nodes while some worker had not finished.
+  std::optional<double> verdict_;
   std::optional<Row> last_work_;
 };
 

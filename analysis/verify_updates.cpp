@@ -72,8 +72,8 @@ class OwnRule {
   const Facts& facts_;
   Formula formula_;
   bool waits_for_update_ = false, waits_for_own_ = false, follows_ = false;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>
-      clocks_;  // clocks that a worker asks to start
+  // Clocks that a worker asks to start.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> clocks_;
 };
 
 class Versions final : public Check {

@@ -36,8 +36,8 @@ struct TimeSummary {
   std::size_t reached = 0;  // with T <= tau
   double restricted_mean_s = 0;
   std::optional<double> restricted_sd_s;  // of min(T, tau), by n - 1; absent for a single run
-  std::optional<double>
-      median_s;  // the first time by which half of the runs reached the target; absent: later than tau
+  // The first time by which half of the runs reached the target; absent: later than tau.
+  std::optional<double> median_s;
 };
 // Throws std::invalid_argument without runs, and for a run that gave up before tau.
 TimeSummary summarize_times(std::span<const TimedRun> runs, double tau_s);

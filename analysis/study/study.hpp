@@ -87,8 +87,8 @@ struct VersusBaseline {
   // Number of seeds with which only the arm, only the baseline, or both need more than the budget.
   std::size_t cut_arm = 0, cut_baseline = 0, cut_both = 0;
   bool replicates = true;  // false: seeds do not change the times, so nothing is known about chance
-  std::optional<double>
-      p_value_holm;  // corrected for all tests of the family; absent: no p value, or not in the family
+  // Corrected for all tests of the family; absent: no p value, or not in the family.
+  std::optional<double> p_value_holm;
 };
 
 // The tests that Holm's correction is for.

@@ -29,10 +29,10 @@ struct Span {
   // answered for a server that was down, the server that was down. For a service: the sender. Otherwise the
   // node itself.
   std::uint32_t for_node = 0;
-  std::int64_t clock =
-      0;  // clock that the worker is in or waits to start; of a service: clock of the message
-  std::int64_t message =
-      -1;  // number (in `sent`) of the message that ended the wait or is worked on; -1: none
+  // Clock that the worker is in or waits to start; of a service: clock of the message.
+  std::int64_t clock = 0;
+  // Number (in `sent`) of the message that ended the wait or is worked on; -1: none.
+  std::int64_t message = -1;
 };
 
 // kind: fault, suspicion, view, promotion, update, join, leave, done.
