@@ -38,7 +38,7 @@ Facts facts_in(const InputDatabase& database, std::string_view space) {
   for (const TaskFact& task : facts.tasks) {
     for (const auto& input : task.after) {
       if (std::cmp_greater_equal(input.task, facts.tasks.size()))
-        throw std::runtime_error("a task comes after one that is not there");
+        throw std::runtime_error("a task comes after a task that does not exist");
     }
   }
   return facts;

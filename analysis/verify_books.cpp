@@ -129,7 +129,7 @@ class End final : public Check {
     if (const Json& stuck = summary_.at("stuck"); !stuck.empty())
       return set_note("the run says that it got stuck: {}", stuck.front().get<std::string>());
     if (facts_.duration || summary_.at("target").at("reached").get<bool>()) return;
-    if (finished_.empty()) violated("no worker finished; nothing says why");
+    if (finished_.empty()) violated("no worker finished, for no stated reason");
     std::string missing;
     for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
       if (finished_.contains(node)) continue;
@@ -137,10 +137,10 @@ class End final : public Check {
       // the scheduler knows that the last worker has finished.
       const bool never_came = !told_.contains(node);
       if (!history_.was_away(node) && !never_came)
-        violated("{} was there and did not finish; nothing says why", name(node));
+        violated("{} took part and did not finish, for no stated reason", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);
     }
-    if (!missing.empty()) set_note("failed, suspected or never there, and did not finish: {}", missing);
+    if (!missing.empty()) set_note("did not finish, because they failed, were suspected or never came: {}", missing);
   }
 
  private:

@@ -13,7 +13,7 @@ class Keys final : public Check {
  public:
   explicit Keys(const Evidence& evidence)
       : Check(evidence, "keys",
-              "a message without its list of keys goes to who has been sent one, by this sender") {
+              "a sender omits the key list only if it has sent one to this receiver before") {
     if (!facts_.plain_values || summary_.contains("groups")) does_not_apply();
   }
 

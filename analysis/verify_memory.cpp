@@ -8,7 +8,7 @@ namespace {
 class Memory final : public Check {
  public:
   explicit Memory(const Evidence& evidence)
-      : Check(evidence, "memory", "every node has room for the parts of what it holds") {
+      : Check(evidence, "memory", "the parts of each node's memory add up to its bytes") {
     if (!summary_.contains("memory")) does_not_apply();
   }
 

@@ -157,8 +157,8 @@ class EndDate final : public Check {
     }
     if (std::ranges::none_of(ends, [end](double date) { return same(date, end); }))
       violated("nothing ended it at {:.9g} s: {}", end,
-               finish_ ? fmt::format("the last worker was through at {:.9g} s", *finish_)
-                       : std::string("no worker was through"));
+               finish_ ? fmt::format("the last worker finished at {:.9g} s", *finish_)
+                       : std::string("no worker finished"));
   }
 
  private:
@@ -180,7 +180,7 @@ class Waits final : public Check {
  public:
   explicit Waits(const Evidence& evidence)
       : Check(evidence, "waits",
-              "each wait ends with a message that is here, each pull's with one that its server has") {}
+              "each wait ends with a message that the worker has received, each released pull with one that its server has received") {}
 
   void on(const Row& row) override {
     if (row.is("received")) return arrives(row);

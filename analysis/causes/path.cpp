@@ -82,14 +82,14 @@ std::int64_t message_of(const CausalGraph& graph, const PathPiece& piece) {
 
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPiece& piece) {
   if (piece.effect == CausalGraph::none)
-    return piece.kind == Kind::compute ? "a step that was not through" : "nothing more was needed";
+    return piece.kind == Kind::compute ? "an unfinished step" : "nothing more was needed";
   const Moment& effect = graph.moments[piece.effect];
   const std::optional<Binding> binding = binding_of(graph, piece.effect);
   const auto clock_of = [](const Moment& moment) { return fmt::format("step {}", moment.clock); };
   switch (piece.kind) {
     case Kind::compute: {
       const std::string_view work = graph.word_of(effect);
-      if (work == "filter") return "filters what it sends";
+      if (work == "filter") return "filters its message";
       if (work == "piece") return "samples of another worker's batch";
       return clock_of(effect);
     }
@@ -103,13 +103,13 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPie
     case Kind::service: return fmt::format("works on {}", binding ? "what came" : "something");
     case Kind::timeout:
       return effect.type == Name("suspicion")
-                 ? fmt::format("nothing is heard from {} until it is suspected", facts.name_of(effect.peer))
+                 ? fmt::format("silence of {} until it is suspected", facts.name_of(effect.peer))
                  : "no answer came";
     case Kind::down:
       return fmt::format("{} lasts", binding ? graph.word_of(graph.moments[binding->cause]) : "fault");
     case Kind::idle: break;
   }
-  return binding ? "until its time came" : "had not begun";
+  return binding ? "until a set date" : "had not begun";
 }
 
 namespace {

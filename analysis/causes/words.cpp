@@ -49,9 +49,9 @@ std::string fault_text(const FaultInForce& fault, std::int64_t times, const Fact
     return fmt::format("{} crashes from {} on", times, seconds_text(fault.begin));
   if (fault.kind == "crash" || fault.kind == "leave")
     return fmt::format("the {}{} at {}", fault.kind, whose, seconds_text(fault.begin));
-  if (fault.kind == "drop") return fmt::format("messages that were lost{}{}", whose, dates);
+  if (fault.kind == "drop") return fmt::format("lost messages{}{}", whose, dates);
   if (fault.kind == "delay" || fault.kind == "reorder")
-    return fmt::format("messages that were delayed{}{}", whose, dates);
+    return fmt::format("delayed messages{}{}", whose, dates);
   if (fault.kind == "slow" && !(fault.factor > 0)) return fmt::format("the freeze{}{}", whose, dates);
   if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
   return fmt::format("the {}{}{}", fault.kind, whose, dates);
@@ -72,8 +72,7 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
   const MainCause& cause = why.main_cause;
   if (cause.kind == Suspect::random_compute)
     return fmt::format(
-        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, now of one "
-        "worker, now of another.",
+        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, by changing workers.",
         share);
   if (cause.is_even && facts.workers > 1)
     return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
@@ -101,7 +100,7 @@ std::string trouble_sentence(const Explanation& why, const Facts& facts, const s
   const MainCause& cause = why.main_cause;
   const std::string seconds = seconds_text(cause.seconds);
   if (!cause.fault)
-    return fmt::format("The run waited for {}: {}, {} of its time.",
+    return fmt::format("The run was held up by {}: {}, {} of its time.",
                        cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
   return fmt::format("{} cost {}, {} of the run.", fault_text(*cause.fault, cause.faults, facts, why.total),
                      seconds, share);
@@ -122,8 +121,7 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
     case Suspect::scheduler: return trouble_sentence(why, facts, share);
     case Suspect::latency:
       return fmt::format(
-          "Latency{} sets the pace: messages are under way for {} of the run before their first byte is "
-          "there.",
+          "Latency{} sets the pace: messages travel for {} of the run before their first byte arrives.",
           cause.nodes.empty() ? "" : " to and from " + names, share);
     case Suspect::tcp_window:
       return fmt::format(
@@ -132,19 +130,19 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
           cause.nodes.empty() ? "" : " of connections to and from " + names, share);
     case Suspect::endpoint:
       return fmt::format(
-          "What messages cost their senders and receivers sets the pace: {} of the run, most of it at {}.",
+          "The work of senders and receivers on messages sets the pace: {} of the run, most of it at {}.",
           share, names);
     case Suspect::server_work:
       return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names,
                          cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "",
                          share);
     case Suspect::barrier:
-      return fmt::format("A date for which {} waited sets the pace: {} of the run.", names, share);
+      return fmt::format("The run stood still at {} until a set date: {} of its time.", names, share);
     case Suspect::startup:
-      return fmt::format("The run waited for {} to start: {}, {} of its time.", names,
+      return fmt::format("The run began late because {} took time to start: {}, {} of its time.", names,
                          seconds_text(cause.seconds), share);
     case Suspect::storage:
-      return fmt::format("The storage sets the pace: writing and reading there takes {} of the run.", share);
+      return fmt::format("The storage sets the pace: writing and reading there take {} of the run.", share);
   }
   return "";
 }
@@ -205,20 +203,20 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
   const std::string name = facts.name_of(most.nodes.front());
   const bool is_one = most.seconds > 0.6 * all.seconds;
   switch (kind) {
-    case Kind::compute: return is_one ? "for " + name : fmt::format("for each other, most for {}", name);
+    case Kind::compute: return is_one ? "by " + name : fmt::format("by other workers, mostly by {}", name);
     case Kind::network:
-      return fmt::format("by the network: messages{} to and from {}",
-                         most.seconds > 0.9 * all.seconds ? "" : ", most", name);
-    case Kind::service: return fmt::format("for {} to work on messages", is_one ? name : "servers");
-    case Kind::timeout: return "until a silence was noticed";
-    case Kind::down: return fmt::format("for {} to be back", is_one ? name : "nodes");
+      return fmt::format("by messages{} to and from {}",
+                         most.seconds > 0.9 * all.seconds ? "" : ", mostly", name);
+    case Kind::service: return fmt::format("by the work of {} on messages", is_one ? name : "servers");
+    case Kind::timeout: return "by silence until a timeout";
+    case Kind::down: return fmt::format("until {} came back", is_one ? name : "nodes");
     case Kind::idle: break;
   }
-  return fmt::format("for a date at {}", name);
+  return fmt::format("until a set date at {}", name);
 }
 
 std::string few_waits(const Explanation& why, double waited, double of_workers) {
-  std::string sentence = fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
+  std::string sentence = fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
     sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
                             why.staleness.updates_mean);
@@ -249,15 +247,15 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   // Tables call it waiting only if no message is on its way; so these sentences say "held up".
   const bool are_many = waiters > 1 && !are_all;
   const char* verb = kind == Kind::network ? are_many ? "were each held up" : "was held up"
-                     : are_many            ? "each waited"
-                                           : "waited";
+                     : are_many            ? "were each held up"
+                                           : "was held up";
   std::string sentence =
       fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
                   is_equal ? "" : "about ", times, times == 1 ? "" : "s", what_for(facts, kind, all, most),
                   seconds_text(told.seconds / static_cast<double>(waiters)));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
-    sentence += fmt::format("; that is {} of all waiting", percent(told.seconds, waited));
+    sentence += fmt::format("; that is {} of all time in which workers were held up", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)
     sentence += fmt::format("; a gradient was {:.3g} updates old on average", why.staleness.updates_mean);
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
@@ -333,20 +331,20 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
   if (!(total > worth_saying * why.total)) return "";
   std::vector<std::string> parts;
   for (const auto& [key, what] : {std::pair{"detection_s", "to notice it"},
-                                  {"takeover_s", "until it had a new owner"},
+                                  {"takeover_s", "to name a new owner"},
                                   {"transfer_s", "to fetch the state"},
-                                  {"catch_up_s", "to make lost updates again"},
-                                  {"reforming_s", "until the next group began"},
-                                  {"lost_work_s", "to do lost steps again"}}) {
+                                  {"catch_up_s", "to redo lost updates"},
+                                  {"reforming_s", "to form the next group"},
+                                  {"lost_work_s", "to redo lost steps"}}) {
     const double seconds = longest->value(key, 0.0);
     if (seconds > worth_saying * total) parts.push_back(fmt::format("{} {}", seconds_text(seconds), what));
   }
   const char* kind = longest->contains("worker") ? "worker" : "server";
-  std::string out = fmt::format("After {} {} crashed at {} it took {} until all was as far as before: {}",
+  std::string out = fmt::format("After {} {} crashed at {}, training needed {} to get back to where it was: {}",
                                 kind, longest->at(kind).get<int>(), seconds_text(longest->at("at_s")),
                                 seconds_text(total), fmt::join(parts, ", "));
   if (others > 0)
-    out += fmt::format("; after the {} other crash{} it took less", others, others == 1 ? "" : "es");
+    out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
   return out + ".";
 }
 
@@ -361,10 +359,10 @@ std::string fault_sentence(const Explanation& why) {
   const bool is_said = why.main_cause.kind == Suspect::fault || why.main_cause.kind == Suspect::scheduler;
   if (is_said || !(silent + down > worth_saying * why.total)) return "";
   std::vector<std::string> parts;
-  if (silent > 0) parts.push_back(fmt::format("{} until silences were noticed", seconds_text(silent)));
+  if (silent > 0) parts.push_back(fmt::format("{} of silence until a timeout", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
   return fmt::format(
-      "Faults are {} of the critical path: {}; work that they made necessary again comes on top.",
+      "Faults are {} of the critical path: {}, plus work that had to be redone.",
       percent(silent + down, why.total), fmt::join(parts, " and "));
 }
 

@@ -89,7 +89,7 @@ class Writer {
     declare_part(node, time_track, "time", false);
     declare_part(node, message_track, "messages", false);
     declare_part(node, flight_track, "messages on their way", true);
-    declare_part(node, age_track, "staleness of what is applied [updates]", true);
+    declare_part(node, age_track, "staleness of applied pushes [updates]", true);
     for (const Span& span : lane.spans) add(lane, span);
     for (const Mark& mark : lane.marks)
       at(mark.at, event::instant, uuid(node, time_track))

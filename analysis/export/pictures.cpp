@@ -75,7 +75,7 @@ Plot staleness(const Recording& all) {
   for (const Applied& push : all.applied) ++counts[push.staleness];
   Plot plot{.title = all.name,
             .x_label = "staleness [updates]",
-            .y_label = "share of pushes, at most as stale",
+            .y_label = "share of pushes with at most this staleness",
             .lines = {}};
   if (counts.empty()) return plot;
   Line line{.name = "", .points = {{0, 0}}, .is_step = true};

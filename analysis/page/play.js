@@ -108,7 +108,7 @@
       if (said.scenario) this.scenario = said.scenario;
       const bar = element("progress", { max: 1 });
       let text = "running";
-      if (said.waiting !== undefined) text = `${said.waiting} runs are before this one`;
+      if (said.waiting !== undefined) text = `${said.waiting} runs are ahead of this one`;
       if (said.progress) {
         if (said.progress.share) bar.value = said.progress.share;
         text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} updates`;
@@ -134,7 +134,7 @@
       const [a, b] = sides.map((side) => fact(side, name).value);
       return a > 0 && b > 0 ? rounded(Number((b / a).toPrecision(3))) + "\u00d7" : "";
     };
-    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B over A"));
+    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B / A"));
     at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...facts.map(({ name, doc }) => element("tr", {},
       element("th", { scope: "row", title: doc }, name), ...sides.map((side) => element("td", { class: "number" }, fact(side, name).text)),
       element("td", { class: "number" }, ratio(name))))));
@@ -201,7 +201,7 @@
       at("copied").textContent = "copied";
     } catch {
       if (field) field.select();
-      at("copied").textContent = field ? "marked: copy it with Ctrl-C" : "copy it from the browser's address bar";
+      at("copied").textContent = field ? "selected: copy it with Ctrl-C" : "copy it from the browser's address bar";
     }
   }
 

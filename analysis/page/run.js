@@ -80,7 +80,7 @@
     const say = (text) => after.append(element("p", { class: "hint" }, text));
     if (events.staleness.length && events.staleness.every((p) => p[1] === 0)) say("Staleness was 0 throughout.");
     else if (events.staleness.length > 1)
-      joined(place(after, "Staleness of the pushes that were applied (means of short times)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
+      joined(place(after, "Staleness of the pushes that were applied (means over short intervals)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
     const clocks = events.clocks.filter((one) => one.line.length > 1);
     if (clocks.length > 1 && events.clock_spread <= 1) say("All workers were always within one step of each other.");
     else if (clocks.length)

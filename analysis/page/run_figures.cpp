@@ -174,9 +174,9 @@ std::string waits_table(const RunView& view) {
     rows += "</tr>";
   }
   return fmt::format(
-      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who waited for whom\"><table "
+      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who held up whom\"><table "
       "class=\"heat\"><thead><tr>{}{}</tr></thead><tbody>{}</tbody></table></div>",
-      head("waited"), heads, rows);
+      head("held up by"), heads, rows);
 }
 
 std::string path_table(const RunView& view) {

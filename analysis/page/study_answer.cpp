@@ -33,7 +33,7 @@ std::string ratio_html(const StudyView& view, const TableView& table, const Aggr
     const std::string rest = text.substr(comma + 3);
     const std::size_t marks = std::min(rest.find(' '), rest.size());
     text =
-        fmt::format("{}]{} under {} seeds", text.substr(0, comma), rest.substr(marks), rest.substr(0, marks));
+        fmt::format("{}]{} with {} seeds", text.substr(0, comma), rest.substr(marks), rest.substr(0, marks));
   }
   return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio", text);
 }
@@ -72,7 +72,7 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
     const auto others = [](const std::vector<const Aggregate*>& arms) {
       return arms.empty() ? 0 : arms.size() - 1;
     };
-    parts.push_back(fmt::format("of the others {} were faster, {} slower and {} showed no difference ({})",
+    parts.push_back(fmt::format("among the others {} were faster, {} slower, and {} showed no difference ({})",
                                 others(faster), others(slower), alike.size(), to_table));
   } else {
     std::ranges::transform(faster, std::back_inserter(parts), say);
@@ -177,9 +177,7 @@ Difference widest_of(const Json& slow, const Json& fast) {
 }
 
 constexpr const char* how_to_explain =
-    "<p>Why is not known: psim has not explained these runs on the way, because they are long, are many or "
-    "had no room for a record. Record one run of each arm with <code>psim run --trace events</code>, and "
-    "compare the two with <code>psim why</code>.</p>";
+    "<p>The cause is unknown: psim did not explain these runs, because they are long or many, or because there was no room for a record. Record one run of each arm with <code>psim run --trace events</code>, and compare the two with <code>psim why</code>.</p>";
 
 // Why the slowest arm took longer than the fastest, from one run of each. Empty if they are about equally
 // fast.
@@ -207,8 +205,7 @@ std::string difference(const StudyView& view, const std::vector<const Aggregate*
   };
   const std::string slow_arm = arm_html(view, slowest.cell->arm);
   return fmt::format(
-      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). Of {} <code>psim why</code> "
-      "says: {}</p>",
+      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). <code>psim why</code> says about {}: {}</p>",
       std::string(suspect_called(widest.kind)->label), seconds(slowest), slow_arm, seconds(fastest),
       arm_html(view, fastest.cell->arm), slow->seed, slow_arm,
       escaped(slow->cause["sentence"].get<std::string>()));
@@ -227,7 +224,7 @@ std::string shared_cause(const StudyView& view, const std::vector<const Aggregat
     return own["kind"] == other["kind"] && own["nodes"] == other["nodes"];
   };
   if (condition.size() < 2 || !std::ranges::all_of(condition, is_same)) return "";
-  return fmt::format("<p>The same sets the pace of all arms. Of {} <code>psim why</code> says: {}</p>",
+  return fmt::format("<p>The same cause sets the pace of all arms. <code>psim why</code> says about {}: {}</p>",
                      arm_html(view, longest->cell->arm),
                      escaped(cause_of(longest)["sentence"].get<std::string>()));
 }

@@ -134,8 +134,7 @@ std::string axes_left_out(const StudyView& view) {
     }
     if (goes_back)
       out += fmt::format(
-          "<p class=\"hint\">No curves along {}: a crash took some back, so there is no order along "
-          "them.</p>",
+          "<p class=\"hint\">No curves along {}: a crash undid some, so their order is not that of time.</p>",
           along.doc);
   }
   return out;

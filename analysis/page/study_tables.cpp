@@ -83,7 +83,7 @@ std::string results_table(const StudyView& view) {
     }
   }
   return out +
-         "</tbody></table></div><p class=\"hint scrolls\">The table goes on to the right: scroll it.</p>";
+         "</tbody></table></div><p class=\"hint scrolls\">The table continues to the right: scroll it.</p>";
 }
 
 std::string definitions_of(const StudyView& view) {
@@ -118,7 +118,7 @@ std::string remarks_of(const StudyView& view) {
   for (std::string line; std::getline(lines, line);) text += line + "\n";
   return text.empty() ? ""
                       : fmt::format(
-                            "<details><summary>What the marks mean, and notes</summary><pre "
+                            "<details><summary>Meanings of the marks, and notes</summary><pre "
                             "class=\"words\">{}</pre></details>",
                             escaped(text));
 }

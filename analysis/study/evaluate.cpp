@@ -160,8 +160,7 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   });
   if (note.cell == nullptr) return;
   note.text = fmt::format(
-      "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run "
-      "{}): that alone makes their messages and times differ",
+      "these runs acknowledge pushes in different ways (acknowledgement in summary.json: {}, in the first run {}): that alone changes their messages and times",
       other, first);
   notes.push_back(std::move(note));
 }

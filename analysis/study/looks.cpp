@@ -51,9 +51,7 @@ std::string coarse_grid(const Evaluation& evaluation) {
   const std::size_t more = rows.size() > few ? rows.size() - few : 0;
   rows.resize(rows.size() - more);
   return fmt::format(
-      "Between the evaluation that showed the target and the one before it are up to {:.0f} % of the time to "
-      "the target ({}{}): that much of these times is a matter of when psim looked. A shorter "
-      "training.evaluate_every says more.",
+      "The gap between the evaluation that first showed the target and the evaluation before it is up to {:.0f} % of the time to the target ({}{}): these times are uncertain by that much. A shorter training.evaluate_every makes them more exact.",
       100 * most, fmt::join(rows, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
@@ -68,9 +66,7 @@ std::string uneven_looks(const Evaluation& evaluation) {
           *here < alike * *there)
         continue;
       return fmt::format(
-          "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is "
-          "looked at as much more often, and one lucky look is enough. \"N samples\" looks at all arms "
-          "alike, and training.target.hold asks for several looks in a row.",
+          "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is evaluated that much more often, and one lucky evaluation is enough. \"N samples\" treats all arms alike, and training.target.hold requires several evaluations in a row.",
           cell_label(*one.cell), *here / *there, cell_label(*other.cell), every);
     }
   }

@@ -217,7 +217,7 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
       out += render_line(fmt::format("{}: {}", what, fmt::join(names, ", ")), options.format, options.width);
   };
   say("0 in every row", choice.zero);
-  say("not shown, for want of room (--wide shows all)", left_out);
+  say("not shown, no room (--wide shows all)", left_out);
   if (!evaluation.profiles.empty() && !asked) out += profile_table(evaluation, study, options);
   return out;
 }

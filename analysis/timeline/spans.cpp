@@ -237,7 +237,7 @@ void Builder::add_mark(const Row& row) {
   if (row.is("model_update")) mark(row.node, "update", fmt::format("version {}", row.version));
   if (row.is("sent", "join") && row.at > 0) mark(row.node, "join", "joins");
   if (row.is("finish"))
-    mark(row.node, row.leaves != 0 ? "leave" : "done", row.leaves != 0 ? "leaves" : "is through");
+    mark(row.node, row.leaves != 0 ? "leave" : "done", row.leaves != 0 ? "leaves" : "has finished");
 }
 
 // Joins equal neighbours, and cuts everything after the end.

@@ -43,8 +43,7 @@ class Drawing {
     for (const Lane* lane : shown) out += row(*lane);
     if (left_out > 0)
       out += fmt::format(
-          "({} more node{}: these are those that something happens to, and those that wait and "
-          "compute the most)\n",
+          "({} more node{}: shown are nodes with faults or slow times, and the nodes that wait and compute most)\n",
           left_out, left_out == 1 ? "" : "s");
     return out + legend() + waits(shown) + happenings();
   }
@@ -112,7 +111,7 @@ class Drawing {
   }
 
   std::string legend() const {
-    std::string out = fmt::format("A column is {:.3g} s, and shows what most of it is.", step_);
+    std::string out = fmt::format("A column is {:.3g} s and shows what takes most of it.", step_);
     for (const std::size_t one : used_)
       out += fmt::format(" {}{}: {}", one == *used_.begin() ? "" : " ", letters[one].letter,
                          letters[one].meaning);
@@ -141,12 +140,12 @@ class Drawing {
       for (const auto& [node, seconds] : order) {
         if (shown_here == most || seconds < little * sum) break;
         out += fmt::format("{}{} {:.0f} %", shown_here++ == 0 ? "" : ", ",
-                           node == lane->node ? "nothing that came" : line_.lanes[node].name,
+                           node == lane->node ? "no message" : line_.lanes[node].name,
                            100 * seconds / sum);
       }
       out += "\n";
     }
-    return out.empty() ? out : "\nWaits, and whom they were for:\n" + out;
+    return out.empty() ? out : "\nWaits, and the nodes that they were for:\n" + out;
   }
 
   // "workers 4-7": joins names of one role with consecutive numbers.

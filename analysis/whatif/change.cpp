@@ -97,7 +97,7 @@ Change without_straggler(const std::string& text, const std::string& value, cons
   if (!is_slow(record.facts, change.nodes.front()))
     refuse(
         text, fmt::format("{} is no straggler", value),
-        "`psim why` says who waited for whom; compute=worker 3:50% asks what a faster worker would change");
+        "`psim why` says who held up whom; compute=worker 3:50% asks what a faster worker would change");
   return change;
 }
 

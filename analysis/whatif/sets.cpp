@@ -179,7 +179,7 @@ void overhead(const Change& change, Sets& sets) {
                                1 / std::max(change.factor, hardly_any));
   }
   if (sets.out.size() == before)
-    throw Unverifiable(fmt::format("`{}`: this run's messages take their ends no time", change.text),
+    throw Unverifiable(fmt::format("`{}`: messages of this run take no time at their ends", change.text),
                        "cluster.network.endpoint.send_overhead gives them some");
 }
 
