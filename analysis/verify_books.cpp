@@ -140,7 +140,8 @@ class End final : public Check {
         violated("{} took part and did not finish, for no stated reason", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);
     }
-    if (!missing.empty()) set_note("did not finish, because they failed, were suspected or never came: {}", missing);
+    if (!missing.empty())
+      set_note("did not finish, because they failed, were suspected or never came: {}", missing);
   }
 
  private:

@@ -11,9 +11,9 @@ namespace {
 class CausesCheck final : public Check {
  public:
   explicit CausesCheck(const Evidence& evidence)
-      : Check(
-            evidence, "causes",
-            "no event comes before its cause: an arrival is caused by its sending, the end of a step by its computing, and the end of a wait by an event during the wait") {}
+      : Check(evidence, "causes",
+              "no event comes before its cause: an arrival is caused by its sending, the end of a step by "
+              "its computing, and the end of a wait by an event during the wait") {}
 
   void on(const Row& row) override {
     examined();

@@ -180,7 +180,8 @@ class Waits final : public Check {
  public:
   explicit Waits(const Evidence& evidence)
       : Check(evidence, "waits",
-              "each wait ends with a message that the worker has received, each released pull with one that its server has received") {}
+              "each wait ends with a message that the worker has received, each released pull with one that "
+              "its server has received") {}
 
   void on(const Row& row) override {
     if (row.is("received")) return arrives(row);

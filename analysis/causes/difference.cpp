@@ -45,7 +45,8 @@ std::string event_text(const CausalGraph& graph, const Facts& facts, const Momen
   if (type == Name("ended")) return fmt::format("{} has computed step {}", node, moment.clock);
   if (type == Name("model_update"))
     return fmt::format("{} makes version {} of shard {}", node, moment.version, moment.shard);
-  if (type == Name("wait")) return fmt::format("{} goes on, held up since {}", node, seconds_text(moment.since));
+  if (type == Name("wait"))
+    return fmt::format("{} goes on, held up since {}", node, seconds_text(moment.since));
   if (type == Name("release")) return fmt::format("{} answers a delayed pull of {}", node, peer);
   if (type == Name("fault")) return fmt::format("fault {} at {}", word, peer);
   if (type == Name("applied"))
@@ -74,8 +75,8 @@ std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& re
 // "2.65 s less of worker 3's computing"
 std::string change_text(const ShareChange& change) {
   constexpr std::array<std::string_view, kind_names.size()> whats{
-      "idle time at {}", "{}'s computing",         "messages of {}",
-      "{}'s work on messages",    "silence until {} acted", "faults at {}"};
+      "idle time at {}",       "{}'s computing",         "messages of {}",
+      "{}'s work on messages", "silence until {} acted", "faults at {}"};
   return fmt::format("{} {} of {}", seconds_text(std::abs(change.difference())),
                      change.difference() < 0 ? "less" : "more",
                      fmt::format(fmt::runtime(whats[static_cast<std::size_t>(change.kind)]), change.node));
@@ -105,8 +106,9 @@ std::vector<std::string> sentences_of(const Difference& d) {
     sentences.push_back(second + ".");
   }
   if (d.parting)
-    sentences.push_back(fmt::format("The first difference is at {}: in {}, {}; in {}, {}.", seconds_text(d.parting->at),
-                                    d.names[0], d.parting->events[0], d.names[1], d.parting->events[1]));
+    sentences.push_back(fmt::format("The first difference is at {}: in {}, {}; in {}, {}.",
+                                    seconds_text(d.parting->at), d.names[0], d.parting->events[0], d.names[1],
+                                    d.parting->events[1]));
   else sentences.push_back("Both runs have the same events up to the end of the shorter run.");
   return sentences;
 }

@@ -49,8 +49,7 @@ struct SuspectDoc {
 inline constexpr auto suspects = std::to_array<SuspectDoc>({
     {"worker-compute", "computing",
      "Computing: of workers that are slower than the others, or of all workers alike."},
-    {"random-compute", "computing beyond a typical step",
-     "Steps of unequal length, by changing workers."},
+    {"random-compute", "computing beyond a typical step", "Steps of unequal length, by changing workers."},
     {"worker-link", "the links of workers", "The links of workers."},
     {"server-link", "the links of servers", "The links of servers."},
     {"uplink", "links that nodes share", "A link that nodes share, for example of a rack."},

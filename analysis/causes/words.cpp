@@ -72,7 +72,8 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
   const MainCause& cause = why.main_cause;
   if (cause.kind == Suspect::random_compute)
     return fmt::format(
-        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, by changing workers.",
+        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, by changing "
+        "workers.",
         share);
   if (cause.is_even && facts.workers > 1)
     return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
@@ -205,8 +206,8 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
   switch (kind) {
     case Kind::compute: return is_one ? "by " + name : fmt::format("by other workers, mostly by {}", name);
     case Kind::network:
-      return fmt::format("by messages{} to and from {}",
-                         most.seconds > 0.9 * all.seconds ? "" : ", mostly", name);
+      return fmt::format("by messages{} to and from {}", most.seconds > 0.9 * all.seconds ? "" : ", mostly",
+                         name);
     case Kind::service: return fmt::format("by the work of {} on messages", is_one ? name : "servers");
     case Kind::timeout: return "by silence until a timeout";
     case Kind::down: return fmt::format("until {} came back", is_one ? name : "nodes");
@@ -216,7 +217,8 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
 }
 
 std::string few_waits(const Explanation& why, double waited, double of_workers) {
-  std::string sentence = fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
+  std::string sentence =
+      fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
     sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
                             why.staleness.updates_mean);
@@ -246,16 +248,15 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const bool are_all = names == "all workers";
   // Tables call it waiting only if no message is on its way; so these sentences say "held up".
   const bool are_many = waiters > 1 && !are_all;
-  const char* verb = kind == Kind::network ? are_many ? "were each held up" : "was held up"
-                     : are_many            ? "were each held up"
-                                           : "was held up";
+  const char* verb = are_many ? "were each held up" : "was held up";
   std::string sentence =
       fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
                   is_equal ? "" : "about ", times, times == 1 ? "" : "s", what_for(facts, kind, all, most),
                   seconds_text(told.seconds / static_cast<double>(waiters)));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
-    sentence += fmt::format("; that is {} of all time in which workers were held up", percent(told.seconds, waited));
+    sentence +=
+        fmt::format("; that is {} of all time in which workers were held up", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)
     sentence += fmt::format("; a gradient was {:.3g} updates old on average", why.staleness.updates_mean);
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
@@ -340,11 +341,11 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
     if (seconds > worth_saying * total) parts.push_back(fmt::format("{} {}", seconds_text(seconds), what));
   }
   const char* kind = longest->contains("worker") ? "worker" : "server";
-  std::string out = fmt::format("After {} {} crashed at {}, training needed {} to get back to where it was: {}",
-                                kind, longest->at(kind).get<int>(), seconds_text(longest->at("at_s")),
-                                seconds_text(total), fmt::join(parts, ", "));
-  if (others > 0)
-    out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
+  std::string out =
+      fmt::format("After {} {} crashed at {}, training needed {} to get back to where it was: {}", kind,
+                  longest->at(kind).get<int>(), seconds_text(longest->at("at_s")), seconds_text(total),
+                  fmt::join(parts, ", "));
+  if (others > 0) out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
   return out + ".";
 }
 
@@ -361,9 +362,8 @@ std::string fault_sentence(const Explanation& why) {
   std::vector<std::string> parts;
   if (silent > 0) parts.push_back(fmt::format("{} of silence until a timeout", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
-  return fmt::format(
-      "Faults are {} of the critical path: {}, plus work that had to be redone.",
-      percent(silent + down, why.total), fmt::join(parts, " and "));
+  return fmt::format("Faults are {} of the critical path: {}, plus work that had to be redone.",
+                     percent(silent + down, why.total), fmt::join(parts, " and "));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The playground: settings of two sides, what comes of them, and the address that has them all.
+// The playground: the settings of two sides, their results, and the address that stores the settings.
 "use strict";
 {
   const source = data.results ? new GridSource(data.results, data.controls) : new LiveSource();
@@ -9,14 +9,14 @@
   if (!source.isLive) document.querySelector("#lines .intro").textContent = "The first six clocks, with the first seed. Drag to move, click a piece to see what it waits for.";
   if (data.title) document.querySelector("header .question").textContent = data.title;
 
-  // "workers:8,crash:server"; what is as usual is left out.
+  // "workers:8,crash:server"; usual values are left out.
   const word = encodeURIComponent;
   const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${word(c.name)}:${word(settings[c.name])}`).join(",");
   function plain(text) {
     try {
       return decodeURIComponent(text);
     } catch {
-      return text;  // somebody has typed a per cent sign
+      return text;  // the user typed a per cent sign
     }
   }
   function readSettings(text) {
@@ -170,7 +170,7 @@
       at("reasons").append(element("h3", { class: "s" + side.number }, "AB"[side.number]), ...side.made.result.sentences.map((text) => element("p", {}, text)));
   }
 
-  // A text that somebody has changed stays until it is run, or the sliders of its side move.
+  // An edited text stays until the user runs it or moves a slider of its side.
   function drawScenarios() {
     for (const side of sides) {
       if (!side.text) at("scenarios").append(scenarioOf(side));
@@ -188,7 +188,7 @@
     copy.addEventListener("click", () => copied(text.value, text));
     const run = element("button", { type: "button" }, "run this text");
     run.addEventListener("click", () => {
-      side.isEdited = true;  // it stays, whatever comes of it
+      side.isEdited = true;  // the text stays, whatever the result
       side.go({ scenario: text.value });
     });
     return element("details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${name}`), text,

@@ -45,7 +45,8 @@ std::string header(const RunView& view) {
 
 std::string no_events(const RunView& view) {
   return fmt::format(
-      "<p>This run was recorded without its events, so it has no time line. This command makes the run again with its events:</p><pre class=\"command\">{}</pre>",
+      "<p>This run was recorded without its events, so it has no time line. This command makes the run again "
+      "with its events:</p><pre class=\"command\">{}</pre>",
       escaped(view.page.with_events));
 }
 
@@ -75,14 +76,16 @@ std::string made(const RunView& view) {
   for (const Json& stuck : page.summary["stuck"])
     notes +=
         fmt::format("<p>Stuck: {}</p>", escaped(stuck.is_string() ? stuck.get<std::string>() : stuck.dump()));
-  return notes + fmt::format(
-                     "<p>Its digest is <code>{}</code>: every run with this digest is the same run, event by event. This command makes it again:</p><pre class=\"command\">{}</pre><details><summary>The "
-                     "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
-                     "{}, instruction set {}, build {}. Numbers are those of <code>summary.json</code>; "
-                     "point at one to see all its digits.</p>",
-                     view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
-                     view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
-                     view.numbers("/build"_summary));
+  return notes +
+         fmt::format(
+             "<p>Its digest is <code>{}</code>: every run with this digest is the same run, event by event. "
+             "This command makes it again:</p><pre class=\"command\">{}</pre><details><summary>The "
+             "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
+             "{}, instruction set {}, build {}. Numbers are those of <code>summary.json</code>; "
+             "point at one to see all its digits.</p>",
+             view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
+             view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
+             view.numbers("/build"_summary));
 }
 
 }  // namespace
@@ -181,17 +184,16 @@ std::string run_page(const RunPage& page) {
   body += section("training", "What the model learned meanwhile", "", loss_figure(view));
   body += section("staleness", "How stale the gradients were", "", staleness_figure(view));
   body += section("waits", "Who held up whom",
-                  "How long each worker (row) was held up by each node (column), messages included; the shares below count messages as network.",
+                  "How long each worker (row) was held up by each node (column), messages included; the "
+                  "shares below count messages as network.",
                   waits_table(view));
   body += section("path", "What takes the time",
-                  "The critical path: a shorter piece of it makes the run shorter.",
-                  path_table(view));
+                  "The critical path: a shorter piece of it makes the run shorter.", path_table(view));
   body += section("workers", page.timeline == nullptr ? waiting_heading(view) : "Each worker's time",
                   fmt::format("{}.", bar_keys), workers_figure(view));
-  body +=
-      section("recoveries", "Recovery from each crash",
-              "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: not reached.",
-              recoveries_figure(view));
+  body += section("recoveries", "Recovery from each crash",
+                  "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: not reached.",
+                  recoveries_figure(view));
   body += section("traffic",
                   fmt::format("{} messages, {}", view.numbers("/messages"_summary),
                               view.numbers("/bytes_sent"_summary, as_megabytes)),

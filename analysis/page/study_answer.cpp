@@ -72,8 +72,9 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
     const auto others = [](const std::vector<const Aggregate*>& arms) {
       return arms.empty() ? 0 : arms.size() - 1;
     };
-    parts.push_back(fmt::format("among the others {} were faster, {} slower, and {} showed no difference ({})",
-                                others(faster), others(slower), alike.size(), to_table));
+    parts.push_back(
+        fmt::format("among the others {} were faster, {} slower, and {} showed no difference ({})",
+                    others(faster), others(slower), alike.size(), to_table));
   } else {
     std::ranges::transform(faster, std::back_inserter(parts), say);
     std::ranges::transform(slower, std::back_inserter(parts), say);
@@ -177,7 +178,9 @@ Difference widest_of(const Json& slow, const Json& fast) {
 }
 
 constexpr const char* how_to_explain =
-    "<p>The cause is unknown: psim did not explain these runs, because they are long or many, or because there was no room for a record. Record one run of each arm with <code>psim run --trace events</code>, and compare the two with <code>psim why</code>.</p>";
+    "<p>The cause is unknown: psim did not explain these runs, because they are long or many, or because "
+    "there was no room for a record. Record one run of each arm with <code>psim run --trace events</code>, "
+    "and compare the two with <code>psim why</code>.</p>";
 
 // Why the slowest arm took longer than the fastest, from one run of each. Empty if they are about equally
 // fast.
@@ -205,7 +208,8 @@ std::string difference(const StudyView& view, const std::vector<const Aggregate*
   };
   const std::string slow_arm = arm_html(view, slowest.cell->arm);
   return fmt::format(
-      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). <code>psim why</code> says about {}: {}</p>",
+      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). <code>psim why</code> says "
+      "about {}: {}</p>",
       std::string(suspect_called(widest.kind)->label), seconds(slowest), slow_arm, seconds(fastest),
       arm_html(view, fastest.cell->arm), slow->seed, slow_arm,
       escaped(slow->cause["sentence"].get<std::string>()));
@@ -224,9 +228,9 @@ std::string shared_cause(const StudyView& view, const std::vector<const Aggregat
     return own["kind"] == other["kind"] && own["nodes"] == other["nodes"];
   };
   if (condition.size() < 2 || !std::ranges::all_of(condition, is_same)) return "";
-  return fmt::format("<p>The same cause sets the pace of all arms. <code>psim why</code> says about {}: {}</p>",
-                     arm_html(view, longest->cell->arm),
-                     escaped(cause_of(longest)["sentence"].get<std::string>()));
+  return fmt::format(
+      "<p>The same cause sets the pace of all arms. <code>psim why</code> says about {}: {}</p>",
+      arm_html(view, longest->cell->arm), escaped(cause_of(longest)["sentence"].get<std::string>()));
 }
 
 std::string reason(const StudyView& view, const std::vector<const Aggregate*>& condition) {

@@ -59,7 +59,8 @@ std::string updates_note(const StudyView& view) {
     for (const Aggregate& other : view.page.evaluation.aggregates) {
       if (other.cell->condition != one.cell->condition || other.measure("updates") == nullptr) continue;
       if (other.measure("updates")->mean > much * one.measure("updates")->mean)
-        return "<p class=\"hint\">Updates are not comparable: an update under bsp uses a gradient from every worker.</p>";
+        return "<p class=\"hint\">Updates are not comparable: an update under bsp uses a gradient from every "
+               "worker.</p>";
     }
   }
   return "";
@@ -69,8 +70,9 @@ std::string made(const StudyView& view) {
   const StudyPage& page = view.page;
   std::string out;
   if (!page.command.empty())
-    out += fmt::format("<p>This command makes the study again, in this folder:</p><pre class=\"command\">{}</pre>",
-                       escaped(page.command));
+    out += fmt::format(
+        "<p>This command makes the study again, in this folder:</p><pre class=\"command\">{}</pre>",
+        escaped(page.command));
   if (!page.scenario.empty())
     out += fmt::format("<details><summary>The scenario</summary><pre>{}</pre></details>",
                        escaped(page.scenario));
@@ -162,26 +164,26 @@ std::string study_page(const StudyPage& page) {
   body += section("table", "Results",
                   "Means over seeds. In brackets: 95 % intervals; after ±: standard deviations.",
                   results_table(view) + definitions_of(view) + remarks_of(view));
-  body +=
-      section("curves", "How fast each arm learns",
-              fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a finished run keeps its last value, and a line ends with the last of its runs.",
-                          letters),
-              curve_figures(view) + axes_left_out(view) + updates_note(view));
+  body += section("curves", "How fast each arm learns",
+                  fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a "
+                              "finished run keeps its last value, and a line ends with the last of its runs.",
+                              letters),
+                  curve_figures(view) + axes_left_out(view) + updates_note(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
-                  "A dot is the run of one seed and links to it; the vertical line is the mean, the bar its 95 % interval.",
+                  "A dot is the run of one seed and links to it; the vertical line is the mean, the bar its "
+                  "95 % interval.",
                   time_figures(view));
-  body += section(
-      "waiting", waiting_heading(view),
-      fmt::format("Each bar is the time of a worker in the first run of its arm, with the seed next to the arm: {}. The "
-                  "heading is about all seeds.",
-                  bar_keys),
-      waiting_figures(view));
+  body += section("waiting", waiting_heading(view),
+                  fmt::format("Each bar is the time of a worker in the first run of its arm, with the seed "
+                              "next to the arm: {}. The "
+                              "heading is about all seeds.",
+                              bar_keys),
+                  waiting_figures(view));
   body += section("pareto", "Faster, but how many bytes?",
                   "Left and low is better; the percentage is the final accuracy. A filled mark is on the "
                   "Pareto front: no other arm is as good in time, bytes and accuracy, and better in one.",
                   pareto_figures(view));
-  body += section("map", "Mean times over the conditions", "Darker is slower.",
-                  heat_maps(view));
+  body += section("map", "Mean times over the conditions", "Darker is slower.", heat_maps(view));
   body += section("all-runs", "Every run", "", runs_table(view));
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim",

@@ -160,7 +160,8 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   });
   if (note.cell == nullptr) return;
   note.text = fmt::format(
-      "these runs acknowledge pushes in different ways (acknowledgement in summary.json: {}, in the first run {}): that alone changes their messages and times",
+      "these runs acknowledge pushes in different ways (acknowledgement in summary.json: {}, in the first "
+      "run {}): that alone changes their messages and times",
       other, first);
   notes.push_back(std::move(note));
 }

@@ -51,7 +51,9 @@ std::string coarse_grid(const Evaluation& evaluation) {
   const std::size_t more = rows.size() > few ? rows.size() - few : 0;
   rows.resize(rows.size() - more);
   return fmt::format(
-      "The gap between the evaluation that first showed the target and the evaluation before it is up to {:.0f} % of the time to the target ({}{}): these times are uncertain by that much. A shorter training.evaluate_every makes them more exact.",
+      "The gap between the evaluation that first showed the target and the evaluation before it is up to "
+      "{:.0f} % of the time to the target ({}{}): these times are uncertain by that much. A shorter "
+      "training.evaluate_every makes them more exact.",
       100 * most, fmt::join(rows, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
@@ -66,7 +68,9 @@ std::string uneven_looks(const Evaluation& evaluation) {
           *here < alike * *there)
         continue;
       return fmt::format(
-          "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is evaluated that much more often, and one lucky evaluation is enough. \"N samples\" treats all arms alike, and training.target.hold requires several evaluations in a row.",
+          "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is "
+          "evaluated that much more often, and one lucky evaluation is enough. \"N samples\" treats all arms "
+          "alike, and training.target.hold requires several evaluations in a row.",
           cell_label(*one.cell), *here / *there, cell_label(*other.cell), every);
     }
   }

@@ -36,14 +36,16 @@ void say_times(std::string& out, const Evaluation& evaluation) {
   }
   if (!budgets.empty())
     say(out,
-        fmt::format("`>=`: {} run{} missed the target within {} budget of {:.4g} s{} and count{} with that budget, so the mean is a lower bound.",
+        fmt::format("`>=`: {} run{} missed the target within {} budget of {:.4g} s{} and count{} with that "
+                    "budget, so the mean is a lower bound.",
                     cut, cut == 1 ? "" : "s", budgets.size() > 1 ? "their arm's" : "the", *budgets.begin(),
                     budgets.size() > 1 ? fmt::format(" to {:.4g} s", *budgets.rbegin()) : std::string(),
                     cut == 1 ? "s" : ""));
   if (any(evaluation,
           [](const Aggregate& a) { return a.time_to_target && a.time_to_target->by_kaplan_meier; }))
     say(out,
-        "If the runs of an arm have different budgets, its mean time is the area under a Kaplan-Meier curve; with one training.duration for all runs it is a plain mean.");
+        "If the runs of an arm have different budgets, its mean time is the area under a Kaplan-Meier curve; "
+        "with one training.duration for all runs it is a plain mean.");
 }
 
 // If fewer than half of the runs of an arm reached the target in time, the median is unknown.
@@ -66,20 +68,24 @@ void say_medians(std::string& out, const Evaluation& evaluation) {
 void say_who_reached(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation, [](const Aggregate& a) { return a.versus && decides_by_reached(*a.versus); }))
     say(out,
-        "reached by k/n, baseline m/n: more runs of one arm reached the target (each within its own budget) than chance explains, or all runs of one arm and none of the other. This decides before times; p is McNemar's.");
+        "reached by k/n, baseline m/n: more runs of one arm reached the target (each within its own budget) "
+        "than chance explains, or all runs of one arm and none of the other. This decides before times; p is "
+        "McNemar's.");
   const auto bound = [](const Aggregate& a) {
     return a.versus && !decides_by_reached(*a.versus) && a.versus->cut_arm + a.versus->cut_baseline > 0;
   };
   if (any(evaluation, bound))
     say(out,
-        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one arm need longer, so the whole times differ by at least (`>=`) or at most (`<=`) this factor.");
+        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one arm need "
+        "longer, so the whole times differ by at least (`>=`) or at most (`<=`) this factor.");
 }
 
 // Whether any p value can be small with this number of tests.
 void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
-  say(out, fmt::format("p (--wide): with Holm's correction for {} test{}, no p value can be below 0.05 with {} seeds; this needs at least {} seeds.",
+  say(out, fmt::format("p (--wide): with Holm's correction for {} test{}, no p value can be below 0.05 with "
+                       "{} seeds; this needs at least {} seeds.",
                        family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
 }
 
@@ -110,7 +116,8 @@ void say_quality(std::string& out, const Evaluation& evaluation) {
       return accuracy == nullptr ? text : text + fmt::format(", accuracy {:.4g} %", 100 * accuracy->mean);
     };
     say(out,
-        fmt::format("{} is faster than {}, but learns clearly less ({}; {}). With a target in [training], times are compared at the same quality.",
+        fmt::format("{} is faster than {}, but learns clearly less ({}; {}). With a target in [training], "
+                    "times are compared at the same quality.",
                     cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
   }
 }
@@ -124,25 +131,26 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     const bool any_reached = any(evaluation, [](const Aggregate& a) { return a.reached > 0; });
     return say(out, !has(are_all_cut) ? "All runs take the same time, so times are not compared."
                     : any_reached
-                        ? "No two runs are known to have different times to the target: the longer run reached it only after the shorter run had ended. So times are not compared."
+                        ? "No two runs are known to have different times to the target: the longer run "
+                          "reached it only after the shorter run had ended. So times are not compared."
                         : "No run reached the target, so times are not compared.");
   }
   const bool has_intervals = has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && v.replicates; });
-  say(out, fmt::format(
-               "versus baseline ({}): ratio of times seed by seed, because runs with one seed have the same data, draws and stragglers; geometric mean{}.",
-               arm_label(study.baseline),
-               has_intervals ? ", [95 % interval], and the seeds with which the arm is faster" : ""));
+  say(out, fmt::format("versus baseline ({}): ratio of times seed by seed, because runs with one seed have "
+                       "the same data, draws and stragglers; geometric mean{}.",
+                       arm_label(study.baseline),
+                       has_intervals ? ", [95 % interval], and the seeds with which the arm is faster" : ""));
   say_who_reached(out, evaluation);
   const auto judged = [](const VersusBaseline& v) {
     return v.pairs.seeds > 1 && v.replicates && !decides_by_reached(v);
   };
   if (has([&](const VersusBaseline& v) { return judged(v) && !sees_difference(v); }))
-    say(out, "no difference seen: the 95 % interval of the ratio includes 1. More seeds may show a difference.");
-  if (has([&](const VersusBaseline& v) { return judged(v) && sees_difference(v) && !v.pairs.trustworthy; }))
     say(out,
-        fmt::format(
-            "`~`: with fewer than {} seeds, or equal differences for all seeds, an interval may be too narrow (docs/statistics.md).",
-            statistics::fewest_seeds));
+        "no difference seen: the 95 % interval of the ratio includes 1. More seeds may show a difference.");
+  if (has([&](const VersusBaseline& v) { return judged(v) && sees_difference(v) && !v.pairs.trustworthy; }))
+    say(out, fmt::format("`~`: with fewer than {} seeds, or equal differences for all seeds, an interval may "
+                         "be too narrow (docs/statistics.md).",
+                         statistics::fewest_seeds));
   if (has(fails_holm))
     say(out, fmt::format("`?`: after Holm's correction for {} tests the p value is above 0.05.",
                          evaluation.family.tests));
@@ -158,12 +166,14 @@ void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation
   const bool compares = study.cells.size() > conditions;
   if (compares && any(evaluation, [&](const Aggregate& a) { return !a.versus && !is_baseline(view, a); }))
     say(out,
-        "versus baseline `-`: the arms have no common seed, a run got stuck without a target, or only one arm has a target.");
+        "versus baseline `-`: the arms have no common seed, a run got stuck without a target, or only one "
+        "arm has a target.");
   if (any(evaluation, [](const Aggregate& a) {
         return std::ranges::any_of(a.measures, [&](const auto& m) { return m.second.n < a.n; });
       }))
     say(out,
-        "(k/n) after a mean: only k of n runs have the value. A diverged run has no loss, so such a mean covers only the other runs.");
+        "(k/n) after a mean: only k of n runs have the value. A diverged run has no loss, so such a mean "
+        "covers only the other runs.");
 }
 
 // A run may reach its target on the validation set and still miss the same number on the test set.
@@ -176,8 +186,10 @@ void say_where_judged(std::string& out, const Study& study) {
       };
       if (!summary["target"]["given"].get<bool>() || on("target") != "validation" || on("final") != "test")
         continue;
-      return say(out,
-                 "Runs reach the target on the validation set; final loss and accuracy are over the test set, which nothing else uses. So a run that reached the target may show a worse final value.");
+      return say(
+          out,
+          "Runs reach the target on the validation set; final loss and accuracy are over the test set, which "
+          "nothing else uses. So a run that reached the target may show a worse final value.");
     }
   }
 }
@@ -217,17 +229,18 @@ std::string width_line(const Study& study, const Evaluation& evaluation) {
     line += fmt::format(", with the baseline {}", arm_label(asked["baseline"]));
   const auto left_out = std::ranges::count_if(
       evaluation.aggregates, [](const Aggregate& a) { return a.versus && !has_width(*a.versus); });
-  const std::string but =
-      left_out == 0
-          ? ""
-          : fmt::format(
-                " {} of the comparisons {} left out: reaching the target decides, both arms mostly missed it, or seeds change no time.",
-                left_out, left_out == 1 ? "is" : "are");
+  const std::string but = left_out == 0 ? ""
+                                        : fmt::format(
+                                              " {} of the comparisons {} left out: reaching the target "
+                                              "decides, both arms mostly missed it, or seeds change no time.",
+                                              left_out, left_out == 1 ? "is" : "are");
   if (!evaluation.width) return line + "." + but;
   line += fmt::format("; the widest interval of a ratio is ± {:.3g} %", 100 * evaluation.width->widest);
-  return line + (evaluation.width->narrow ? ": as narrow as asked." + but
-                                          : ": wider than asked, because the first seeds scattered less than all seeds. A smaller percentage or more --seeds makes it narrower." +
-                                                but);
+  return line + (evaluation.width->narrow
+                     ? ": as narrow as asked." + but
+                     : ": wider than asked, because the first seeds scattered less than all seeds. A smaller "
+                       "percentage or more --seeds makes it narrower." +
+                           but);
 }
 
 std::string remarks(const Study& study, const Evaluation& evaluation) {
@@ -238,10 +251,12 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   }
   if (fewest_runs(evaluation) > 1)
     say(out,
-        "± of a time ([a, b] if it is asymmetric, or if all columns are shown): 95 % interval of its mean over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
+        "± of a time ([a, b] if it is asymmetric, or if all columns are shown): 95 % interval of its mean "
+        "over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)
     say(out,
-        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 1,2,3,... adds seeds.");
+        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 1,2,3,... "
+        "adds seeds.");
   say_times(out, evaluation);
   say_medians(out, evaluation);
   for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);
@@ -253,8 +268,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   say_gaps(out, study, evaluation);
   say_tuning(out, study);
   if (!evaluation.profiles.empty())
-    say(out,
-        "score (AlgoPerf): 1 = fastest everywhere; 0 = at least 4x the best time everywhere.");
+    say(out, "score (AlgoPerf): 1 = fastest everywhere; 0 = at least 4x the best time everywhere.");
   if (!out.empty() && !evaluation.notes.empty()) out += "\n";
   for (const StudyNote& note : evaluation.notes) {
     const std::string where = runs.size() == 1

@@ -43,7 +43,8 @@ class Drawing {
     for (const Lane* lane : shown) out += row(*lane);
     if (left_out > 0)
       out += fmt::format(
-          "({} more node{}: shown are nodes with faults or slow times, and the nodes that wait and compute most)\n",
+          "({} more node{}: shown are nodes with faults or slow times, and the nodes that wait and compute "
+          "most)\n",
           left_out, left_out == 1 ? "" : "s");
     return out + legend() + waits(shown) + happenings();
   }
@@ -140,8 +141,7 @@ class Drawing {
       for (const auto& [node, seconds] : order) {
         if (shown_here == most || seconds < little * sum) break;
         out += fmt::format("{}{} {:.0f} %", shown_here++ == 0 ? "" : ", ",
-                           node == lane->node ? "no message" : line_.lanes[node].name,
-                           100 * seconds / sum);
+                           node == lane->node ? "no message" : line_.lanes[node].name, 100 * seconds / sum);
       }
       out += "\n";
     }

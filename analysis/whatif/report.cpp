@@ -105,8 +105,8 @@ std::string sentence(const WhatIf& all) {
   if (best == nullptr) return "psim cannot tell the time of the same steps with any of these changes.";
   const double seconds = *best->same_work();
   if (!(seconds < all.original * (1 - worth_saying)))
-    return fmt::format("None of these changes makes the run at least {:g} % faster than {}.", 100 * worth_saying,
-                       seconds_text(all.original));
+    return fmt::format("None of these changes makes the run at least {:g} % faster than {}.",
+                       100 * worth_saying, seconds_text(all.original));
   std::string out =
       fmt::format("{} helps most: the same steps take {} instead of {}, {:.3g}x as fast", best->change.text,
                   seconds_text(seconds), seconds_text(all.original), all.original / seconds);
@@ -127,9 +127,9 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
   if (why.slowdown < least_slowdown)
     return fmt::format("\nuneven computing costs {:.1f} %: too little to blame a worker\n",
                        100 * (why.slowdown - 1));
-  std::string out =
-      fmt::format("\nif every worker computed like the median worker, the run would take {}; it took {:.3g}x that\n\n",
-                  seconds_text(why.ideal), why.slowdown);
+  std::string out = fmt::format(
+      "\nif every worker computed like the median worker, the run would take {}; it took {:.3g}x that\n\n",
+      seconds_text(why.ideal), why.slowdown);
   constexpr std::size_t shown = 6;
   constexpr double little = 0.02;  // of the slowdown
   const auto weight = [](const Blamed& one) { return std::max(one.removed, one.added); };
@@ -146,7 +146,8 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
   out += table_of(columns, width);
   if (left_out > 0) out += fmt::format("{} more worker{} with less\n", left_out, left_out == 1 ? "" : "s");
   return out + paragraph(
-                   "gone without it: share that disappears if only this worker computes like the median worker; there with it alone: share that remains if all other workers do.",
+                   "gone without it: share that disappears if only this worker computes like the median "
+                   "worker; there with it alone: share that remains if all other workers do.",
                    width);
 }
 
@@ -160,7 +161,8 @@ std::string about_same_steps(const WhatIf& all, std::size_t width) {
         width);
   if (is_any([](const Outcome& one) { return one.same_steps && !one.same_steps->is_measured; }))
     out += paragraph(
-        "~: the re-run ended with fewer steps, and the time assumes that it continues at its pace; the error is for the steps that both runs have.",
+        "~: the re-run ended with fewer steps, and the time assumes that it continues at its pace; the error "
+        "is for the steps that both runs have.",
         width);
   return out;
 }
@@ -231,17 +233,19 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   out += about_same_steps(all, width);
   if (!facts.fault_factors.empty())
     out += paragraph(
-        "Predictions keep faults and their consequences as in the run; only no-faults and no-crash remove them.",
+        "Predictions keep faults and their consequences as in the run; only no-faults and no-crash remove "
+        "them.",
         width);
   const bool is_predicted =
       std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.predicted.has_value(); });
   if (const std::string kept = kept_as_it_was(facts); is_predicted && !kept.empty())
     out += paragraph(fmt::format("Predictions keep {} as in the run.", kept), width);
   if (!all.unpredictable.empty())
-    out +=
-        paragraph(fmt::format("psim cannot predict {}, because nodes would wait for other nodes: psim what-if RUN {} runs it.",
-                              fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
-                  width);
+    out += paragraph(
+        fmt::format(
+            "psim cannot predict {}, because nodes would wait for other nodes: psim what-if RUN {} runs it.",
+            fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
+        width);
   for (const Outcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
   }
@@ -249,7 +253,8 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   if (all.attribution) out += attribution_text(*all.attribution, facts, width);
   if (all.replay_error > exact)
     out += fmt::format(
-        "\nwarning: the causal graph does not reproduce the dates of this run: they are off by up to {:.2g} %\n",
+        "\nwarning: the causal graph does not reproduce the dates of this run: they are off by up to {:.2g} "
+        "%\n",
         100 * all.replay_error);
   return out;
 }

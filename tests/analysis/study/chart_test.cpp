@@ -60,7 +60,8 @@ TEST_CASE("a curve that diverges ends with a mark", "[study]") {
   CHECK(text.find("b = bad   (! 1 of 2 runs diverged)") != std::string::npos);
   CHECK(text.find("a = good\n") != std::string::npos);
   CHECK(text.find("!: here the loss of a run stopped being a number.") != std::string::npos);
-  CHECK(text.find("No curve, because the runs have no losses or no common times: none\n") != std::string::npos);
+  CHECK(text.find("No curve, because the runs have no losses or no common times: none\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("each condition has a chart, and equal runs one curve", "[study]") {
