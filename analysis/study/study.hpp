@@ -69,7 +69,7 @@ struct TimeToTarget {
   bool by_kaplan_meier = false;  // the budgets of the runs differ
 };
 
-// Who reached the target, each run within its own budget, over the seeds that both arms have.
+// How many runs reached the target, each within its own budget, over the seeds that both arms have.
 struct ReachedByBoth {
   std::size_t arm = 0, baseline = 0;
   statistics::Discordant apart;  // seeds with which only one of the two arms did

@@ -54,7 +54,7 @@ Actual actual(const RunRecord& record, const CausalGraph& graph);
 // times are up to that number of steps. None: the runs have no steps in common.
 std::optional<double> error_of(const Prediction& predicted, const Actual& original, const Actual& rerun);
 
-// When a re-run had computed as many steps as the run. A prediction is about this time.
+// The date when a re-run had computed as many steps as the run. A prediction is about this date.
 struct SameSteps {
   double seconds = 0;
   bool is_measured = true;  // false: it ended with fewer steps; its workers would continue at their pace
