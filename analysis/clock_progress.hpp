@@ -1,6 +1,6 @@
-// How far each worker is, by the events of a run, and how far one is ahead of the slowest when it starts a
-// clock. A worker that was away counts again when it has caught up with the others. It may compute all the
-// while, if it was only taken for down.
+// The clock of each worker, from the events of a run, and the lead over the slowest worker when a worker
+// starts a clock. A worker that was away counts again once it has caught up. A worker that was wrongly
+// suspected may compute all the time.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class ClockProgress {
 
   // A worker starts a clock.
   struct Start {
-    std::int64_t gap = 0;     // clocks; below 0: it is behind
-    std::size_t slowest = 0;  // of the other workers
+    std::int64_t gap = 0;     // clocks; negative: behind
+    std::size_t slowest = 0;  // the slowest of the other workers
   };
   std::optional<Start> on(const Row& row) {
     if (history_.any_set_back()) return std::nullopt;
@@ -49,7 +49,7 @@ class ClockProgress {
       least = workers_[w].done;
       start.slowest = w;
     }
-    own.done = own.away ? row.clock : std::max(own.done, row.clock);  // perhaps it was told to skip some
+    own.done = own.away ? row.clock : std::max(own.done, row.clock);  // it may skip clocks
     own.away = own.away && (history_.is_given_up(row.node) || (least && row.clock < *least));
     if (least) start.gap = row.clock - *least;
     return start;

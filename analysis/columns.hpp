@@ -1,6 +1,6 @@
-// Every column and line that psim's tables, summaries and reports show to people, with what it holds
-// (columns.txt). Printers take their headings from here, so `psim explain` knows all of them: another name
-// does not compile.
+// All columns and lines of the tables, summaries and reports that psim shows to people, with their meanings
+// (columns.txt). Printers take their headings from here, so `psim explain` knows every heading: an unknown
+// name does not compile.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace psim::analysis {
 
 struct ColumnDoc {
   std::string_view name;
-  std::string_view unit;   // as the heading of a column shows it; empty where cells carry their own, or none
-  std::string_view where;  // of a name that two tables use: which of them; empty: wherever psim prints it
+  std::string_view unit;   // as in the heading; empty: no unit, or each cell has its own
+  std::string_view where;  // which table, if two tables use the name; empty: every table
   std::string_view doc;
 };
 
@@ -24,8 +24,8 @@ inline constexpr std::string_view column_text =
     ;
 inline constexpr auto column_docs = text_rows<ColumnDoc, 4, row_count(column_text)>(column_text);
 
-// The place of `name` in column_docs, of those called so the one of that table; behind the end if there is
-// none.
+// The index of `name` in column_docs for the table `where`; the size of column_docs if there is no such
+// column.
 constexpr std::size_t place_of_column(std::string_view name, std::string_view where = "") {
   std::size_t place = 0;
   while (place < std::size(column_docs) &&
@@ -39,7 +39,7 @@ inline std::string heading_of(const ColumnDoc& column) {
   return std::string(column.name) + (column.unit.empty() ? "" : " ") + std::string(column.unit);
 }
 
-// The name of one of them; of no other text.
+// The name of a column in column_docs. Any other text does not compile.
 class ColumnName {
  public:
   consteval ColumnName(const char* name, const char* where = "") : place_(place_of_column(name, where)) {

@@ -1,4 +1,4 @@
-// Queries on a run's database.
+// Queries on the database of a run.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ inline std::uint32_t id_in(sqlite3_stmt* row, int column) {
   return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
 }
 
-// The rows of a query, one after the other. Throws Unverifiable.
+// The rows of a query, one after another. Throws Unverifiable.
 class Query {
  public:
   Query(const InputDatabase& database, const std::string& sql) try
@@ -32,7 +32,7 @@ class Query {
   } catch (const InputError& error) {
     throw Unverifiable(error.what(), error.help);
   }
-  // Goes to the next one; false after the last.
+  // Moves to the next row; false after the last.
   bool next() try { return rows_->next(); } catch (const InputError& error) {
     throw Unverifiable(error.what(), error.help);
   }

@@ -1,6 +1,6 @@
-// When a server decides what it answers to a pull: when the pull comes, or when something releases it. The
-// answer is sent then; or later, where messages of a connection take turns. What its server hears meanwhile
-// is not for this answer: a worker that comes back then does not hold it back.
+// When a server decides its answer to a pull: when the pull arrives, or when an event releases it. The server
+// sends the answer at once, or later if messages of a connection take turns. Events in between do not change
+// the answer: a worker that returns in between does not delay it.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class Decisions {
     const bool comes = row.is("received", "pull");
     if (!comes && !row.is("release")) return;
     Pull& newest = newest_[{row.shard, row.node, row.peer}];
-    const bool is_repeated = comes && row.pull == newest.number;  // perhaps it is answered already
+    const bool is_repeated = comes && row.pull == newest.number;  // the pull may be answered already
     if (row.pull >= newest.number && !is_repeated) newest = {.number = row.pull, .event = row.number};
   }
-  // The event before which the answer, which is sent now, was not decided. -1: nothing is known, for example
-  // because its worker has asked for more since.
+  // The earliest event at which the server can have decided this answer. -1: unknown, for example because the
+  // worker has sent a newer pull since.
   std::int64_t earliest(const Row& answer) const {
     const auto newest = newest_.find({answer.shard, answer.node, answer.peer});
     const bool is_its = newest != newest_.end() && newest->second.number == answer.pull;

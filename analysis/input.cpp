@@ -28,7 +28,7 @@ toml::table toml_file(const std::filesystem::path& path) {
   const std::string text = scenario_text(path);
   if (const auto deep = first_too_deep(text))
     throw InputError(path.string(), deep->key ? "a key has too many parts" : "brackets are nested too deeply",
-                     "no scenario of psim has such");
+                     "no scenario of psim has this");
   try {
     return toml::parse(text, path.string());
   } catch (const toml::parse_error& error) {

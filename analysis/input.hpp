@@ -1,4 +1,4 @@
-// What psim reads back of its own files, which somebody else may have sent: bounded in depth and in size.
+// Reads files that psim wrote earlier. They may come from another person, so depth and size are limited.
 #pragma once
 
 #include <toml++/toml.h>
@@ -12,14 +12,14 @@ namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
 
-// Discarded where the text is no JSON, or more than psim writes (model/nesting.hpp).
+// A discarded value if the text is no JSON, or exceeds the limits of psim (model/nesting.hpp).
 Json json_in(std::string_view text);
-// The same of a file. Throws InputError where it cannot be read.
+// The same for a file. Throws InputError if the file cannot be read.
 Json json_file(const std::filesystem::path& path);
 
-// The text of a scenario file. Throws InputError where it cannot be read, also where it is too large for one.
+// The text of a scenario file. Throws InputError if the file cannot be read or is too large.
 std::string scenario_text(const std::filesystem::path& path);
-// The same, parsed. Throws InputError where it cannot be read, also where it is not TOML or nests too deeply.
+// The same, parsed. Throws InputError also if the text is not TOML or nests too deeply.
 toml::table toml_file(const std::filesystem::path& path);
 
 }  // namespace psim::analysis

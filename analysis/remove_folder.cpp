@@ -21,7 +21,7 @@ fs::file_type type_of(mode_t mode) {
   return S_ISLNK(mode) ? fs::file_type::symlink : fs::file_type::unknown;
 }
 
-// Works below open folders: a link that takes the place of one is not followed.
+// Works relative to open folders, so it never follows a link that replaces a folder meanwhile.
 class Removal {
  public:
   explicit Removal(const MayGo& may_go) : may_go_(may_go) {}
@@ -32,11 +32,11 @@ class Removal {
     for (const std::string& name : names_in(folder)) {
       struct stat facts {};
       if (fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT) note();  // somebody else removes the same
+        if (errno != ENOENT) note();  // another process removes the same files
         continue;
       }
       const bool is_folder = S_ISDIR(facts.st_mode);
-      if (is_folder && facts.st_dev != here.st_dev) continue;  // where a file system is mounted
+      if (is_folder && facts.st_dev != here.st_dev) continue;  // another file system is mounted there
       if (!may_go_(within / name, type_of(facts.st_mode))) continue;
       if (is_folder && !emptied(folder, name, within / name)) continue;
       remove(folder, name, is_folder);

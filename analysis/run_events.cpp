@@ -15,7 +15,7 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-// The columns that checks look at, and where they stand in a Row.
+// The columns that checks use, and their members of Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
                            std::string_view Row::*, Name Row::*>;
 constexpr std::pair<std::string_view, Place> columns[]{
@@ -82,7 +82,7 @@ constexpr std::pair<std::string_view, Place> columns[]{
     {"carried_keys", &Row::keys},
     {"carried_ids", &Row::ids},
 };
-// Those that all tables have, or that a query makes.
+// The columns that all tables have, or that a query adds.
 constexpr std::string_view of_all[] = {"number", "at_s", "node", "cause", "spent", "releaser", "has_target"};
 
 constexpr bool is_declared(std::string_view column) {
@@ -100,14 +100,14 @@ static_assert([] {
 
 constexpr std::int64_t no_more = std::numeric_limits<std::int64_t>::max();
 
-// The rows of one table of events, in their order.
+// The rows of one table of events, in order.
 class Stream {
  public:
   Stream(const InputDatabase& database, std::string_view table, bool is_detail)
       : table_(table), is_detail_(is_detail), query_(database, sql_of(table)) {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
       const std::string_view column = sqlite3_column_name(query_.row(), i);
-      if (table == "release" && column == "sender") continue;  // the row is about a worker's pull
+      if (table == "release" && column == "sender") continue;  // the row concerns the pull of a worker
       const auto place = std::ranges::find(columns, column, &std::pair<std::string_view, Place>::first);
       if (place != std::end(columns)) places_.emplace_back(i, place->second);
     }
@@ -120,7 +120,7 @@ class Stream {
   }
 
  private:
-  // What arrives or is lost has the columns of its sending, and its own in their place.
+  // An arrival or loss has the columns of its sending, except those that it has itself.
   static std::string sql_of(std::string_view table) {
     if (table == "release") return "SELECT *, sender AS releaser FROM release ORDER BY number";
     if (table == "fault") return "SELECT *, target IS NOT NULL AS has_target FROM fault ORDER BY number";
@@ -155,8 +155,8 @@ class Stream {
   std::optional<Row> row_;
 };
 
-// Whether the nodes are there and play their parts, and each number is one that a run of `events` events can
-// have reached. Checks rely on that.
+// Whether the nodes exist and have the right roles, and whether each number is possible in a run of `events`
+// events. Checks rely on this.
 bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
   if (row.node >= nodes || row.peer >= nodes || row.releaser >= nodes || row.type == Name() ||

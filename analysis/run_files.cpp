@@ -34,7 +34,7 @@ bool is_of_a_run(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Empty where it cannot be read.
+// Empty if the file cannot be read.
 std::string head_of(const fs::path& path, std::size_t bytes) try {
   return beginning_of(path, bytes);
 } catch (const InputError&) {
@@ -53,13 +53,13 @@ bool bears_mark(const fs::path& path) {
   return id == application_id;
 }
 
-// Whether psim wrote it there.
+// Whether psim wrote the file.
 bool is_ours(const fs::path& path) {
   const std::string name = path.filename().string();
   return is_of_a_run(name) || is_unfinished_page(name) || is_page(path);
 }
 
-// Nothing when the file cannot be read.
+// None if the file cannot be read.
 std::optional<std::string> hash_of(const fs::path& path) try {
   InputFile file(path);
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
@@ -73,7 +73,7 @@ std::optional<std::string> hash_of(const fs::path& path) try {
   return std::nullopt;
 }
 
-// By name, in order.
+// By name.
 std::map<std::string, fs::path, std::less<>> sealed_files(const fs::path& folder) {
   std::map<std::string, fs::path, std::less<>> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -110,7 +110,7 @@ Contents contents_of(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     const fs::file_status status = entry.symlink_status();
-    if (!fs::exists(status)) continue;  // removed meanwhile
+    if (!fs::exists(status)) continue;  // removed in the meantime
     contents.empty = false;
     if (!fs::is_regular_file(status) || !is_ours(entry.path())) contents.foreign = name;
     else if (name == sums) contents.complete = true;
@@ -139,7 +139,7 @@ void seal(const fs::path& folder) {
 }
 
 std::string broken_seal(const fs::path& folder) {
-  // What is no file, such as a pipe or a device, may never come to an end.
+  // Reading a pipe or a device might never end.
   const auto is_file = [&folder](std::string_view name) { return fs::is_regular_file(folder / name); };
   if (!is_file(sums)) return fmt::format("{} is missing", sums);
   constexpr std::size_t most_sums = 1'000'000;
@@ -159,7 +159,7 @@ std::string broken_seal(const fs::path& folder) {
   for (const std::string_view name : every_run_has) {
     if (!sealed.contains(name)) return fmt::format("{} does not name {}", sums, name);
   }
-  std::string whole;  // each file once, in order, and nothing else
+  std::string whole;  // each file once, in order
   for (const auto& [name, path] : files) {
     if (!is_file(name)) return fmt::format("{} is no file", name);
     if (!sealed.contains(name)) return fmt::format("{} was not there when the run was written", name);

@@ -1,5 +1,5 @@
-// The files in a run's folder: which they are, how a run is told from a folder of somebody's own, and whether
-// they still are what psim wrote.
+// The files in the folder of a run: their names, how psim recognizes its own folders, and whether files
+// changed since psim wrote them.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace psim::analysis {
 
-// A page that psim report made may stand beside a run's or a study's files. It says so itself at its
-// beginning: a file of the same name without this mark is somebody else's.
+// A page of `psim report` may stand next to the files of a run or a study. It begins with a mark: a file of
+// this name without the mark is foreign.
 inline constexpr std::string_view page_name = "report.html";
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
 bool bears_page_mark(const std::filesystem::path& path);
-bool is_page(const std::filesystem::path& path);  // and has that name
-// "report.html.new-host-1234": a page that was about to take the place of report.html when its process was
-// killed.
+bool is_page(const std::filesystem::path& path);  // also checks the name
+// "report.html.new-host-1234": an unfinished page of a killed process.
 bool is_unfinished_page(std::string_view name);
 // "HOST-PROCESS", with the name of this machine.
 bool names_process(std::string_view text);
@@ -27,23 +26,23 @@ inline constexpr std::uint32_t application_id = 0x7073696d;
 
 struct Contents {
   bool empty = true;
-  std::string foreign;    // something that psim does not write there; empty: there is nothing of the kind
-  bool complete = false;  // there are checksums, which are written last
-  bool marked = false;    // a file bears psim's mark, so that the folder surely is a run
+  std::string foreign;    // a file that psim does not write; empty: none
+  bool complete = false;  // has checksums, which are written last
+  bool marked = false;    // a file has the mark of psim, so the folder is certainly a run
 };
 
-// Throws std::filesystem::filesystem_error when the folder cannot be read.
+// Throws std::filesystem::filesystem_error if the folder cannot be read.
 Contents contents_of(const std::filesystem::path& folder);
 
-// Removes the files of a run and then the folder. Whatever else is in there stays, and so does the folder.
-// Returns why a file of the run is still there.
+// Removes the files of a run and then the folder. Other files stay, and then the folder stays too. Returns
+// why a file of the run still exists.
 std::error_code remove_run(const std::filesystem::path& folder);
 
-// Writes the file `checksums`: a hash of every other file but the page. `xxhsum -c checksums` understands it.
+// Writes the file `checksums`: a hash of every other file except the page. `xxhsum -c checksums` checks it.
 void seal(const std::filesystem::path& folder);
 
-// Which file is not what psim wrote, and how it differs: "run.db has changed since it was written". Empty
-// when all files of the run are as they were sealed.
+// The first file that differs from what psim wrote, and how: "run.db has changed since it was written". Empty
+// if no file changed.
 std::string broken_seal(const std::filesystem::path& folder);
 
 }  // namespace psim::analysis

@@ -11,7 +11,7 @@ namespace psim::analysis {
 namespace fs = std::filesystem;
 namespace {
 
-// The scenario's nodes are those that the run had; returns the names of those after the workers.
+// Checks that the scenario and the run have the same nodes. Returns the names of the nodes after the workers.
 std::vector<std::string> other_nodes(const InputDatabase& database, const Facts& facts) {
   std::uint32_t servers = 0, workers = 0;
   std::vector<std::string> others;
@@ -28,7 +28,7 @@ std::vector<std::string> other_nodes(const InputDatabase& database, const Facts&
   return others;
 }
 
-// Of the run, or of one of its namespaces.
+// The facts of the run, or of one of its namespaces.
 Facts facts_in(const InputDatabase& database, std::string_view space) {
   std::vector<std::pair<std::string, std::string>> rows;
   query(database, fmt::format("SELECT name, value FROM fact WHERE namespace IS {}", space),
@@ -38,13 +38,13 @@ Facts facts_in(const InputDatabase& database, std::string_view space) {
   for (const TaskFact& task : facts.tasks) {
     for (const auto& input : task.after) {
       if (std::cmp_greater_equal(input.task, facts.tasks.size()))
-        throw std::runtime_error("a task comes after one that is not there");
+        throw std::runtime_error("a task comes after a task that does not exist");
     }
   }
   return facts;
 }
 
-// When the last group of a namespace was through.
+// The date when the last group of a namespace finished.
 double last_finish(const Json& groups, std::int64_t space) {
   double last = 0;
   for (const Json& group : groups) {
@@ -59,7 +59,7 @@ Json summary_in(const fs::path& file) {
   return summary;
 }
 
-// Of the `shards` shards from `first` on, numbered from there.
+// For the `shards` shards from `first` on, numbered from 0.
 std::map<std::uint32_t, std::optional<std::int64_t>> bounds_in(const Json& summary, std::uint32_t first,
                                                                std::uint32_t shards) {
   std::map<std::uint32_t, std::optional<std::int64_t>> bounds;
@@ -80,7 +80,7 @@ Unverifiable unrelated_files(const fs::path& folder, std::string_view why) {
 }
 
 Unverifiable unfit_summary(const fs::path& folder, const Json::exception& error) {
-  const std::string_view what = error.what();  // begins with the library's own number in brackets
+  const std::string_view what = error.what();  // begins with the number of the library in brackets
   return unrelated_files(
       folder, fmt::format("summary.json does not fit the run: {}", what.substr(what.find("] ") + 2)));
 }
@@ -119,7 +119,7 @@ std::string Facts::name_of(std::uint32_t node) const {
 
 namespace {
 
-// Whether the event is about one shard; what has none has a 0 in its place.
+// Whether the event concerns one shard. Other events have shard 0.
 bool has_shard(const Row& row) {
   constexpr std::string_view of_shards[] = {"push_outcome", "model_update", "place",
                                             "promotion",    "membership",   "copy",

@@ -1,5 +1,5 @@
-// A finished run as its folder tells it: what was asked for (scenario.toml), what it came to (summary.json)
-// and everything that happened (the tables of run.db). Knows nothing of the simulator.
+// A finished run, read from its folder: the scenario (scenario.toml), the results (summary.json) and all
+// events (the tables of run.db). Independent of the simulator.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,26 @@ using Json = nlohmann::ordered_json;
 
 using Straggler = SlowWorkers;
 
-// What the scenario promises, and what else tells who is who.
+// The promises of the scenario, and the numbers and names of nodes.
 struct Facts : RunFacts {
-  // Where layers have bounds of their own: of each shard; none: it has the one that is for all.
+  // With bounds per layer: the bound of each shard. none: the bound for all shards.
   std::map<std::uint32_t, std::optional<std::int64_t>> shard_bounds;
-  std::uint32_t first_worker = 0;           // of a namespace: the run's number of its worker 0
-  std::vector<bool> here_at_first;          // by worker of the run
+  std::uint32_t first_worker = 0;           // of a namespace: number of its worker 0 in the run
+  std::vector<bool> here_at_first;          // by worker
   std::vector<std::string> others;          // names of the nodes after the workers
-  std::vector<std::uint32_t> last_workers;  // of each job, among these
-  std::vector<double> job_ends = {};        // where there are several: when the workers of each were through
+  std::vector<std::uint32_t> last_workers;  // last worker of each job
+  std::vector<double> job_ends = {};  // with several jobs: the date when the workers of each had finished
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
-  // Whether all workers are in the same clock.
+  // Whether all workers are always in the same clock.
   bool in_step() const {
     const bool waits_for_all = model == "bsp" || (model == "k-sync" && group == workers);
     return !has_servers || (waits_for_all && !closing_window && !closing_deadline);
   }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
-  // Clocks that a worker which starts `clock` may be ahead of another; none: no bound. Of one shard; and of
-  // all, which is the least.
+  // The allowed lead (clocks) of a worker that starts `clock`; none: no bound. First for one shard, then for
+  // all shards: the smallest bound.
   std::optional<std::int64_t> bound_at(std::int64_t clock, std::uint32_t shard) const;
   std::optional<std::int64_t> bound_at(std::int64_t clock) const;
   std::optional<std::int64_t> bound_for_all_at(std::int64_t clock) const;
@@ -50,39 +50,37 @@ struct Facts : RunFacts {
   std::string name_of(std::uint32_t node) const;
 };
 
-// There is nothing to verify; `help` says how there would be.
+// The folder cannot be verified; `help` says how to get one that can.
 struct Unverifiable : UserError {
   using UserError::UserError;
 };
 
 Unverifiable unrelated_files(const std::filesystem::path& folder, std::string_view why);
-// ... of a summary that lacks something, or has something else in its place.
+// For a summary that lacks a value or has a wrong type.
 Unverifiable unfit_summary(const std::filesystem::path& folder, const Json::exception& error);
 
-// One of several jobs (namespaces of parameters): its scenario promises something else than the others', and
-// it has workers and shards of its own.
+// One of several jobs (namespaces of parameters), with its own promises, workers and shards.
 struct Job {
   Facts facts;
-  Json summary;  // of its first group, with the run's `stuck`
+  Json summary;  // of its first group, with `stuck` of the run
   std::uint32_t first_shard = 0, shards = 0;
   std::uint32_t all_workers = 0;  // of the run
 
-  // The event as a run of this job alone would number its nodes and its shard; none if it is about another
-  // job's. What is about no job, as a server's crash, is all jobs'.
+  // The event with the numbers that nodes and shards would have in a run of this job alone; none if it
+  // belongs to another job. Events of no job (a crash of a server) belong to all jobs.
   std::optional<Row> own(const Row& row) const;
 };
 
 class RunRecord {
  public:
-  // Throws Unverifiable for a folder that is no run, a run without events, and files that do not belong
-  // together.
+  // Throws Unverifiable if the folder is no run, the run has no events, or the files do not belong together.
   explicit RunRecord(const std::filesystem::path& folder);
 
   Facts facts;
   Json summary;
-  std::vector<Job> jobs;           // empty when there is only one
-  std::vector<std::string> names;  // of the run's nodes: "server 1", "storage"
-  // run.db: the tables of events (run_events.hpp) and the others.
+  std::vector<Job> jobs;           // empty if there is only one
+  std::vector<std::string> names;  // of the nodes: "server 1", "storage"
+  // run.db: the tables of events (run_events.hpp) and other tables.
   const InputDatabase& database() const { return database_; }
 
  private:

@@ -1,4 +1,4 @@
-// Values of a run's summary by their place.
+// Values of a summary by their place.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace psim::analysis {
 
-// Null where the summary does not have it.
+// Null if the summary lacks it.
 inline nlohmann::ordered_json value_at(const nlohmann::ordered_json& summary, SummaryPath path) {
   return summary.value(nlohmann::ordered_json::json_pointer(path), nlohmann::ordered_json());
 }

@@ -1,5 +1,5 @@
-// Tables that are kept as texts: a row begins with "- ", and " | " parts its fields. The last field may go on
-// over several lines. A line that begins with "# " is a remark.
+// Tables as texts: a row begins with "- ", and " | " separates fields. The last field may continue on the
+// next lines. A line that begins with "# " is a comment.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ consteval std::size_t row_count(std::string_view text) {
   return count;
 }
 
-// Each `Row` is made of its fields, in their order; they refer to the text.
+// Builds each `Row` from its fields, in order; fields refer to the text.
 template <class Row, std::size_t Fields, std::size_t Rows>
 consteval std::array<Row, Rows> text_rows(std::string_view text) {
   std::array<Row, Rows> rows;

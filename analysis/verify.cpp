@@ -20,9 +20,9 @@ bool Verdict::holds() const {
 
 namespace {
 
-// The checks of the whole run, or of one of several jobs, with the history that they look at.
+// The checks of the whole run or of one job, with the history that they use.
 struct Inspection {
-  const Job* job = nullptr;  // whose events they see; null: all
+  const Job* job = nullptr;  // the job whose events they see; null: all events
   History history;
   Checks checks = {};
 
@@ -38,7 +38,7 @@ struct Inspection {
   }
 };
 
-// As the placement made them.
+// The number of shards after the placement, before any cut.
 std::size_t shards_at_first(const Json& summary) {
   std::size_t shards = 0;
   for (const Json& server : summary.at("servers")) shards += server.at("shards_at_first").get<std::size_t>();
@@ -62,8 +62,8 @@ void add_checks_of_run(const Evidence& evidence, Checks& checks) {
 }
 
 std::deque<Inspection> inspections(const RunRecord& record) {
-  std::deque<Inspection> all;  // which leaves the histories where they are
-  // Where something may be lost requests are repeated, whether or not a heartbeat has been sent yet.
+  std::deque<Inspection> all;  // a deque, so that histories never move
+  // If messages may get lost, nodes repeat requests, even before the first heartbeat.
   const bool watched = record.summary.at("acknowledgement") == "repeats";
   Inspection& whole = all.emplace_back(Inspection{.history = History(record.facts, watched)});
   const Evidence evidence{record.facts, record.summary, whole.history, shards_at_first(record.summary)};

@@ -1,5 +1,6 @@
-// Whether a finished run kept the promises of its consistency model and of replication: reads the run's
-// folder, replays its events through a model of who owned what (verify_history.hpp), and checks them.
+// Checks whether a finished run kept the promises of its consistency model and of replication: reads the
+// folder of the run, replays its events through a model of shard owners (verify_history.hpp), and checks
+// them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace psim::analysis {
 
-// An event that breaks a promise; number -1: something that the whole run shows.
+// An event that breaks a promise; number -1: a finding about the whole run.
 struct Finding {
   std::int64_t event = -1;
   double at = 0;  // simulated seconds
@@ -20,9 +21,9 @@ struct Finding {
 
 struct CheckReport {
   std::string name, promise;
-  bool applies = true;  // the run has what this is about
+  bool applies = true;  // the run has something for this check
   std::int64_t examined = 0, violations = 0;
-  std::vector<Finding> first;  // of the violations
+  std::vector<Finding> first;  // the first violations
   std::string note = {};
 };
 
@@ -36,7 +37,7 @@ struct Verdict {
 // Throws Unverifiable.
 Verdict verify(const std::filesystem::path& run);
 
-// Every check that there is, with what it promises; of no run.
+// All checks with their promises, independent of a run.
 std::vector<CheckReport> check_docs();
 
 // The table for people, with the first violations.

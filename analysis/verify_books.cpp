@@ -1,4 +1,4 @@
-// What is conserved, and how the run ended.
+// Checks conservation of messages and pushes, and the end of the run.
 
 #include <map>
 #include <set>
@@ -81,7 +81,7 @@ class Conservation final : public Check {
       waiting_[{row.shard, row.peer}].insert(row.push);
   }
 
-  // Pushes of a worker are taken in its order: the one before has been applied, dropped or given up.
+  // A server takes the pushes of a worker in order: the push before must be applied, dropped or given up.
   void look_for_gap(const Row& row) {
     const std::int64_t before = row.push - 1;
     const Count& count = history_.find(row.shard, row.node)->workers[worker(row.peer)];
@@ -92,8 +92,8 @@ class Conservation final : public Check {
              push_of(row));
   }
 
-  // Where nodes fail a push may come again, too early or to the wrong server. But the owner's next one of a
-  // worker, if it arrived, was applied or dropped.
+  // If nodes fail, a push may arrive again, too early, or at the wrong server. But if the next push that the
+  // owner expects from a worker arrived, it must be applied or dropped.
   void look_for_vanished() {
     for (const auto& [key, numbers] : waiting_) {
       const auto [shard, node] = key;
@@ -111,7 +111,7 @@ class Conservation final : public Check {
   Book sent_, received_, lost_;
   std::map<std::int64_t, Open> on_the_way_;                  // messages, by number
   std::uint64_t delivered_ = 0, applied_ = 0, dropped_ = 0;  // pushes
-  // Pushes that arrived, by shard and worker's node.
+  // Pushes that arrived, by shard and node of the worker.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int64_t>> waiting_;
 };
 
@@ -129,18 +129,19 @@ class End final : public Check {
     if (const Json& stuck = summary_.at("stuck"); !stuck.empty())
       return set_note("the run says that it got stuck: {}", stuck.front().get<std::string>());
     if (facts_.duration || summary_.at("target").at("reached").get<bool>()) return;
-    if (finished_.empty()) violated("no worker finished; nothing says why");
+    if (finished_.empty()) violated("no worker finished, for no stated reason");
     std::string missing;
     for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
       if (finished_.contains(node)) continue;
-      // Whoever has not been told to start takes no part. Nobody waits for one that asks to join when the
-      // scheduler knows that the last one is through.
+      // A worker that was not told to start takes no part. No node waits for a worker that asks to join after
+      // the scheduler knows that the last worker has finished.
       const bool never_came = !told_.contains(node);
       if (!history_.was_away(node) && !never_came)
-        violated("{} was there and did not finish; nothing says why", name(node));
+        violated("{} took part and did not finish, for no stated reason", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);
     }
-    if (!missing.empty()) set_note("failed, suspected or never there, and did not finish: {}", missing);
+    if (!missing.empty())
+      set_note("did not finish, because they failed, were suspected or never came: {}", missing);
   }
 
  private:

@@ -1,4 +1,4 @@
-// Checks the recorded causes: some kinds of events can have one kind of cause only.
+// Checks the recorded causes: some kinds of events can have only one kind of cause.
 #include <map>
 #include <set>
 #include <vector>
@@ -11,20 +11,19 @@ namespace {
 class CausesCheck final : public Check {
  public:
   explicit CausesCheck(const Evidence& evidence)
-      : Check(
-            evidence, "causes",
-            "nothing comes before its cause: an arrival comes of its sending, a step's end of its computing, "
-            "and a wait ends with what happens during it") {}
+      : Check(evidence, "causes",
+              "no event comes before its cause: an arrival is caused by its sending, the end of a step by "
+              "its computing, and the end of a wait by an event during the wait") {}
 
   void on(const Row& row) override {
     examined();
     const bool is_of_none = row.cause < 0;
     if (!is_of_none && row.cause >= std::ssize(dates_)) {
-      violated(row, "comes of event {}, which is later", row.cause);
+      violated(row, "is caused by event {}, which is later", row.cause);
     } else if (!is_of_none && date(row.cause) > row.at) {
-      violated(row, "comes of event {} at {:.9g} s", row.cause, date(row.cause));
+      violated(row, "is caused by event {} at {:.9g} s", row.cause, date(row.cause));
     } else if ((row.is("received") || row.is("lost")) && (row.cause != row.sent || row.spent != "network")) {
-      violated(row, "comes of event {}, but was sent as {}", row.cause, row.sent);
+      violated(row, "is caused by event {}, but was sent as {}", row.cause, row.sent);
     } else if (row.is("ended") && row.is_step() && row.cause < begun_[row.node]) {
       violated(row, "{} ends a step because of event {}, which was before it", name(row.node), row.cause);
     } else if (row.is("wait") && (is_of_none || date(row.cause) < row.since)) {

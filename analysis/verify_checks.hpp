@@ -1,5 +1,5 @@
-// The checks of `psim verify`, each with the promise that it looks after. They see every event once, after
-// the history has taken it in.
+// The checks of `psim verify`, each with its promise. Checks see every event once, after the history has
+// processed it.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,12 +14,12 @@
 
 namespace psim::analysis {
 
-// What a check may look at: of a whole run, or of one of its jobs.
+// The input of a check: a whole run, or one of its jobs.
 struct Evidence {
   const Facts& facts;
   const Json& summary;
-  const History& history;  // as far as the events have told
-  std::size_t shards = 0;  // before any was cut
+  const History& history;  // up to the current event
+  std::size_t shards = 0;  // before any cut
 };
 
 class Check {
@@ -34,15 +34,15 @@ class Check {
   Check& operator=(const Check&) = delete;
 
   virtual void on(const Row& row) = 0;
-  // After the last event, which was number `events` - 1.
+  // Called after the last event, which has number `events` - 1.
   virtual void at_end(std::int64_t /*events*/) {}
   const CheckReport& report() const { return report_; }
-  // Of which of several jobs it is.
+  // Sets the job of the check, if there are several.
   void set_job(std::size_t number) { report_.name = std::to_string(number) + ": " + report_.name; }
 
  protected:
   void examined(std::int64_t number = 1) { report_.examined += number; }
-  // By an event; by the whole run.
+  // A violation by an event, or by the whole run.
   template <class... Values>
   void violated(const Row& row, fmt::format_string<Values...> format, Values&&... values) {
     add_finding({row.number, row.at, fmt::format(format, std::forward<Values>(values)...)});
@@ -86,13 +86,13 @@ void add_checks(const Evidence& evidence, Checks& checks) {
 
 // Adds the checks of one subject.
 using AddChecks = void(const Evidence& evidence, Checks& checks);
-// Of the whole run.
+// For the whole run.
 AddChecks add_conservation_check, add_memory_check, add_cause_check, add_task_check, add_slow_check,
     add_key_check, add_move_check;
 AddChecks add_time_checks;      // end-date, time, samples, waits
 AddChecks add_failure_checks;   // recovery, regrouping, snapshots, sizes
 AddChecks add_progress_checks;  // groups, joiners
-// Of each job.
+// For each job.
 AddChecks add_end_check, add_promise_check, add_serving_check;
 AddChecks add_update_checks;     // versions, updates, exactly-once, duplicates, shares
 AddChecks add_read_checks;       // reads, clock-gap, read-my-writes

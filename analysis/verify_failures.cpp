@@ -1,5 +1,5 @@
-// How long a crash went unnoticed, until others began to take over, and how long the storage's disk took:
-// from the events alone.
+// Computes the times of detection and takeover, and the times of the disk of the storage node, only from the
+// events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 namespace psim::analysis {
 namespace {
 
-// A server's crash, and what the events tell of it since.
+// The crash of a server, and its later course in the events.
 struct Outage {
   std::uint32_t node = 0;
   double at = 0;
-  std::set<std::uint32_t> shards = {};  // that it owned, and nobody has owned since
-  bool knows = false;                   // the scheduler: its next view says so
+  std::set<std::uint32_t> shards = {};  // that it owned, and that have no owner since
+  bool knows = false;                   // the scheduler knows: its next view says so
   std::optional<double> announced = {}, fetched = {};
-  bool had_shards = false;              // as far as the events had told
-  std::set<std::uint32_t> others = {};  // shards that were others', as far as the events had told
-  bool is_unsure = false;               // a shard was asked for first whose owner no event had told
+  bool had_shards = false;              // according to the events so far
+  std::set<std::uint32_t> others = {};  // shards of other servers, according to the events so far
+  bool is_unsure = false;               // the first request was for a shard with an unknown owner
 };
 
-// Compares times of recoveries.
+// Compares the times of recoveries with the summary.
 class RecoveryTimes : public Check {
  protected:
   using Check::Check;
@@ -50,7 +50,7 @@ class Recoveries final : public RecoveryTimes {
       : RecoveryTimes(evidence, "recovery", "the times of detection and takeover belong to this crash") {}
 
   void on(const Row& row) override {
-    // Tells of the first owner only: a replaced one may not have heard that it is.
+    // Identifies only the first owner: a replaced owner may not know yet that it is replaced.
     if (row.is("model_update") && !epoch_.contains(row.shard)) owner_[row.shard] = row.node;
     if (row.is("sent", "weights") && facts_.is_server(row.node)) owner_.try_emplace(row.shard, row.node);
     if (row.is("sent", "restore")) on_restore(row);
@@ -91,7 +91,7 @@ class Recoveries final : public RecoveryTimes {
       outage.is_unsure = !outage.shards.contains(row.shard);
     }
   }
-  // What the scheduler hears of a server tells that it is there: again, if it had crashed.
+  // A message from a server to the scheduler shows that the server is up (again, after a crash).
   void on_receipt(const Row& row) {
     if (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave") return;
     down_.erase(row.peer);
@@ -102,7 +102,7 @@ class Recoveries final : public RecoveryTimes {
     for (Outage& outage : outages_) outage.knows = outage.knows || outage.node == node;
   }
   void on_promotion(const Row& row) {
-    if (row.epoch < epoch_[row.shard]) return;  // not the newest owner
+    if (row.epoch < epoch_[row.shard]) return;  // not from the newest owner
     epoch_[row.shard] = row.epoch;
     owner_[row.shard] = row.node;
     for (Outage& outage : outages_) {
@@ -124,23 +124,24 @@ class Recoveries final : public RecoveryTimes {
       (owner == row.peer ? outage.shards : outage.others).insert(shard);
     }
     outage.had_shards = !outage.shards.empty();
-    // A job's shards are nobody's once it has ended.
+    // After the end of a job its shards have no owner.
     for (const double end : facts_.job_ends) outage.is_unsure = outage.is_unsure || row.at >= end;
-    if (down_.contains(row.peer)) outage.announced = row.at;  // it was suspected before
+    if (down_.contains(row.peer)) outage.announced = row.at;  // it was already suspected
     for (Outage& earlier : outages_) {
       if (earlier.node == row.peer && !earlier.announced) earlier.knows = false;
     }
     outages_.push_back(std::move(outage));
   }
 
-  std::map<std::uint32_t, std::uint32_t> owner_;  // by shard, as far as events have told
-  std::map<std::uint32_t, std::int64_t> epoch_;   // by shard: in which it owns it
-  std::set<std::uint32_t> learns_, down_;  // servers that the next view, or an earlier one, takes for down
+  std::map<std::uint32_t, std::uint32_t> owner_;  // by shard, according to the events so far
+  std::map<std::uint32_t, std::int64_t> epoch_;   // by shard: epoch of this owner
+  // Servers that the next view (learns_) or an earlier view (down_) counts as down.
+  std::set<std::uint32_t> learns_, down_;
   std::vector<Outage> outages_;
 };
 
-// Without servers: when a lost worker was noticed, when a group that knows of it began, and when the step was
-// done that was in hand.
+// Without servers: when a lost worker was noticed, when a group that knows of the loss began, and when the
+// current step of the crash was done.
 class Regroupings final : public RecoveryTimes {
  public:
   explicit Regroupings(const Evidence& evidence)
@@ -196,7 +197,7 @@ class Regroupings final : public RecoveryTimes {
   void each(Action action) {
     for (Loss& one : losses_) action(one);
   }
-  // Who was away for less time than it takes to notice tells of it itself.
+  // A worker that returns before anyone notices its absence reports it itself.
   void on_receipt(const Row& row) {
     if (!facts_.is_worker(row.peer) || (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave"))
       return;
@@ -217,7 +218,7 @@ class Regroupings final : public RecoveryTimes {
     told_.clear();
     back_.clear();
   }
-  // The first group knows of those who crashed before there was one, and were back in time.
+  // The first group also knows of workers that crashed before it existed and returned in time.
   void on_participant(const Row& row) {
     if (row.view == 0 && participants_ == 0) {
       each([&](Loss& one) {
@@ -255,7 +256,8 @@ class Snapshots final : public Check {
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts_.header);
     const Key key{row.shard, row.version};
     const auto is_storage = [this](std::uint32_t node) { return name(node) == "storage"; };
-    if (row.is_crash() && is_storage(row.peer)) received_.clear();  // it forgets what it has not written
+    // It loses snapshots that are not written yet.
+    if (row.is_crash() && is_storage(row.peer)) received_.clear();
     if (row.is("received", "state") && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
     if (!row.is("snapshot") || !(facts_.disk > 0)) return;
@@ -312,7 +314,7 @@ class Sizes final : public Check {
   }
 
  private:
-  // The size of a message from what it carries; none where that does not tell.
+  // The size of a message from its content; none if the content does not determine it.
   std::optional<std::uint64_t> size_of(const Row& row) const {
     constexpr std::uint64_t id = 12, weight = 8;
     const std::uint64_t listed = row.keys > 0 ? facts_.bytes_per_listed_key : facts_.bytes_per_key;

@@ -87,7 +87,7 @@ void History::on(const Row& row) {
   if (row.is("model_update") && facts_.is_server(row.node)) {
     Ownership& owner = ownership(row.shard, row.node);
     last_version_ = std::exchange(owner.version, row.version);
-    // Its successor, of whom it has not heard, has begun without this.
+    // Its successor, unknown to this owner, has begun without this push.
     ShardHistory& shard = shards_[row.shard];
     if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
     owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
@@ -111,7 +111,7 @@ bool History::is_given_up(std::uint32_t node) const {
   return is_left_out || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
 }
 
-// A worker that has lost its copy, where only workers had any: it numbers its pushes from the beginning.
+// A worker that lost its copy of the model (only workers had copies) numbers its pushes from the beginning.
 bool History::numbers_anew(const Row& row) const {
   const auto joined = joined_.find(row.peer);
   const auto applied = applied_.find({row.shard, row.peer});
@@ -119,8 +119,8 @@ bool History::numbers_anew(const Row& row) const {
          applied->second < joined->second;
 }
 
-// What a server counts beyond what it has applied was given up, unless it tells so of what it begins with:
-// the last pushes of those that count as arrived. Those before them may still wait to be applied.
+// Pushes that a server counts but has not applied were given up. Exception: its counts at the start, where
+// the last pushes that count as arrived may still wait to be applied.
 void History::on_member(const Row& row) {
   const std::uint32_t worker = facts_.worker(row.peer);
   Ownership& owner = ownership(row.shard, row.node);
@@ -145,8 +145,8 @@ void History::on_member(const Row& row) {
   if (std::ranges::find(facts_.last_workers, worker) != facts_.last_workers.end()) owner.fresh = false;
 }
 
-// Ownership goes to nodes that have a place in the newest view, and these ask no others. An owner that has
-// been replaced keeps what it has until it has handed it over.
+// Only nodes with a place in the newest view become owners, and they ask no others. A replaced owner keeps
+// its data until it has handed them over.
 bool History::has_place(const Ownership& ownership, std::uint32_t node) const {
   if (!view_) return true;
   const auto epoch = view_->epochs.find(ownership.shard);
@@ -160,7 +160,7 @@ void History::holds(Ownership& ownership, std::uint32_t node) const {
   if (has_place(ownership, node) && !takes_it_away) ownership.holders.insert(node);
 }
 
-// A place, or a participant.
+// Handles a row of a view: a place, or a participant.
 void History::on_view(const Row& row) {
   if (!view_ || view_->number != row.view) view_ = View{.number = row.view};
   is_told_view_ = true;
@@ -173,7 +173,7 @@ void History::on_view(const Row& row) {
   view_->epochs[row.shard] = row.epoch;
 }
 
-// Who has no place in the new view has let go of the shard, or will.
+// A node without a place in the new view has dropped the shard, or will drop it.
 void History::let_go() {
   is_told_view_ = false;
   for (auto& [number, shard] : shards_) {
@@ -193,7 +193,7 @@ void History::crashes(std::uint32_t node) {
   }
 }
 
-// It hands over what it owns; its copies go with it.
+// A leaving server hands over the shards that it owns. Its copies disappear.
 void History::leaves(std::uint32_t node) {
   leaving_[node] = true;
   for (auto& [number, shard] : shards_) {
@@ -220,7 +220,7 @@ void History::inherit(Ownership& ownership, const Ownership& from, std::int64_t 
     ownership.workers[w].base = std::max(ownership.workers[w].base, from.workers[w].base);
 }
 
-// Up to the cut it has the history of the shard that it was a part of.
+// A new part has the history of its old shard up to the cut.
 void History::begin_as_part(std::uint32_t number) {
   const auto cut = cuts_.find(number);
   if (cut == cuts_.end() || !shards_[number].ownerships.empty()) return;

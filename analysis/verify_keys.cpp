@@ -1,4 +1,5 @@
-// Key caching: who is sent a signature in the place of a list of keys must have been sent a list before.
+// Key caching: before a message with a signature instead of a list of keys, the receiver must have been sent
+// the list.
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,7 +13,7 @@ class Keys final : public Check {
  public:
   explicit Keys(const Evidence& evidence)
       : Check(evidence, "keys",
-              "a message without its list of keys goes to who has been sent one, by this sender") {
+              "a sender omits the key list only if it has sent one to this receiver before") {
     if (!facts_.plain_values || summary_.contains("groups")) does_not_apply();
   }
 
@@ -28,7 +29,7 @@ class Keys final : public Check {
     const std::uint64_t keys = row.values * facts_.bytes_per_listed_key;
     const Connection connection{row.shard, row.epoch, row.node, row.peer, lives_[row.node]};
     if (row.bytes == values + keys) known_.insert(connection);
-    else if (row.bytes != values && cut_.contains(row.shard)) return;  // perhaps a part of a message
+    else if (row.bytes != values && cut_.contains(row.shard)) return;  // it may be a part of a message
     else if (row.bytes != values)
       violated(row, "a {} of {} values has {} bytes, not {} or, with its keys, {}", row.kind, row.values,
                row.bytes, values, values + keys);
@@ -38,8 +39,8 @@ class Keys final : public Check {
   }
 
  private:
-  // Shard, epoch, sender, receiver, and how often the sender had crashed. It may not know yet that the
-  // receiver has; then its message counts as lost.
+  // Shard, epoch, sender, receiver, and the number of crashes of the sender. The sender may not know yet that
+  // the receiver crashed; then its message counts as lost.
   using Connection = std::tuple<std::uint32_t, std::int64_t, std::uint32_t, std::uint32_t, int>;
   std::set<Connection> known_;
   std::set<std::uint32_t> cut_;  // shards

@@ -1,4 +1,4 @@
-// What nodes hold in memory.
+// Checks the memory of nodes.
 
 #include "analysis/verify_checks.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 class Memory final : public Check {
  public:
   explicit Memory(const Evidence& evidence)
-      : Check(evidence, "memory", "every node has room for the parts of what it holds") {
+      : Check(evidence, "memory", "the parts of each node's memory add up to its bytes") {
     if (!summary_.contains("memory")) does_not_apply();
   }
 
@@ -21,7 +21,7 @@ class Memory final : public Check {
       const auto bytes = node.at("bytes").get<std::uint64_t>();
       std::uint64_t parts = 0;
       for (const Json& part : node.at("parts")) parts += part.get<std::uint64_t>();
-      // Each part is cut to whole bytes.
+      // Each part is rounded down to whole bytes.
       if (parts > bytes || bytes - parts > node.at("parts").size())
         violated("a {} holds {} bytes, but its parts are {}", node.at("node").get<std::string>(), bytes,
                  parts);

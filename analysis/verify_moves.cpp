@@ -1,5 +1,4 @@
-// Which shards were cut and sent to other servers, and what the summary says of the servers' loads: from the
-// events alone.
+// Checks cuts and moves of shards, and the loads of servers in the summary, only from the events.
 #include <cmath>
 #include <map>
 #include <vector>
@@ -51,7 +50,7 @@ class Moves final : public Check {
     std::vector<double> before = {};
   };
 
-  // Of all models on the servers.
+  // The parameters of all models on the servers.
   std::int64_t parameters() const {
     if (!summary_.contains("groups")) return summary_.at("model").at("parameters");
     std::map<std::int64_t, std::int64_t> of_spaces;
@@ -127,7 +126,7 @@ class Moves final : public Check {
   std::vector<Shift> shifts_;
   std::map<std::uint32_t, std::int64_t> epoch_;  // by shard, in the last view
   std::map<std::uint32_t, std::uint64_t> size_;  // by shard
-  std::map<std::uint32_t, std::uint32_t> goal_;  // by shard: where it was sent last
+  std::map<std::uint32_t, std::uint32_t> goal_;  // by shard: its last destination
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Whoever takes part computes: the others do not go on for long without it.
+// A participant computes: the others do not continue for long without it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,10 +8,10 @@
 namespace psim::analysis {
 namespace {
 
-// Without servers a group steps together. Once a worker has heard of a view, it begins at most two steps
-// until each other worker of that view has begun one: the step that it was about to begin as the view
-// came, and the first one of the new group, which it cannot finish alone. This is a bound in steps: no
-// message's time and no fault moves it.
+// Without servers a group steps together. After a worker receives a view, it begins at most two steps before
+// every other worker of that view has begun one: the step that it was about to begin when the view came, and
+// the first step of the new group, which it cannot finish alone. The bound counts steps, so message times and
+// faults do not change it.
 class Groups final : public Check {
  public:
   explicit Groups(const Evidence& evidence)
@@ -32,11 +32,11 @@ class Groups final : public Check {
  private:
   struct Heard {
     std::int64_t view = -1;
-    std::map<std::uint32_t, int> steps = {};  // that it has begun since, without this worker
+    std::map<std::uint32_t, int> steps = {};  // steps begun since then without this worker
   };
 
   void hears(const Row& row) {
-    if (row.kind == "start") through_.erase(row.node);  // it has come again
+    if (row.kind == "start") through_.erase(row.node);  // it has returned
     if (row.view > heard_[row.node].view) heard_[row.node] = {.view = row.view};
   }
   void leaves(std::uint32_t node) { heard_.erase(node); }
@@ -60,12 +60,11 @@ class Groups final : public Check {
   std::set<std::uint32_t> through_;
 };
 
-// With servers each worker waits for them alone. One that has asked the scheduler to take part begins a
-// step before another worker has begun a hundred, or before ten times the longest message and the longest
-// computation so far are over, whichever is later. Both count anew from every crash, start, suspicion and
-// change of views and owners, and from a lost message on when it has been sent again. Where links,
-// messages or machines are worse than the scenario's own, a worker may wait longer: after the first fault
-// of that kind nothing is looked at.
+// With servers each worker waits only for servers. A worker that has asked the scheduler to take part begins
+// a step before another worker has begun a hundred, or before ten times the longest message plus the longest
+// computation so far, whichever is later. Both limits restart at every crash, start, suspicion, new view and
+// new owner, and when a lost message is sent again. If a fault makes links, messages or machines worse, a
+// worker may wait longer: after the first such fault the check examines nothing.
 class Joiners final : public Check {
  public:
   explicit Joiners(const Evidence& evidence)
@@ -90,7 +89,7 @@ class Joiners final : public Check {
  private:
   struct Waiting {
     double since = 0;
-    std::map<std::uint32_t, int> steps = {};  // that others have begun since
+    std::map<std::uint32_t, int> steps = {};  // steps that others have begun since
   };
 
   void anew(double at) {
@@ -128,7 +127,7 @@ class Joiners final : public Check {
   }
 
   std::map<std::uint32_t, Waiting> waiting_;  // by worker
-  std::map<std::uint32_t, double> begun_;     // by worker: since when it computes
+  std::map<std::uint32_t, double> begun_;     // by worker: start of its computation
   std::map<std::int64_t, double> sent_;       // dates, of messages on their way
   double longest_ = 0;                        // seconds, of messages and computations
   bool is_calm_ = true;

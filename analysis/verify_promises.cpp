@@ -1,4 +1,4 @@
-// What a scenario promises of its model of consistency (model/promise.hpp).
+// Checks the promises of a scenario for its consistency model (model/promise.hpp).
 #include <map>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// What workers may see, and how far apart they are.
+// Checks the versions that workers see, and the distance between their clocks.
 
 #include <algorithm>
 #include <cmath>
@@ -15,15 +15,15 @@
 namespace psim::analysis {
 namespace {
 
-// What a worker has asked a shard for, and pushed to it, since it last came up.
+// Pulls and pushes of a worker to a shard since the worker last started.
 struct Asked {
   struct Pull {
     std::int64_t above = -1, pushes = 0;
-    std::set<std::int64_t> epochs = {};  // in which it was sent; it listens to the last one
+    std::set<std::int64_t> epochs = {};  // in which it was sent; the worker listens to the last epoch
   };
   std::map<std::int64_t, Pull> pulls = {};  // by number, not answered yet
-  std::int64_t answered = 0;                // the last one whose answer is here
-  std::int64_t next = 0;                    // the clock after the last one that it has pushed
+  std::int64_t answered = 0;                // the last pull with an answer at the worker
+  std::int64_t next = 0;                    // the clock after its last push
 };
 
 // The requests of all workers.
@@ -41,15 +41,15 @@ class Requests {
     }
     if (!row.is("sent", "pull")) return;
     Asked& asked = asked_[{row.shard, row.node}];
-    // A repetition may wait to be sent until the answer to the first one has come.
+    // A repeated pull may wait in a queue until the answer to the first pull has arrived.
     if (row.pull <= asked.answered) return;
     const Asked::Pull pull{.above = row.above, .pushes = row.pushes_before};
     asked.pulls.try_emplace(row.pull, pull).first->second.epochs.insert(row.epoch);
   }
-  // The pull that the weights answer; earlier ones will not be looked for any more. None if the worker has
-  // sent a newer one: it takes the answer to its last pull only, and the older one came late. None in an
-  // epoch in which it has not asked: a replaced owner may answer what the worker asked before it crashed, and
-  // since then its pulls count from 1 again.
+  // The pull that these weights answer; forgets earlier pulls. None if the worker has sent a newer pull: it
+  // takes only the answer to its last pull, so this answer is late. None in an epoch in which the worker has
+  // not asked: a replaced owner may answer a pull from before a crash of the worker, and after the crash its
+  // pulls count from 1 again.
   std::optional<Asked::Pull> answered(const Row& weights) {
     std::map<std::int64_t, Asked::Pull>& pulls = asked_[{weights.shard, weights.peer}].pulls;
     const auto pull = pulls.find(weights.pull);
@@ -58,9 +58,9 @@ class Requests {
     pulls.erase(pulls.begin(), pull);
     return pull->second;
   }
-  // The clock that the worker may start with the weights: the one that it asked for; or the next, if it has
-  // pushed that one to the shard, or to one that the shard was cut from. A new owner is asked also by workers
-  // that have weights already, which may compute with them before it answers.
+  // The clock that the worker may start with the weights: the requested clock; or the next clock, if the
+  // worker has pushed the requested one to the shard, or to the shard that this one was cut from. A new owner
+  // also gets pulls from workers that already have weights and may compute before it answers.
   std::int64_t next_clock(const Row& weights, const History& history) const {
     std::int64_t next = weights.clock;
     for (std::optional<std::uint32_t> shard = weights.shard; shard; shard = history.cut_from(*shard)) {
@@ -71,8 +71,8 @@ class Requests {
   }
 
  private:
-  // It listens to no other epoch than its own; and to no second answer, nor to one to an earlier pull, of
-  // which a late copy may have left it after this one.
+  // The worker listens only to its own epoch. It ignores a second answer, and an answer to an earlier pull,
+  // which may have been repeated late.
   void receives(const Row& weights) {
     Asked& asked = asked_[{weights.shard, weights.node}];
     const auto pull = asked.pulls.find(weights.pull);
@@ -84,7 +84,7 @@ class Requests {
   std::map<Id, Asked> asked_;
 };
 
-// Who waits for an owner, and will not push before it answers.
+// The workers that wait for an owner and do not push before it answers.
 class Waiting {
  public:
   void on(const Row& row, const Facts& facts) {
@@ -101,7 +101,7 @@ class Waiting {
     const auto sent = under_way_.find({row.shard, row.peer});
     if (sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
   }
-  // Whether these are all that take part, those among them that are answered with this one.
+  // Whether all participants wait, including those that are answered together with this pull.
   bool all(const Row& answer, const Ownership& owner, const Facts& facts) const {
     for (std::uint32_t w = 0; w < owner.workers.size(); ++w) {
       const std::uint32_t node = 1 + facts.servers + w;
@@ -114,8 +114,8 @@ class Waiting {
   }
 
  private:
-  // Whether a push of the worker is under way that the server does not have. One that it has comes again if
-  // its acknowledgement is late, or if a new owner has it from the last one.
+  // Whether a push of the worker is on its way that the server lacks. A push that the server has may come
+  // again if its acknowledgement is late, or if a new owner got it from the last owner.
   bool lacks_push(const Row& answer, std::uint32_t node, const Count& count) const {
     const auto sent = under_way_.find({answer.shard, node});
     if (sent == under_way_.end() || sent->second < count.here()) return false;
@@ -123,15 +123,16 @@ class Waiting {
     return here == arrived_.end() || !has(here->second, sent->second);
   }
 
-  // By shard, server and worker: when it was last answered; or for ever, if it has sent something since.
+  // By shard, server and worker: the date of the last answer; infinity, if the worker has sent something
+  // since.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> answered_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> under_way_;  // pushes, by shard and worker
-  // By shard, server, worker and epoch: the pushes that have come, where the server listens to that epoch.
+  // By shard, server, worker and epoch: the pushes that arrived while the server listened to that epoch.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
   std::set<std::uint32_t> computing_;
 };
 
-// The owner that answers a pull; null for other events, and before the first push: nobody has done anything.
+// The owner that answers a pull; null for other events, and before the first push.
 const Ownership* answering(const Row& row, const History& history) {
   return row.is("sent", "weights") ? history.find(row.shard, row.node) : nullptr;
 }
@@ -178,14 +179,14 @@ class Reads final : public Check {
     return "a worker that starts clock t sees all others' pushes up to clock t-1-s";
   }
 
-  // A shard that lost updates, or pushes, gives what it has; and one of k-sync the last version once more,
-  // when all wait and too few pushes have come for an update.
+  // A shard that lost updates or pushes answers with the version it has. Under k-sync a shard repeats the
+  // last version if all workers wait and too few pushes have arrived for an update.
   void look_at_version(const Row& row, const Ownership& owner, const std::optional<Asked::Pull>& pull) {
-    if (!pull) return;  // a repeated one that came late: its worker has gone on
+    if (!pull) return;  // a late repetition: the worker has continued
     const bool all_wait = !exact_ && waiting_.all(row, owner, facts_);
     const bool lossy = history_.shard(row.shard).set_back || all_wait;
     const bool old = row.version <= pull->above && !lossy;
-    // Who is past the clock that it asked for does not start it with the version that it has used already.
+    // A worker past the requested clock does not start with a version that it has used already.
     const bool fits = row.version == row.clock || row.version == requests_.next_clock(row, history_);
     const bool other = exact_ && !fits && !history_.any_set_back() && !history_.was_away(row.peer);
     if (old || other)
@@ -224,7 +225,7 @@ class ReadMyWrites final : public Check {
 
  private:
   Requests requests_;
-  // By shard, server, worker and epoch: a server listens to no other epoch than its own.
+  // By shard, server, worker and epoch: a server listens only to its own epoch.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
 };
 
@@ -248,8 +249,8 @@ class ClockGap final : public Check {
   }
 
  private:
-  // With overlap a clock starts with the first array, and an array is pushed before its clock has ended.
-  // Where arrays have bounds of their own, the strictest may be one that the clock before had to wait for.
+  // With overlap a clock starts with the first array, and an array is pushed before its clock ends. If arrays
+  // have their own bounds, the strictest bound may have held up the clock before.
   std::int64_t slack() const {
     if (facts_.overlap) return facts_.shard_bounds.empty() ? 1 : 2;
     return facts_.elastic ? 1 : 0;

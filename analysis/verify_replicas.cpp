@@ -1,4 +1,4 @@
-// What survives a change of owner, and who may still speak for a shard after it.
+// Checks the data that survive a change of owner, and which servers may still act for a shard.
 
 #include <algorithm>
 #include <map>
@@ -18,7 +18,7 @@ class Acknowledged final : public Check {
 
   void on(const Row& row) override {
     if (row.is("acknowledgement")) hears(row);
-    // One that comes late has had a successor before it began: nobody begins with what it has.
+    // A late owner already had a successor before it began, so no later owner continues its state.
     if (row.is("promotion")) takes_promises(row.shard);
     if (row.is("promotion") && history_.owner(row.shard)->epoch == row.epoch) {
       Takeover& takeover = takeovers_[row.shard];
@@ -37,13 +37,13 @@ class Acknowledged final : public Check {
  private:
   struct Takeover {
     std::uint32_t node = 0;
-    bool covered = false;                  // somebody alive had a full copy
-    std::int64_t from_nothing = 0;         // the last epoch of whose beginning this was not so
-    std::set<std::uint32_t> workers = {};  // of which the new owner has not told what it has
+    bool covered = false;                  // a live node had a full copy
+    std::int64_t from_nothing = 0;         // the last epoch that began without a full copy
+    std::set<std::uint32_t> workers = {};  // workers whose counts the new owner has not reported yet
   };
 
-  // A part of a shard that was cut keeps what was promised of the whole. What owners from the cut on promise
-  // of a shard of that number, they promise of the other part.
+  // A part of a cut shard keeps the promises about the whole. From the cut on, promises about the old number
+  // concern only the other part.
   void takes_promises(std::uint32_t part) {
     const std::optional<std::uint32_t> whole = history_.cut_from(part);
     if (!whole || !parts_.insert(part).second) return;
@@ -57,7 +57,7 @@ class Acknowledged final : public Check {
     }
   }
 
-  // A promise of an owner from before the last full copy was gone comes too late to be kept.
+  // A promise by an owner from before the loss of the last full copy cannot be kept.
   void hears(const Row& row) {
     examined();
     std::int64_t& safe = safe_[{row.shard, worker(row.node)}];
@@ -67,7 +67,7 @@ class Acknowledged final : public Check {
     else excused_ += std::max<std::int64_t>(0, row.safe_pushes - safe);
   }
 
-  // The new owner tells what it has of a worker.
+  // The new owner reports its counts for a worker.
   void count(const Row& row) {
     const auto found = takeovers_.find(row.shard);
     const std::uint32_t w = worker(row.peer);
@@ -92,7 +92,7 @@ class Acknowledged final : public Check {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> safe_;  // by shard and worker
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::int64_t, std::int64_t>> told_;  // and epoch
   std::map<std::uint32_t, Takeover> takeovers_;                                                   // by shard
-  std::set<std::uint32_t> parts_;  // shards that were cut from others, and that somebody has owned
+  std::set<std::uint32_t> parts_;  // shards that were cut from others and have had an owner
   std::int64_t excused_ = 0;
 };
 
@@ -116,7 +116,7 @@ class OneOwner final : public Check {
   }
 
  private:
-  // What a server applied after another one took its place must not be promised to anybody.
+  // A server must not confirm a push that it applied after another server had replaced it.
   void hears(const Row& row) {
     const std::uint32_t w = worker(row.node);
     const std::int64_t told = std::exchange(told_[{row.shard, w}], row.safe_pushes);

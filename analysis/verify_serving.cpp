@@ -1,4 +1,4 @@
-// What inference nodes answer with, and how stale that is.
+// Checks the weights with which inference nodes answer, and how stale they are.
 
 #include <algorithm>
 #include <map>
@@ -33,15 +33,16 @@ class Served final : public Check {
 
  private:
   void look_for_newest() {
-    // All others have version 0. Perhaps no message has been about them yet: one may wait for its turn.
+    // All other shards have version 0. The first message about them may still wait in a queue.
     if (versions_.size() < shards_) return;
     const auto least = std::ranges::min_element(versions_, {}, [](const auto& one) { return one.second; });
     most_ = std::max(most_, least->second);
   }
 
-  std::size_t shards_;                              // that there are
-  std::map<std::uint32_t, std::int64_t> versions_;  // by shard, of those that were updated, cut or taken over
-  std::int64_t most_ = 0;                           // that all shards have had
+  std::size_t shards_;  // number of shards
+  std::map<std::uint32_t, std::int64_t>
+      versions_;           // by shard; only shards that were updated, cut or taken over
+  std::int64_t most_ = 0;  // the highest version that all shards have reached
   std::map<std::uint32_t, std::set<std::int64_t>> received_;  // versions, by node
 };
 

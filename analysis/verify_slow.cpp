@@ -1,4 +1,4 @@
-// Who was found slow, from the events of computations.
+// Checks the workers that the scheduler found slow, from the events of computations.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,8 +10,8 @@
 namespace psim::analysis {
 namespace {
 
-// A mean above `factor` times a median of others' means is one of times of which some is above `factor` times
-// some time of another worker: whatever reports were lost or late.
+// If the mean of a worker is above `factor` times the median of the means of others, then some time of this
+// worker is above `factor` times some time of another worker. This holds even if reports were lost or late.
 class Slow final : public Check {
  public:
   explicit Slow(const Evidence& evidence)
@@ -26,7 +26,7 @@ class Slow final : public Check {
 
   void on(const Row& row) override {
     if (row.is_computation()) on_computation(row);
-    if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets whom it had found
+    if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets the workers that it had found
     const bool comes = row.is("fault") && row.kind == "join";
     if ((row.takes_away() || comes) && facts_.is_worker(row.peer)) ends_life(row);
     if (!row.is("slow_worker")) return;
@@ -54,7 +54,7 @@ class Slow final : public Check {
 
  private:
   static constexpr std::uint32_t scheduler = 0;
-  // Who leaves does the step in hand first, and may be found slow until then.
+  // A leaving worker finishes its current step first, and may be found slow until then.
   void ends_life(const Row& row) {
     std::optional<Times>& times = times_[worker(row.peer)];
     known_.erase(worker(row.peer));
@@ -63,8 +63,8 @@ class Slow final : public Check {
   struct Times {
     double least = HUGE_VAL, most = 0;  // seconds a sample
   };
-  // Computed for `seconds` before `since`, without what it stood still for: weights that it needs now, a
-  // filter of what it sends meanwhile, samples of another worker's batch.
+  // A computation, with `seconds` of work before `since`. Pauses do not count: missing weights, a filter for
+  // messages in between, samples of another worker's batch.
   struct Step {
     double seconds = 0, since = 0;
     int halts = 0;
@@ -85,10 +85,10 @@ class Slow final : public Check {
     times->most = std::max(times->most, seconds / static_cast<double>(row.samples));
   }
 
-  std::vector<Step> steps_;  // the last one of each worker
+  std::vector<Step> steps_;  // the last step of each worker
   std::vector<std::optional<Times>> times_;
   std::set<std::uint32_t> found_;
-  std::set<std::uint32_t> known_;  // to the scheduler that runs
+  std::set<std::uint32_t> known_;  // workers that the current scheduler has found slow
 };
 
 }  // namespace

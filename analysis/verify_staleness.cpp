@@ -1,5 +1,4 @@
-// How stale what workers compute on and what servers apply may be, and the dates on which updates and clocks
-// end.
+// Checks the staleness of weights and pushes, and the dates when updates and clocks end.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -77,16 +76,17 @@ class Closings final : public Check {
 
   void on(const Row& row) override {
     if (row.is("promotion")) begins(row);
-    // After a warm-up a worker pushes before it pulls, or without a pull.
+    // After a warm-up a worker pushes before it pulls, or never pulls.
     const bool asks = row.is("received", "pull") || (row.is("received", "push") && row.push == 0);
     if (asks && facts_.is_server(row.node) && facts_.is_worker(row.peer))
       open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
     if (row.is("received", "push")) arrives(row);
-    // Where nothing fails a server waits for no start. One that has asked twice is told again, and goes on.
+    // Without failures a server does not wait for a start. A server that asked twice gets a second start and
+    // continues.
     if (row.is("received", "start") && history_.watched()) started_.try_emplace(row.node, row.at);
     if (row.is("applied")) {
       Open& update = open_[{row.shard, row.node}];
-      // A push after a warm-up may be there before its server may begin.
+      // A push after a warm-up may arrive before its server may begin.
       const double here = std::max(
           {arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted, started_[row.node]});
       update.first = update.pushes++ == 0 ? here : std::min(update.first, here);
@@ -96,15 +96,15 @@ class Closings final : public Check {
 
  private:
   struct Open {
-    // Dates: of the last update, or the first request, and of the first push.
+    // Dates: the last update (or the first request), and the first push.
     double since = 0, first = 0, promoted = 0;
     std::int64_t pushes = 0;
   };
 
   void begins(const Row& row) { open_[{row.shard, row.node}] = {.since = row.at, .promoted = row.at}; }
 
-  // A push that overtakes the one before it counts from when that is here. A push that came with the shard
-  // holds up no other when it comes again.
+  // A push that overtakes the push before it counts from the arrival of that push. A repeated push that came
+  // with the shard delays no other push.
   void arrives(const Row& row) {
     auto& of_worker = arrivals_[{row.shard, row.node, row.peer}];
     if (!of_worker.try_emplace(row.push, row.at).second || row.push < pushes_here(row)) return;
@@ -148,14 +148,14 @@ class Closings final : public Check {
   const bool fresh_ = facts_.model == "bsp" || facts_.model == "k-sync" || facts_.model == "k-batch-sync";
   const bool first_decides_ = facts_.model == "k-sync" || facts_.model == "k-async" || facts_.own_logic;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
-  std::map<std::uint32_t, double> started_;                       // servers, when first told to begin
-  // Pushes, by shard, server and worker: when each counts.
+  std::map<std::uint32_t, double> started_;                       // by server: its first start
+  // By shard, server and worker: the date from which each push counts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
 };
 
-// Copies that a worker keeps. Answers are judged by `reads`.
-// A worker takes the first answer to its last pull, in the epoch in which it last sent that pull, and no
-// other. A replaced owner may answer an old pull much later.
+// Checks the copies that a worker keeps. The check `reads` examines answers. A worker takes only the first
+// answer to its last pull, in the epoch in which it last sent that pull. A replaced owner may answer an old
+// pull much later.
 class Copies final : public Check {
  public:
   explicit Copies(const Evidence& evidence)
@@ -211,14 +211,15 @@ class Copies final : public Check {
     }
   }
 
-  using Request = std::pair<std::int64_t, std::int64_t>;  // a pull's number, and the epoch that it is sent in
+  // Number of a pull, and the epoch in which it is sent.
+  using Request = std::pair<std::int64_t, std::int64_t>;
   struct KnownCopy {
-    Request asked = {-1, -1}, taken = {-1, -1};  // the last one; the one whose answer this is
+    Request asked = {-1, -1}, taken = {-1, -1};  // the last pull; the pull whose answer the copy is
     std::optional<std::int64_t> clock = {};      // none: no copy
   };
 
   Decisions decisions_;
-  std::map<std::int64_t, std::int64_t> sent_;  // clocks, by answer that is on its way
+  std::map<std::int64_t, std::int64_t> sent_;                           // clocks, by answer on its way
   std::map<std::uint32_t, std::map<std::uint32_t, KnownCopy>> copies_;  // by worker and shard
 };
 

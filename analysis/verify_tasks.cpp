@@ -1,4 +1,4 @@
-// Whether tasks were done in an order that their scenario allows.
+// Checks that tasks were done in an order that the scenario allows.
 #include <map>
 #include <set>
 #include <tuple>
@@ -47,7 +47,7 @@ class TasksCheck final : public Check {
   static std::string text(const Key& key) {
     return fmt::format("task {}, unit {}, clock {}", std::get<0>(key), std::get<1>(key), std::get<2>(key));
   }
-  // Neither a date nor a target stopped it, and it was not stuck.
+  // The run ended without a date, a target or getting stuck.
   bool ended_by_itself() const {
     return !facts_.duration && summary_["target"]["reached"] != true && summary_["stuck"].empty();
   }

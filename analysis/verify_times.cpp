@@ -1,4 +1,5 @@
-// Where the workers' time went, what they computed, and when the run ended, added up from the events alone.
+// Checks the workers' shares of time, their samples, and the end of the run: all added up only from the
+// events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace psim::analysis {
 namespace {
 
-// Sums of many short times are rounded, in another order than the run's own.
+// Sums of many short times have rounding errors, because the order differs from that of the run.
 bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
 
 class Times final : public Check {
@@ -84,7 +85,7 @@ class Samples final : public Check {
       if (told != computed_[w])
         violated("worker {}: {} in the events, {} in the summary", w, computed_[w], told.dump());
     }
-    if (summary_.contains("groups")) return;  // each may have its own size of batches
+    if (summary_.contains("groups")) return;  // each group may have its own batch size
     for (const Row& row : steps_) {
       examined();
       const std::int64_t count = row.samples;
@@ -111,8 +112,8 @@ class EndDate final : public Check {
       finished_.insert(row.node);
     }
     if (row.is("sent", "join")) finished_.erase(row.node);
-    if (starts_anew(row)) finished_.erase(row.peer);  // it will join once it is up
-    // A run whose workers are all through is over, whatever the scheduler finds then.
+    if (starts_anew(row)) finished_.erase(row.peer);  // it joins after its start
+    // A run ends when all its workers have finished; later verdicts of the scheduler do not matter.
     const bool is_verdict = row.is("suspicion") || row.is("view_change");
     if (is_verdict && finished_.size() < facts_.workers) verdict_ = row.at;
     const bool is_work = row.is("finish") || row.is("applied") || row.is("model_update") ||
@@ -132,11 +133,11 @@ class EndDate final : public Check {
     }
     std::vector<double> ends;
     if (finish_) ends.push_back(*finish_);
-    // What a worker sent before it left may be applied after that, and one that nobody waits for may compute.
+    // Servers may apply a push of a worker after it left, and a worker that no node waits for may compute.
     if (finish_ && !finished_.contains(last_work_->node)) ends.push_back(last_work_->at);
     if (verdict_) ends.push_back(*verdict_);
     if (facts_.duration) ends.push_back(*facts_.duration);
-    // A target that must be held ends the run at the last of the looks that hold it.
+    // A target with `hold` ends the run at the last of the required evaluations.
     const auto add_target = [&](const Json& of) {
       const Json& target = of.at("target");
       if (!target.at("reached").get<bool>()) return;
@@ -156,12 +157,12 @@ class EndDate final : public Check {
     }
     if (std::ranges::none_of(ends, [end](double date) { return same(date, end); }))
       violated("nothing ended it at {:.9g} s: {}", end,
-               finish_ ? fmt::format("the last worker was through at {:.9g} s", *finish_)
-                       : std::string("no worker was through"));
+               finish_ ? fmt::format("the last worker finished at {:.9g} s", *finish_)
+                       : std::string("no worker finished"));
   }
 
  private:
-  // A fault is over, or brings a node: its peer is started.
+  // Whether the end of a fault, or a fault that adds a node, starts its peer.
   static bool starts_anew(const Row& row) {
     if (row.is("fault", "crash")) return row.begins == 0;
     return row.is("fault", "join") || (row.is("fault") && row.kind == "restart");
@@ -169,8 +170,9 @@ class EndDate final : public Check {
 
   double last_ = 0;
   std::optional<double> finish_;
-  std::set<std::uint32_t> finished_;  // workers that are through, and have not come again
-  std::optional<double> verdict_;     // the scheduler's, on who is there, while somebody was not through
+  std::set<std::uint32_t> finished_;  // workers that have finished and not returned
+  // Last verdict of the scheduler about nodes while some worker had not finished.
+  std::optional<double> verdict_;
   std::optional<Row> last_work_;
 };
 
@@ -178,11 +180,12 @@ class Waits final : public Check {
  public:
   explicit Waits(const Evidence& evidence)
       : Check(evidence, "waits",
-              "each wait ends with a message that is here, each pull's with one that its server has") {}
+              "each wait ends with a message that the worker has received, each released pull with one that "
+              "its server has received") {}
 
   void on(const Row& row) override {
     if (row.is("received")) return arrives(row);
-    const bool is_release = row.is("release") && row.sent >= 0;  // else a view or a date has ended it
+    const bool is_release = row.is("release") && row.sent >= 0;  // otherwise a view or a date ended it
     if (!row.is("wait") && !is_release) return;
     examined();
     const std::string who = name(row.node);
@@ -205,13 +208,13 @@ class Waits final : public Check {
     return message < std::ssize(arrivals_) && arrivals_[index(message)].receiver == node;
   }
   static std::size_t index(std::int64_t message) { return static_cast<std::size_t>(message); }
-  // Of the message that a reason names.
+  // The kind of message that a reason names.
   static std::string_view kind_of(std::string_view reason) {
     return reason == "decision" ? "group" : reason == "confirmation" ? "replicated" : reason;
   }
 
   struct Arrival {
-    std::uint32_t receiver = ~0U;  // nobody
+    std::uint32_t receiver = ~0U;  // no node
     std::string_view kind = {};
   };
   std::vector<Arrival> arrivals_;  // by message's number

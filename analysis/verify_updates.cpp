@@ -1,4 +1,4 @@
-// What updates are made of.
+// Checks the pushes in each update.
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 namespace psim::analysis {
 namespace {
 
-// The expression with which a scenario says itself when an update is made, beside what a shard's owner had
-// then. Of the slowest clock the events tell only between which numbers it was.
+// The scenario's own expression for when to update, compared with the state of the owner of a shard. For the
+// slowest clock the events give only bounds.
 class OwnRule {
  public:
   explicit OwnRule(const Facts& facts)
@@ -29,8 +29,8 @@ class OwnRule {
     waits_for_own_ = waits_for_update_ && !start.uses("version") && !start.uses("computed_on");
   }
 
-  // Where a start waits for anything the other shards follow the first one, whose members and clocks may be
-  // of another moment than theirs. A window or a deadline makes smaller updates.
+  // If a start waits for something, the other shards follow the first shard, and its members and clocks may
+  // be from another date. A window or a deadline makes smaller updates.
   bool says(std::uint32_t shard) const {
     return !(shard > 0 && follows_) && !facts_.closing_window && !facts_.closing_deadline;
   }
@@ -38,7 +38,7 @@ class OwnRule {
     std::int64_t& clock = clocks_[{row.shard, row.peer}];
     clock = std::max(clock, row.clock);
   }
-  // Of `pushes`, by worker's node, on weights of `version`.
+  // `pushes`: nodes of workers; `version`: of the weights.
   bool holds(const std::vector<std::uint32_t>& pushes, const std::vector<Count>& counts,
              std::int64_t version) const {
     const auto members = std::ranges::count_if(counts, &Count::member);
@@ -54,8 +54,7 @@ class OwnRule {
     }
     return false;
   }
-  // Whether no worker will push to the shard again: then its last pushes make an update, however few they
-  // are.
+  // Whether no worker will push to the shard again: then even a few last pushes make an update.
   bool is_last(std::uint32_t shard, const std::vector<std::uint32_t>& pushes,
                const std::vector<Count>& counts) const {
     std::int64_t here = 0, gone = 0, waiting = 0;
@@ -73,7 +72,8 @@ class OwnRule {
   const Facts& facts_;
   Formula formula_;
   bool waits_for_update_ = false, waits_for_own_ = false, follows_ = false;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> clocks_;  // that a worker asks to start
+  // Clocks that a worker asks to start.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> clocks_;
 };
 
 class Versions final : public Check {
@@ -127,11 +127,11 @@ class Updates final : public Check {
     const std::int64_t whole =
         members < std::ssize(counts) ? std::min<std::int64_t>(facts_.group, members) : facts_.group;
     const std::int64_t size = std::ssize(pushes);
-    // A worker that the first shard took may have gone since, and nobody else has a push for its place.
+    // A worker that the first shard counted may be gone, and no other worker has a push to replace it.
     const bool follows = model_ == "k-sync" && row.shard != 0;
     const std::int64_t gone = std::ssize(counts) - members;
     const std::int64_t needed = follows ? std::max<std::int64_t>(1, whole - gone) : whole;
-    // The check of closings looks at updates that are made when their time is over.
+    // The check `closings` examines updates that are made when their time is over.
     const bool is_counted = fresh_ && !facts_.closing_window && !facts_.closing_deadline;
     const std::int64_t least = is_counted ? needed : changes_without_ ? 0 : 1;
     const std::int64_t most = single_ ? 1 : fresh_ ? facts_.group : size;
@@ -149,7 +149,7 @@ class Updates final : public Check {
   }
 
  private:
-  std::optional<OwnRule> own_;  // of a model of the scenario's own
+  std::optional<OwnRule> own_;  // for a consistency model of the scenario
   const std::string& model_ = facts_.model;
   const bool fresh_ = model_ == "bsp" || model_ == "k-sync" || model_ == "k-batch-sync";
   const bool single_ = model_ == "ssp" || model_ == "asp" || model_ == "dssp";
@@ -180,8 +180,8 @@ class ExactlyOnce final : public Check {
   std::int64_t repeated_ = 0;
 };
 
-// Of the samples of a clock. Under bsp each decision of the scheduler is for one clock: no two workers' parts
-// of it have a sample in common. A new scheduler may decide about an old clock again.
+// Checks the division of the samples of a clock. Under bsp each decision of the scheduler is for one clock,
+// and no two workers share a sample. A new scheduler may decide about an old clock again.
 class Shares final : public Check {
  public:
   explicit Shares(const Evidence& evidence)
@@ -229,11 +229,11 @@ class Shares final : public Check {
   }
 
   std::map<std::int64_t, std::map<std::uint32_t, SampleRange>> decisions_;  // by clock and worker
-  // By worker and piece, in its step.
+  // By worker and piece, within the current step.
   std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> given_;
 };
 
-// A server that takes a push for one that it has, and has it not, throws away what its worker computed.
+// A server that wrongly treats a push as a duplicate would lose the work of its worker.
 class Duplicates final : public Check {
  public:
   explicit Duplicates(const Evidence& evidence)
@@ -245,11 +245,12 @@ class Duplicates final : public Check {
       taken_.insert(id);
       open_.erase(id);
     } else if (row.is("duplicate")) {
-      // One that waits for its shard, which is on its way to this server, may be refused when that has come.
+      // A push may wait for its shard, which is on its way to this server; it may be refused once the shard
+      // arrives.
       const Ownership* owner = history_.owner(row.shard);
       if (owner == nullptr || owner->node != row.node || owner->over) return;
       examined();
-      if (!was_taken(id)) open_.try_emplace(id, row);  // perhaps it waits for its group
+      if (!was_taken(id)) open_.try_emplace(id, row);  // it may wait for its group
     }
   }
   void at_end(std::int64_t) override {
@@ -259,7 +260,7 @@ class Duplicates final : public Check {
 
  private:
   using Id = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // shard, worker, number
-  // By the shard, or by one that it was cut from.
+  // Whether the shard took it, or a shard that this one was cut from.
   bool was_taken(const Id& id) const {
     if (taken_.contains(id)) return true;
     const std::optional<std::uint32_t> whole = history_.cut_from(std::get<0>(id));

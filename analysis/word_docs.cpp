@@ -16,14 +16,16 @@ namespace {
 
 // In the order of Kind.
 constexpr FieldDoc of_causes[] = {
-    {"idle", "psim why", "Everybody waited for a date: a start, a deadline, a window, a fault's end."},
+    {"idle", "psim why",
+     "Nothing happened until a set date: a start, a deadline, a window, the end of a fault."},
     {"compute", "psim why", "A worker computed."},
     {"network", "psim why", "A message was on its way."},
     {"service", "psim why",
-     "A server or the storage worked on a message, or the message waited there for its turn."},
-    {"timeout", "psim why", "Nothing came, until the silence was noticed (recovery.timeout)."},
+     "A server or the storage worked on a message, or the message waited there in a queue."},
+    {"timeout", "psim why", "Silence, until a timeout ended it (recovery.timeout)."},
     {"down", "psim why",
-     "A node was down, or a fault held a message up. In a time line: the node was not there."},
+     "A node was down, or a fault delayed a message. In a time line: the node was down, had left or had not "
+     "joined."},
 };
 
 static_assert(std::ranges::equal(kind_names, of_causes, {}, {}, &FieldDoc::name));

@@ -1,5 +1,5 @@
-// What words mean that psim prints in sentences, drawings and documents, beside the columns of tables
-// (columns.hpp): `psim explain` knows them.
+// The meanings of words in sentences, drawings and documents, in addition to columns of tables (columns.hpp).
+// `psim explain` prints them.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ struct FieldDoc {
   std::string_view name, where, doc;
 };
 
-// What the time between an event and its cause went into.
+// How the time between an event and its cause was spent.
 std::span<const FieldDoc> cause_docs();
 std::span<const FieldDoc> word_docs();
-// The names in a study's files, beside those of summaries. docs/results.md has them in their order.
+// The names in the files of a study, in addition to those of summaries; in the order of docs/results.md.
 extern const std::span<const FieldDoc> study_field_docs;
 // The keys of a run's summary.
 std::vector<FieldDoc> summary_docs();

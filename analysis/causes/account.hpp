@@ -1,4 +1,4 @@
-// The seconds of a run's critical path that one cause took, and the nodes that are to blame.
+// One cause: its seconds on the critical path of a run, and the nodes that are to blame.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace psim::analysis {
 // Seconds of the path, by node and by link.
 struct Account {
   double seconds = 0;
-  double even = 0;  // of these on links that are as wide as all of their kind
+  double even = 0;  // part of `seconds`: on links as wide as all links of their kind
   std::map<std::uint32_t, double> nodes;
   std::map<std::string, double> links;
   void add(double more, std::uint32_t node) {
@@ -22,7 +22,7 @@ struct Account {
     seconds += more;
     nodes[node] += more;
   }
-  // Those that have nearly all of it, the most first, as few as that takes.
+  // The fewest nodes that together have nearly all of the seconds; the largest share first.
   std::vector<std::uint32_t> blamed() const {
     std::vector<std::pair<double, std::uint32_t>> all;
     for (const auto& [node, part] : nodes) all.emplace_back(part, node);

@@ -58,7 +58,7 @@ std::optional<Bottlenecks::Bottleneck> Bottlenecks::of(const Transfer& message) 
   }
   if (way.empty() || !(seconds > 0)) return std::nullopt;
   const bool is_shared = message.sharing > 0.05 * seconds;
-  // Of links that are equally to blame a server's: it is the one that many share.
+  // Among links that are equally to blame, the link of a server wins: many nodes share it.
   const auto weight = [&](const std::pair<std::uint32_t, double>& one) {
     double full = 0;
     const auto& all = full_[one.first];
@@ -69,7 +69,8 @@ std::optional<Bottlenecks::Bottleneck> Bottlenecks::of(const Transfer& message) 
     return full / seconds + (is_narrow ? 0.5 : 0) + (owner_of(one.first) == Owner::server ? 0.1 : 0);
   };
   const auto& [number, bandwidth] = *std::ranges::max_element(way, {}, weight);
-  // A fault of a host's link is its nodes'. Else a link that nodes share is nobody's.
+  // A faulty link of a host belongs to the node of the host that uses it. Any other link that nodes share has
+  // no owner.
   std::optional<std::uint32_t> node = owning(number);
   if (!node && bandwidth < lone_.links()[number].bandwidth)
     node = std::ranges::binary_search(owners_.of(number), message.from) ? message.from : message.to;

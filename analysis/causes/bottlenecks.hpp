@@ -1,4 +1,4 @@
-// Whose the links are that messages cross, and which of them a message waited for.
+// The links that a message crosses: who owns them, and which one limited the message.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace psim::analysis {
 
 class Bottlenecks {
  public:
-  // `uses`: of all links that carried anything.
+  // `uses`: for every link that carried anything.
   Bottlenecks(const Facts& facts, const FaultBook& faults, const LinkOwners& owners, const Traffic& traffic,
               const std::vector<LinkUse>& uses);
 
@@ -22,17 +22,17 @@ class Bottlenecks {
   struct Bottleneck {
     const Link* link;
     Owner owner;
-    std::uint32_t node;  // whose link it is; nobody's: a node that crosses it
-    double by_window;    // seconds that the window held the message back, beyond what the links did
-    bool is_even;        // it is as wide as all of its kind
+    std::uint32_t node;  // the owner of the link; without an owner: a node whose message crosses it
+    double by_window;    // seconds that the window added to the time on the links
+    bool is_even;        // the link is as wide as all links of its kind
   };
-  // The narrowest link of its way, as faults left its bandwidth, and of several the one that was full the
-  // longest. None: no links are known.
+  // The narrowest link of the message's way, with the bandwidth that faults left. Among equally narrow links:
+  // the link that was full the longest. None: no links are known.
   std::optional<Bottleneck> of(const Transfer& message) const;
-  // The node whose link has most of the way's latency; the sender, if it is nobody's.
+  // The node whose link has the largest latency of the way; the sender, if that link has no owner.
   std::uint32_t farthest(const Transfer& message) const;
-  // By node, of its own link as faults left it: one over the bandwidth, and the seconds that all it carried
-  // takes at that.
+  // For the own link of each node, with the bandwidth that faults left: 1 / bandwidth, and the seconds to
+  // carry all its bytes at that bandwidth.
   struct Burdens {
     std::map<std::uint32_t, double> narrowness, seconds;
   };
@@ -41,7 +41,8 @@ class Bottlenecks {
  private:
   Owner owner_of(std::uint32_t link) const;
   Owner role_of(std::uint32_t node) const;
-  std::optional<std::uint32_t> owning(std::uint32_t link) const;  // the one node; none: no one, or several
+  // The single owner; none: no owner, or several.
+  std::optional<std::uint32_t> owning(std::uint32_t link) const;
 
   const Facts& facts_;
   const FaultBook& faults_;

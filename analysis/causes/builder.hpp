@@ -1,4 +1,4 @@
-// Makes the causal graph out of a run's events, in their order. Each row names the event that caused it.
+// Builds the causal graph from the events of a run, in their order. Each row names the event that caused it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace psim::analysis {
 
 class CauseBuilder {
  public:
-  // `database`: of the run, for what is no event.
+  // `database`: the run's, for the tables that hold no events.
   explicit CauseBuilder(const InputDatabase& database);
   void on(const Row& row);
   CausalGraph graph() &&;
@@ -33,7 +33,7 @@ class CauseBuilder {
   void give_work(const Row& row);
   // The moment when all pushes of a clock were applied to a shard.
   Id all_through(std::uint32_t shard, std::int64_t clock);
-  // With the edges that are collected in `next_`.
+  // Adds the moment with the edges in `next_`.
   Id add(const Moment& moment);
   Id moment_of(std::int64_t event) const;
   static void set(std::vector<Id>& by_number, std::int64_t number, Id id);
@@ -42,7 +42,7 @@ class CauseBuilder {
   Query needs_;  // not read yet
   bool has_need_ = false;
   std::map<std::pair<std::uint32_t, std::int64_t>, double> work_;  // by node and message, in seconds
-  // Arrivals of what the next update of a shard is made of, that the server has worked on.
+  // Arrivals of the pushes in the next update of a shard, once the server has worked on them.
   struct Pushes {
     std::set<Id> arrivals;
     double work = 0;  // seconds

@@ -40,13 +40,14 @@ std::string event_text(const CausalGraph& graph, const Facts& facts, const Momen
     return word == "push" || word == "pull" || word == "weights"
                ? fmt::format("{} sends {} to {} (step {})", node, word, peer, moment.clock)
                : fmt::format("{} sends {} to {}", node, word, peer);
-  if (type == Name("received")) return fmt::format("{} receives {} of {}", node, word, peer);
+  if (type == Name("received")) return fmt::format("{} receives {} from {}", node, word, peer);
   if (type == Name("begun")) return fmt::format("{} begins step {}", node, moment.clock);
   if (type == Name("ended")) return fmt::format("{} has computed step {}", node, moment.clock);
   if (type == Name("model_update"))
     return fmt::format("{} makes version {} of shard {}", node, moment.version, moment.shard);
-  if (type == Name("wait")) return fmt::format("{} has waited since {}", node, seconds_text(moment.since));
-  if (type == Name("release")) return fmt::format("{} answers a pull of {} that had to wait", node, peer);
+  if (type == Name("wait"))
+    return fmt::format("{} goes on, held up since {}", node, seconds_text(moment.since));
+  if (type == Name("release")) return fmt::format("{} answers a delayed pull of {}", node, peer);
   if (type == Name("fault")) return fmt::format("fault {} at {}", word, peer);
   if (type == Name("applied"))
     return fmt::format("{} applies a push of {} (step {})", node, peer, moment.clock);
@@ -74,8 +75,8 @@ std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& re
 // "2.65 s less of worker 3's computing"
 std::string change_text(const ShareChange& change) {
   constexpr std::array<std::string_view, kind_names.size()> whats{
-      "waiting for a date at {}", "{}'s computing",         "messages of {}",
-      "{}'s work on messages",    "silence until {} acted", "faults at {}"};
+      "idle time at {}",       "{}'s computing",         "messages of {}",
+      "{}'s work on messages", "silence until {} acted", "faults at {}"};
   return fmt::format("{} {} of {}", seconds_text(std::abs(change.difference())),
                      change.difference() < 0 ? "less" : "more",
                      fmt::format(fmt::runtime(whats[static_cast<std::size_t>(change.kind)]), change.node));
@@ -105,9 +106,10 @@ std::vector<std::string> sentences_of(const Difference& d) {
     sentences.push_back(second + ".");
   }
   if (d.parting)
-    sentences.push_back(fmt::format("They part at {}: in {}, {}; in {}, {}.", seconds_text(d.parting->at),
-                                    d.names[0], d.parting->events[0], d.names[1], d.parting->events[1]));
-  else sentences.push_back("No event of one differs from the other's, as far as both go.");
+    sentences.push_back(fmt::format("The first difference is at {}: in {}, {}; in {}, {}.",
+                                    seconds_text(d.parting->at), d.names[0], d.parting->events[0], d.names[1],
+                                    d.parting->events[1]));
+  else sentences.push_back("Both runs have the same events up to the end of the shorter run.");
   return sentences;
 }
 
@@ -118,15 +120,15 @@ std::vector<std::string> cautions_of(const std::array<RunRecord, 2>& records) {
   };
   if (differ("seed"))
     cautions.push_back(
-        "the runs have different seeds, so chance is one of the causes: compare runs of one seed");
+        "the runs have different seeds, so chance is one of the causes: compare runs with the same seed");
   if (differ("scenario"))
-    cautions.push_back("the runs are of different scenarios: what they do may not be comparable");
+    cautions.push_back("the runs have different scenarios, so they may not be comparable");
   const auto is_reached = [](const RunRecord& record) {
     const Json& target = record.summary.at("target");
     return !target.value("given", false) || target.value("reached", false);
   };
   if (is_reached(records[0]) != is_reached(records[1]))
-    cautions.push_back("only one of the runs reached its target: their times are of different things");
+    cautions.push_back("only one of the runs reached its target, so their times are not comparable");
   return cautions;
 }
 

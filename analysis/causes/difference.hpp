@@ -1,4 +1,5 @@
-// Two runs side by side: where they part, and what made the difference between their times.
+// Compares two runs: the first event that differs, and the parts of the critical path that explain the
+// difference in time.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 
 namespace psim::analysis {
 
-// What of the critical paths has become longer or shorter. The differences of all add up to that of the
-// times.
+// A part of the critical paths that became longer or shorter. All these differences add up to the difference
+// of the times.
 struct ShareChange {
   std::string node;
   Kind kind = Kind::idle;
@@ -24,7 +25,8 @@ struct Difference {
   std::array<std::string, 2> names;  // of the runs, as the user called them
   std::array<Explanation, 2> runs;
   std::vector<ShareChange> changes;  // largest first
-  // The first event of each run that the other does not have at this place; none: one is all of the other.
+  // The first event of each run that differs from the other run at the same place; none: one run is a prefix
+  // of the other.
   struct Parting {
     double at = 0;
     std::array<std::string, 2> events;

@@ -83,8 +83,8 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
   constexpr std::size_t shown = 12;
   std::vector<WaitTotal> waits = why.waits;
   std::ranges::stable_sort(waits, std::ranges::greater{}, &WaitTotal::seconds);
-  std::vector<TextColumn> columns{{"who waited", true},
-                                  {"for", true},
+  std::vector<TextColumn> columns{{"held up", true},
+                                  {"by", true},
                                   {"mostly", true},
                                   {"times"},
                                   ColumnName("time", "psim why"),
@@ -97,7 +97,7 @@ std::string waits_table(const Explanation& why, const Facts& facts, std::size_t 
                       seconds_text(wait.first), seconds_text(wait.last)});
   }
   std::string table = render(columns, width);
-  if (waits.size() > shown) table += fmt::format("{} more: --json has all\n", waits.size() - shown);
+  if (waits.size() > shown) table += fmt::format("{} more: --json shows all\n", waits.size() - shown);
   return table;
 }
 
@@ -127,8 +127,8 @@ std::string network_text(const NetworkTime& time) {
   if (!(all > 0)) return "";
   const auto share = [all](double part) { return 100 * part / all; };
   std::string text = fmt::format(
-      "of the path's {} in messages, {:.0f} % is latency, {:.0f} % transfer of a lone message, "
-      "{:.0f} % sharing of links",
+      "the path has {} of messages: {:.0f} % latency, {:.0f} % transfer as if alone, {:.0f} % extra on "
+      "shared links",
       seconds_text(all), share(time.latency), share(time.alone), share(time.sharing));
   if (time.rest > 0.005 * all)
     text += fmt::format(", {:.0f} % work at both ends and faults", share(time.rest));
@@ -160,11 +160,12 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
   if (!why.slack.empty()) out += "\n" + slack_table(why, facts, width);
   const StalenessCost& cost = why.staleness;
   if (cost.applied > 0)
-    out += fmt::format("\ngradients were applied {} after their weights left the server (at most {})\n",
-                       seconds_text(cost.age_mean), seconds_text(cost.age_max));
+    out += fmt::format(
+        "\ngradients were applied {} after their weights left the server, on average (at most {})\n",
+        seconds_text(cost.age_mean), seconds_text(cost.age_max));
   if (cost.torn > 0)
-    out += fmt::format("{} of {} steps computed on shards of unequal versions, at most {} apart\n", cost.torn,
-                       cost.computations, cost.widest);
+    out += fmt::format("{} of {} steps used shards of different versions, at most {} versions apart\n",
+                       cost.torn, cost.computations, cost.widest);
   return out;
 }
 

@@ -7,12 +7,13 @@
 namespace psim::analysis {
 namespace {
 
-// What becomes of messages when a run is over is no work of anybody.
+// Events of messages after the end of a run are no work.
 bool is_leftover(const Moment& moment, std::string_view word) {
   return moment.type == Name("lost") || moment.type == Name("unused") || word == "heartbeat";
 }
 
-// The shards whose updates a target is about: of the group that reached it then, where there are several.
+// The shards whose updates reached the target: with several groups, the shards of the group that reached it
+// at this date.
 std::pair<std::uint32_t, std::uint32_t> shards_of_target(const std::vector<Job>& jobs, double date) {
   for (const Job& job : jobs) {
     const Json& target = job.summary.at("target");
@@ -31,8 +32,7 @@ bool is_outcome(const Moment& moment) {
   return std::ranges::find(outcome_names, moment.type.text()) != outcome_names.end();
 }
 
-// A computation that went on until the date, if it had begun before `since`: of several the one that began
-// first.
+// The earliest computation that began before `since` and still ran at `date`.
 std::uint32_t still_computing(const CausalGraph& graph, double since, double date) {
   std::map<std::uint32_t, std::uint32_t> computing;  // by node
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
@@ -51,10 +51,10 @@ std::uint32_t still_computing(const CausalGraph& graph, double since, double dat
 
 }  // namespace
 
-// What the path ends with: the last worker that was through, or whom the scheduler gave up, if that ended the
-// run. Not a worker whose last push nobody needed, as a slow backup's: without it the run would end with the
-// last update. Else the last update of the model until the date, unless a worker has computed ever since. Of
-// a run that got stuck, and of one without updates, the last thing that anybody did.
+// The moment where the path ends. If the run ended because the last worker finished, or because the scheduler
+// gave a worker up: that moment. Exception: if no update needed the last push of that worker (a slow backup),
+// the path ends with the last update. Otherwise: the last update of the model before the date, unless a
+// worker has computed ever since. If the run got stuck or had no updates: the last work of any node.
 std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, const std::vector<Job>& jobs,
                      Until::What what) {
   const bool is_end = what == Until::What::end;

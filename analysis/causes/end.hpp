@@ -1,4 +1,4 @@
-// What the critical path of a run begins to go back from.
+// Finds the moment where the critical path of a run ends.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace psim::analysis {
 
-// What to explain: the run's end, when the target was reached, or what had happened until a date in seconds.
+// What to explain: the time to the end of the run, to its target, or to a date in seconds.
 struct Until {
   enum class What : std::uint8_t { end, target, date } what = What::end;
   double date = 0;
 };
 
-// The moment that the path ends with, of a run until a date; CausalGraph::none if nothing had happened.
-// `jobs`: of a run with several.
+// The moment that ends the critical path up to `date`; CausalGraph::none if nothing had happened. `jobs`: of
+// a run with several jobs.
 std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary, const std::vector<Job>& jobs,
                      Until::What what);
 

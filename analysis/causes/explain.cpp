@@ -11,14 +11,14 @@
 namespace psim::analysis {
 namespace {
 
-// The date that is asked for.
+// The date that `until` stands for.
 double date_of(const RunRecord& record, Until until) {
   const double end = record.summary.at("sim_time_s");
   if (until.what == Until::What::end) return end;
   if (until.what == Until::What::date) return std::min(until.date, end);
   const Json& target = record.summary.at("target");
   if (!target.value("given", false) || !target.value("reached", false))
-    throw Unverifiable("the run has reached no target", "leave out --until, or use --at DATE");
+    throw Unverifiable("the run did not reach a target", "leave out --until, or use --at DATE");
   return target.at("sim_time_s");
 }
 
@@ -67,7 +67,7 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pat
 
 NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph,
                          const std::vector<PathPiece>& path) {
-  if (traffic.lone.links().empty()) return {};  // sums on the way are on no links that the record tells
+  if (traffic.lone.links().empty()) return {};  // the record has no links for sums in switches
   enum class OnPath : std::uint8_t { none, until_it_left, whole };
   std::vector<OnPath> on_path(graph.sent.size(), OnPath::none);
   for (const PathPiece& piece : path) {
@@ -97,11 +97,11 @@ std::vector<LinkUse> fullest(std::vector<LinkUse> links) {
 }
 
 Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until until) {
-  if (graph.size() == 0) throw Unverifiable("nothing happened in this run", "choose another one");
+  if (graph.size() == 0) throw Unverifiable("nothing happened in this run", "choose another run");
   Explanation why{.until = until, .total = date_of(record, until), .main_cause = {}, .staleness = {}};
   const std::uint32_t end = end_of(graph, why.total, record.summary, record.jobs, until.what);
   if (end == CausalGraph::none)
-    throw Unverifiable(fmt::format("nothing had happened until {:.9g} s", why.total), "choose a later date");
+    throw Unverifiable(fmt::format("nothing happened before {:.9g} s", why.total), "choose a later date");
   why.path = path_to(graph, end, why.total);
   for (const PathPiece& piece : why.path) why.causes.push_back(cause_of(graph, record.facts, piece));
   why.shares = shares_of(why.path);

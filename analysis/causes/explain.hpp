@@ -1,5 +1,5 @@
-// Why a run took as long as it did: its critical path, who waited for whom, what staleness came to, and two
-// sentences that say so.
+// Why a run took as long as it did: its critical path, who held up whom, how stale gradients were, and two or
+// three sentences about that.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,16 @@ struct Share {
   double seconds = 0;
 };
 
-// Of one node's computations (a server's updates): how much later they could have ended. `least`, `median`:
-// seconds, of those that the end depends on at all.
+// How much later the computations of a worker (the updates of a server) could have ended. `least`, `median`:
+// seconds, over those that the end of the run depends on.
 struct NodeSlack {
   std::uint32_t node = 0;
   std::int64_t moments = 0, on_path = 0, without_effect = 0;
   double least = 0, median = 0;
 };
 
-// Where the time of the path's messages went, in seconds: the latency of their ways, their bytes on links
-// that they have for themselves, what sharing links adds to that, and the rest, at their senders and
-// receivers.
+// How the messages of the path spent their time, in seconds: latency, transfer as if each had its links
+// alone, the extra time from shared links, and the rest at senders and receivers.
 struct NetworkTime {
   double latency = 0, alone = 0, sharing = 0, rest = 0;
 };
@@ -49,12 +48,12 @@ struct Explanation {
   std::vector<NodeSlack> slack;
   StalenessCost staleness;
   NetworkTime network;
-  std::vector<LinkUse> links;  // that were full the longest, at most eight; over the whole run
+  std::vector<LinkUse> links;  // the links that were full the longest, at most eight; over the whole run
 };
 
-// Throws Unverifiable: for a run without events, and for a target that was not reached.
+// Throws Unverifiable for a run without events, and for a target that the run did not reach.
 Explanation explain(const RunRecord& record, Until until = {});
-// The same, where the run's graph is here already.
+// The same, with the graph of the run.
 Explanation explain(const RunRecord& record, const CausalGraph& graph, Until until = {});
 
 // For people. `width`: columns of the terminal.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double for_ever = std::numeric_limits<double>::infinity();
 
-// These faults let no answer get lost.
+// With these faults no answer goes missing.
 constexpr auto harmless =
     std::to_array<std::string_view>({"degrade", "duplicate", "heal", "join", "restart"});
 
@@ -29,7 +29,7 @@ double FaultInForce::overlap(double from, double to) const {
 }
 
 FaultBook::FaultBook(const RunRecord& record) {
-  // Nodes of a fault, by one of the other side if it has two.
+  // The nodes of a fault. If a fault has two sides: the nodes of one side, by a node of the other side.
   std::map<std::pair<std::int64_t, double>, std::map<std::int64_t, std::vector<std::uint32_t>>> sides;
   query(record.database(),
         "SELECT fault_table, at_s, kind, begins, target, coalesce(other_side, -1) FROM fault ORDER BY number",

@@ -1,4 +1,4 @@
-// The faults of a run, from when to when they were in force, and whom they happened to.
+// The faults of a run: when each began and ended, and which nodes it hit.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace psim::analysis {
 struct FaultInForce {
   std::int64_t table = 0;  // its [[fault]] in the scenario
   std::string kind;
-  double begin = 0, end = 0;         // seconds; of one that is never over infinity
-  double factor = 1;                 // of a speed or a bandwidth
-  std::vector<std::uint32_t> nodes;  // a partition's smaller side; empty: all nodes, or none
+  double begin = 0, end = 0;         // seconds; end: infinity, if the fault never ends
+  double factor = 1;                 // for a speed or a bandwidth
+  std::vector<std::uint32_t> nodes;  // of a partition: its smaller side; empty: all nodes, or none
 
   bool concerns(std::uint32_t node) const;
   double overlap(double from, double to) const;  // seconds
@@ -26,10 +26,10 @@ class FaultBook {
  public:
   explicit FaultBook(const RunRecord& record);
   const std::vector<FaultInForce>& all() const { return faults_; }
-  // The share of a node's bandwidth ("degrade") or speed ("slow") that faults left for most of a time.
+  // The share of a node's bandwidth ("degrade") or speed ("slow") that faults left for most of [from, to].
   // Freezes do not count.
   double factor(std::string_view kind, std::uint32_t node, double from, double to) const;
-  // The fault that caused trouble in this time: the last one in force, or else the last one before it.
+  // The fault that caused trouble in this time: the last fault in force, otherwise the last fault before it.
   const FaultInForce* behind(double from, double to) const;
 
  private:

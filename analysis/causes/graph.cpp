@@ -58,7 +58,7 @@ void CauseBuilder::on(const Row& row) {
   if (row.is("applied")) applied_[{row.shard, row.clock}].push_back(id);
 }
 
-// Dependencies with a smaller number belong to events that are no moments.
+// Rows of `dependency` with a smaller number belong to events that are no moments.
 std::vector<CauseBuilder::Id> CauseBuilder::needs_of(const Row& row) {
   std::vector<Id> needs;
   for (; has_need_ && sqlite3_column_int64(needs_.row(), 0) <= row.number; has_need_ = needs_.next()) {
@@ -70,7 +70,7 @@ std::vector<CauseBuilder::Id> CauseBuilder::needs_of(const Row& row) {
   return needs;
 }
 
-// Seconds that the node has worked on the message that a moment is the arrival of.
+// Seconds that the node has worked on the message that arrives at this moment.
 double CauseBuilder::work_of(Id arrival, std::uint32_t node) const {
   const Moment& moment = moments_[arrival];
   if (moment.type != Name("received") || moment.node != node) return 0;
@@ -94,7 +94,7 @@ void CauseBuilder::take_work(const Row& row) {
   }
 }
 
-// A server works on all pushes of an update, one after the other, whichever push is the last.
+// A server works on all pushes of an update one after another, in any order.
 void CauseBuilder::give_work(const Row& row) {
   const auto pushes = pushes_.extract({row.node, row.shard});
   if (pushes.empty() || pushes.mapped().arrivals.empty()) return;
@@ -141,7 +141,7 @@ void CauseBuilder::set(std::vector<Id>& by_number, std::int64_t number, Id id) {
 
 std::uint16_t CauseBuilder::word(std::string_view text) {
   const auto number = static_cast<std::size_t>(std::ranges::find(words_, text) - words_.begin());
-  // A record has the words of psim's declarations, which are few.
+  // A record has only the few words that psim declares.
   if (number > std::numeric_limits<std::uint16_t>::max())
     throw Unverifiable("too many kinds of events", damaged);
   if (number == words_.size()) words_.emplace_back(text);

@@ -13,7 +13,7 @@
 namespace psim::analysis {
 namespace {
 
-// Those that the path blames, and their equals: the path takes one of several that are equal.
+// The blamed nodes and all nodes that are as slow: the path goes through only one of several equal nodes.
 std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
                                        const std::map<std::uint32_t, double>& measure, double nearly = 0.9) {
   double least = std::numeric_limits<double>::infinity();
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
   return blamed;
 }
 
-// Links that are as narrow, and have about as much to carry.
+// The blamed nodes, and nodes whose links are as narrow and carry about as much.
 std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed,
                                        const Bottlenecks::Burdens& all) {
   const std::vector<std::uint32_t> narrow = with_equals(blamed, all.narrowness),
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed,
   return both;
 }
 
-// Puts each piece of a path down to one cause.
+// Assigns each piece of a path to one cause.
 class Books {
  public:
   Books(const RunRecord& record, const CausalGraph& graph, const Bottlenecks& bottlenecks,
@@ -141,7 +141,7 @@ class Books {
     if (!(t.received > t.sent)) return add_link(std::nullopt, piece.seconds(), piece.node, piece.to);
     if (is_storage(t.from) || is_storage(t.to))
       return of(Suspect::storage).add(piece.seconds(), is_storage(t.from) ? t.from : t.to);
-    // A piece may be a part of the message's way only.
+    // A piece may cover only a part of the way of the message.
     const double share = std::min(1.0, piece.seconds() / (t.received - t.sent));
     add_far(Suspect::latency, share * t.latency, t);
     add_end(t, t.from, t.sent, share * (t.on_wire - t.sent));
@@ -156,13 +156,13 @@ class Books {
     add_link(bottleneck, on_links, t.from, t.to);
   }
 
-  // Of nodes that are far away, unless all are.
+  // Blames nodes that are far away, unless all nodes are.
   void add_far(Suspect suspect, double seconds, const Transfer& t) {
     of(suspect).add(seconds, bottlenecks_.farthest(t));
     if (t.latency <= 2 * least_latency_) of(suspect).even += seconds;
   }
 
-  // What a message took at its sender or its receiver: of itself, or because of a fault that held it up.
+  // The time of a message at its sender or its receiver: its ordinary cost, or a fault that delayed it.
   void add_end(const Transfer& t, std::uint32_t node, double begin, double seconds) {
     if (!(seconds > 1e-12)) return;
     double held = 0;
@@ -199,7 +199,8 @@ class Books {
     return Suspect::uplink;
   }
 
-  // What a crash cost is more than silence: lost work is done again, as computing and messages like others.
+  // A crash costs more than silence: nodes redo lost work, and that looks like ordinary computing and
+  // messages.
   void add_recoveries(double total) {
     const auto failures = record_.summary.find("failures");
     if (failures == record_.summary.end()) return;
@@ -219,7 +220,7 @@ class Books {
     of_fault_[*table] = std::max(of_fault_[*table], longest);
   }
 
-  // The weight of a cause that is the same for all nodes: see the header.
+  // The weight of a cause that is the same for all nodes (see main_cause.hpp).
   static constexpr double even_counts = 0.2;
 
   MainCause most(double total) {
@@ -259,12 +260,12 @@ class Books {
     return seconds;
   }
 
-  // Whether it is always the same few workers whose steps take longer than is typical.
+  // Whether the same few workers are always the ones with steps longer than typical.
   bool are_few_slow() const {
     return std::ranges::all_of(beyond_.blamed(), [this](std::uint32_t node) { return is_slow(node); });
   }
 
-  // Whether the scenario gives all nodes the same cost.
+  // Whether the scenario gives all nodes the same cost of this kind.
   bool is_shared_by_all(Suspect suspect) const {
     if (suspect == Suspect::endpoint) return true;
     if (suspect != Suspect::server_work) return false;
@@ -274,7 +275,7 @@ class Books {
     return work.empty() || *std::ranges::max_element(work) < unequal * quantile(work, 0.5);
   }
 
-  // The scenario makes it slow, but not everybody; or its steps tell.
+  // The scenario makes this worker slow, but not all workers; or its steps are always slow.
   bool is_slow(std::uint32_t node) const {
     if (steps_.is_always_slow(node)) return true;
     for (const FaultInForce& fault : faults_.all())
@@ -304,7 +305,7 @@ class Books {
     cause.nodes = with_equals(slow, others);
   }
 
-  // Whom it is about: those of the path, and their equals.
+  // The nodes to name: the blamed nodes of the path, and their equals.
   std::vector<std::uint32_t> all_of(Suspect suspect, const Account& account) const {
     std::vector<std::uint32_t> blamed = account.blamed();
     switch (suspect) {
@@ -320,7 +321,7 @@ class Books {
     }
   }
 
-  // The fault that a cause is about, if it is about one.
+  // Fills in the fault behind the cause, if it has one.
   void add_fault(MainCause& cause, double total) const {
     if (cause.kind == Suspect::fault || cause.kind == Suspect::scheduler) {
       const auto most = std::ranges::max_element(of_fault_, {}, [](const auto& one) { return one.second; });
@@ -337,7 +338,8 @@ class Books {
     add_slowing_fault(cause, total);
   }
 
-  // The longest fault that made these nodes slow, or their links thin, with the factor of all at that time.
+  // The longest fault that slowed these nodes or narrowed their links. Its factor includes all faults of that
+  // time.
   void add_slowing_fault(MainCause& cause, double total) const {
     if (cause.is_even) return;
     const bool is_link = cause.kind == Suspect::worker_link || cause.kind == Suspect::server_link;
@@ -365,12 +367,12 @@ class Books {
   const Bottlenecks& bottlenecks_;
   std::map<std::int64_t, Transfer> transfers_;  // of the path, by the number of their sending
   std::map<Suspect, Account> accounts_;
-  Account even_, beyond_;                    // computing as long as is typical, and beyond that
+  Account even_, beyond_;                    // computing up to the typical length, and beyond
   std::map<std::int64_t, double> of_fault_;  // seconds by table
   double least_latency_ = std::numeric_limits<double>::infinity();
-  std::map<std::uint32_t, double> at_ends_;      // seconds that messages took at their sender or receiver
+  std::map<std::uint32_t, double> at_ends_;      // seconds of messages at their sender or receiver
   std::map<std::uint32_t, double> server_work_;  // seconds
-  std::map<std::uint32_t, double> joined_;       // when each node first asked to be let in
+  std::map<std::uint32_t, double> joined_;       // when each node first asked to join
 };
 
 }  // namespace

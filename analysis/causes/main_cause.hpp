@@ -1,12 +1,11 @@
-// What set the pace of a run: one cause, the nodes that it is about, and the seconds of the critical path
-// that it took.
+// The main cause of the length of a run: its kind, its nodes, and its seconds on the critical path.
 //
-// Each stretch of the path is somebody's. A computation is its worker's, up to what such a computation
-// typically takes; what it took beyond that is a slow worker's, or chance's, if many workers share it. A
-// message's time is its latency's, its ends', a fault's, and that of the link that was the narrowest of its
-// way or, where its links are equally wide, of the one that was full. What is the same for all, computing as
-// long as everybody, links as wide as all of their kind, counts a fifth: it is the cause only where nothing
-// that is out of the ordinary takes a fifth as long.
+// Each piece of the path has a cause. A computation counts for its worker up to the typical length of such a
+// computation. Time beyond that counts for a slow worker, or for chance if many workers have such time. The
+// time of a message is split into latency, work at both ends, faults, and one link: the narrowest link of the
+// way or, among equally wide links, the link that was full. Whatever is the same for all nodes (even
+// computing, equally wide links) has a weight of one fifth: it is the main cause only if no unusual cause
+// takes a fifth of its time.
 #pragma once
 
 #include <algorithm>
@@ -44,24 +43,23 @@ enum class Suspect : std::uint8_t {
 };
 struct SuspectDoc {
   std::string_view name;   // in --json
-  std::string_view label;  // as a part of a sentence
+  std::string_view label;  // for use within a sentence
   std::string_view doc;
 };
 inline constexpr auto suspects = std::to_array<SuspectDoc>({
     {"worker-compute", "computing",
      "Computing: of workers that are slower than the others, or of all workers alike."},
-    {"random-compute", "computing beyond a typical step",
-     "Steps of unequal length, now of one worker, now of another."},
+    {"random-compute", "computing beyond a typical step", "Steps of unequal length, by changing workers."},
     {"worker-link", "the links of workers", "The links of workers."},
     {"server-link", "the links of servers", "The links of servers."},
     {"uplink", "links that nodes share", "A link that nodes share, for example of a rack."},
-    {"latency", "latency", "The time until a message's first byte is there."},
+    {"latency", "latency", "The time until the first byte of a message arrives."},
     {"tcp-window", "the TCP window",
-     "The bytes that a connection may have on their way: cluster.network.tcp_window."},
+     "The limit of bytes on their way in one connection: cluster.network.tcp_window."},
     {"endpoint", "the senders' and receivers' work on messages",
-     "What a message costs its sender and its receiver."},
+     "The work of senders and receivers on a message."},
     {"server-work", "the servers' work on messages", "The work of servers on messages."},
-    {"barrier", "waiting for dates", "A date that an update waits for: a window or a deadline."},
+    {"barrier", "pauses until a set date", "A date that an update waits for: a window or a deadline."},
     {"fault", "faults, and the recovery from them", "A fault, and the recovery from it."},
     {"startup", "starting nodes", "Nodes that take time to start."},
     {"scheduler", "the scheduler", "The scheduler answered late, or not at all."},
@@ -70,7 +68,7 @@ inline constexpr auto suspects = std::to_array<SuspectDoc>({
 static_assert(suspects.size() == static_cast<std::size_t>(Suspect::storage) + 1);
 constexpr const SuspectDoc& doc_of(Suspect suspect) { return suspects[static_cast<std::size_t>(suspect)]; }
 constexpr std::string_view name_of(Suspect suspect) { return doc_of(suspect).name; }
-// Of the one with this name; null: there is none.
+// The suspect with this name, or null.
 constexpr const SuspectDoc* suspect_called(std::string_view name) {
   const auto found = std::ranges::find(suspects, name, &SuspectDoc::name);
   return found == suspects.end() ? nullptr : &*found;
@@ -78,13 +76,13 @@ constexpr const SuspectDoc* suspect_called(std::string_view name) {
 
 struct MainCause {
   Suspect kind = Suspect::worker_compute;
-  std::vector<std::uint32_t> nodes;   // rising; none: it is about no node
+  std::vector<std::uint32_t> nodes;   // ascending; empty: no node in particular
   double seconds = 0;                 // of the critical path
-  std::string link;                   // the name of the link, where it is about one
+  std::string link;                   // its name, if the cause is one link
   std::optional<FaultInForce> fault;  // the first one of its [[fault]]
-  std::int64_t faults = 0;            // of that [[fault]]: how often it happened
+  std::int64_t faults = 0;            // how often that [[fault]] happened
   bool is_even = false;               // computing: no worker is slower than the others
-  std::map<Suspect, double> by_kind;  // seconds of the path that each kind of cause took
+  std::map<Suspect, double> by_kind;  // seconds of the path by kind of cause
 };
 
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<PathPiece>& path,

@@ -24,12 +24,13 @@ std::optional<Binding> binding_of(const CausalGraph& graph, std::uint32_t moment
   return Binding{static_cast<std::uint32_t>(target(*edge, graph.moments)), graph.moments[*edge].kind};
 }
 
-// Whose time a message's is, where a worker waits: the server's, which its links are shared at.
+// The node to blame for a piece while a worker is held up. For a message to a server: the server, because
+// many workers share its links.
 std::uint32_t blamed(const Facts& facts, const PathPiece& piece) {
   return piece.kind == Kind::network && facts.is_server(piece.to) ? piece.to : piece.node;
 }
 
-// What a node suffers, so that it may have to wait for itself.
+// Trouble of a node itself: with it a node can hold itself up.
 bool is_trouble(Kind kind) { return kind == Kind::timeout || kind == Kind::down; }
 
 std::string size_text(std::uint64_t bytes) {
@@ -81,14 +82,14 @@ std::int64_t message_of(const CausalGraph& graph, const PathPiece& piece) {
 
 std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPiece& piece) {
   if (piece.effect == CausalGraph::none)
-    return piece.kind == Kind::compute ? "a step that was not through" : "nothing more was needed";
+    return piece.kind == Kind::compute ? "an unfinished step" : "nothing more was needed";
   const Moment& effect = graph.moments[piece.effect];
   const std::optional<Binding> binding = binding_of(graph, piece.effect);
   const auto clock_of = [](const Moment& moment) { return fmt::format("step {}", moment.clock); };
   switch (piece.kind) {
     case Kind::compute: {
       const std::string_view work = graph.word_of(effect);
-      if (work == "filter") return "filters what it sends";
+      if (work == "filter") return "filters its message";
       if (work == "piece") return "samples of another worker's batch";
       return clock_of(effect);
     }
@@ -102,24 +103,24 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPie
     case Kind::service: return fmt::format("works on {}", binding ? "what came" : "something");
     case Kind::timeout:
       return effect.type == Name("suspicion")
-                 ? fmt::format("nothing is heard from {} until it is suspected", facts.name_of(effect.peer))
+                 ? fmt::format("silence of {} until it is suspected", facts.name_of(effect.peer))
                  : "no answer came";
     case Kind::down:
       return fmt::format("{} lasts", binding ? graph.word_of(graph.moments[binding->cause]) : "fault");
     case Kind::idle: break;
   }
-  return binding ? "until its time came" : "had not begun";
+  return binding ? "until a set date" : "had not begun";
 }
 
 namespace {
 
-// Adds up waits by who waited, for whom, and for what.
+// Adds up waits by the worker that waited, the awaited node, and the kind.
 class WaitBook {
  public:
   explicit WaitBook(const Facts& facts) : facts_(facts) {}
 
-  // `pieces`: what the time went into. A wait is for the node that took most of it, and for what that node
-  // took most of it for.
+  // `pieces`: how the time was spent. A wait counts for the node that took most of it, under the kind that
+  // took most of the time of that node.
   void add(std::uint32_t waiter, double since, double until, const std::vector<PathPiece>& pieces) {
     std::map<std::uint32_t, double> seconds;
     for (const PathPiece& piece : pieces) {
@@ -154,7 +155,7 @@ class WaitBook {
   std::map<std::tuple<std::uint32_t, std::uint32_t, Kind>, WaitTotal> totals_;
 };
 
-// What each node was in the middle of at a date.
+// The activity of each node at a date.
 struct NodeStatus {
   enum class Is : std::uint8_t { waiting, computing, down, gone } is = Is::waiting;
   double since = 0;
@@ -180,8 +181,8 @@ std::map<std::uint32_t, NodeStatus> status_at(const CausalGraph& graph, const Fa
   return nodes;
 }
 
-// Waits that are not over at the date, if they are long. Nobody knows what will end them: they are for a node
-// that is down, or else for the worker that has computed the longest.
+// Adds long waits that are still open at the date. Their end is unknown: they count for a node that is down,
+// or otherwise for the worker that has computed the longest.
 void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, WaitBook& book) {
   constexpr double long_share = 0.05;
   using Is = NodeStatus::Is;

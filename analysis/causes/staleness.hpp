@@ -1,4 +1,4 @@
-// What asynchrony came to in a run.
+// How stale the gradients of a run were.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace psim::analysis {
 
-// What asynchrony came to. Ages: seconds from a server's sending of weights until the gradient of these
-// weights was applied there. Torn: computations on shards of unequal versions.
+// Ages: seconds from when a server sends weights until it applies the gradient of these weights. Torn:
+// computations on shards of unequal versions.
 struct StalenessCost {
   std::int64_t applied = 0, computations = 0, torn = 0,
-               widest = 0;  // widest: versions between two shards of one model
+               widest = 0;  // widest: largest difference of versions within one model
   double age_mean = 0, age_max = 0, updates_mean = 0;
 };
 
-// Reads staleness off the moments: what each worker computes on, and when it had left its server.
+// Computes staleness from the moments: the weights that each worker computes on, and when they left their
+// server.
 class StalenessBook {
  public:
   explicit StalenessBook(const CausalGraph& graph) : graph_(graph) {}

@@ -12,7 +12,7 @@ namespace {
 
 std::string percent(double part, double whole) { return fmt::format("{:.0f} %", 100 * part / whole); }
 
-// " (4x slower from 0 s on)" of a straggler, as the scenario has it.
+// " (4x slower from 0 s on)" for a straggler of the scenario.
 std::string slowness_text(const Facts& facts, std::uint32_t node, double total) {
   if (!facts.is_worker(node)) return "";
   std::vector<const Straggler*> rows;
@@ -49,15 +49,15 @@ std::string fault_text(const FaultInForce& fault, std::int64_t times, const Fact
     return fmt::format("{} crashes from {} on", times, seconds_text(fault.begin));
   if (fault.kind == "crash" || fault.kind == "leave")
     return fmt::format("the {}{} at {}", fault.kind, whose, seconds_text(fault.begin));
-  if (fault.kind == "drop") return fmt::format("messages that were lost{}{}", whose, dates);
+  if (fault.kind == "drop") return fmt::format("lost messages{}{}", whose, dates);
   if (fault.kind == "delay" || fault.kind == "reorder")
-    return fmt::format("messages that were delayed{}{}", whose, dates);
+    return fmt::format("delayed messages{}{}", whose, dates);
   if (fault.kind == "slow" && !(fault.factor > 0)) return fmt::format("the freeze{}{}", whose, dates);
   if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
   return fmt::format("the {}{}{}", fault.kind, whose, dates);
 }
 
-// " (4x slower from 1 s on)" of a fault that makes somebody slow, or a link thin.
+// " (4x slower from 1 s on)" for a fault that slows nodes or narrows links.
 std::string slowed_text(const FaultInForce& fault, double total, bool is_one) {
   const std::string until = fault.end < total ? " to " + seconds_text(fault.end) : " on";
   const bool is_link = fault.kind == "degrade";
@@ -72,8 +72,8 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
   const MainCause& cause = why.main_cause;
   if (cause.kind == Suspect::random_compute)
     return fmt::format(
-        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, now of one "
-        "worker, now of another.",
+        "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, by changing "
+        "workers.",
         share);
   if (cause.is_even && facts.workers > 1)
     return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
@@ -101,7 +101,7 @@ std::string trouble_sentence(const Explanation& why, const Facts& facts, const s
   const MainCause& cause = why.main_cause;
   const std::string seconds = seconds_text(cause.seconds);
   if (!cause.fault)
-    return fmt::format("The run waited for {}: {}, {} of its time.",
+    return fmt::format("The run was held up by {}: {}, {} of its time.",
                        cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
   return fmt::format("{} cost {}, {} of the run.", fault_text(*cause.fault, cause.faults, facts, why.total),
                      seconds, share);
@@ -122,8 +122,7 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
     case Suspect::scheduler: return trouble_sentence(why, facts, share);
     case Suspect::latency:
       return fmt::format(
-          "Latency{} sets the pace: messages are under way for {} of the run before their first byte is "
-          "there.",
+          "Latency{} sets the pace: messages travel for {} of the run before their first byte arrives.",
           cause.nodes.empty() ? "" : " to and from " + names, share);
     case Suspect::tcp_window:
       return fmt::format(
@@ -132,24 +131,24 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
           cause.nodes.empty() ? "" : " of connections to and from " + names, share);
     case Suspect::endpoint:
       return fmt::format(
-          "What messages cost their senders and receivers sets the pace: {} of the run, most of it at {}.",
+          "The work of senders and receivers on messages sets the pace: {} of the run, most of it at {}.",
           share, names);
     case Suspect::server_work:
       return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names,
                          cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "",
                          share);
     case Suspect::barrier:
-      return fmt::format("A date for which {} waited sets the pace: {} of the run.", names, share);
+      return fmt::format("The run stood still at {} until a set date: {} of its time.", names, share);
     case Suspect::startup:
-      return fmt::format("The run waited for {} to start: {}, {} of its time.", names,
+      return fmt::format("The run began late because {} took time to start: {}, {} of its time.", names,
                          seconds_text(cause.seconds), share);
     case Suspect::storage:
-      return fmt::format("The storage sets the pace: writing and reading there takes {} of the run.", share);
+      return fmt::format("The storage sets the pace: writing and reading there take {} of the run.", share);
   }
   return "";
 }
 
-// What a worker's own job promises.
+// The facts of the job that the worker belongs to.
 const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
   for (const Job& job : record.jobs) {
     const std::uint32_t worker = record.facts.worker(node);
@@ -159,7 +158,7 @@ const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
   return record.facts;
 }
 
-// Why workers must wait at all, as the consistency model of the first of them has it.
+// Why the consistency model of the first waiting worker makes it wait.
 std::string rule_text(const RunRecord& record, std::uint32_t waiter, double first) {
   const Facts& facts = facts_of(record, waiter);
   if (!facts.has_servers) return ", because every step needs the part of every worker";
@@ -175,7 +174,7 @@ std::string rule_text(const RunRecord& record, std::uint32_t waiter, double firs
   return "";
 }
 
-// Waits for one node, or for all nodes of which the same was awaited.
+// Waits for one node, or for all nodes that caused waits of one kind.
 struct Awaited {
   std::vector<std::uint32_t> waiters = {}, nodes = {};
   std::int64_t count = 0;
@@ -200,25 +199,26 @@ const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
   return most == nodes.end() ? nullptr : &most->second;
 }
 
-// "for worker 3", "by the network: messages to and from servers", ...
+// "by worker 3", "by messages, mostly to and from server 2", ...
 std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Awaited& most) {
   const std::string name = facts.name_of(most.nodes.front());
   const bool is_one = most.seconds > 0.6 * all.seconds;
   switch (kind) {
-    case Kind::compute: return is_one ? "for " + name : fmt::format("for each other, most for {}", name);
+    case Kind::compute: return is_one ? "by " + name : fmt::format("by other workers, mostly by {}", name);
     case Kind::network:
-      return fmt::format("by the network: messages{} to and from {}",
-                         most.seconds > 0.9 * all.seconds ? "" : ", most", name);
-    case Kind::service: return fmt::format("for {} to work on messages", is_one ? name : "servers");
-    case Kind::timeout: return "until a silence was noticed";
-    case Kind::down: return fmt::format("for {} to be back", is_one ? name : "nodes");
+      return fmt::format("by messages{} to and from {}", most.seconds > 0.9 * all.seconds ? "" : ", mostly",
+                         name);
+    case Kind::service: return fmt::format("by the work of {} on messages", is_one ? name : "servers");
+    case Kind::timeout: return "by silence until a timeout";
+    case Kind::down: return fmt::format("until {} came back", is_one ? name : "nodes");
     case Kind::idle: break;
   }
-  return fmt::format("for a date at {}", name);
+  return fmt::format("until a set date at {}", name);
 }
 
 std::string few_waits(const Explanation& why, double waited, double of_workers) {
-  std::string sentence = fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
+  std::string sentence =
+      fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
     sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
                             why.staleness.updates_mean);
@@ -246,18 +246,17 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const std::int64_t times = (told.count + waiters / 2) / waiters;
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
-  // In the books of a run the network's time is no waiting.
+  // Tables call it waiting only if no message is on its way; so these sentences say "held up".
   const bool are_many = waiters > 1 && !are_all;
-  const char* verb = kind == Kind::network ? are_many ? "were each held up" : "was held up"
-                     : are_many            ? "each waited"
-                                           : "waited";
+  const char* verb = are_many ? "were each held up" : "was held up";
   std::string sentence =
       fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
                   is_equal ? "" : "about ", times, times == 1 ? "" : "s", what_for(facts, kind, all, most),
                   seconds_text(told.seconds / static_cast<double>(waiters)));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
-    sentence += fmt::format("; that is {} of all waiting", percent(told.seconds, waited));
+    sentence +=
+        fmt::format("; that is {} of all time in which workers were held up", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)
     sentence += fmt::format("; a gradient was {:.3g} updates old on average", why.staleness.updates_mean);
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
@@ -315,8 +314,8 @@ namespace {
 
 constexpr double worth_saying = 0.05;  // of a run's time
 
-// The crash of a server, or of a worker that had the model, after which it took longest until all was as far
-// as before; empty where that is little.
+// The crash (of a server, or of a worker that had the model) with the longest recovery; empty if the recovery
+// was short.
 std::string recovery_sentence(const Explanation& why, const Json& summary) {
   const auto failures = summary.find("failures");
   if (failures == summary.end()) return "";
@@ -333,24 +332,24 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
   if (!(total > worth_saying * why.total)) return "";
   std::vector<std::string> parts;
   for (const auto& [key, what] : {std::pair{"detection_s", "to notice it"},
-                                  {"takeover_s", "until it had a new owner"},
+                                  {"takeover_s", "to name a new owner"},
                                   {"transfer_s", "to fetch the state"},
-                                  {"catch_up_s", "to make lost updates again"},
-                                  {"reforming_s", "until the next group began"},
-                                  {"lost_work_s", "to do lost steps again"}}) {
+                                  {"catch_up_s", "to redo lost updates"},
+                                  {"reforming_s", "to form the next group"},
+                                  {"lost_work_s", "to redo lost steps"}}) {
     const double seconds = longest->value(key, 0.0);
     if (seconds > worth_saying * total) parts.push_back(fmt::format("{} {}", seconds_text(seconds), what));
   }
   const char* kind = longest->contains("worker") ? "worker" : "server";
-  std::string out = fmt::format("After {} {} crashed at {} it took {} until all was as far as before: {}",
-                                kind, longest->at(kind).get<int>(), seconds_text(longest->at("at_s")),
-                                seconds_text(total), fmt::join(parts, ", "));
-  if (others > 0)
-    out += fmt::format("; after the {} other crash{} it took less", others, others == 1 ? "" : "es");
+  std::string out =
+      fmt::format("After {} {} crashed at {}, training needed {} to get back to where it was: {}", kind,
+                  longest->at(kind).get<int>(), seconds_text(longest->at("at_s")), seconds_text(total),
+                  fmt::join(parts, ", "));
+  if (others > 0) out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
   return out + ".";
 }
 
-// Empty where faults took next to nothing of the path, or it was said already.
+// Empty if faults took very little of the path, or if the first sentence is about them already.
 std::string fault_sentence(const Explanation& why) {
   const auto seconds_of = [&why](Kind kind) {
     double seconds = 0;
@@ -361,11 +360,10 @@ std::string fault_sentence(const Explanation& why) {
   const bool is_said = why.main_cause.kind == Suspect::fault || why.main_cause.kind == Suspect::scheduler;
   if (is_said || !(silent + down > worth_saying * why.total)) return "";
   std::vector<std::string> parts;
-  if (silent > 0) parts.push_back(fmt::format("{} until silences were noticed", seconds_text(silent)));
+  if (silent > 0) parts.push_back(fmt::format("{} of silence until a timeout", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
-  return fmt::format(
-      "Faults are {} of the critical path: {}; work that they made necessary again comes on top.",
-      percent(silent + down, why.total), fmt::join(parts, " and "));
+  return fmt::format("Faults are {} of the critical path: {}, plus work that had to be redone.",
+                     percent(silent + down, why.total), fmt::join(parts, " and "));
 }
 
 }  // namespace

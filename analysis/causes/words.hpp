@@ -1,4 +1,4 @@
-// An explanation in words: the most important first.
+// An explanation in words, the most important sentence first.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& r
 
 // "2.6 s", "34.6 ms", "120 us"
 std::string seconds_text(double seconds);
-// "0-2 and 4-7" for 0, 1, 2, 4, 5, 6, 7; numbers: rising, at least one.
+// "0-2 and 4-7" for 0, 1, 2, 4, 5, 6, 7; `numbers`: ascending, at least one.
 std::string ranges_text(const std::vector<std::uint32_t>& numbers);
 // "workers 0-2 and 4-7", "worker 3", "server 0 and worker 2"
 std::string names_of(const Facts& facts, std::vector<std::uint32_t> nodes);

@@ -1,4 +1,4 @@
-// A run in the formats of other programs. Equal runs give equal bytes.
+// Exports of a run for other programs. Equal runs give equal bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace psim::analysis {
 
-// Each text begins with something by which psim knows its own work again, within the first so many bytes.
+// Each text has a mark by which psim recognizes its own files, within this number of bytes.
 inline constexpr std::size_t mark_within = 256;
 
-// Perfetto's binary trace (ui.perfetto.dev): a process for each node, with its spans, its marks and counters.
-// `flows`: numbers of messages that are drawn as arrows; rising. Thousands of them make the UI slow.
+// Perfetto's binary trace (ui.perfetto.dev): a process for each node, with spans, marks and counters.
+// `flows`: numbers of the messages to draw as arrows, ascending. Thousands of arrows make the UI slow.
 inline constexpr std::string_view perfetto_mark = "psim export";
 std::string perfetto(const Recording& recording, std::span<const std::int64_t> flows);
 
@@ -29,8 +29,8 @@ std::string paje(const Recording& recording);
 inline constexpr std::string_view csv_mark = "what,node,begin_s,end_s,kind,other,clock,message,bytes,text\n";
 std::string csv(const Recording& recording);
 
-// Graphviz: the moments of the recording's time, and what each came of. Throws std::length_error when these
-// are more than `most`: no program would draw them.
+// Graphviz: the moments within the time of the recording, and the causes of each. Throws std::length_error if
+// there are more than `most`: no program would draw them.
 inline constexpr std::string_view dot_mark = "// psim export";
 std::string dot(const Recording& recording, const CausalGraph& graph, std::size_t most = 2000);
 
@@ -38,17 +38,17 @@ std::string dot(const Recording& recording, const CausalGraph& graph, std::size_
 inline constexpr std::string_view picture_names[] = {"timeline.svg", "loss.svg", "staleness.svg",
                                                      "clocks.svg", "traffic.svg"};
 struct Picture {
-  std::string name, text;  // of a file, and what is in it
+  std::string name, text;  // of a file, and its content
 };
-// Those of a run have the names above. `window`: of the time line; the others show all. A chart without data
-// is left out.
+// The charts of a run, with the names above. `window`: for the time line; the other charts show all of the
+// run. Charts without data are left out.
 std::vector<Picture> pictures(const Recording& all, const Recording& window, double width_mm);
 
-// The charts of a study: loss.svg, accuracy.svg, times.svg and pareto.svg; of several conditions loss-1.svg,
-// ...
+// The charts of a study: loss.svg, accuracy.svg, times.svg and pareto.svg; with several conditions
+// loss-1.svg, ...
 struct StudyPictures {
   std::vector<Picture> pictures;
-  std::vector<std::string> remarks;  // what they do not show, and why
+  std::vector<std::string> remarks;  // charts or data that are missing, and why
 };
 StudyPictures study_pictures(const Study& study, const Evaluation& evaluation, double width_mm);
 

@@ -9,12 +9,12 @@
 namespace psim::analysis {
 
 struct MessageTable {
-  double from = 0, until = 0;  // simulated seconds: those that were sent then
-  std::size_t most = 100;      // lines; what is left out is said
+  double from = 0, until = 0;  // simulated seconds: messages sent in this time
+  std::size_t most = 100;      // lines; a note tells how many are left out
   std::size_t width = 86;      // characters of a line
 };
 
-// Without heartbeats, which say nothing of a step: their number stands below.
+// Heartbeats are left out, because they belong to no step; their number stands below the table.
 std::string message_table(const Recording& recording, const MessageTable& options);
 
 }  // namespace psim::analysis

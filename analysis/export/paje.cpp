@@ -1,5 +1,5 @@
-// The format: L. M. Schnorr, "The Paje Trace Format". Definitions of events stand in the order of SimGrid's
-// own traces, so that what reads these reads ours.
+// The format: L. M. Schnorr, "The Paje Trace Format". Definitions of events have the order of SimGrid's own
+// traces, so programs that read those traces read these as well.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,7 +91,8 @@ std::string paje(const Recording& recording) {
     for (const Mark& mark : lane.marks)
       add(new_event, mark.at, fmt::format("MARK n{} \"{}\"", lane.node, mark.text));
   }
-  // A link has two ends; a message that is lost has only one. Ends after the run are of none.
+  // An arrow needs two ends, and a lost message has only one. Ends after the end of the run belong to no
+  // message.
   for (const Message& message : recording.messages) {
     const bool is_whole = message.arrives && message.sent >= recording.from && message.end <= recording.until;
     if (!is_whole) continue;

@@ -30,7 +30,7 @@ namespace annotation {
 constexpr std::uint32_t whole = 4, text = 6, name = 10;
 }
 
-// Tracks of a node; the loss has those after the last node's.
+// The tracks of a node. The loss uses the tracks after those of the last node.
 enum Track : std::uint64_t { process_track, time_track, message_track, flight_track, age_track, tracks };
 
 std::uint64_t nanoseconds(double seconds) {
@@ -45,7 +45,7 @@ class Writer {
     for (const Lane& lane : recording_.line.lanes) add(lane);
     add_messages(flows);
     add_counters();
-    // At one date in the order of a track: what ends before what begins.
+    // At equal dates, ends come before begins.
     std::ranges::stable_sort(events_, {}, &std::pair<std::uint64_t, Proto>::first);
     std::string all = std::move(head_);
     for (const auto& [date, what] : events_) all += packet_of(Proto().number(packet::timestamp, date), what);
@@ -78,7 +78,7 @@ class Writer {
 
   void add(const Lane& lane) {
     const std::uint32_t node = lane.node;
-    // The first bytes tell whose work the file is.
+    // The mark must be within the first bytes of the file.
     const std::string name = node == 0 ? lane.name + " (psim export)" : lane.name;
     Proto process;
     process.number(descriptor::pid, node + 1).text(descriptor::process_name, name);
@@ -89,7 +89,7 @@ class Writer {
     declare_part(node, time_track, "time", false);
     declare_part(node, message_track, "messages", false);
     declare_part(node, flight_track, "messages on their way", true);
-    declare_part(node, age_track, "staleness of what is applied [updates]", true);
+    declare_part(node, age_track, "staleness of applied pushes [updates]", true);
     for (const Span& span : lane.spans) add(lane, span);
     for (const Mark& mark : lane.marks)
       at(mark.at, event::instant, uuid(node, time_track))
@@ -115,7 +115,7 @@ class Writer {
     at(span.end, event::ends, track);
   }
 
-  // A message is an instant at either end; of those with a flow an arrow goes from the one to the other.
+  // A message is an instant at each of its ends. With a flow, an arrow connects the two.
   void add_messages(std::span<const std::int64_t> flows) {
     for (const Message& message : recording_.messages) {
       if (!std::ranges::binary_search(flows, message.number)) continue;

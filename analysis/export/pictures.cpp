@@ -69,13 +69,13 @@ Plot loss(const Recording& all) {
   return plot;
 }
 
-// Share of the pushes that were at most so stale.
+// For each staleness: the share of pushes with at most this staleness.
 Plot staleness(const Recording& all) {
   std::map<std::int64_t, std::int64_t> counts;
   for (const Applied& push : all.applied) ++counts[push.staleness];
   Plot plot{.title = all.name,
             .x_label = "staleness [updates]",
-            .y_label = "share of pushes, at most as stale",
+            .y_label = "share of pushes with at most this staleness",
             .lines = {}};
   if (counts.empty()) return plot;
   Line line{.name = "", .points = {{0, 0}}, .is_step = true};
@@ -90,7 +90,7 @@ Plot staleness(const Recording& all) {
   return plot;
 }
 
-// How far each worker is; of many the first and the last ones by their last clock.
+// The clock of each worker over time; of many workers only the first and the last, by their last clock.
 Plot clocks(const Recording& all) {
   std::map<std::uint32_t, Line> lines;
   for (const Begun& one : all.begun) {
@@ -110,7 +110,7 @@ Plot clocks(const Recording& all) {
   return {.title = all.name, .x_label = "simulated time [s]", .y_label = "clock", .lines = std::move(order)};
 }
 
-// Bytes that were sent until each date, by kind of message: the kinds that most are of.
+// Bytes sent until each date, by kind of message; only the kinds with the most bytes.
 Plot traffic(const Recording& all) {
   std::map<std::string, std::vector<std::pair<double, double>>> of_kind;
   for (const Message& message : all.messages) {
@@ -132,7 +132,7 @@ Plot traffic(const Recording& all) {
   return plot;
 }
 
-// A page has less than a thousand places beside each other: more points of a line are not seen.
+// A line on a page has fewer than a thousand visible places; more points would not be seen.
 void thin(Line& line) {
   constexpr std::size_t most = 2000;
   if (line.points.size() <= most) return;

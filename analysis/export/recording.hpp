@@ -1,4 +1,4 @@
-// What exports of a run are made of, each put into order once.
+// The data for all exports of a run, each sorted once.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace psim::analysis {
 
 // Dates are simulated seconds.
 struct Message {
-  std::int64_t number = 0;   // of its sending, in all tables of run.db
-  double sent = 0, end = 0;  // end: it arrives, or is lost
+  std::int64_t number = 0;   // number of its sending, as in all tables of run.db
+  double sent = 0, end = 0;  // end: the arrival or the loss
   std::uint32_t from = 0, to = 0;
   std::string kind;
   std::int64_t clock = 0;
@@ -33,12 +33,12 @@ struct Applied {
 
 struct Begun {
   double at = 0;
-  std::uint32_t worker = 0;  // its number, not its node
+  std::uint32_t worker = 0;  // the number of the worker, not of its node
   std::int64_t clock = 0;
 };
 
 struct LossCurve {
-  std::string name;                               // of the group; empty where there is one
+  std::string name;                               // of the group; empty if there is only one
   std::vector<std::pair<double, double>> points;  // date and loss
 };
 
@@ -49,13 +49,13 @@ struct Recording {
   std::vector<Applied> applied;
   std::vector<Begun> begun;  // steps
   std::vector<LossCurve> curves;
-  double from = 0, until = 0;  // what is exported
+  double from = 0, until = 0;  // the exported time
 };
 
 // Throws Unverifiable.
 Recording recording_of(const RunRecord& run, std::string name);
 
-// Only what happens in [from, until]: spans are cut, messages stay whole. Both dates: within the run.
+// The part in [from, until]: spans are cut, messages stay whole. Both dates must be within the run.
 Recording part_of(Recording all, double from, double until);
 
 // The messages on the critical path to the run's end, by number.

@@ -1,4 +1,4 @@
-// The charts of a study: mean curves with bands, times, and what time costs in traffic.
+// The charts of a study: mean curves with bands, times, and time against traffic.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,13 +36,13 @@ bool is_above_0(const Line& line) {
          std::ranges::all_of(line.band, [](const BandPart& part) { return part.low > 0; });
 }
 
-// A row of the times: its name in lines, and where its mean and interval are.
+// A row of the chart of times: the lines of its name, its mean and its interval.
 struct TimeRow {
   std::vector<std::string> name;
   std::size_t arm = 0;
   std::optional<double> mean;
   std::optional<statistics::Interval> interval;
-  std::string note;  // beside it
+  std::string note;  // next to it
 };
 
 TimeRow row_of(const Study& study, const Aggregate& one, double width) {
@@ -57,7 +57,7 @@ TimeRow row_of(const Study& study, const Aggregate& one, double width) {
   return row;
 }
 
-// Runs that miss the target count as the budget, so the axis says so.
+// Runs that miss the target count with the budget; the label of the axis says so.
 std::string times_label(const ConditionAggregates& condition) {
   if (std::ranges::none_of(condition, [](const Aggregate* one) { return one->time_to_target.has_value(); }))
     return "length of the run [s]";
@@ -68,7 +68,7 @@ std::string times_label(const ConditionAggregates& condition) {
   return "time to the target [s]";
 }
 
-// Where rows of times are drawn.
+// Draws the rows of times.
 class Times {
  public:
   Times(const Study& study, const ConditionAggregates& condition, const std::string& title, double width)
@@ -125,7 +125,7 @@ class Times {
   double right() const { return width_ - 4; }
   double x(double value) const { return left_ + (right() - left_) * std::clamp(value / end_, 0.0, 1.0); }
 
-  // Right of the interval, or left of it; nowhere where there is no room.
+  // Right or left of the interval; none if there is no room.
   std::optional<std::pair<double, const char*>> note_place(const TimeRow& one) const {
     constexpr double gap = 1.5;
     const double width = text_width(one.note);
@@ -235,7 +235,7 @@ class Pictures {
     }
   }
 
-  // Where the page has it.
+  // Same content as the chart of the page.
   void add_pareto(std::size_t condition) {
     const std::vector<Cost> costs = costs_of(conditions_[condition]);
     if (costs.size() < 2) return;

@@ -6,7 +6,7 @@
 namespace psim::analysis {
 namespace {
 
-// In LaTeX these characters are commands. pdflatex has no letters for most of what is not ASCII.
+// Escapes characters that are commands in LaTeX. pdflatex lacks letters for most characters outside ASCII.
 std::string latex_of(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -19,7 +19,8 @@ LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const Fa
     owners_.emplace_back();
     if (owner != node_of.end()) owners_.back().push_back(owner->second);
   }
-  // A host's links are the first ones of what its nodes send, and the last ones of what they receive.
+  // The links of a host: the first link of every message that its nodes send, and the last link of every
+  // message that they receive.
   const auto attach = [&](std::uint32_t link, std::uint32_t node) {
     std::vector<std::uint32_t>& owners = owners_[link];
     const bool is_in = std::ranges::find(owners, node) != owners.end();
@@ -36,7 +37,7 @@ LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const Fa
   for (std::vector<std::uint32_t>& owners : owners_) std::ranges::sort(owners);
 }
 
-// A fault of a host is one of each of its nodes.
+// A fault of a host is recorded once for each of its nodes.
 double LinkOwners::left(std::uint32_t link, double from, double to) const {
   double least = 1;
   for (const std::uint32_t node : owners_[link])

@@ -1,4 +1,4 @@
-// Whose each link is: a node's own, of the nodes of a host, or nobody's.
+// The owners of each link: one node, the nodes of a host, or none.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace psim::analysis {
 
 class LinkOwners {
  public:
-  // `faults`: must outlive it.
+  // `faults` must outlive this object.
   LinkOwners(const RunRecord& record, const Traffic& traffic, const FaultBook& faults);
 
-  // Rising; none: nobody's.
+  // Nodes, ascending; empty: no owner.
   const std::vector<std::uint32_t>& of(std::uint32_t link) const { return owners_[link]; }
-  // The share of its bandwidth that faults left for most of a time.
+  // The share of the bandwidth that faults left for most of [from, to].
   double left(std::uint32_t link, double from, double to) const;
 
  private:

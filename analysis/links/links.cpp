@@ -11,7 +11,7 @@
 namespace psim::analysis {
 namespace {
 
-// What came to an end, in this order: arrivals and losses, with their dates on the wire if they have any.
+// All arrivals and losses in order, with their dates on the wire if the record has them.
 constexpr const char* all_transfers =
     "SELECT sent.number, sent.node, receiver, sent_bytes, sent.at_s, over.at_s, is_lost, begin_s, end_s FROM "
     "(SELECT number, at_s, message, 0 AS is_lost FROM received UNION ALL SELECT number, at_s, message, 1 "
@@ -20,14 +20,14 @@ constexpr const char* all_transfers =
 
 constexpr std::size_t arrives = std::numeric_limits<std::size_t>::max();
 
-// A message begins or ends to use a link, at `rate` bytes per second. `lost` numbers a message that was lost;
+// A message starts or stops using a link at `rate` bytes per second. `lost`: the number of a lost message;
 // its rate is an upper bound.
 struct Change {
   double at, rate;
   std::size_t lost = arrives;
 };
 
-// A message that was lost on its way: nobody knows how much of it a link had carried.
+// A message that was lost on its way. How much of it the link had carried is unknown.
 struct LostOne {
   std::uint32_t from;
   double rate;         // bytes per second at most
@@ -36,7 +36,7 @@ struct LostOne {
 
 struct Load {
   LinkUse use;
-  std::uint32_t number = 0;  // of the link
+  std::uint32_t number = 0;  // number of the link
   std::map<std::uint32_t, std::uint64_t> by_sender = {};
   std::vector<Change> changes = {};
   std::vector<LostOne> lost = {};
@@ -47,7 +47,7 @@ void count_bytes(std::uint32_t from, double bytes, Load& load) {
   load.by_sender[from] += static_cast<std::uint64_t>(bytes);
 }
 
-// A message that took no time, or has no bytes, has no rate and cannot fill a link.
+// A message that takes no time or has no bytes has no rate and cannot fill a link.
 void add(const Transfer& t, Load& load) {
   ++load.use.messages;
   const auto bytes = static_cast<double>(t.bytes);
@@ -61,7 +61,7 @@ void add(const Transfer& t, Load& load) {
   load.changes.push_back({t.end, -rate, lost});
 }
 
-// Adds what is between two dates, at which `rate` bytes per second went through, and something was open.
+// Adds the time between two dates with `rate` bytes per second on the link and at least one open message.
 void pass(double from, double to, double rate, const BandwidthLeft& left, Load& load) {
   LinkUse& use = load.use;
   use.busy += to - from;
@@ -71,7 +71,7 @@ void pass(double from, double to, double rate, const BandwidthLeft& left, Load& 
   else use.full.emplace_back(from, to);
 }
 
-// Lost messages share equally the bandwidth that the others leave. Returns their bytes per second.
+// Lost messages share the remaining bandwidth equally. Returns their bytes per second.
 double pass_lost(double seconds, double rate, const std::vector<std::size_t>& open, Load& load) {
   const LinkUse& use = load.use;
   const double left =
@@ -86,7 +86,8 @@ double pass_lost(double seconds, double rate, const std::vector<std::size_t>& op
   return all;
 }
 
-// A link carries no more than it can, also where those that arrived were faster at first than in the mean.
+// Limits lost bytes to the capacity of the link: messages that arrived may have been faster at first than on
+// average.
 void count_lost(Load& load) {
   double all = 0;
   for (const LostOne& one : load.lost) all += one.carried;
@@ -112,7 +113,7 @@ void sweep(const BandwidthLeft& left, Load& load) {
     if (change.lost == arrives) rate += change.rate;
     else if (change.rate > 0) lost.push_back(change.lost);
     else std::erase(lost, change.lost);
-    if (open == std::ssize(lost)) rate = 0;  // nothing is left of roundings
+    if (open == std::ssize(lost)) rate = 0;  // removes rounding errors
   }
   count_lost(load);
 }

@@ -1,4 +1,4 @@
-// Where a message's time went, and which links were full by whose messages.
+// How each message spent its time, which links were full, and whose messages filled them.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace psim::analysis {
 
-// A message's way to its receiver. received - sent = latency + alone + sharing + rest.
+// The transfer of a message to its receiver. received - sent = latency + alone + sharing + rest.
 struct Transfer {
   std::int64_t message = 0;  // the number of its sending
   std::uint32_t from = 0, to = 0;
   std::uint64_t bytes = 0;
-  bool is_lost = false;           // it did not arrive: `received` is when it was lost, and sharing is 0
+  bool is_lost = false;           // not arrived: `received` is the date of the loss, and sharing is 0
   double sent = 0, received = 0;  // dates, in seconds
-  double on_wire = 0;             // when it is on the links
-  double begin = 0, end = 0;      // of its bytes there, after its latency
+  double on_wire = 0;             // date when it enters the links
+  double begin = 0, end = 0;      // dates of its bytes on the links, after the latency
   double latency = 0, alone = 0;  // seconds
-  double sharing = 0;             // seconds that others' messages, or a fault of a link, cost it
-  double rest = 0;                // at its sender, at its receiver, and by a fault's delay
+  double sharing = 0;             // seconds lost to other messages, or to a fault of a link
+  double rest = 0;                // at its sender, at its receiver, and from a delay fault
 };
 
 // All messages of a run, read once.
@@ -30,7 +30,7 @@ struct Traffic {
   explicit Traffic(const RunRecord& run);
 
   Lone lone;
-  std::vector<Transfer> transfers;  // that arrived or were lost, in the order in which they did
+  std::vector<Transfer> transfers;  // arrived or lost, in order of that date
 };
 
 struct LinkUse {
@@ -40,22 +40,22 @@ struct LinkUse {
   };
   Link link;
   std::uint64_t messages = 0, bytes = 0;
-  double busy = 0;              // seconds in which at least one message's bytes were on their way through it
-  double use_while_busy = 0;    // bytes over what it can carry in that time
-  double use = 0;               // likewise, in the whole run
-  std::vector<Sender> senders;  // the three that sent most through it, the first one most
-  // Seconds (from, to) in which it carried at least `full_share` of its bandwidth, if every message spread
-  // its bytes evenly over its transfer. An estimate: a message is faster where it has a link to itself.
+  double busy = 0;              // seconds with bytes of at least one message on the link
+  double use_while_busy = 0;    // bytes, divided by its capacity in that time
+  double use = 0;               // bytes, divided by its capacity in the whole run
+  std::vector<Sender> senders;  // the three nodes that sent the most through it, in order
+  // Times (from, to) in which it carried at least `full_share` of its bandwidth, in seconds. An estimate: it
+  // assumes that every message spreads its bytes evenly over its transfer, but a message is faster while it
+  // has a link alone.
   std::vector<std::pair<double, double>> full;
   double full_seconds() const;
 };
 inline constexpr double full_share = 0.95;
 
-// All links that carried anything, in the order of table `link`. Acknowledgements (cluster.network.
-// cross_traffic) are not counted, and of a message that was lost what the others left it until then: a link
-// never carries more than it can.
-// `until`: the end of the run, in seconds. `left`: what faults leave of a link's bandwidth between two dates,
-// as a share; empty: all.
+// All links that carried anything, in the order of table `link`. Acknowledgements
+// (cluster.network.cross_traffic) do not count. A lost message counts with the bandwidth that other messages
+// left it until then: a link never carries more than its capacity. `until`: the end of the run, in seconds.
+// `left`: the share of a link's bandwidth that faults leave between two dates; empty: all.
 using BandwidthLeft = std::function<double(std::uint32_t link, double from, double to)>;
 std::vector<LinkUse> links_of(const Traffic& traffic, double until, const BandwidthLeft& left = {});
 

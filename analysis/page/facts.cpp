@@ -1,4 +1,4 @@
-// What a page says of a run in a few numbers.
+// The few numbers with which a page describes a run.
 #include <array>
 #include <optional>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double mostly_right = 0.9;
 
-// When the curve first was that right; null: never.
+// The date when the accuracy first reached `mostly_right`; null: never.
 Json time_until_right(const Json& summary) {
   for (const Json& point : summary["curve"]) {
     const Json accuracy = point.value("accuracy", Json());
@@ -27,24 +27,23 @@ struct FactKind {
   const char* doc;
 };
 constexpr std::array<FactKind, 12> told_facts{{
-    {"until 90 % are right", {}, as_seconds, "simulated time until the curve is at 90 % for the first time"},
+    {"time to 90 % accuracy", {}, as_seconds, "simulated time until the accuracy first reaches 90 %"},
     {"length of the run", "/sim_time_s"_summary, as_seconds,
-     "simulated time until the last worker is through"},
+     "simulated time until the last worker has finished"},
     {"updates", "/updates"_summary, {.decimals = 0}, "versions of the weights"},
     {"samples a second", "/samples_per_s"_summary, {.decimals = 0}, "whose gradients the model has taken in"},
-    {"right in the end",
+    {"accuracy at the end",
      "/final/accuracy"_summary,
      {.scale = 100, .decimals = 1, .unit = " %"},
-     "of samples that were not trained on"},
-    {"loss in the end", "/final/loss"_summary, {}, "over the same samples"},
-    {"workers compute", "/time/compute_share"_summary, as_percent, "of all workers' time"},
-    {"workers wait", "/time/wait_share"_summary, as_percent, "of all workers' time; for others"},
-    {"network", "/time/network_share"_summary, as_percent, "of all workers' time: a message is on its way"},
-    {"staleness",
-     "/staleness/mean"_summary,
-     {},
-     "updates that a gradient is old when it is applied, in the mean"},
-    {"ahead at most", "/clock_gap/max"_summary, {.decimals = 0, .unit = " clocks"}, "of the slowest worker"},
+     "on samples outside the training set"},
+    {"loss at the end", "/final/loss"_summary, {}, "over the same samples"},
+    {"workers compute", "/time/compute_share"_summary, as_percent, "share of all workers' time"},
+    {"workers wait", "/time/wait_share"_summary, as_percent,
+     "share of all workers' time in which they wait for others"},
+    {"network", "/time/network_share"_summary, as_percent,
+     "share of all workers' time with only messages on their way"},
+    {"staleness", "/staleness/mean"_summary, {}, "mean age of a gradient when it is applied, in updates"},
+    {"largest lead", "/clock_gap/max"_summary, {.decimals = 0, .unit = " clocks"}, "over the slowest worker"},
     {"sent", "/bytes_sent"_summary, as_megabytes, "by all nodes"},
 }};
 

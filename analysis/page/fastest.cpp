@@ -43,7 +43,7 @@ bool is_faster(const Aggregate& one, const Aggregate& other) {
 
 namespace {
 
-// Than how many of the others an arm is faster.
+// The number of other arms that are slower than this arm.
 std::ptrdiff_t wins(const Aggregate* one, const std::vector<const Aggregate*>& others) {
   return std::ranges::count_if(others, [&](const Aggregate* other) { return is_faster(*one, *other); });
 }

@@ -1,4 +1,4 @@
-// Which arm of a condition is the fastest one, and which the slowest.
+// The fastest and the slowest arm of a condition.
 #pragma once
 
 #include <vector>
@@ -7,22 +7,23 @@
 
 namespace psim::analysis {
 
-// The mean time of an arm that has one (known_times), in seconds.
+// The mean time of an arm in seconds. The arm must have one (known_times).
 double seconds_of(const Aggregate* one);
 std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& arms);
 
-// Until when all times of an arm are known: its budget, where a run missed the target within it.
+// The date up to which all times of an arm are known: its budget, if a run missed the target.
 double known_until(const Aggregate& one);
 
-// Seconds that an arm needs on average, of the first `tau`.
+// Mean seconds of an arm, each run counted up to `tau`.
 double mean_up_to(const Aggregate& one, double tau);
 
-// By the means up to the date until which both arms' times are known: a mean of a short budget is short.
+// Compares means up to the date until which the times of both arms are known: otherwise a short budget would
+// look like a short time.
 bool is_faster(const Aggregate& one, const Aggregate& other);
 
-// The arm of these that is called the fastest: of those that learned as much as any other, and reached the
-// target under at least half of their seeds. If there are none, of those that reached it most often. Among
-// equals: the arm that is faster than most of the others.
+// The arm that psim calls the fastest. Candidates learned as much as any other arm and reached the target
+// with at least half of their seeds. Without candidates: the arms that reached the target most often. Among
+// these the winner is faster than the most others.
 const Aggregate& fastest_of(const std::vector<const Aggregate*>& known);
 
 // The arm that is faster than the fewest of the others.

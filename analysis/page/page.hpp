@@ -1,5 +1,5 @@
-// A study or a run as one HTML file that asks for nothing: numbers, figures and the programs that move them.
-// Without those programs all tables and figures are there as well.
+// A study or a run as one HTML file that needs no other file: numbers, figures and scripts. Without scripts
+// all tables and figures still show.
 #pragma once
 
 #include <map>
@@ -14,68 +14,68 @@
 
 namespace psim::analysis {
 
-// What a page knows of a run of its study.
+// Where a run of a study is.
 struct RunPlace {
-  std::string command;  // that makes it again
-  std::string report;   // its page, relative to the study's folder; empty: there is none
+  std::string command;  // that makes the run again
+  std::string report;   // its page, relative to the folder of the study; empty: none
 };
 
-// A field that an arm sets, and what is said of it.
+// A field that an arm sets, with its explanation.
 struct ArmField {
   std::string field, value;  // "consistency.model", "ssp"
   std::string doc;           // may be empty
-  bool of_value = false;     // `doc` says what this value is; otherwise what the field is
+  bool of_value = false;     // true: `doc` explains this value; false: it explains the field
 };
 
 struct StudyPage {
   const Study& study;
   const Evaluation& evaluation;
-  std::string target = {};                  // "accuracy 93 %"; empty: runs have none, or several
+  std::string target = {};  // "accuracy 93 %"; empty: the runs have no target, or different ones
   std::string command = {}, scenario = {};  // that make the study again
   std::map<std::string, RunPlace> runs = {};
-  std::map<std::string, std::vector<ArmField>> arms = {};  // what each arm sets, where that is known
+  std::map<std::string, std::vector<ArmField>> arms = {};  // the fields that each arm sets, if known
 };
 std::string study_page(const StudyPage& page);
 
 struct RunPage {
   const Json& summary;
-  const Timeline* timeline = nullptr;  // of a run that was recorded with all its events ...
-  const RunRecord* record = nullptr;   // ... and these; null without them
-  Json why = {};                       // "psim.why/1", the run's causes; null without them
+  const Timeline* timeline = nullptr;  // null: the run was recorded without events
+  const RunRecord* record = nullptr;   // null: without events
+  Json why = {};                       // "psim.why/1", the causes of the run; null: without events
   std::string target = {};
   std::string command = {}, scenario = {};  // that make the run again
-  std::string with_events = {};             // that makes it with its events
+  std::string with_events = {};             // that makes the run with its events
 };
 std::string run_page(const RunPage& page);
-// What that page is made of, for programs: "psim.report/1" with the run's `name`, its `sentences`, `facts`,
-// `curves`, `summary` and `drawn`, the numbers of charts and time line.
+// The content of the page for programs: "psim.report/1" with the `name` of the run, its `sentences`, `facts`,
+// `curves`, `summary`, and `drawn`: the numbers of charts and time line.
 Json run_document(const RunPage& page);
 
-// The facts that pages and the playground show of a run, with what each of them is.
+// The facts about a run on pages and in the playground, with their meanings.
 std::vector<FieldDoc> fact_docs();
 
-// The playground: sliders for `controls`, each {name, label, doc, values, usual}, and what comes of two
-// settings side by side. `data` also has "results" where they are there already, by the values of all
-// controls, as a JSON list; without them the page asks the server that it comes from.
+// The playground: sliders for `controls`, each {name, label, doc, values, usual}, and the results of two
+// settings side by side. If `data` has "results", their keys are the values of all controls, as a JSON list.
+// Without "results" the page asks its server.
 std::string play_page(const Json& data);
 
-// What a page of sliders knows of a cell beside its runs' summaries: of its first run, where that was
+// What a page of sliders knows of a cell in addition to summaries: data of its first run, if that was
 // recorded with its events.
 struct CellEvents {
   std::optional<Timeline> timeline = {};
-  std::vector<std::string> sentences = {};  // why it took as long
-  std::string command = {};                 // that makes it again
+  std::vector<std::string> sentences = {};  // why it took that long
+  std::string command = {};                 // that makes the run again
 };
-// A playground without a server: a slider for each axis of the study. `events`: by a run's hash.
+// A playground without a server: a slider for each axis of the study. `events`: by the hash of a run.
 std::string sliders_page(const Study& study, const std::map<std::string, CellEvents>& events);
 
-// Parts of a page.
+// The parts of a page.
 struct Sheet {
   std::string title, body;
   Json data;
-  std::string script;      // behind the one that all pages have
-  std::string style = {};  // likewise
-  bool asks = false;       // the server that it comes from
+  std::string script;      // after the script that all pages have
+  std::string style = {};  // after the style that all pages have
+  bool asks = false;       // whether it may ask its server
 };
 std::string html_of(const Sheet& sheet);
 

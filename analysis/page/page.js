@@ -1,4 +1,4 @@
-// What all pages of psim have: their data, charts of dygraphs, and keys that move a view.
+// Code for all pages of psim: data, charts with dygraphs, and keys that move a view.
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -60,7 +60,7 @@ function keys(host, whole, view, show) {
   });
 }
 
-// The window, as wide, moved so that it lies in `whole`; all of that if it is wider.
+// The window, with its width kept, moved into `whole`; `whole` itself if the window is wider.
 function within([begin, end], [low, high]) {
   const width = Math.min(end - begin, high - low);
   const first = Math.min(Math.max(begin, low), high - width);
@@ -69,7 +69,7 @@ function within([begin, end], [low, high]) {
 
 const dashes = [null, [9, 3], [3, 2], [10, 3, 2, 3], null, [14, 4], [1, 3], [6, 2, 1, 2, 1, 2]];
 
-// Curves that have their own places on the x axis, as one table: rows of x and, by curve, [low, mean, high].
+// Joins curves with different x values into one table: rows of x and, by curve, [low, mean, high].
 function table(curves) {
   const places = new Map();
   curves.forEach((curve, number) => curve.x.forEach((x, i) => {
@@ -80,16 +80,16 @@ function table(curves) {
   return [...places.values()].sort((a, b) => a[0] - b[0]);
 }
 
-// A logarithm has no place for what is not above zero.
+// A logarithmic axis cannot show values at or below zero.
 function positive(rows) {
   const least = Math.min(...rows.flatMap((row) => row.slice(1).filter((v) => v && v[1] > 0).map((v) => v[1])));
   return rows.map((row) => row.map((v) => (Array.isArray(v) ? v.map((one) => Math.max(one, least / 10)) : v)));
 }
 
-// Names at the ends of lines, none above another.
+// Names at the ends of lines, without overlaps.
 function nameEnds(graph, host, curves) {
   host.querySelectorAll(".end").forEach((old) => old.remove());
-  if (curves.length < 2) return;  // a single line is the one that the axis names
+  if (curves.length < 2) return;  // the axis names a single line
   const shown = graph.xAxisRange()[1];
   const ends = curves.map((curve) => {
     let last = curve.x.length - 1;
@@ -101,7 +101,7 @@ function nameEnds(graph, host, curves) {
     const near = ends.slice(0, i).filter((other) => Math.abs(other.x - end.x) < room);
     end.y = Math.min(Math.max(0, end.y), ...near.map((other) => other.y - 17));
   });
-  const down = Math.max(0, ...ends.map((end) => -end.y));  // too many for the height: the lowest hang below it
+  const down = Math.max(0, ...ends.map((end) => -end.y));  // if there are too many, the lowest names go below the chart
   for (const { curve, y, x } of ends) {
     const name = element("span", { class: "end s" + (curve.series % 8) }, element("b", {}, letterOf(curve.series)), " " + curve.label);
     name.style.top = y + down + "px";
@@ -111,7 +111,7 @@ function nameEnds(graph, host, curves) {
   }
 }
 
-// Values of all curves and the goal, with a little room.
+// The range of all curves and the goal, with a margin.
 function rangeWith({ curves, goal }) {
   const all = [goal, ...curves.flatMap((c) => [...c.mean, ...c.low, ...c.high])].filter((v) => Number.isFinite(v));
   const low = Math.min(...all), high = Math.max(...all), room = (high - low) * 0.05 || 1;
@@ -134,7 +134,7 @@ function drawGoal(context, area, graph, goal) {
   context.restore();
 }
 
-// What happened, as lines down the chart: [date, name]. A name is left out where the one before covers it.
+// Events as vertical lines: [date, name]. A name is left out if the name before covers it.
 function drawDates(context, area, graph, dates) {
   context.save();
   context.strokeStyle = context.fillStyle = colour("soft");
@@ -184,7 +184,7 @@ function chart(host, what) {
   return graph;
 }
 
-// Scrolls to what a link within the page names, and gives it the focus.
+// Scrolls to the target of a link within the page, and gives it the focus.
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#"]');
   const goal = link && document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)));

@@ -1,4 +1,4 @@
-// The playground: settings of two sides, what comes of them, and the address that has them all.
+// The playground: the settings of two sides, their results, and the address that stores the settings.
 "use strict";
 {
   const source = data.results ? new GridSource(data.results, data.controls) : new LiveSource();
@@ -9,14 +9,14 @@
   if (!source.isLive) document.querySelector("#lines .intro").textContent = "The first six clocks, with the first seed. Drag to move, click a piece to see what it waits for.";
   if (data.title) document.querySelector("header .question").textContent = data.title;
 
-  // "workers:8,crash:server"; what is as usual is left out.
+  // "workers:8,crash:server"; usual values are left out.
   const word = encodeURIComponent;
   const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${word(c.name)}:${word(settings[c.name])}`).join(",");
   function plain(text) {
     try {
       return decodeURIComponent(text);
     } catch {
-      return text;  // somebody has typed a per cent sign
+      return text;  // the user typed a per cent sign
     }
   }
   function readSettings(text) {
@@ -108,7 +108,7 @@
       if (said.scenario) this.scenario = said.scenario;
       const bar = element("progress", { max: 1 });
       let text = "running";
-      if (said.waiting !== undefined) text = `${said.waiting} runs are before this one`;
+      if (said.waiting !== undefined) text = `${said.waiting} runs are ahead of this one`;
       if (said.progress) {
         if (said.progress.share) bar.value = said.progress.share;
         text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} updates`;
@@ -134,7 +134,7 @@
       const [a, b] = sides.map((side) => fact(side, name).value);
       return a > 0 && b > 0 ? rounded(Number((b / a).toPrecision(3))) + "\u00d7" : "";
     };
-    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B over A"));
+    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B / A"));
     at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...facts.map(({ name, doc }) => element("tr", {},
       element("th", { scope: "row", title: doc }, name), ...sides.map((side) => element("td", { class: "number" }, fact(side, name).text)),
       element("td", { class: "number" }, ratio(name))))));
@@ -170,7 +170,7 @@
       at("reasons").append(element("h3", { class: "s" + side.number }, "AB"[side.number]), ...side.made.result.sentences.map((text) => element("p", {}, text)));
   }
 
-  // A text that somebody has changed stays until it is run, or the sliders of its side move.
+  // An edited text stays until the user runs it or moves a slider of its side.
   function drawScenarios() {
     for (const side of sides) {
       if (!side.text) at("scenarios").append(scenarioOf(side));
@@ -188,7 +188,7 @@
     copy.addEventListener("click", () => copied(text.value, text));
     const run = element("button", { type: "button" }, "run this text");
     run.addEventListener("click", () => {
-      side.isEdited = true;  // it stays, whatever comes of it
+      side.isEdited = true;  // the text stays, whatever the result
       side.go({ scenario: text.value });
     });
     return element("details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${name}`), text,
@@ -201,7 +201,7 @@
       at("copied").textContent = "copied";
     } catch {
       if (field) field.select();
-      at("copied").textContent = field ? "marked: copy it with Ctrl-C" : "copy it from the browser's address bar";
+      at("copied").textContent = field ? "selected: copy it with Ctrl-C" : "copy it from the browser's address bar";
     }
   }
 

@@ -1,4 +1,4 @@
-// The playground's page. Its programs make everything but the frame.
+// The page of the playground. Scripts make everything except the frame.
 #include <fmt/format.h>
 
 #include "analysis/page/page.hpp"

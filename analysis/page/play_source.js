@@ -1,4 +1,4 @@
-// Where the playground's results come from: the server that the page is of, or the page itself.
+// The source of the playground's results: the server of the page, or the page itself.
 "use strict";
 
 // Asks the server. A newer request of the same side ends the older one, and its run with it.
@@ -8,7 +8,7 @@ class LiveSource {
     this.isLive = true;
   }
 
-  // {scenario, result}; `tell` gets what the server says meanwhile. Throws what it complains of.
+  // Returns {scenario, result}; `tell` gets messages of the server in between. Throws errors of the server.
   async run(request, tell, signal) {
     const response = await fetch("run", {
       method: "POST", signal, headers: { "Content-Type": "application/json", "X-Psim-Token": this.token }, body: JSON.stringify(request),
@@ -39,7 +39,7 @@ async function* linesOf(stream) {
   }
 }
 
-// Looks results up that a study has made.
+// Looks up results of a study.
 class GridSource {
   constructor(results, controls) {
     this.results = results;

@@ -1,4 +1,4 @@
-// A run's page: the time line, and charts that show the same time as it does.
+// The page of a run: the time line, and charts with the same time window.
 "use strict";
 {
   const graphs = [];
@@ -8,7 +8,7 @@
     series, label, x: points.map((p) => p[0]), mean: points.map((p) => (p[1] === null ? null : p[1] * scale)), low: [], high: [],
   });
 
-  // A chart in `host` whose window is the time line's, whichever of the two moves.
+  // A chart in `host` that always shows the same window as the time line.
   function joined(host, what) {
     const graph = chart(host, { xName: "simulated time [s]", log: false, ...what });
     graphs.push(graph);
@@ -19,7 +19,7 @@
     return graph;
   }
 
-  // A line ends where its worker goes back to an earlier clock, and begins anew there.
+  // A line breaks where its worker goes back to an earlier clock.
   const broken = (line) => line.flatMap((point, i) => (i && point[1] < line[i - 1][1] ? [[(point[0] + line[i - 1][0]) / 2, NaN], point] : [point]));
 
   function follow(view) {
@@ -44,7 +44,7 @@
     if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", dates: data.dates, ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
   }
 
-  // "workers 0-7" of names such as "worker 3", in their order; others one by one.
+  // "workers 0-7" for names like "worker 3", in order; other names one by one.
   function namesOf(names) {
     const [role] = names[0].split(" ");
     const numbers = names.map((name) => (name.startsWith(role + " ") ? Number(name.slice(role.length + 1)) : NaN));
@@ -57,7 +57,7 @@
     return `${role}s ${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(", ")}`;
   }
 
-  // Lines that look alike are one: the mean of their nodes, with a band from the least to the most of them.
+  // Joins similar lines into one: the mean of their nodes, with a band from the smallest to the largest.
   function bundled(lines) {
     const peak = Math.max(...lines.flatMap(([, points]) => points.map((p) => p[1])));
     const bundles = [];
@@ -74,13 +74,13 @@
     });
   }
 
-  // What only a run with its events has.
+  // The charts that only a run with events has.
   function drawEvents() {
     const events = data.events, after = document.getElementById("training") || document.getElementById("lanes");
     const say = (text) => after.append(element("p", { class: "hint" }, text));
     if (events.staleness.length && events.staleness.every((p) => p[1] === 0)) say("Staleness was 0 throughout.");
     else if (events.staleness.length > 1)
-      joined(place(after, "Staleness of the pushes that were applied (means of short times)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
+      joined(place(after, "Staleness of the pushes that were applied (means over short intervals)"), { curves: [curve(1, "staleness", events.staleness)], yName: "staleness [updates]" });
     const clocks = events.clocks.filter((one) => one.line.length > 1);
     if (clocks.length > 1 && events.clock_spread <= 1) say("All workers were always within one step of each other.");
     else if (clocks.length)
@@ -105,7 +105,7 @@
   drawCharts();
   if (data.timeline) {
     line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
-    line.openAt(4);  // the charts begin with all of the run
+    line.openAt(4);  // charts first show the whole run
     line.onView(follow);
     window.timeLine = line;
   }

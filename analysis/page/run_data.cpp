@@ -1,5 +1,5 @@
-// A run as its page's programs read it. Dates are whole nanoseconds, each as the distance from the one
-// before, because a long run has a hundred thousand of them.
+// A run for the scripts of its page. Dates are whole nanoseconds, each as the difference from the date
+// before, because a long run has a hundred thousand dates.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr std::size_t most_pieces = 300'000, most_messages = 120'000, bins = 240
 
 std::int64_t whole_nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
-// Pieces shorter than `least`, one behind the other, as one with the use that takes most of it.
+// Joins neighbouring pieces shorter than `least` into one piece, with the use that takes most of it.
 std::vector<Span> coarsened(const std::vector<Span>& spans, double least) {
   std::vector<Span> out;
   std::array<double, 5> seconds{};
@@ -64,7 +64,7 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
       {"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};
 }
 
-// Names once, and pieces by the numbers of theirs: node, kind, begin, length, to (-1: nobody).
+// All names once; then pieces as numbers: node, kind, begin, length, to (-1: none).
 Json path_json(const Json& path) {
   std::map<std::string, std::size_t> names;
   Json listed = Json::array(), pieces = Json::array();
@@ -144,7 +144,7 @@ class Reader {
       if (row.part == 0) steps_.try_emplace(row.node, Steps{row.at, row.at, 0}).first->second.add(row.at);
     }
   }
-  // From one step of a worker to its next; 0: nobody has two.
+  // Mean time from a step of a worker to its next step; 0: no worker has two steps.
   double mean_step() const {
     double seconds = 0;
     std::size_t steps = 0;
@@ -154,7 +154,7 @@ class Reader {
     }
     return steps == 0 ? 0 : seconds / static_cast<double>(steps);
   }
-  // By node, what it sent and what it received in each part of the run.
+  // By node: bytes sent and bytes received in each part of the run.
   using Rates = std::map<std::uint32_t, std::pair<std::vector<double>, std::vector<double>>>;
   Rates rates(const TrafficBins& parts) const {
     Rates all;
@@ -169,7 +169,7 @@ class Reader {
     }
     return all;
   }
-  // One point for each bin at most.
+  // Adds at most one point for each bin.
   void clock(const Row& row) {
     spread(row);
     if (facts_.worker(row.node) >= most_lines) return;
@@ -178,7 +178,7 @@ class Reader {
     if (is_new) line.push_back({row.at, row.clock});
     else line.back() = {row.at, row.clock};
   }
-  // How many clocks the first worker was before the last one, at most.
+  // Updates the largest lead of the first worker over the last, in clocks.
   void spread(const Row& row) {
     const auto [at, is_new] = clock_of_.try_emplace(row.node, row.clock);
     if (!is_new) {
@@ -205,7 +205,7 @@ class Reader {
 
   double end_;
   const Facts& facts_;
-  std::map<std::int64_t, Message> sent_;  // by their numbers, which rise with time
+  std::map<std::int64_t, Message> sent_;  // by number, in order of time
   std::map<std::string, std::size_t, std::less<>> kinds_;
   std::array<std::pair<double, std::size_t>, bins> stale_{};
   std::map<std::uint32_t, Json> clocks_;
@@ -261,7 +261,7 @@ TrafficBins traffic_bins(double end, double step) {
 
 void TrafficBins::add(std::vector<double>& sums, double at, double amount) const {
   const double last = static_cast<double>(count) - 1;
-  const double place = std::clamp(at / width - 0.5, 0.0, last);  // between the middles of two parts
+  const double place = std::clamp(at / width - 0.5, 0.0, last);  // between the centres of two parts
   const auto before = static_cast<std::size_t>(place);
   const double share = place - static_cast<double>(before);
   const auto is_end = [&](std::size_t part) { return part == 0 || part + 1 == count; };

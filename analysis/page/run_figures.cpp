@@ -1,4 +1,4 @@
-// Figures of a run's page that need no program.
+// Figures for the page of a run that need no script.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace psim::analysis {
 namespace {
 
 constexpr Shape happened_at{.digits = 4, .unit = " s"};
-constexpr std::size_t still_columns = 500;  // of a time line that stands still
+constexpr std::size_t still_columns = 500;  // of the time line without scripts
 
-// The use that takes most of each column; none: nothing happens there.
+// For each column: the use that takes most of it; -1: no use.
 std::vector<int> uses_of(const Lane& lane, double end) {
   std::vector<std::array<double, 5>> seconds(still_columns);
   const double width = end / still_columns;
@@ -125,8 +125,8 @@ std::string happenings(const Timeline& timeline) {
       rows, more);
 }
 
-// A number with as many decimals as give the largest one of its table three digits; "< 0.01" for one that
-// would be 0 with them.
+// A number with the decimals that give the largest number of its table three digits; "< 0.01" if it would
+// print as 0.
 std::string beside(const Json& seconds, double largest) {
   constexpr int digits = 3;
   const int decimals =
@@ -142,7 +142,7 @@ std::string waits_table(const RunView& view) {
     std::int64_t count = 0;
   };
   std::vector<std::string> awaited;
-  std::map<std::int64_t, std::map<std::string, Waits>> waits;  // by worker, whatever they were for
+  std::map<std::int64_t, std::map<std::string, Waits>> waits;  // by worker and node; kinds added up
   double most = 0;
   const Json& all = view.page.why.contains("waits") ? view.page.why["waits"] : Json::array();
   for (const Json& one : all) {
@@ -174,9 +174,9 @@ std::string waits_table(const RunView& view) {
     rows += "</tr>";
   }
   return fmt::format(
-      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who waited for whom\"><table "
+      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"who held up whom\"><table "
       "class=\"heat\"><thead><tr>{}{}</tr></thead><tbody>{}</tbody></table></div>",
-      head("waited"), heads, rows);
+      head("held up by"), heads, rows);
 }
 
 std::string path_table(const RunView& view) {

@@ -24,7 +24,7 @@ constexpr const char* run_script =
 #include "analysis/page/run.js.inc"
     ;
 
-// "stragglers under bsp, seed 1": what tells it from the other runs of its scenario.
+// "stragglers under bsp, seed 1": distinguishes the run from other runs of its scenario.
 std::string name_of_run(const Json& summary) {
   const bool is_ps = summary["architecture"] == "parameter-server";
   return fmt::format("{} {} {}, seed {}", summary["scenario"].get<std::string>(), is_ps ? "under" : "by",
@@ -45,12 +45,12 @@ std::string header(const RunView& view) {
 
 std::string no_events(const RunView& view) {
   return fmt::format(
-      "<p>This run was recorded without its events, so there is no time line of it. This makes it again with "
-      "them:</p><pre class=\"command\">{}</pre>",
+      "<p>This run was recorded without its events, so it has no time line. This command makes the run again "
+      "with its events:</p><pre class=\"command\">{}</pre>",
       escaped(view.page.with_events));
 }
 
-// Whose patterns this time line has, and what its lines are.
+// The legend of the time line: only the uses that occur.
 std::string lane_keys(const Timeline& timeline) {
   constexpr std::array<std::pair<Use, const char*>, 5> names{{{Use::compute, "computing"},
                                                               {Use::network, "on the network"},
@@ -64,8 +64,8 @@ std::string lane_keys(const Timeline& timeline) {
     });
     if (occurs) keys.push_back(fmt::format("<span class=\"key {}\"></span> {}", name_of(use), name));
   }
-  return fmt::format("{}. The line at the foot of rows is the critical path{}.", fmt::join(keys, ", "),
-                     timeline.shades.empty() ? "" : "; tinted: a straggler's window or a fault");
+  return fmt::format("{}. The line below a row is the critical path{}.", fmt::join(keys, ", "),
+                     timeline.shades.empty() ? "" : "; red: slow or failed");
 }
 
 std::string made(const RunView& view) {
@@ -76,15 +76,16 @@ std::string made(const RunView& view) {
   for (const Json& stuck : page.summary["stuck"])
     notes +=
         fmt::format("<p>Stuck: {}</p>", escaped(stuck.is_string() ? stuck.get<std::string>() : stuck.dump()));
-  return notes + fmt::format(
-                     "<p>Its digest is <code>{}</code>: whatever has this digest is the same run, event by "
-                     "event. This makes it again:</p><pre class=\"command\">{}</pre><details><summary>The "
-                     "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
-                     "{}, instruction set {}, build {}. Numbers are those of <code>summary.json</code>; "
-                     "point at one to see all its digits.</p>",
-                     view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
-                     view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
-                     view.numbers("/build"_summary));
+  return notes +
+         fmt::format(
+             "<p>Its digest is <code>{}</code>: every run with this digest is the same run, event by event. "
+             "This command makes it again:</p><pre class=\"command\">{}</pre><details><summary>The "
+             "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
+             "{}, instruction set {}, build {}. Numbers are those of <code>summary.json</code>; "
+             "point at one to see all its digits.</p>",
+             view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
+             view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
+             view.numbers("/build"_summary));
 }
 
 }  // namespace
@@ -98,11 +99,11 @@ std::string waiting_heading(const RunView& view) {
   const Json& waited = view.numbers.at("/time/wait_share"_summary);
   if (part < most || !waited.is_number() || waited.get<double>() < hardly)
     return fmt::format("Workers waited {} of their time", share);
-  return fmt::format("Workers waited {} of their time, {} of it for {}", share,
+  return fmt::format("Workers waited {} of their time; {} of their delays were due to {}", share,
                      part > nearly_all ? "nearly all" : "most", escaped(waits.most_awaited));
 }
 
-// "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was." Nothing without a fault.
+// "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was." Empty without a fault.
 std::string fault_sentence(const RunView& view) {
   const Json& s = view.page.summary;
   const Numbers& n = view.numbers;
@@ -142,11 +143,11 @@ std::string run_answer(const RunView& view) {
                       s["target"]["given"] == true ? " and did not reach " + escaped(view.page.target) : "");
   if (const std::string fault = fault_sentence(view); !fault.empty())
     out = fmt::format("<p class=\"lead\">{}</p>", fault) + out;
-  out += fmt::format("<p>They computed {} of their time, waited {} and had messages on their way {}",
+  out += fmt::format("<p>They computed {} of their time, waited {}, and were on the network {}",
                      n("/time/compute_share"_summary, as_percent), n("/time/wait_share"_summary, as_percent),
                      n("/time/network_share"_summary, as_percent));
   if (s["time"]["absent_share"].get<double>() > 0)
-    out += fmt::format("; {} they were absent", n("/time/absent_share"_summary, as_percent));
+    out += fmt::format("; they were absent {}", n("/time/absent_share"_summary, as_percent));
   out += ".";
   if (n.at("/samples_per_s"_summary).is_number())
     out +=
@@ -182,19 +183,17 @@ std::string run_page(const RunPage& page) {
                                              happenings(*page.timeline) + lanes_figure(*page.timeline));
   body += section("training", "What the model learned meanwhile", "", loss_figure(view));
   body += section("staleness", "How stale the gradients were", "", staleness_figure(view));
-  body += section("waits", "Who waited for whom",
-                  "Seconds that a row could not go on because of a column, with the messages in between; "
-                  "the shares below count that time as on the network.",
+  body += section("waits", "Who held up whom",
+                  "How long each worker (row) was held up by each node (column), messages included; the "
+                  "shares below count messages as network.",
                   waits_table(view));
-  body += section("path", "What the run's length is made of",
-                  "The critical path: whatever lies on it, when it is shorter, makes the run shorter.",
-                  path_table(view));
+  body += section("path", "What takes the time",
+                  "The critical path: a shorter piece of it makes the run shorter.", path_table(view));
   body += section("workers", page.timeline == nullptr ? waiting_heading(view) : "Each worker's time",
                   fmt::format("{}.", bar_keys), workers_figure(view));
-  body +=
-      section("recoveries", "How each crash was made good",
-              "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: it did not come so far.",
-              recoveries_figure(view));
+  body += section("recoveries", "Recovery from each crash",
+                  "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: not reached.",
+                  recoveries_figure(view));
   body += section("traffic",
                   fmt::format("{} messages, {}", view.numbers("/messages"_summary),
                               view.numbers("/bytes_sent"_summary, as_megabytes)),

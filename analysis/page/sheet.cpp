@@ -1,4 +1,4 @@
-// The frame around a page, and everything that it brings with it.
+// The frame of a page, with its style, scripts and licence.
 #include <fmt/format.h>
 
 #include "analysis/page/page.hpp"

@@ -1,4 +1,4 @@
-// A playground whose results a study has made.
+// A playground with the results of a study.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@
 namespace psim::analysis {
 namespace {
 
-// The values of a cell by the page's controls: the arm first, where the study has arms.
+// The values of a cell for the controls of the page: first the arm, if the study has arms.
 std::vector<std::string> places_of(const Study& study, const Cell& cell) {
   std::vector<std::string> places;
   if (!study.arm_axis.empty()) places.push_back(arm_label(cell.arm));
@@ -23,7 +23,7 @@ std::vector<std::string> places_of(const Study& study, const Cell& cell) {
   return places;
 }
 
-// A field's last name in words; the whole field where two have the same one.
+// The last part of the name of a field; the whole name if two fields have the same last part.
 std::string label_of(const std::string& field, const std::vector<std::string>& fields) {
   const auto last = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
   const auto alike = std::ranges::count(fields, last(field), last);
@@ -53,7 +53,7 @@ Json controls_of(const Study& study) {
 Json band_of(const Cell& cell, const char* shows, double scale) {
   constexpr std::size_t points = 80;
   constexpr double digits = 1e5;     // more than a screen shows
-  constexpr std::size_t fewest = 5;  // seeds: the intervals of fewer are wider than what they are about
+  constexpr std::size_t fewest = 5;  // seeds: with fewer the intervals are wider than the curve
   const bool has_band = cell.runs.size() >= fewest;
   const auto brief = [&](double value) { return std::round(value * scale * digits) / digits; };
   Json x = Json::array(), mean = Json::array(), low = Json::array(), high = Json::array();
@@ -68,7 +68,7 @@ Json band_of(const Cell& cell, const char* shows, double scale) {
   return {{"x", std::move(x)}, {"mean", std::move(mean)}, {"low", std::move(low)}, {"high", std::move(high)}};
 }
 
-// The first clocks alone: a page has many of them.
+// Only the first clocks: a page has many time lines.
 Timeline beginning(Timeline line) {
   constexpr std::int64_t clocks = 6;
   line.end = end_of_clocks(line, clocks);

@@ -1,4 +1,4 @@
-// A study's page: curves along the axis that is asked for, and columns on demand.
+// The page of a study: curves along the chosen axis, and columns on demand.
 "use strict";
 {
   const state = { along: "sim_time_s", shows: "loss", log: true, hidden: new Set() };
@@ -31,7 +31,7 @@
         element("b", { class: "letter s" + (series % 8) }, letterOf(series)), " " + label);
       button.addEventListener("click", () => {
         const hides = !state.hidden.has(series);
-        if (hides && state.hidden.size + 1 === known.size) return;  // one stays
+        if (hides && state.hidden.size + 1 === known.size) return;  // one arm always stays
         state.hidden[hides ? "add" : "delete"](series);
         button.setAttribute("aria-pressed", String(!hides));
         draw();

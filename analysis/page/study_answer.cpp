@@ -1,4 +1,4 @@
-// A study's answer, from its numbers.
+// The answer of a study, from its numbers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,8 +24,8 @@ std::string arm_html(const StudyView& view, const std::string& arm) {
   return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8, escaped(arm_name(view, arm)));
 }
 
-// The table's "2.7x faster [2.4, 3.1], 5/5 ~" with "under 5/5 seeds" at its end, and the exact ratio behind
-// it. The mark stays with the interval, of which it says that it may be too narrow.
+// The table's "2.7x faster [2.4, 3.1], 5/5 ~" becomes "2.7x faster [2.4, 3.1] ~ with 5/5 seeds", with the
+// exact ratio behind it. The mark `~` stays with the interval: it says that the interval may be too narrow.
 std::string ratio_html(const StudyView& view, const TableView& table, const Aggregate& one) {
   std::string text = cell_text(column_named("versus baseline"), table, one);
   const std::size_t comma = text.rfind("], ");
@@ -33,16 +33,16 @@ std::string ratio_html(const StudyView& view, const TableView& table, const Aggr
     const std::string rest = text.substr(comma + 3);
     const std::size_t marks = std::min(rest.find(' '), rest.size());
     text =
-        fmt::format("{}]{} under {} seeds", text.substr(0, comma), rest.substr(marks), rest.substr(0, marks));
+        fmt::format("{}]{} with {} seeds", text.substr(0, comma), rest.substr(marks), rest.substr(0, marks));
   }
   return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio", text);
 }
 
-// More arms than these make no sentence: it names the first and the last, and the table has all.
+// With more arms a sentence names only the first and the last; the table has all.
 constexpr std::size_t most_named = 6;
 constexpr const char* to_table = "see <a href=\"#table\">the table</a>";
 
-// Of one condition: the arms that are faster than the baseline, those that are slower, and the others.
+// For one condition: faster arms than the baseline, slower arms, and the others.
 std::string compared_times(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   const StudyPage& page = view.page;
   const TableView table{.study = page.study, .evaluation = page.evaluation, .brief = true};
@@ -72,8 +72,9 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
     const auto others = [](const std::vector<const Aggregate*>& arms) {
       return arms.empty() ? 0 : arms.size() - 1;
     };
-    parts.push_back(fmt::format("of the others {} were faster, {} slower and {} showed no difference ({})",
-                                others(faster), others(slower), alike.size(), to_table));
+    parts.push_back(
+        fmt::format("among the others {} were faster, {} slower, and {} showed no difference ({})",
+                    others(faster), others(slower), alike.size(), to_table));
   } else {
     std::ranges::transform(faster, std::back_inserter(parts), say);
     std::ranges::transform(slower, std::back_inserter(parts), say);
@@ -89,7 +90,7 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
                                      what, fmt::join(parts, "; "));
 }
 
-// Those that took less time than the fastest one, and are none the better for it.
+// Arms that took less time than the fastest arm but learned less.
 std::string fast_and_worse(const StudyView& view, const std::vector<const Aggregate*>& known,
                            const Aggregate& best) {
   std::vector<std::string> parts;
@@ -111,7 +112,7 @@ std::string fast_and_worse(const StudyView& view, const std::vector<const Aggreg
   return parts.empty() ? "" : fmt::format("<p>{}.</p>", fmt::join(parts, "; "));
 }
 
-// Where times do not differ, what the weights are worth at the end.
+// If times do not differ: the lowest and the highest final loss.
 std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   std::vector<const Aggregate*> known;
   std::ranges::copy_if(condition, std::back_inserter(known),
@@ -134,8 +135,8 @@ std::string reached_html(const StudyView& view, const Aggregate& one) {
                      view.numbers(path + "/n", {.decimals = 0}));
 }
 
-// The fastest and the slowest arm, in seconds; where their times are known until different dates, by how
-// often they reached the target.
+// The fastest and the slowest arm, in seconds. If their times are known up to different dates: how often each
+// reached the target.
 std::string best_time(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   const std::vector<const Aggregate*> known = known_times(condition);
   if (known.empty()) return "";
@@ -160,7 +161,8 @@ std::string best_time(const StudyView& view, const std::vector<const Aggregate*>
          fast_and_worse(view, known, best);
 }
 
-// The kind of cause that took more of the slowest arm's critical path than of the fastest arm's, by the most.
+// The kind of cause with the largest difference between the critical paths of the slowest and the fastest
+// arm.
 struct Difference {
   std::string kind;
   double seconds = 0;
@@ -176,12 +178,12 @@ Difference widest_of(const Json& slow, const Json& fast) {
 }
 
 constexpr const char* how_to_explain =
-    "<p>Why is not known: psim has not explained these runs on the way, because they are long, are many or "
-    "had no room for a record. Record one run of each arm with <code>psim run --trace events</code>, and "
-    "compare the two with <code>psim why</code>.</p>";
+    "<p>The cause is unknown: psim did not explain these runs, because they are long or many, or because "
+    "there was no room for a record. Record one run of each arm with <code>psim run --trace events</code>, "
+    "and compare the two with <code>psim why</code>.</p>";
 
-// Why the slowest arm took longer than the fastest one, as one run of each tells. Nothing where they are
-// about as fast.
+// Why the slowest arm took longer than the fastest, from one run of each. Empty if they are about equally
+// fast.
 std::string difference(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   constexpr double least_part = 0.05;
   const std::vector<const Aggregate*> known = known_times(condition);
@@ -206,14 +208,14 @@ std::string difference(const StudyView& view, const std::vector<const Aggregate*
   };
   const std::string slow_arm = arm_html(view, slowest.cell->arm);
   return fmt::format(
-      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). Of {} <code>psim why</code> "
-      "says: {}</p>",
+      "<p>Why: {} took {} of the critical path under {}, {} under {} (seed {}). <code>psim why</code> says "
+      "about {}: {}</p>",
       std::string(suspect_called(widest.kind)->label), seconds(slowest), slow_arm, seconds(fastest),
       arm_html(view, fastest.cell->arm), slow->seed, slow_arm,
       escaped(slow->cause["sentence"].get<std::string>()));
 }
 
-// Where the same set the pace of all arms: that, in the words of the arm that took longest.
+// If all arms have the same main cause: that cause, in the words for the slowest arm.
 std::string shared_cause(const StudyView& view, const std::vector<const Aggregate*>& condition) {
   const auto cause_of = [](const Aggregate* one) -> const Json& { return one->cell->explained()->cause; };
   const Aggregate* longest = nullptr;
@@ -226,9 +228,9 @@ std::string shared_cause(const StudyView& view, const std::vector<const Aggregat
     return own["kind"] == other["kind"] && own["nodes"] == other["nodes"];
   };
   if (condition.size() < 2 || !std::ranges::all_of(condition, is_same)) return "";
-  return fmt::format("<p>The same sets the pace of all arms. Of {} <code>psim why</code> says: {}</p>",
-                     arm_html(view, longest->cell->arm),
-                     escaped(cause_of(longest)["sentence"].get<std::string>()));
+  return fmt::format(
+      "<p>The same cause sets the pace of all arms. <code>psim why</code> says about {}: {}</p>",
+      arm_html(view, longest->cell->arm), escaped(cause_of(longest)["sentence"].get<std::string>()));
 }
 
 std::string reason(const StudyView& view, const std::vector<const Aggregate*>& condition) {
@@ -236,7 +238,7 @@ std::string reason(const StudyView& view, const std::vector<const Aggregate*>& c
   return why.empty() ? shared_cause(view, condition) : why;
 }
 
-// Over several conditions: under how many an arm was faster than the baseline, and slower.
+// Over several conditions: in how many an arm was faster than the baseline, and in how many slower.
 struct Record {
   std::string arm;
   std::size_t faster = 0, slower = 0, all = 0;
@@ -252,7 +254,7 @@ std::string record_html(const StudyView& view, const Record& one) {
                      one.slower, one.all);
 }
 
-// The records of all arms; of many only the best and the worst.
+// The records of all arms; with many arms only the best and the worst.
 std::string records_html(const StudyView& view) {
   std::vector<Record> records;
   for (const Aggregate& one : view.page.evaluation.aggregates) {
@@ -282,7 +284,7 @@ std::string records_html(const StudyView& view) {
 using Conditions = std::vector<std::vector<const Aggregate*>>;
 constexpr std::size_t few_conditions = 4;
 
-// Of many conditions: the shortest and the longest time of all.
+// With many conditions: the shortest and the longest time of all.
 std::string extremes_html(const StudyView& view, const Conditions& conditions) {
   std::vector<const Aggregate*> all;
   for (const std::vector<const Aggregate*>& condition : conditions)
@@ -298,7 +300,8 @@ std::string extremes_html(const StudyView& view, const Conditions& conditions) {
                      say(worst), all.size() - 2, to_table);
 }
 
-// "servers = 16 was fastest under both conditions: 2.1 s (bandwidth = 1Gbps) ..."; nothing where it depends.
+// "servers = 16 was fastest under both conditions: 2.1 s (bandwidth = 1Gbps) ..."; empty if it depends on the
+// condition.
 std::string fastest_everywhere(const StudyView& view, const Conditions& conditions) {
   const std::string* arm = nullptr;
   std::vector<std::string> times;

@@ -1,4 +1,4 @@
-// The curves of a study's page: as figures, and along other axes as data for its programs.
+// The curves of a study page: as figures, and along other axes as data for scripts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::array<Axis, 4> curve_axes{{{"sim_time_s", "simulated time [s]", "
 constexpr std::array<Axis, 2> curve_values{
     {{"loss", "loss", "loss"}, {"accuracy", "accuracy [%]", "accuracy", 100}}};
 
-// So that a page stays small whatever the study is, and curves stay smooth.
+// The number of points per curve: few enough for a small page, many enough for smooth curves.
 std::size_t points_of(const Study& study) {
   constexpr std::size_t all = 24'000, fewest = 40, most = 150;
   return std::clamp(all / std::max<std::size_t>(1, study.cells.size()), fewest, most);
@@ -134,8 +134,7 @@ std::string axes_left_out(const StudyView& view) {
     }
     if (goes_back)
       out += fmt::format(
-          "<p class=\"hint\">No curves along {}: a crash took some back, so there is no order along "
-          "them.</p>",
+          "<p class=\"hint\">No curves along {}: a crash undid some, so their order is not that of time.</p>",
           along.doc);
   }
   return out;

@@ -1,4 +1,4 @@
-// Figures of a study's page that stand as they are: times, the Pareto front, maps over conditions, waits.
+// Figures of a study page without scripts: times, the Pareto front, maps over conditions, waits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string anchor_of(const StudyView& view, const Cell& cell, const StudyRun& r
   return fmt::format("#run-{}-{}", number_of(view, cell, run), escaped(run.run));
 }
 
-// Each seed's time as a dot that leads to its run, the mean as a line, its interval as a bar.
+// The time of each seed as a dot with a link to its run, the mean as a line, its interval as a bar.
 std::string time_row(const StudyView& view, const Aggregate& one, double most) {
   const auto left = [&](double seconds) { return 100 * std::clamp(seconds / most, 0.0, 1.0); };
   const std::size_t series = view.series_of(one.cell->arm);
@@ -71,7 +71,7 @@ double longest(const Condition& condition) {
   return most > 0 ? 1.04 * most : 1;
 }
 
-// Where a dot's name stands, so that it covers no dot beside it.
+// The side of a dot where its name stands, so that it covers no other dot.
 enum class Side { right, left, above, below };
 
 const char* class_of(Side side) {
@@ -79,7 +79,7 @@ const char* class_of(Side side) {
   return classes[static_cast<std::size_t>(side)];
 }
 
-// In shares of a figure's width and height.
+// In shares of the width and height of a figure.
 struct Box {
   double left, right, low, high;
   bool meets(const Box& other) const {
@@ -96,8 +96,8 @@ Box name_at(double x, double y, Side side) {
   return {from, from + width, y + up - half, y + up + half};
 }
 
-// For each dot, from above, the first side where its name meets no dot and no name; the right, if there is
-// none.
+// For each dot, from top to bottom: the first side where its name covers no dot and no name; if there is
+// none, the right.
 std::vector<Side> sides_of(const Dots& places) {
   std::vector<Box> taken;
   for (const auto& [x, y] : places) taken.push_back(mark_at(x, y));
@@ -119,7 +119,7 @@ std::vector<Side> sides_of(const Dots& places) {
   return sides;
 }
 
-// Figures of one condition; of many conditions, where they are long, to be opened.
+// The figures of one condition; with many conditions, folded.
 std::string under_title(const StudyView& view, const Condition& condition, std::size_t conditions,
                         const std::string& figure) {
   constexpr std::size_t few = 4;
@@ -129,7 +129,7 @@ std::string under_title(const StudyView& view, const Condition& condition, std::
                           : fmt::format("<h3>{}</h3>{}", label, figure);
 }
 
-// Of one map: the mean time where a row's and a column's values meet, the darker the slower.
+// One map: the mean time for each pair of a row and a column; darker is slower.
 using Places = std::map<std::pair<std::string, std::string>, const Aggregate*>;
 std::string heat_map(const StudyView& view, const std::string& title, const std::string& corner,
                      const std::vector<std::string>& rows, const std::vector<std::string>& columns,

@@ -35,7 +35,7 @@ bool is_about_workers(const Json& verdict) {
          !verdict["nodes"].empty();
 }
 
-// Which workers set the pace, or who waited, under the first arm where somebody stands out.
+// Which workers set the pace, or who waited: for the first arm where some workers stand out.
 std::string waiting_heading(const StudyView& view) {
   for (const Cell& cell : view.page.study.cells) {
     const std::vector<WorkerShares> shares = worker_shares(cell);
@@ -51,7 +51,7 @@ std::string waiting_heading(const StudyView& view) {
   return "What the workers did with their time";
 }
 
-// Where arms' updates are not alike.
+// A note if updates of the arms use different numbers of gradients.
 std::string updates_note(const StudyView& view) {
   constexpr double much = 3;
   for (const Aggregate& one : view.page.evaluation.aggregates) {
@@ -59,7 +59,8 @@ std::string updates_note(const StudyView& view) {
     for (const Aggregate& other : view.page.evaluation.aggregates) {
       if (other.cell->condition != one.cell->condition || other.measure("updates") == nullptr) continue;
       if (other.measure("updates")->mean > much * one.measure("updates")->mean)
-        return "<p class=\"hint\">Updates are not alike: one of bsp holds a gradient of each worker.</p>";
+        return "<p class=\"hint\">Updates are not comparable: an update under bsp uses a gradient from every "
+               "worker.</p>";
     }
   }
   return "";
@@ -69,8 +70,9 @@ std::string made(const StudyView& view) {
   const StudyPage& page = view.page;
   std::string out;
   if (!page.command.empty())
-    out += fmt::format("<p>This makes the study again, in this folder:</p><pre class=\"command\">{}</pre>",
-                       escaped(page.command));
+    out += fmt::format(
+        "<p>This command makes the study again, in this folder:</p><pre class=\"command\">{}</pre>",
+        escaped(page.command));
   if (!page.scenario.empty())
     out += fmt::format("<details><summary>The scenario</summary><pre>{}</pre></details>",
                        escaped(page.scenario));
@@ -152,7 +154,7 @@ std::string study_page(const StudyPage& page) {
   const Json all = document(page.study, page.evaluation);
   const StudyView view{.page = page, .document = all, .numbers = Numbers(all)};
   const bool has_target = page.evaluation.has_target;
-  const Json goal =  // one that all runs have
+  const Json goal =  // only if all runs have the same target
       page.target.empty() ? Json() : goal_of(page.study.cells.front().runs.front().summary["target"]);
   const char* letters =
       "Each arm has a letter and a colour, the same in all figures; what workers do with their time has "
@@ -160,30 +162,28 @@ std::string study_page(const StudyPage& page) {
   std::string body = header(view);
   body += fmt::format("<section id=\"answer\">{}</section>", study_answer(view));
   body += section("table", "Results",
-                  "Means over seeds. In brackets: 95 % intervals; behind ±: standard deviations.",
+                  "Means over seeds. In brackets: 95 % intervals; after ±: standard deviations.",
                   results_table(view) + definitions_of(view) + remarks_of(view));
-  body +=
-      section("curves", "How fast each arm learns",
-              fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a run "
-                          "that has ended keeps its last value, and a line ends with the last of its runs.",
-                          letters),
-              curve_figures(view) + axes_left_out(view) + updates_note(view));
+  body += section("curves", "How fast each arm learns",
+                  fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a "
+                              "finished run keeps its last value, and a line ends with the last of its runs.",
+                              letters),
+                  curve_figures(view) + axes_left_out(view) + updates_note(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
-                  "A dot is the run of one seed and leads to it; the upright line is the mean, the bar its "
+                  "A dot is the run of one seed and links to it; the vertical line is the mean, the bar its "
                   "95 % interval.",
                   time_figures(view));
-  body += section(
-      "waiting", waiting_heading(view),
-      fmt::format("Each bar is a worker's time in the first run of its arm, whose seed is named: {}. The "
-                  "heading is about all seeds.",
-                  bar_keys),
-      waiting_figures(view));
-  body += section("pareto", "What time costs in traffic",
+  body += section("waiting", waiting_heading(view),
+                  fmt::format("Each bar is the time of a worker in the first run of its arm, with the seed "
+                              "next to the arm: {}. The "
+                              "heading is about all seeds.",
+                              bar_keys),
+                  waiting_figures(view));
+  body += section("pareto", "Faster, but how many bytes?",
                   "Left and low is better; the percentage is the final accuracy. A filled mark is on the "
                   "Pareto front: no other arm is as good in time, bytes and accuracy, and better in one.",
                   pareto_figures(view));
-  body += section("map", "Mean times over the conditions", "The stronger the shade, the slower.",
-                  heat_maps(view));
+  body += section("map", "Mean times over the conditions", "Darker is slower.", heat_maps(view));
   body += section("all-runs", "Every run", "", runs_table(view));
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim",

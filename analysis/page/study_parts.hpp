@@ -1,4 +1,4 @@
-// Parts of a study's page.
+// Parts of the page of a study.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace psim::analysis {
 
-// What all parts are made from: the page, and study.json, whose numbers are shown.
+// The source of all parts: the page, and study.json with the numbers to show.
 struct StudyView {
   const StudyPage& page;
   const Json& document;
   Numbers numbers;
-  // The place of a cell in the order of its arms: its letter and colour.
+  // The number of an arm, which gives its letter and colour.
   std::size_t series_of(const std::string& arm) const;
   // "/aggregates/3"
   std::string path_of(const Aggregate& one) const;
@@ -25,10 +25,10 @@ struct StudyView {
 std::string study_answer(const StudyView& view);
 std::string results_table(const StudyView& view);
 std::string remarks_of(const StudyView& view);
-// What each arm is, and what the fields are that arms set.
+// Explains each arm, and the fields that arms set.
 std::string definitions_of(const StudyView& view);
 
-// Mean curves with bands; the programs of the page show the same along other axes.
+// Mean curves with bands; scripts show the same along other axes.
 std::string curve_figures(const StudyView& view);
 Json curve_data(const StudyView& view);
 // Which axes have no curves, and why.
@@ -37,23 +37,23 @@ std::string axes_left_out(const StudyView& view);
 std::string time_figures(const StudyView& view);
 std::string pareto_figures(const StudyView& view);
 std::string heat_maps(const StudyView& view);
-// Who waited, and who did not: the workers of each arm's first run.
+// Which workers waited: for the first run of each arm.
 std::string waiting_figures(const StudyView& view);
 std::string runs_table(const StudyView& view);
 
-// An arm's mean time, behind `bound` where some of its runs need longer than their budget.
+// The mean time of an arm; after `bound` if some of its runs need longer than their budget.
 std::string time_html(const StudyView& view, const Aggregate& one, const char* bound);
 
-// "bsp"; a number with its axis: "servers = 16".
+// "bsp"; a number gets its axis: "servers = 16".
 std::string arm_name(const StudyView& view, const std::string& arm);
 
-// Means of the workers' shares over an arm's runs, by worker. None: runs have different workers.
+// By worker: mean shares over the runs of an arm. Empty: the runs have different numbers of workers.
 struct WorkerShares {
   double compute = 0, wait = 0, network = 0;
 };
 std::vector<WorkerShares> worker_shares(const Cell& cell);
 
-// Workers by how much they waited, where that makes two groups far from each other; or else empty.
+// Two groups of workers, if their waiting times are far apart; otherwise empty.
 struct WaitGroup {
   std::vector<std::uint32_t> workers;
   double wait = 0;  // the mean share

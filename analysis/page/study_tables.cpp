@@ -1,4 +1,4 @@
-// Tables of a study's page: results, what their marks mean, and runs.
+// Tables of a study page: results, the meanings of marks, and runs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,7 @@
 namespace psim::analysis {
 namespace {
 
-// Where in an aggregate a column's number stands.
+// The place of the number of a column within an aggregate.
 std::string place_of(const TableColumn& column) {
   constexpr std::array<std::pair<std::string_view, const char*>, 6> others{{
       {"time to target", "/time_to_target/restricted_mean_s"},
@@ -31,7 +31,7 @@ std::string place_of(const TableColumn& column) {
   return std::ranges::find(others, column.name.name(), &decltype(others)::value_type::first)->second;
 }
 
-// What is asked first, in this order; the rest is under "all columns".
+// The columns that show first, in this order; the rest is under "all columns".
 constexpr std::array<std::string_view, 9> first_columns{"time to target", "time",       "versus baseline",
                                                         "compute",        "wait",       "network",
                                                         "reached",        "final loss", "accuracy"};
@@ -83,7 +83,7 @@ std::string results_table(const StudyView& view) {
     }
   }
   return out +
-         "</tbody></table></div><p class=\"hint scrolls\">The table goes on to the right: scroll it.</p>";
+         "</tbody></table></div><p class=\"hint scrolls\">The table continues to the right: scroll it.</p>";
 }
 
 std::string definitions_of(const StudyView& view) {
@@ -93,7 +93,7 @@ std::string definitions_of(const StudyView& view) {
     const auto found = view.page.arms.find(cell.arm);
     if (found == view.page.arms.end() || !known.insert(cell.arm).second) continue;
     std::vector<std::string> parts;
-    std::vector<ArmField> set = found->second;  // what has a name of its own first, then its numbers
+    std::vector<ArmField> set = found->second;  // values with explanations first, then numbers
     std::ranges::stable_partition(set, &ArmField::of_value);
     for (const ArmField& one : set) {
       const std::string what = fmt::format("{} = {}", one.field, one.value);
@@ -102,7 +102,7 @@ std::string definitions_of(const StudyView& view) {
       if (one.of_value || one.doc.empty() || !defined.insert(one.field).second) continue;
       fields += fmt::format("<dt><code>{}</code></dt><dd>{}</dd>", escaped(one.field), escaped(one.doc));
     }
-    // "servers = 16" needs no line beside the one that says what servers are.
+    // "servers = 16" needs no line: the definition of the field is enough.
     if (found->second.size() == 1 && !found->second.front().of_value && view.page.study.arm_axis != "arm")
       continue;
     arms += fmt::format(
@@ -118,7 +118,7 @@ std::string remarks_of(const StudyView& view) {
   for (std::string line; std::getline(lines, line);) text += line + "\n";
   return text.empty() ? ""
                       : fmt::format(
-                            "<details><summary>What the marks mean, and notes</summary><pre "
+                            "<details><summary>Meanings of the marks, and notes</summary><pre "
                             "class=\"words\">{}</pre></details>",
                             escaped(text));
 }

@@ -1,9 +1,9 @@
-// A time line of every node on a canvas. However many pieces there are, a frame looks only at those that are
-// seen: a search in each row, and pieces narrower than a pixel drawn as one, in the colour that takes most of it.
+// A time line of every node on a canvas. A frame examines only visible pieces: it searches each row, and draws pieces
+// narrower than a pixel as one, in the colour that takes most of the pixel.
 "use strict";
 const gutter = 118, topMargin = 26, mostRows = 400;
 
-// The numbers of a row, decoded: dates in seconds, and the seconds of each use before each piece.
+// The decoded numbers of a row: dates in seconds, and the seconds of each use before each piece.
 function decoded(lane, uses) {
   const count = lane.pieces.length / 5;
   const row = {
@@ -27,7 +27,7 @@ function decoded(lane, uses) {
   return row;
 }
 
-// The first of [from, count) whose `dates` are above `date`.
+// The first index in [from, count) whose `dates` value is above `date`.
 function firstAbove(dates, date, from, count) {
   let low = from, high = count;
   while (low < high) {
@@ -107,7 +107,7 @@ class TimeLine {
     return bar;
   }
 
-  // `act` gets the window whenever it changes.
+  // Calls `act` with the window whenever it changes.
   onView(act) {
     this.listeners.push(act);
   }
@@ -233,7 +233,7 @@ class TimeLine {
     this.draw();
   }
 
-  // Once for each frame, however often it is asked for.
+  // Draws at most once per frame.
   draw() {
     if (this.asked) return;
     this.asked = true;

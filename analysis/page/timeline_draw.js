@@ -31,7 +31,7 @@ function gapOf(line) {
   return line.rowHeight < 16 ? 0.5 : 3;
 }
 
-// Hatches beside the colours: network is striped, waiting is dotted, service is barred, down is crossed.
+// Hatches in addition to colours: network is striped, waiting is dotted, service is barred, down is crossed.
 const patternCache = new Map();
 function patternOf(g, use) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -82,13 +82,13 @@ function drawAxis(g, line, style) {
   g.textAlign = "left";
   g.fillText("simulated s", 0, 10);
   g.fillStyle = style.ink;
-  const each = Math.max(1, Math.ceil(13 / line.rowHeight));  // names that do not cover each other
+  const each = Math.max(1, Math.ceil(13 / line.rowHeight));  // so that names do not overlap
   line.rows.forEach((row, i) => {
     if (i % each === 0) g.fillText(row.name, 0, line.yOf(i) + line.rowHeight / 2);
   });
 }
 
-// The first from `from` on whose date is above: near it, as in the next pixel, by steps that double.
+// The first index from `from` on with a later date. It is usually near, so steps start small and double.
 function nextAbove(dates, date, from, count) {
   let step = 1;
   while (from + step < count && dates[from + step] <= date) step *= 2;
@@ -111,8 +111,8 @@ function pixelOf(hex) {
   return ((255 << 24) | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
 }
 
-// Pieces wider than a hatch are drawn by themselves; narrower ones are pixels of an image that has a line for each
-// row, because ten thousands of rectangles take longer than a frame.
+// Pieces wider than a hatch are drawn one by one. Narrower pieces become pixels of an image with a line per row,
+// because tens of thousands of rectangles take longer than a frame.
 function drawRows(g, line, style) {
   const width = Math.ceil(line.plotWidth()), gap = gapOf(line), wide = [];
   if (width < 1 || !line.rows.length) return;
@@ -129,7 +129,7 @@ function drawRows(g, line, style) {
   for (const [row, piece, x, size] of wide) drawPiece(g, line, style, line.rows[row], piece, x, line.yOf(row), size);
 }
 
-// One row: `pixels` for what is narrow; what is wide goes to `wide`.
+// Draws one row: narrow pieces into `pixels`; wide pieces go to `wide`.
 function fillRow(line, row, number, out, pixels, wide) {
   const [from, until] = line.view, scale = line.plotWidth() / (until - from);
   for (let i = firstAbove(row.end, from, 0, row.count); i < row.count && row.begin[i] < until;) {
@@ -158,7 +158,7 @@ function drawPiece(g, line, style, row, i, x, y, width) {
   const name = line.timeline.uses[use], other = line.nameOf.get(row.other[i]);
   const text = name === "compute" ? `clock ${row.clock[i]}` : name === "wait" && other !== row.name ? `for ${other}` : name;
   const size = g.measureText(text).width;
-  const letter = 14, first = Math.max(x, gutter);  // a mark's letter at the begin keeps its place
+  const letter = 14, first = Math.max(x, gutter);  // the letter of a mark at the left edge stays visible
   const room = row.marks.some(([date]) => Math.abs(line.xOf(date) - first) < letter) ? letter : 0;
   if (size + room + 8 > width) return;
   const at = first + room + 4;
@@ -199,8 +199,8 @@ function drawMarks(g, line, style) {
   }));
 }
 
-// A line below the rows that the run had to wait for, and from row to row where a message went. Pieces follow
-// each other without a gap, so a search finds the first that is seen.
+// The critical path: a line below rows, and from row to row for messages. Pieces follow each other without a gap, so a
+// search finds the first visible piece.
 function drawPath(g, line, style) {
   const ends = line.pathEnds, reached = new Float64Array(line.rows.length).fill(-1);
   const first = firstAbove(ends, line.view[0], 0, ends.length);
@@ -225,7 +225,7 @@ function drawPath(g, line, style) {
   }
 }
 
-// Messages that are seen: all, where they are asked for, or those of the piece that is chosen.
+// The visible messages: all, if arrows are on, or those of the chosen piece.
 function messagesToDraw(line) {
   const m = line.messages, most = 1500, found = [];
   if (!m) return found;

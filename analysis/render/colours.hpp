@@ -1,4 +1,5 @@
-// The colours of all pictures. Pages have them in analysis/page/page.css, with others for dark paper.
+// The colours of all pictures. Pages have the same colours in analysis/page/page.css, and others for dark
+// mode.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,13 @@ inline constexpr const char* palette[] = {"#0072B2", "#D55E00", "#009E73", "#CC7
 inline constexpr const char* arm_colours[] = {"#0072b2", "#d55e00", "#009e73", "#b85c93",
                                               "#b87d00", "#3b9bd6", "#000000", "#7a5bc0"};
 
-// "stroke" and "stroke-dasharray" of an arm: those after the eighth have its colours with other dashes.
+// "stroke" and "stroke-dasharray" of an arm. After eight arms colours repeat with other dashes.
 std::string arm_stroke(std::size_t arm);
 
-// "a", "b", ..., "z", "aa": names a series beside its colour.
+// "a", "b", ..., "z", "aa": names a series in addition to its colour.
 std::string letter_of(std::size_t series);
 
-// Of what a node does.
+// The colours of uses of a node.
 inline constexpr std::pair<Use, const char*> use_colours[] = {{Use::compute, "#009E73"},
                                                               {Use::network, "#56B4E9"},
                                                               {Use::wait, "#F0E442"},

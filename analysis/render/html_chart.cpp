@@ -18,7 +18,7 @@ constexpr int box_width = 1000, box_height = 1000;  // of the view box that is s
 }  // namespace
 
 Scale::Scale(double low, double high, bool is_log) : low_(low), high_(high), is_log_(is_log && low > 0) {
-  if (!(high_ > low_)) {  // a single value stands in the middle
+  if (!(high_ > low_)) {  // a single value goes to the middle
     const double room = is_log_ ? low_ / 2 : std::max(1e-9, std::abs(low_) / 2);
     low_ -= room;
     high_ += room;
@@ -102,7 +102,7 @@ std::string Figure::html(const std::string& name) const {
     labels += fmt::format("<span class=\"ytick\" style=\"bottom:{:.2f}%\">{:.4g}</span>", 100 * at, tick);
   }
   labels += x_ticks(x_);
-  std::vector<End> ends = ends_;  // from below; none covers the one before
+  std::vector<End> ends = ends_;  // from bottom to top; no name covers the name before it
   std::ranges::sort(ends, {}, &End::share);
   constexpr double room = 0.075;
   double lowest = -std::numeric_limits<double>::infinity();

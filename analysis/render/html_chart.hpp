@@ -1,5 +1,5 @@
-// Figures of HTML and SVG that need no program to be seen: what is drawn stands at shares of the width and
-// the height, so letters stay readable on any screen.
+// Figures of HTML and SVG that need no scripts. Positions are shares of width and height, so letters stay
+// readable on any screen.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace psim::analysis {
 
-// From the smallest value to the largest one.
+// Maps values from the smallest to the largest to [0, 1].
 class Scale {
  public:
   // `is_log`: only for positive values.
@@ -41,18 +41,18 @@ using Dots = std::vector<std::pair<double, double>>;
 
 class Figure {
  public:
-  // Both axes with what they show and the unit: "simulated time [s]".
+  // The names of both axes, with units: "simulated time [s]".
   Figure(Scale x, Scale y, std::string x_name, std::string y_name);
   void add_line(std::size_t series, const Dots& line);
   // `outline`: the upper edge forwards, then the lower one backwards.
   void add_band(std::size_t series, const Dots& outline);
-  // `content`: HTML at a place, its centre there.
+  // `content`: HTML, centred at this place.
   void add_at(double x, double y, const std::string& content);
   // A line across the figure at a date, with a name at its head.
   void add_date(double x, const std::string& name);
   // Names a line at its end.
   void add_end(std::size_t series, double y, const std::string& name);
-  // `name`: what the figure shows, for those who do not see it.
+  // `name`: the content of the figure, for screen readers.
   std::string html(const std::string& name) const;
 
  private:

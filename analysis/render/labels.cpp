@@ -8,7 +8,7 @@
 namespace psim::analysis {
 namespace {
 
-// Where a name may stand: how far from its mark.
+// A possible place of a name, relative to its mark.
 struct Shift {
   double across = 0, down = 0;
   bool is_right = true;

@@ -19,14 +19,15 @@ struct MarkedName {
   double x = 0, y = 0;  // of its mark
 };
 
-// A name where it stands: from `x` on, or up to there.
+// The place of a name: it starts or ends at `x`.
 struct Label {
   double x = 0, y = 0;  // the middle of its height
   const char* anchor;   // start or end
-  bool is_far = false;  // a line should lead to it
+  bool is_far = false;  // far from its mark: a line should connect them
 };
 
-// Right or left of their marks within `area`, as near as there is room. None where there is no room for all.
+// Places the names right or left of their marks within `area`, as near as possible. None if there is no room
+// for all.
 std::optional<std::vector<Label>> labels_of(const std::vector<MarkedName>& names, double radius,
                                             const Box& area);
 

@@ -6,7 +6,7 @@
 
 namespace psim::analysis {
 
-// As text or as the value of an attribute in double quotes. Control characters are left out.
+// Escapes `text` for content, or for an attribute in double quotes. Drops control characters.
 std::string escaped(std::string_view text);
 
 }  // namespace psim::analysis

@@ -21,7 +21,7 @@ struct Ranges {
   Range x, y;
 };
 
-// Of all that is drawn.
+// The ranges of everything that the plot shows.
 Ranges ranges_of(const Plot& plot) {
   constexpr Range nothing{HUGE_VAL, -HUGE_VAL};
   Ranges ranges{nothing, nothing};
@@ -77,7 +77,7 @@ class Chart {
     std::size_t number;  // of its line or mark
   };
 
-  // Of a name in the legend, with its line.
+  // The width of an entry in the legend: its line and its name.
   double entry_width() const {
     double widest = 28;
     for (const Entry& entry : legend_) widest = std::max(widest, 8 + text_width(entry.name));
@@ -88,7 +88,7 @@ class Chart {
     return static_cast<std::size_t>(std::max(1.0, (width_ - legend_left()) / entry_width()));
   }
 
-  // Of marks: beside them, or where there is no room, in the legend.
+  // Names of marks stand next to them or, without room, in the legend.
   void place_names() {
     std::vector<MarkedName> names;
     for (const Spot& spot : plot_.spots) names.push_back({spot.name, x(spot.x), y(spot.y)});
@@ -190,7 +190,7 @@ class Chart {
     return out;
   }
 
-  // With its letter where names are in the legend.
+  // A mark; with its letter if names are in the legend.
   std::string mark(const Spot& spot, double px, double py) const {
     const char* colour = arm_colours[spot.arm % std::size(arm_colours)];
     const std::string circle = fmt::format(
@@ -221,8 +221,8 @@ class Chart {
   static constexpr double left = 14, spot_mm = 1;
   const Plot& plot_;
   double width_, right_, top_ = 0, bottom_ = 0;
-  bool is_title_beside_ = false;    // of the y axis' label
-  std::vector<std::string> title_;  // above it, else
+  bool is_title_beside_ = false;    // the label of the y axis stands next to it
+  std::vector<std::string> title_;  // otherwise above it, in these lines
   Ranges ranges_;
   std::optional<std::vector<Label>> labels_;  // of the spots
   std::vector<Entry> legend_;

@@ -9,7 +9,7 @@
 
 namespace psim::analysis {
 
-// How far the values of a line scatter at one place.
+// The spread of the values of a line at one place.
 struct BandPart {
   double x = 0, low = 0, high = 0;
 };
@@ -19,10 +19,10 @@ struct Line {
   std::vector<std::pair<double, double>> points;
   bool is_step = false;                 // keeps its value until the next point
   std::vector<BandPart> band = {};      // around it
-  std::optional<std::size_t> arm = {};  // has the colour of this arm of a study
+  std::optional<std::size_t> arm = {};  // uses the colour of this arm of a study
 };
 
-// A mark with its name beside it, or where there is no room for names, its letter in it and a legend.
+// A mark with its name next to it. If there is no room for names: a letter in the mark, and a legend.
 struct Spot {
   std::string name, letter;
   double x = 0, y = 0;
@@ -33,11 +33,11 @@ struct Spot {
 struct Plot {
   std::string title, x_label, y_label;
   std::vector<Line> lines = {};
-  std::vector<Spot> spots = {};  // where there are any, both axes begin at 0
+  std::vector<Spot> spots = {};  // if not empty, both axes begin at 0
   bool logarithmic = false;      // the y axis; all values above 0
 };
 
-// An SVG document of that width. Fonts are those of the reader: text is text, in a sans-serif font.
+// An SVG document of this width. Text stays text, in a sans-serif font.
 std::string svg(const Plot& plot, double width_mm);
 
 }  // namespace psim::analysis

@@ -48,7 +48,7 @@ std::string svg_text(double x, double y, const std::string& text, const char* an
                      escaped(text));
 }
 
-// DejaVu Sans, as far as charts need it; other letters come from the reader's fonts.
+// The letters of DejaVu Sans that charts need; other letters come from the fonts of the reader.
 constexpr std::string_view font =
 #include "analysis/render/font.inc"
     ;

@@ -21,7 +21,7 @@ struct Bounds {
   double at(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
 };
 
-// The curve's height at x, between its points; nothing before its first or after its last.
+// The height of the curve at x, interpolated; none before its first point and after its last.
 double height_at(const Points& points, double x) {
   const auto after = std::ranges::lower_bound(points, x, {}, [](const auto& p) { return p.first; });
   if (after == points.end()) return NAN;
@@ -42,7 +42,7 @@ char mark_of(std::size_t i) {
 constexpr std::array<const char*, 6> colours{"\033[34m", "\033[33m", "\033[32m",
                                              "\033[31m", "\033[35m", "\033[36m"};
 
-// What is drawn: to whom each character belongs, and what it is.
+// The drawing: each character with its owner.
 struct Area {
   struct Place {
     int owner = -1;
@@ -53,7 +53,7 @@ struct Area {
   std::size_t width, height;
   std::vector<std::vector<Place>> places = {};
 
-  // The row of a value; a value outside of the area is at its edge.
+  // The row of a value; a value outside the area goes to its edge.
   std::size_t row_of(double value) const {
     const double share = std::clamp(y.at(value), 0.0, 1.0);
     return static_cast<std::size_t>(std::lround((1 - share) * static_cast<double>(height - 1)));
@@ -64,7 +64,7 @@ struct Area {
   }
 };
 
-// Losses span decades; a logarithmic axis shows them unless a value is not positive.
+// Losses span decades, so the axis is logarithmic if all values are positive.
 Area area_of(const std::vector<Series>& series, const ChartOptions& options) {
   Area area{.width = static_cast<std::size_t>(options.width),
             .height = static_cast<std::size_t>(options.height)};
@@ -90,7 +90,7 @@ void draw_curve(Area& area, const Series& s, std::size_t i, std::size_t number_o
     last = {area.row_of(py), column};
     drawn = true;
     Area::Place& place = area.places[last.first][column];
-    // Where curves meet, the columns are shared out in turn.
+    // Where curves meet, they take turns column by column.
     const bool is_free = place.owner < 0 || place.mark == '.';
     if (is_free || (place.mark != '!' && column % number_of_series == i))
       place = {.owner = static_cast<int>(i), .mark = mark_of(i)};

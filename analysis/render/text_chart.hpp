@@ -7,13 +7,13 @@
 
 namespace psim::analysis {
 
-using Points = std::vector<std::pair<double, double>>;  // (x, y), x rising
+using Points = std::vector<std::pair<double, double>>;  // (x, y), x ascending
 
 struct Series {
   std::string name;
   Points points;
-  Points low = {}, high = {};  // a band around it, drawn with dots as far as the curves leave room
-  bool breaks_off = false;     // its last point is marked with `!`
+  Points low = {}, high = {};  // a band around it, drawn with dots where no curve is
+  bool breaks_off = false;     // marks its last point with `!`
 };
 
 struct ChartOptions {
@@ -22,8 +22,8 @@ struct ChartOptions {
   bool colour = false;
 };
 
-// The axes hold all curves; a band may reach beyond them. Every series has a letter of its own, so nothing is
-// told by colour alone. Empty when nothing can be drawn.
+// The axes contain all curves; a band may reach beyond them. Every series has its own letter, so colour is
+// never the only difference. Empty if there is nothing to draw.
 std::string chart(const std::vector<Series>& series, const ChartOptions& options);
 
 }  // namespace psim::analysis

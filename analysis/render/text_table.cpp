@@ -15,15 +15,15 @@ namespace {
 using Columns = std::span<const TextColumn* const>;
 
 constexpr std::size_t gap = 2;            // between columns
-constexpr std::size_t longest_word = 14;  // a longer one may be broken
+constexpr std::size_t longest_word = 14;  // a longer word may be broken
 
-// What `text` begins with; a byte that is none stands for itself.
+// The first code point of `text`; an invalid byte stands for itself.
 CodePoint first_of(std::string_view text) {
   const CodePoint code = first_code_point(text);
   return code.bytes > 0 ? code : CodePoint{.value = 0, .bytes = 1, .columns = 1};
 }
 
-// Bytes of as many code points as fit into `width`, at least one.
+// The number of bytes of the code points that fit into `width`, at least one code point.
 std::size_t bytes_of(std::string_view text, std::size_t width) {
   std::size_t at = 0, used = 0;
   while (at < text.size()) {
@@ -67,8 +67,8 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
 }
 
-// Headings are broken only where the table is too wide otherwise; then the widest columns become narrower
-// until all fit.
+// Breaks headings only if the table is too wide otherwise. Then the widest columns become narrower until all
+// fit.
 std::vector<std::size_t> fitted(Columns columns, std::size_t width) {
   std::vector<std::size_t> widths =
       widths_of(columns, [](const TextColumn& one) { return std::max(natural(one), width_of(one.heading)); });
@@ -89,7 +89,7 @@ std::vector<std::size_t> fitted(Columns columns, std::size_t width) {
   return widths;
 }
 
-// One row, of as many lines as its longest cell needs.
+// One row, with the lines that its longest cell needs.
 std::string text_row(Columns columns, const std::vector<std::size_t>& widths, const auto& cell,
                      bool at_bottom) {
   std::vector<std::vector<std::string>> parts;

@@ -15,7 +15,7 @@ namespace psim::analysis {
 
 struct TextColumn {
   TextColumn(ColumnName name, bool text = false) : heading(name.heading()), is_text(text) {}
-  // Of a column that a scenario or a run gives its name.
+  // A column whose name comes from a scenario or a run.
   static TextColumn called(std::string name, bool text = false) {
     TextColumn column("arm", text);
     column.heading = std::move(name);
@@ -26,33 +26,32 @@ struct TextColumn {
   std::vector<std::string> cells = {};
 };
 
-// Columns of a terminal that UTF-8 takes: two for a wide letter, none for an accent that joins the one
-// before.
+// The width of UTF-8 text on a terminal: two for a wide letter, none for a combining accent.
 std::size_t width_of(std::string_view text);
 
-// Lines of at most `width`, broken at spaces; a word that is longer is broken anywhere.
+// Lines of at most `width`, broken at spaces; a longer word may be broken anywhere.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
-// These lines, each with its end.
+// The same lines as one text, each with a line end.
 std::string paragraph(std::string_view text, std::size_t width);
 
 // Adds a cell to each column.
 void add_row(std::vector<TextColumn>& columns, std::vector<std::string> cells);
 
-// The width of these columns side by side: with no cell broken, and as narrow as their words allow.
+// The width of these columns side by side: natural_width breaks no cell, least_width breaks between words.
 std::size_t natural_width(std::span<const TextColumn* const> columns);
 std::size_t least_width(std::span<const TextColumn* const> columns);
 
-// `breaks`: rows before which a new group begins. A text is at most `width` wide if least_width is.
+// `breaks`: rows at which a new group begins. A text is at most `width` wide if least_width is.
 std::string render(std::span<const TextColumn* const> columns, std::span<const std::size_t> breaks,
                    TableFormat format, std::size_t width);
 
 // All columns, for a terminal.
 std::string render(std::span<const TextColumn> columns, std::size_t width);
 
-// A sentence that stands outside the table, in the table's format.
+// A sentence outside the table, in the format of the table.
 std::string render_line(std::string_view text, TableFormat format, std::size_t width);
 
-// Text with what LaTeX takes for commands made harmless.
+// Text with the commands of LaTeX escaped.
 std::string latex(std::string_view text);
 
 }  // namespace psim::analysis

@@ -1,11 +1,11 @@
-// Where an axis has its marks.
+// The marks of an axis.
 #pragma once
 
 #include <vector>
 
 namespace psim::analysis {
 
-// Round numbers within [low, high], about `count` of them, rising.
+// About `count` round numbers within [low, high], ascending.
 std::vector<double> ticks(double low, double high, int count);
 
 }  // namespace psim::analysis

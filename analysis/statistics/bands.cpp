@@ -6,7 +6,7 @@
 namespace psim::statistics {
 namespace {
 
-// The last value at or before a time at which the curve has begun.
+// The last value at or before a time. The curve must have begun by then.
 double curve_at(const Curve& curve, double time_s) {
   const auto next = std::ranges::upper_bound(curve, time_s, {}, &CurvePoint::time_s);
   return (next - 1)->value;

@@ -1,4 +1,5 @@
-// An arm against the baseline, seed by seed: runs with one seed met the same data, draws and stragglers.
+// Compares an arm with the baseline, seed by seed: runs with the same seed have the same data, draws and
+// stragglers.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +18,24 @@ struct SeedValue {
   double value = 0;  // a restricted time, bytes, an accuracy
 };
 
-// Those of the seeds that both have, in order of seeds. Throws std::invalid_argument if one has a seed twice.
+// The pairs for seeds that both arms have, in order of seeds. Throws std::invalid_argument if an arm has a
+// seed twice.
 std::vector<Pair> pair_by_seed(std::span<const SeedValue> arm, std::span<const SeedValue> baseline);
 
-// From this number of seeds on the intervals cover 94 to 96 % (docs/statistics.md says where not).
+// From this number of seeds on, intervals cover 94 to 96 % (docs/statistics.md lists exceptions).
 constexpr std::size_t fewest_seeds = 5;
 
 struct PairedComparison {
   std::size_t seeds = 0;
   Estimate difference;            // mean of arm - baseline
   std::optional<Estimate> ratio;  // geometric mean of arm / baseline; absent unless all are positive
-  double better = 0.5;            // share of seeds under which the arm is the better one, ties as half
+  double better = 0.5;            // share of seeds with which the arm is better; ties count half
   double unpaired_better = 0.5;   // the same over all pairs of runs: U / (n m)
   SignFlip test;
   bool trustworthy = false;  // at least `fewest_seeds` seeds, differences that differ, and bounds
 };
 
-// The order of pairs does not matter. Throws std::invalid_argument for no pairs and for values that are not
+// The order of pairs does not matter. Throws std::invalid_argument without pairs, and for values that are not
 // finite.
 PairedComparison compare_pairs(std::span<const Pair> pairs, Better better = Better::smaller,
                                const Resampling& how = {});

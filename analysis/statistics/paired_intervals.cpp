@@ -23,16 +23,16 @@ struct Point {
 
 Point point_of(std::span<const double> values) { return {mean_of(values), sd_of(values).value_or(0)}; }
 
-// The standard deviation of the normal noise that is added to each value of a resample: the width that is
-// best for a density estimate of normal values (Silverman, Density estimation for statistics and data
-// analysis, 1986, equation 3.28). Without it a resample of five values often repeats one of them, and its
-// standard deviation is far too small.
+// The standard deviation of the normal noise that is added to each value of a resample: the best width for a
+// density estimate of normal values (Silverman, Density estimation for statistics and data analysis, 1986,
+// equation 3.28). Without it a resample of five values often repeats one of them, and its standard deviation
+// is far too small.
 double noise_of(const Point& sample, std::size_t size) {
   return 1.06 * sample.sd * std::pow(static_cast<double>(size), -0.2);
 }
 
-// Standard normal noise in equally likely steps: the quantiles at (i + 1/2) / 4096. A table is ten times as
-// fast as a logarithm and a cosine for each of millions of draws.
+// Standard normal noise in equally likely steps: the quantiles at (i + 1/2) / 4096. For millions of draws, a
+// table is ten times as fast as a logarithm and a cosine per draw.
 using Steps = std::array<double, 4096>;
 const Steps& normal_steps() {
   static const Steps steps = [] {
@@ -52,9 +52,9 @@ const Steps& normal_steps() {
   return steps;
 }
 
-// How many standard deviations the interval reaches to each side: the quantile of how many of its own
-// standard deviations a resample's mean lies from the sample's. A draw is one word: its upper half says which
-// value, its last 12 bits which noise.
+// The half width of the interval in standard deviations: a quantile, over resamples, of the distance between
+// the mean of the resample and the mean of the sample, in standard deviations of the resample. A draw is one
+// word: its upper half selects a value, its last 12 bits select the noise.
 double reach(const std::vector<double>& values, const Point& sample, const Resampling& how) {
   const std::size_t resamples = how.resamples > 0 ? how.resamples : resamples_for(values.size());
   const double share = how.confidence;
@@ -80,15 +80,15 @@ double reach(const std::vector<double>& values, const Point& sample, const Resam
   return distances[rank - 1];
 }
 
-// What a seed says. `size` is that of the numbers it was computed from: a spread of 1e-12 of it is a
-// rounding.
+// One value per seed. `size`: the magnitude of the numbers that it was computed from; a spread of 1e-12 of it
+// is rounding.
 struct Values {
   std::vector<double> each;
   double size = 0;
 };
 
-// Takes the values in ascending order, and with the signs that make their mean positive: then neither the
-// order of the seeds nor which arm is the baseline matters. A mean that is 0 but for rounding has no sign.
+// Sorts the values and flips signs so that their mean is positive: then neither the order of seeds nor the
+// choice of the baseline matters. A mean of 0 up to rounding has no sign.
 Estimate estimate(Values values, const Resampling& how) {
   std::ranges::sort(values.each);
   const double mean = point_of(values.each).mean;

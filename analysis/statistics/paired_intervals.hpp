@@ -1,7 +1,7 @@
 // Intervals for the mean difference and the mean ratio of two arms over the same seeds: a symmetric
 // studentised bootstrap (Efron, 1979; Hall, On symmetric bootstrap confidence intervals, 1988) of smoothed
 // resamples (Silverman and Young, The bootstrap: to smooth or not to smooth?, 1987). docs/statistics.md has
-// its measured coverage, and that of what was tried beside it.
+// its measured coverage, and that of alternatives.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ struct Resampling {
   double confidence = 0.95;
 };
 
-// So many that a width does not depend on the seed: its standard error is 0.13 % for ten values. All
-// intervals have the same seed, so 10,000 resamples would make all of them too wide or too narrow together,
-// by 1 to 2 %.
+// Enough resamples that a width does not depend on the seed: its standard error is 0.13 % for ten values. All
+// intervals use the same seed, so 10,000 resamples would make all of them too wide or too narrow together, by
+// 1 to 2 %.
 std::size_t resamples_for(std::size_t values);
 
 struct Estimate {
@@ -35,7 +35,7 @@ struct Estimate {
   Interval interval;
 };
 
-// The mean of arm - baseline. Swapping the arms turns the sign of the estimate and of both bounds.
+// The mean of arm - baseline. Swapping the arms changes the sign of the estimate and of both bounds.
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how = {});
 
 // The geometric mean of arm / baseline; absent unless all values are positive. Swapping the arms inverts the

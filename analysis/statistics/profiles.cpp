@@ -10,7 +10,7 @@ namespace {
 
 constexpr double miss = std::numeric_limits<double>::infinity();
 
-// Times that are equal on paper may differ by roundings of the dates that they are differences of.
+// Equal times may differ by rounding, because they are differences of rounded dates.
 bool alike(double a, double b) {
   return a == b || std::abs(a - b) <= 1e-9 * std::min(std::abs(a), std::abs(b));
 }

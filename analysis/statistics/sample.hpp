@@ -8,17 +8,17 @@
 
 namespace psim::statistics {
 
-// [low, high]; a side that the data do not bound is infinite.
+// [low, high]; infinite on a side without a bound.
 struct Interval {
   double low = 0;
   double high = 0;
 };
 
-// All throw std::invalid_argument for no values.
+// All throw std::invalid_argument without values.
 double mean_of(std::span<const double> values);
 std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absent for a single value
 
-// The x with P(T <= x) = p for Student's t with that many degrees of freedom (Abramowitz and Stegun, Handbook
+// The x with P(T <= x) = p for Student's t with `degrees` degrees of freedom (Abramowitz and Stegun, Handbook
 // of mathematical functions, 1964, equations 26.7.3 and 26.7.4). Throws std::invalid_argument for p outside
 // (0, 1) and for 0 degrees.
 double student_quantile(double p, std::size_t degrees);

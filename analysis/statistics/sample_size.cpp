@@ -8,7 +8,7 @@
 namespace psim::statistics {
 namespace {
 
-// Of the logarithms of the seeds' ratios: a standard deviation.
+// The standard deviation of the logarithms of the ratios of seeds.
 double spread_of(std::span<const Pair> pairs) {
   std::vector<double> logs;
   for (const Pair& pair : pairs) logs.push_back(std::log(pair.arm) - std::log(pair.baseline));

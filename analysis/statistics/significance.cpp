@@ -10,7 +10,7 @@
 namespace psim::statistics {
 namespace {
 
-// The sizes of the differences with signs: bit i of the word i / 64 makes the i-th one negative.
+// Sums the sizes of the differences with signs: bit i of the word i / 64 makes the i-th size negative.
 template <class Words>
 double signed_sum(const std::vector<double>& sizes, Words word) {
   double sum = 0;
@@ -27,12 +27,12 @@ double signed_sum(const std::vector<double>& sizes, Words word) {
 SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed, std::size_t draws) {
   if (differences.empty()) throw std::invalid_argument("a test needs at least one difference");
   const double sum = std::accumulate(differences.begin(), differences.end(), 0.0);
-  // Under random signs a difference and its opposite are alike: in order of size, neither the order of the
-  // seeds nor which arm is the baseline matters.
+  // Random signs make a difference and its opposite equivalent. With sorted sizes neither the order of seeds
+  // nor the choice of the baseline matters.
   std::vector<double> sizes;
   for (const double d : differences) sizes.push_back(std::abs(d));
   std::ranges::sort(sizes);
-  // Sums that are equal on paper may differ by roundings.
+  // Equal sums may differ by rounding.
   const double observed = std::abs(sum) - 1e-12 * std::accumulate(sizes.begin(), sizes.end(), 0.0);
   const auto far = [&](double other) { return std::abs(other) >= observed; };
   std::size_t hits = 0;
@@ -51,7 +51,7 @@ double mcnemar(const Discordant& runs) {
   const std::size_t all = runs.arm + runs.baseline, fewer = std::min(runs.arm, runs.baseline);
   if (all > 10'000) throw std::invalid_argument("McNemar's test takes at most 10,000 runs");
   if (2 * fewer == all) return 1;
-  // Binomial coefficients over 2^all, by their logarithms: 2^all itself may be beyond all numbers.
+  // Binomial coefficients divided by 2^all, by logarithms: 2^all itself may overflow.
   const auto n = static_cast<double>(all);
   double log_ways = -n * std::log(2.0), tail = 0;
   for (std::size_t k = 0; k <= fewer; ++k) {

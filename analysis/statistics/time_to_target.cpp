@@ -18,7 +18,7 @@ void check(const TimedRun& run) {
                                 ": a time lies between 0 and the run's budget, and neither is negative");
 }
 
-// How long a run was watched: to its target, or until it gave up.
+// The observed time of a run: to its target, or to its budget.
 double watched(const TimedRun& run) { return run.reached ? run.time_s : run.budget_s; }
 
 }  // namespace
@@ -90,7 +90,7 @@ double survival_at(const SurvivalCurve& curve, double time_s) {
 }
 
 std::optional<double> survival_median(const SurvivalCurve& curve) {
-  // Products of shares may miss 1/2 by a rounding.
+  // Rounding may move a product of shares away from 1/2.
   const auto half =
       std::ranges::find_if(curve.steps, [](const auto& step) { return step.survival <= 0.5 + 1e-12; });
   if (half == curve.steps.end()) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<double> survival_median(const SurvivalCurve& curve) {
 std::optional<RestrictedMean> restricted_mean(const SurvivalCurve& curve, double tau_s) {
   if (!(tau_s >= 0) || tau_s > curve.known_until_s) return std::nullopt;
   RestrictedMean result;
-  double end = tau_s;  // of the piece of the curve that is added, from the last one to the first
+  double end = tau_s;  // end of the piece of the curve that is added next, from last to first
   for (std::size_t i = curve.steps.size(); i-- > 0;) {
     const SurvivalStep& step = curve.steps[i];
     if (step.time_s > tau_s) continue;

@@ -1,4 +1,4 @@
-// Arms against the baseline: over the seeds that both have, up to a budget of the two.
+// Compares arms with the baseline: over the seeds that both have, up to their common budget.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,9 +11,9 @@ namespace {
 
 using statistics::TimedRun;
 
-constexpr double level = 0.05;  // of tests
+constexpr double level = 0.05;  // of significance
 
-// A study gives all its comparisons the same draws, whatever else is in it.
+// All comparisons of all studies use the same draws.
 constexpr statistics::Resampling resampling{};
 
 // The runs of two cells with one seed.
@@ -34,8 +34,8 @@ std::vector<SeedRuns> common_seeds(const Cell& arm, const Cell& baseline) {
   return result;
 }
 
-// Until when the times of both arms are known: the smallest budget of those of their runs that missed the
-// target. Where none did before it got stuck, all times are known: any budget that is long enough will do.
+// The date up to which the times of both arms are known: the smallest budget of their runs that missed the
+// target. If no run did except stuck ones, all times are known, and any budget that is long enough will do.
 double budget_of(const std::vector<SeedRuns>& pairs, const Aggregate& arm, const Aggregate& baseline) {
   if (!arm.time_to_target) return std::numeric_limits<double>::infinity();
   std::vector<TimedRun> runs;
@@ -62,7 +62,7 @@ ReachedByBoth reached_by(const std::vector<SeedRuns>& pairs) {
 
 bool is_traced(const Cell& cell) { return std::ranges::any_of(cell.runs, &StudyRun::by_trace); }
 
-// What seeds do not change says nothing of chance: the ratio stays, and nothing that speaks of luck.
+// If seeds change nothing, nothing is known about chance: keeps the ratio, and removes interval and p value.
 void forget_chance(VersusBaseline& versus) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   versus.replicates = false;
@@ -72,7 +72,7 @@ void forget_chance(VersusBaseline& versus) {
   versus.pairs.trustworthy = false;
 }
 
-// Nothing where seeds have no times in common, or a run without a target got stuck.
+// None if the arms have no seeds with times in common, or if a run without a target got stuck.
 std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& baseline) {
   const bool has_target = arm.time_to_target.has_value();
   if (same_runs(*arm.cell, *baseline.cell) || has_target != baseline.time_to_target.has_value()) return {};
@@ -108,17 +108,17 @@ const Aggregate* baseline_in(const Condition& condition, const std::string& base
   return found == condition.end() ? nullptr : *found;
 }
 
-// Whether McNemar's p could be small at all, with the seeds under which one arm alone reached its target.
-// Their number does not say which arm did, so leaving out the other tests is fair (Tarone, A modified
+// Whether McNemar's p can be small, given the number of seeds with which only one arm reached the target.
+// This number does not depend on which arm did, so psim may leave out hopeless tests (Tarone, A modified
 // Bonferroni method for discrete data, 1990).
 bool can_be_significant(const ReachedByBoth& reached) {
   const std::size_t apart = reached.apart.arm + reached.apart.baseline;
   return statistics::mcnemar({.arm = apart, .baseline = 0}) <= level;
 }
 
-// Holm's correction of the tests of times, and of those of who reached the target. Two comparisons of the
-// same runs, under conditions that mean nothing to either arm, are one. The untuned rows of a study with
-// [tune] show what tuning brings: they are no part of the question.
+// Holm's correction for the tests of times and the tests of who reached the target. Two comparisons of the
+// same runs (under conditions without effect on both arms) count once. The untuned rows of a study with
+// [tune] only show the effect of tuning; they do not count.
 void correct_for_their_number(const Study& study, Evaluation& evaluation,
                               const std::vector<Condition>& conditions) {
   struct Test {

@@ -22,7 +22,7 @@ std::string heading(const Study& study) {
   return out + ",seed";
 }
 
-// A spreadsheet takes such a text for a formula, and does what it says.
+// A spreadsheet would execute such a text as a formula.
 bool begins_formula(std::string_view text) {
   if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
   double number = 0;
@@ -90,7 +90,7 @@ std::string curves_csv(const Study& study) {
 std::string trials_csv(const Study& study) {
   const Json& settings = study.tuning["settings"];
   std::string out = "arm";
-  for (std::size_t i = 0; i + 1 < study.condition_axes.size(); ++i)  // the last one is the tuning itself
+  for (std::size_t i = 0; i + 1 < study.condition_axes.size(); ++i)  // the last axis is the tuning itself
     out += "," + csv_field(study.condition_axes[i]);
   if (!settings.empty()) {
     for (const auto& [field, value] : settings.front()["values"].items()) out += "," + csv_field(field);

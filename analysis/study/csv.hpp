@@ -1,4 +1,4 @@
-// A study's runs and curves as tables of values: what runs.csv, curves.csv and study.db hold.
+// The runs and curves of a study as tables of values, for runs.csv, curves.csv and study.db.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace psim::analysis {
 
-// A field by RFC 4180: quoted where it must be. A text that a spreadsheet would take for a formula, and that
-// is no number, gets an apostrophe in front.
+// A field by RFC 4180, quoted if necessary. A text that a spreadsheet would take for a formula gets a leading
+// apostrophe, unless it is a number.
 std::string csv_field(std::string_view text);
 
-// Shortest text that gives the same number again; "inf"; empty for null.
+// The shortest text that reads back as the same number; "inf"; empty for null.
 std::string csv_number(const Json& value);
 
-// What stands in one row for a run: time_s, reached, budget_s. Null: not known, or no target.
+// The values of a run in its row: time_s, reached, budget_s. Null: unknown, or no target.
 struct RunTime {
   Json time_s, reached, budget_s;
 };
@@ -29,11 +29,11 @@ constexpr const char* curve_keys[] = {"sim_time_s", "updates", "epoch", "bytes_s
 std::string runs_csv(const Study& study);
 std::string curves_csv(const Study& study);
 
-// Of a study with [tune]: a row for each setting of each arm and condition, with a column for each field.
+// For a study with [tune]: a row for each setting of each arm and condition, with a column for each field.
 std::string trials_csv(const Study& study);
 
 // A row for each of `points` times, and for each curve number i the columns t<i>, mean<i>, low<i>, high<i>:
-// numbers alone, as pgfplots reads them.
+// only numbers, for pgfplots.
 std::string mean_curves_csv(const Study& study, std::size_t points);
 
 }  // namespace psim::analysis

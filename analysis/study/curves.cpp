@@ -9,7 +9,7 @@
 namespace psim::analysis {
 namespace {
 
-// The run's values up to the first one that is not a number.
+// The values of the run before the first value that is not a number.
 statistics::Curve curve_of(const Json& summary, const CurveAxes& axes, bool& diverged) {
   statistics::Curve curve;
   bool has_values = false;
@@ -25,8 +25,8 @@ statistics::Curve curve_of(const Json& summary, const CurveAxes& axes, bool& div
   return curve;
 }
 
-// A run that has ended keeps its last value: so the mean is one over all runs until the last of them ends. A
-// run whose loss ceased to be a number keeps none, and the mean ends with it.
+// A finished run keeps its last value, so the mean covers all runs until the last of them ends. After a run
+// diverges (its loss is no number), it has no value, and the mean ends there.
 void hold(std::vector<statistics::Curve>& curves, const std::vector<bool>& diverged) {
   double end = 0;
   for (const statistics::Curve& curve : curves) {
@@ -56,7 +56,7 @@ MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes
   });
   if (std::ranges::none_of(curves, is_empty) && !result.goes_back) {
     if (std::string_view(axes.along) == CurveAxes{}.along)
-      hold(curves, diverged);  // only time goes on without a run
+      hold(curves, diverged);  // only time continues after the end of a run
     result.band = statistics::mean_band(curves, points);
   }
   return result;

@@ -10,13 +10,13 @@
 
 namespace psim::analysis {
 
-// Of the runs of a cell, or of several that hold the same runs.
+// The mean curve of a cell, or of several cells with the same runs.
 struct MeanCurve {
-  std::string label;                        // of the arm, or "a or b"
-  std::vector<statistics::BandPoint> band;  // empty where the runs have no curves in common
+  std::string label;                        // the arm, or "a or b"
+  std::vector<statistics::BandPoint> band;  // empty if the curves of the runs do not overlap
   std::size_t runs = 0;
-  std::size_t diverged = 0;  // runs whose loss ceased to be a number
-  bool goes_back = false;    // some run does on this axis: updates do where a crash loses some; no band then
+  std::size_t diverged = 0;  // number of runs whose loss became no number
+  bool goes_back = false;  // some run goes back on this axis (updates do if a crash loses some); then no band
 };
 
 struct ConditionCurves {
@@ -24,16 +24,17 @@ struct ConditionCurves {
   std::vector<MeanCurve> curves;
 };
 
-// What a curve shows, and along what: keys of a summary's curve. Points then hold other things than times.
+// The two axes of a curve: keys of `curve` in a summary. `time_s` of a point then holds the value of `along`.
 struct CurveAxes {
   const char *along = "sim_time_s", *shows = "loss";
 };
 
-// Of one cell.
+// The curve of one cell.
 MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes);
 
-// By condition. Along simulated time a curve ends where the last of its runs ends, because a run that has
-// ended keeps its last value; along another axis where the first one ends. It ends where a run diverges.
+// The curves by condition. Along simulated time a curve ends with the last of its runs, because a finished
+// run keeps its last value; along another axis it ends with the first. A curve also ends where a run
+// diverges.
 std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes = {});
 
 }  // namespace psim::analysis

@@ -23,7 +23,7 @@ class Writer {
     db_.execute("BEGIN");
   }
 
-  // Each value is null, a text or a number.
+  // Values: null, text or number.
   void insert(const std::string& table, const std::vector<Json>& values) {
     Statement& insert = statement_into(table, values.size());
     for (std::size_t i = 0; i < values.size(); ++i) bind(insert, static_cast<int>(i + 1), values[i]);

@@ -46,7 +46,7 @@ Json until_ci_json(const Study& study, const Evaluation& evaluation) {
   return json;
 }
 
-// A p value of what seeds do not change is none.
+// Without replicates there is no p value.
 Json reached_json(const VersusBaseline& versus) {
   if (!versus.reached) return nullptr;
   const ReachedByBoth& reached = *versus.reached;
@@ -113,7 +113,7 @@ Json profile_json(const ArmProfile& arm) {
   return {{"arm", arm.arm}, {"score", arm.score}, {"ratios", ratios}};
 }
 
-// The budget that all conditions share, if they do.
+// The budget, if all conditions share it.
 Json common_budget_json(const Evaluation& evaluation) {
   std::set<double> budgets;
   for (const Aggregate& one : evaluation.aggregates) {

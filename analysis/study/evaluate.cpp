@@ -1,4 +1,4 @@
-// From runs to what a table shows of them.
+// Turns runs into the values of a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,14 +26,15 @@ std::vector<TimedRun> timed_runs(const Cell& cell) {
   return runs;
 }
 
-// Until when the times of an arm are known, and whether that needs Kaplan-Meier.
+// The date up to which the times of an arm are known, and whether that needs Kaplan-Meier.
 struct Budget {
   double seconds = 0;
   bool differ = false;
 };
 
-// Where every run's budget is the same, or its target reached before: that. Otherwise the latest time that
-// the Kaplan-Meier curve knows. A run that got stuck would never have reached its target: any budget will do.
+// The budget of the runs, if it is the same for all, or if runs with other budgets reached the target
+// earlier. Otherwise the latest time that the Kaplan-Meier curve knows. A stuck run never reaches its target,
+// so any budget will do.
 Budget budget_of(const Cell& cell, const std::vector<TimedRun>& runs) {
   std::set<double> missed, own;
   double latest = 0, longest = 0;
@@ -55,7 +56,7 @@ Budget budget_of(const Cell& cell, const std::vector<TimedRun>& runs) {
 TimeToTarget by_kaplan_meier(const std::vector<TimedRun>& runs, double budget) {
   const statistics::SurvivalCurve curve = statistics::kaplan_meier(runs);
   const auto mean = statistics::restricted_mean(curve, budget);
-  // The budget is the latest time that the curve knows, so a median that there is lies within it.
+  // The budget is the latest time that the curve knows, so a known median is within it.
   return {.restricted_mean_s = mean->mean_s,
           .restricted_sd_s = std::nullopt,
           .interval_s = statistics::restricted_interval(*mean, runs.size(), budget),
@@ -64,7 +65,7 @@ TimeToTarget by_kaplan_meier(const std::vector<TimedRun>& runs, double budget) {
           .by_kaplan_meier = true};
 }
 
-// Without a budget nothing is cut.
+// An infinite budget cuts nothing.
 TimeToTarget within_one_budget(const std::vector<TimedRun>& runs, double budget, bool is_cut) {
   const statistics::TimeSummary summary = statistics::summarize_times(runs, budget);
   const double most = is_cut ? budget : std::numeric_limits<double>::infinity();
@@ -87,17 +88,16 @@ TimeToTarget time_to_target(const Cell& cell) {
   return time;
 }
 
-// Whether seeds change a cell's times. They do not where step times come from a trace, or no part of the run
-// is drawn: then each seed is the same observation again.
+// Whether seeds change the times of a cell. They do not if step times come from a trace, or if nothing in the
+// run is random: then all seeds are the same observation.
 bool has_replicates(const Cell& cell) {
   if (cell.runs.size() < 2) return true;
   if (std::ranges::any_of(cell.runs, &StudyRun::by_trace)) return false;
-  constexpr double alike =
-      1e-3;  // of the time: what draws of batches change in the sizes of messages is less
+  constexpr double alike = 1e-3;  // share of the time: random batches change sizes of messages by less
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const StudyRun& run : cell.runs) {
     const std::optional<double> time = time_of(run.summary);
-    if (!time) return true;  // got stuck, or missed its target: its budget made its length
+    if (!time) return true;  // stuck, or missed its target: its length is its budget
     least = std::min(least, *time);
     most = std::max(most, *time);
   }
@@ -132,7 +132,7 @@ Aggregate measured(const Cell& cell) {
   return result;
 }
 
-// Calls `visit` with every run, those that stand under several labels once.
+// Calls `visit` with every run; a run under several labels only once.
 template <class F>
 void for_each_run(const Study& study, F&& visit) {
   std::set<std::string> seen;
@@ -143,7 +143,7 @@ void for_each_run(const Study& study, F&& visit) {
   }
 }
 
-// Runs whose pushes are acknowledged differently differ in messages and times by that alone.
+// A note if runs acknowledge pushes in different ways: that alone changes messages and times.
 void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& notes) {
   const auto how = [](const StudyRun& run) { return run.summary.value("acknowledgement", "none"); };
   const std::string first = how(study.cells.front().runs.front());
@@ -160,13 +160,13 @@ void add_note_on_acknowledgement(const Study& study, std::vector<StudyNote>& not
   });
   if (note.cell == nullptr) return;
   note.text = fmt::format(
-      "these runs do not acknowledge pushes alike (acknowledgement in summary.json: {}, in the first run "
-      "{}): that alone makes their messages and times differ",
+      "these runs acknowledge pushes in different ways (acknowledgement in summary.json: {}, in the first "
+      "run {}): that alone changes their messages and times",
       other, first);
   notes.push_back(std::move(note));
 }
 
-// Samples of which all workers together compute gradients in one step each.
+// The samples of one step of all workers together.
 double samples_at_once(const Json& summary) {
   double samples = 0;
   for (const Json& worker : summary.value("workers", Json::array()))
@@ -174,7 +174,8 @@ double samples_at_once(const Json& summary) {
   return samples;
 }
 
-// An arm with larger batches or more workers needs longer for a step that does more: seconds alone mislead.
+// A note if arms differ in samples per step: with larger batches or more workers a step does more, so seconds
+// alone mislead.
 void add_note_on_samples(const Study& study, Evaluation& evaluation) {
   for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
     const auto rate = [](const Aggregate* one) {
@@ -220,7 +221,7 @@ std::optional<WidthKept> width_kept(const Study& study, const Evaluation& evalua
   return kept;
 }
 
-// Each kind of note once; first, that runs got stuck.
+// Each kind of note once; notes about stuck runs come first.
 std::vector<StudyNote> notes_of(const Study& study) {
   std::vector<StudyNote> notes;
   const auto add = [&](const Cell& cell, const StudyRun& run, const std::string& name, std::string text) {
@@ -233,7 +234,7 @@ std::vector<StudyNote> notes_of(const Study& study) {
     if (!stuck.empty()) add(cell, run, "stuck", "stuck: " + stuck.front().get<std::string>());
   });
   for_each_run(study, [&](const Cell& cell, const StudyRun& run) {
-    std::set<std::string> here;  // a run may have several notes of a kind
+    std::set<std::string> here;  // a run may have several notes of one kind
     for (const Json& note : run.summary.at("notes")) {
       const std::string name = note["name"];
       if (here.insert(name).second) add(cell, run, name, note["text"]);

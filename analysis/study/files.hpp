@@ -1,4 +1,4 @@
-// A study as files that other programs read.
+// A study as files for other programs.
 #pragma once
 
 #include <filesystem>
@@ -19,12 +19,13 @@ struct StudyFile {
 // bytes.
 std::vector<StudyFile> study_files(const Study& study, const Evaluation& evaluation);
 
-// What a study's folder may have beside its scenario: those files, study.db, the manifest and the results.
+// The files that the folder of a study may have in addition to its scenario: the files above, study.db, the
+// manifest and the results.
 std::span<const std::string_view> study_file_names();
-// What the programs among them make there.
+// The files that its programs create.
 std::span<const std::string_view> made_file_names();
 
-// study.db: the same tables in SQLite. Throws std::runtime_error when the disk refuses.
+// study.db: the same tables in SQLite. Throws std::runtime_error if writing fails.
 void write_database(const std::filesystem::path& path, const Study& study);
 
 // "psim.compare/2": every run, and the aggregates.

@@ -1,4 +1,4 @@
-// What arms and conditions are called.
+// The names of arms and conditions.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace psim::analysis {
 
-// Adds what is not among them.
+// Adds `one` if it is not in `all`.
 void add_once(std::vector<std::string>& all, const std::string& one);
 
 // In the order of their first cells.
@@ -24,10 +24,10 @@ std::string arm_label(const std::string& arm);
 // "ssp 3, 8": the arm, and the condition by its values.
 std::string cell_label(const Cell& cell);
 
-// "workers = 8, bandwidth = 1Gbps"; empty where there are no axes.
+// "workers = 8, bandwidth = 1Gbps"; empty without axes.
 std::string condition_label(const Study& study, const Cell& cell);
 
-// Adds a label to those that stand for the same runs: "1 or 4".
+// Adds a label for the same runs: "1 or 4".
 void add_label(std::string& labels, const std::string& label);
 
 }  // namespace psim::analysis

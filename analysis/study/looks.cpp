@@ -1,4 +1,4 @@
-// Whether the dates at which weights were evaluated decide what a table says.
+// Remarks for tables that depend on the dates of evaluations.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,18 +13,18 @@ namespace {
 constexpr double coarse = 0.05;  // of a mean time
 constexpr double alike = 1.5;    // ratio of two arms' updates in a clock
 
-// Of each worker's clock, over all runs; nothing where no clock was finished.
+// Mean updates per clock of a worker, over all runs; none if no clock was finished.
 std::optional<double> updates_per_clock(const Cell& cell) {
   double updates = 0, clocks = 0;
   for (const StudyRun& run : cell.runs) {
-    const Json workers = run.summary.value("workers", Json::array());  // runs of before have none
+    const Json workers = run.summary.value("workers", Json::array());  // runs of older versions have none
     updates += run.summary["updates"].get<double>() * static_cast<double>(workers.size());
     clocks += run.summary.value("steps", 0.0);
   }
   return updates > 0 && clocks > 0 ? std::optional(updates / clocks) : std::nullopt;
 }
 
-// "50 updates"; empty where the weights are evaluated by anything else, or no target depends on it.
+// "50 updates"; empty if evaluations do not depend on updates, or if there is no target.
 std::string looked_at_every(const Cell& cell) {
   for (const StudyRun& run : cell.runs) {
     const Json every = run.summary.value("evaluate_every", Json());
@@ -51,9 +51,9 @@ std::string coarse_grid(const Evaluation& evaluation) {
   const std::size_t more = rows.size() > few ? rows.size() - few : 0;
   rows.resize(rows.size() - more);
   return fmt::format(
-      "Between the evaluation that showed the target and the one before it are up to {:.0f} % of the time to "
-      "the target ({}{}): that much of these times is a matter of when psim looked. A shorter "
-      "training.evaluate_every says more.",
+      "The gap between the evaluation that first showed the target and the evaluation before it is up to "
+      "{:.0f} % of the time to the target ({}{}): these times are uncertain by that much. A shorter "
+      "training.evaluate_every makes them more exact.",
       100 * most, fmt::join(rows, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
@@ -69,8 +69,8 @@ std::string uneven_looks(const Evaluation& evaluation) {
         continue;
       return fmt::format(
           "{} makes {:.3g} times as many updates in a clock as {}, so with evaluate_every = \"{}\" it is "
-          "looked at as much more often, and one lucky look is enough. \"N samples\" looks at all arms "
-          "alike, and training.target.hold asks for several looks in a row.",
+          "evaluated that much more often, and one lucky evaluation is enough. \"N samples\" treats all arms "
+          "alike, and training.target.hold requires several evaluations in a row.",
           cell_label(*one.cell), *here / *there, cell_label(*other.cell), every);
     }
   }

@@ -43,7 +43,7 @@ std::string chart_of(const ConditionCurves& condition, const ChartSize& size) {
     out +=
         fmt::format("The first {} arms; curves.csv has also: {}\n", most_curves, fmt::join(left_out, ", "));
   if (!without.empty())
-    out += fmt::format("No curve, as the runs have no losses or no times in common: {}\n",
+    out += fmt::format("No curve, because the runs have no losses or no common times: {}\n",
                        fmt::join(without, ", "));
   return out;
 }
@@ -72,9 +72,9 @@ std::string loss_chart(const Study& study, const ChartSize& size) {
                        charts + more);
   if (several)
     out +=
-        "Means over seeds, up to the end of the last run (one that has ended keeps its last value); dots: "
+        "Means over seeds, up to the end of the last run (a finished run keeps its last value); dots: "
         "the 95 % interval of the mean at each time.\n";
-  if (diverged) out += "!: here a run's loss ceased to be a number.\n";
+  if (diverged) out += "!: here the loss of a run stopped being a number.\n";
   return out;
 }
 

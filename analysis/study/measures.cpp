@@ -1,4 +1,4 @@
-// What is measured of a run, by where its summary has it.
+// The measures of a run, and their places in its summary.
 #include <algorithm>
 #include <limits>
 
@@ -21,7 +21,7 @@ Json copied_bytes(const Json& summary) {
   return failures["replication_bytes"].get<double>() + failures["state_bytes"].get<double>();
 }
 
-// Mean over a run's crashes of servers, if all of them were made good.
+// Mean over the crashes of servers, if the run recovered from all of them.
 Json mean_recovery(const Json& summary) {
   double sum = 0;
   const Json recoveries = value_at(summary, "/failures/recoveries"_summary);
@@ -33,7 +33,7 @@ Json mean_recovery(const Json& summary) {
   return recoveries.empty() ? Json() : Json(sum / static_cast<double>(recoveries.size()));
 }
 
-// To the target, or else of the whole run: then it is what the run's budget of time has cost in vain.
+// To the target. If the run missed it: of the whole run, the price of its whole budget.
 template <const char* Key>
 Json spent(const Json& summary) {
   if (!summary.contains("economy")) return nullptr;
@@ -43,7 +43,7 @@ Json spent(const Json& summary) {
 }
 constexpr char joules[] = "joules";
 constexpr char dollars[] = "dollars";
-// Of the fullest node that computes gradients.
+// The memory of the fullest node that computes gradients.
 Json fullest_worker(const Json& summary) {
   const Json workers = value_at(summary, "/workers"_summary);
   double most = 0;
@@ -51,7 +51,7 @@ Json fullest_worker(const Json& summary) {
   return most > 0 ? Json(most) : Json();
 }
 
-// Between the evaluation that first showed the target and the one before it.
+// Seconds between the evaluation that first showed the target and the evaluation before it.
 Json bracket(const Json& summary) {
   const Json hit = value_at(summary, "/target/sim_time_s"_summary),
              miss = value_at(summary, "/target/last_miss_s"_summary);
@@ -100,8 +100,8 @@ std::optional<double> time_of(const Json& summary) {
   return target["sim_time_s"].get<double>();
 }
 
-// How long a run would have gone on without its target: for its duration, unless it ended earlier by its
-// steps, epochs or samples; for ever where it got stuck and has no duration.
+// The budget is how long the run would have continued without its target: its duration, unless steps, epochs
+// or samples end it earlier; infinite for a stuck run without a duration.
 statistics::TimedRun timed(const StudyRun& run) {
   const Json& summary = run.summary;
   const std::optional<double> time = time_of(summary);

@@ -1,4 +1,4 @@
-// Arms in order: who is beaten in everything, and who is near the best under most conditions.
+// Ranks arms: which are worse in everything, and which are near the best under most conditions.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,20 +11,21 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// What an arm's time under a condition is in a ranking: the median of its seeds, infinite where fewer than
-// half of them reached the target; without a target the mean.
+// The time of an arm in a ranking: the median of its seeds, infinite if fewer than half of them reached the
+// target; without a target the mean.
 double ranked_time(const Aggregate& one) {
   if (one.time_to_target) return one.time_to_target->median_s.value_or(infinite);
   return one.time ? one.time->mean : infinite;
 }
 
-// What not all runs have is as bad as can be: a mean over the others would favour those that diverge.
+// A mean that some runs lack counts as the worst value: a mean over the other runs would favour arms that
+// diverge.
 double mean_or(const Aggregate& one, const char* key, double worst) {
   const Statistic* found = one.measure(key);
   return found == nullptr || found->n < one.n ? worst : found->mean;
 }
 
-// With a target all arms stop at the same quality: what is left of it is noise around the target.
+// With a target all arms stop at the same quality, so final accuracy is only noise around the target.
 void find_front(const std::vector<Aggregate*>& condition) {
   using statistics::Better;
   constexpr std::array<Better, 3> columns{Better::smaller, Better::smaller, Better::larger};
@@ -36,7 +37,7 @@ void find_front(const std::vector<Aggregate*>& condition) {
   for (std::size_t i = 0; i < condition.size(); ++i) condition[i]->pareto = front[i];
 }
 
-// What the weights are worth at the end, and which difference matters to somebody.
+// The measure of final quality, and the smallest difference that matters.
 struct Quality {
   const char* key;
   bool is_better_large;
@@ -47,7 +48,7 @@ constexpr Quality qualities[] = {
     {"final_loss", false, [](double best) { return 0.1 * best; }},
 };
 
-// By how much less each seed of `one` is worth than the same seed of `best`.
+// How much worse each seed of `one` is than the same seed of `best`.
 std::vector<double> shortfalls(const Cell& one, const Cell& best, const Quality& quality) {
   const Measure& measure = *std::ranges::find_if(
       measures(), [&](const Measure& m) { return std::string_view(m.key) == quality.key; });
@@ -98,7 +99,7 @@ void rank(const Study& study, Evaluation& evaluation) {
   for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
     find_front(condition);
     find_clearly_worse(condition);
-    if (condition.size() < arms.size()) continue;  // of a study that is not complete
+    if (condition.size() < arms.size()) continue;  // the study is not complete
     if (!study.tuning.is_null() && condition.front()->cell->condition.back() == untuned) continue;
     for (const Aggregate* one : condition)
       times[static_cast<std::size_t>(std::ranges::find(arms, one->cell->arm) - arms.begin())].push_back(

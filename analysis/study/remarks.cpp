@@ -1,4 +1,4 @@
-// What a study's table does not say by itself.
+// The remarks below the table of a study.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,19 +36,19 @@ void say_times(std::string& out, const Evaluation& evaluation) {
   }
   if (!budgets.empty())
     say(out,
-        fmt::format("`>=`: {} run{} missed the target within {} budget of {:.4g} s{}, and count{} with it: "
-                    "the mean is at least this.",
+        fmt::format("`>=`: {} run{} missed the target within {} budget of {:.4g} s{} and count{} with that "
+                    "budget, so the mean is a lower bound.",
                     cut, cut == 1 ? "" : "s", budgets.size() > 1 ? "their arm's" : "the", *budgets.begin(),
                     budgets.size() > 1 ? fmt::format(" to {:.4g} s", *budgets.rbegin()) : std::string(),
                     cut == 1 ? "s" : ""));
   if (any(evaluation,
           [](const Aggregate& a) { return a.time_to_target && a.time_to_target->by_kaplan_meier; }))
     say(out,
-        "Where the budgets of an arm's own runs differ, its mean time is the area under a Kaplan-Meier "
-        "curve; one training.duration for all runs makes it a plain mean.");
+        "If the runs of an arm have different budgets, its mean time is the area under a Kaplan-Meier curve; "
+        "with one training.duration for all runs it is a plain mean.");
 }
 
-// Where fewer than half of an arm's runs reached the target in time, nobody knows how long half of them take.
+// If fewer than half of the runs of an arm reached the target in time, the median is unknown.
 void say_medians(std::string& out, const Evaluation& evaluation) {
   std::vector<std::string> cells;
   for (const Aggregate& one : evaluation.aggregates) {
@@ -60,36 +60,36 @@ void say_medians(std::string& out, const Evaluation& evaluation) {
   cells.resize(cells.size() - more);
   say(out,
       fmt::format(
-          "The median time of {}{} lies beyond the budget: fewer than half of the runs reached the target.",
+          "The median time of {}{} is beyond the budget: fewer than half of the runs reached the target.",
           fmt::join(cells, "; "), more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
-// Which arms reach the target decides before any time does.
+// Which arms reach the target matters before any time.
 void say_who_reached(std::string& out, const Evaluation& evaluation) {
   if (any(evaluation, [](const Aggregate& a) { return a.versus && decides_by_reached(*a.versus); }))
     say(out,
-        "reached by k/n, baseline m/n: who reached the target, each run within its own budget, differs by "
-        "more than "
-        "chance, or all did of one arm and none of the other. That decides before times do; p is McNemar's.");
+        "reached by k/n, baseline m/n: more runs of one arm reached the target (each within its own budget) "
+        "than chance explains, or all runs of one arm and none of the other. This decides before times; p is "
+        "McNemar's.");
   const auto bound = [](const Aggregate& a) {
     return a.versus && !decides_by_reached(*a.versus) && a.versus->cut_arm + a.versus->cut_baseline > 0;
   };
   if (any(evaluation, bound))
     say(out,
-        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one of them "
-        "need longer, so the whole times lie further apart than shown, or nearer.");
+        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one arm need "
+        "longer, so the whole times differ by at least (`>=`) or at most (`<=`) this factor.");
 }
 
-// Whether the number of tests leaves any p value a chance.
+// Whether any p value can be small with this number of tests.
 void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
-  say(out, fmt::format("p (--wide): Holm's correction for {} test{} leaves no p value below 0.05 with {} "
-                       "seeds; at least {} seeds can have one.",
+  say(out, fmt::format("p (--wide): with Holm's correction for {} test{}, no p value can be below 0.05 with "
+                       "{} seeds; this needs at least {} seeds.",
                        family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
 }
 
-// Seeds that change no time are one observation, however many there are.
+// Seeds that change no time are one observation, whatever their number.
 void say_replicates(std::string& out, const Evaluation& evaluation) {
   std::vector<std::string> arms;
   bool traced = false;
@@ -99,13 +99,13 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
     traced = traced || one.cell->runs.front().by_trace;
   }
   if (arms.empty()) return;
-  say(out, fmt::format("{} {}. They are one observation, not {}: it has no interval and no p value.",
+  say(out, fmt::format("{} {}. They count as one observation, not {}, without interval and p value.",
                        traced ? "All seeds have the step times of one trace under"
                               : "Seeds do not change the times of",
                        fmt::join(arms, ", "), fewest_runs(evaluation)));
 }
 
-// Without a target a run may be fast because it learns less.
+// Without a target an arm may be fast because it learns less.
 void say_quality(std::string& out, const Evaluation& evaluation) {
   for (const Aggregate& one : evaluation.aggregates) {
     if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean)
@@ -116,8 +116,8 @@ void say_quality(std::string& out, const Evaluation& evaluation) {
       return accuracy == nullptr ? text : text + fmt::format(", accuracy {:.4g} %", 100 * accuracy->mean);
     };
     say(out,
-        fmt::format("{} is faster than {}, and learns clearly less ({}; {}). A target in [training] compares "
-                    "times to the same quality.",
+        fmt::format("{} is faster than {}, but learns clearly less ({}; {}). With a target in [training], "
+                    "times are compared at the same quality.",
                     cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
   }
 }
@@ -131,28 +131,26 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     const bool any_reached = any(evaluation, [](const Aggregate& a) { return a.reached > 0; });
     return say(out, !has(are_all_cut) ? "All runs take the same time, so times are not compared."
                     : any_reached
-                        ? "No two runs are known to have different times to the target: the longer one "
-                          "reached it after the shorter one had ended. So times are not compared."
+                        ? "No two runs are known to have different times to the target: the longer run "
+                          "reached it only after the shorter run had ended. So times are not compared."
                         : "No run reached the target, so times are not compared.");
   }
   const bool has_intervals = has([](const VersusBaseline& v) { return v.pairs.seeds > 1 && v.replicates; });
-  say(out, fmt::format(
-               "versus baseline ({}): ratio of times seed by seed, because a seed gives both the same data, "
-               "draws and stragglers; geometric mean{}.",
-               arm_label(study.baseline),
-               has_intervals ? ", [its 95 % interval], and the seeds under which the arm is faster" : ""));
+  say(out, fmt::format("versus baseline ({}): ratio of times seed by seed, because runs with one seed have "
+                       "the same data, draws and stragglers; geometric mean{}.",
+                       arm_label(study.baseline),
+                       has_intervals ? ", [95 % interval], and the seeds with which the arm is faster" : ""));
   say_who_reached(out, evaluation);
   const auto judged = [](const VersusBaseline& v) {
     return v.pairs.seeds > 1 && v.replicates && !decides_by_reached(v);
   };
   if (has([&](const VersusBaseline& v) { return judged(v) && !sees_difference(v); }))
-    say(out, "no difference seen: the 95 % interval of the ratio holds 1. More seeds may show one.");
-  if (has([&](const VersusBaseline& v) { return judged(v) && sees_difference(v) && !v.pairs.trustworthy; }))
     say(out,
-        fmt::format(
-            "`~`: with fewer than {} seeds, or the same difference under all, an interval may be too narrow "
-            "(docs/statistics.md).",
-            statistics::fewest_seeds));
+        "no difference seen: the 95 % interval of the ratio includes 1. More seeds may show a difference.");
+  if (has([&](const VersusBaseline& v) { return judged(v) && sees_difference(v) && !v.pairs.trustworthy; }))
+    say(out, fmt::format("`~`: with fewer than {} seeds, or equal differences for all seeds, an interval may "
+                         "be too narrow (docs/statistics.md).",
+                         statistics::fewest_seeds));
   if (has(fails_holm))
     say(out, fmt::format("`?`: after Holm's correction for {} tests the p value is above 0.05.",
                          evaluation.family.tests));
@@ -161,24 +159,24 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
     say(out, "Some arm has seeds that the baseline lacks: they count for its mean, not for its ratio.");
 }
 
-// Why cells are empty, or count fewer runs.
+// Why cells are empty or count fewer runs.
 void say_gaps(std::string& out, const Study& study, const Evaluation& evaluation) {
   const TableView view{.study = study, .evaluation = evaluation};
   const std::size_t conditions = conditions_of(study).size();
   const bool compares = study.cells.size() > conditions;
   if (compares && any(evaluation, [&](const Aggregate& a) { return !a.versus && !is_baseline(view, a); }))
     say(out,
-        "versus baseline `-`: no seed that both have, a run that got stuck without a target, or a target "
-        "that only one of them has.");
+        "versus baseline `-`: the arms have no common seed, a run got stuck without a target, or only one "
+        "arm has a target.");
   if (any(evaluation, [](const Aggregate& a) {
         return std::ranges::any_of(a.measures, [&](const auto& m) { return m.second.n < a.n; });
       }))
     say(out,
-        "(k/n) behind a mean: only k of n runs have the value. A loss is missing where a run diverged: such "
-        "a mean is one over the runs that did not.");
+        "(k/n) after a mean: only k of n runs have the value. A diverged run has no loss, so such a mean "
+        "covers only the other runs.");
 }
 
-// A run may reach its target by one set of samples, and miss the same number by the other.
+// A run may reach its target on the validation set and still miss the same number on the test set.
 void say_where_judged(std::string& out, const Study& study) {
   for (const Cell& cell : study.cells) {
     for (const StudyRun& run : cell.runs) {
@@ -188,14 +186,15 @@ void say_where_judged(std::string& out, const Study& study) {
       };
       if (!summary["target"]["given"].get<bool>() || on("target") != "validation" || on("final") != "test")
         continue;
-      return say(out,
-                 "The target is judged on the validation set; final loss and accuracy are over the test set, "
-                 "which nothing else looks at. So a run that reached a target may show less than it.");
+      return say(
+          out,
+          "Runs reach the target on the validation set; final loss and accuracy are over the test set, which "
+          "nothing else uses. So a run that reached the target may show a worse final value.");
     }
   }
 }
 
-// Which settings the tuned rows have, and what finding them took.
+// The settings of the tuned rows, and the cost of finding them.
 void say_tuning(std::string& out, const Study& study) {
   const Json& tuning = study.tuning;
   if (tuning.is_null()) return;
@@ -210,9 +209,9 @@ void say_tuning(std::string& out, const Study& study) {
     for (const Json& label : best["condition"]) words.push_back(label);
     std::string line = fmt::format("  {}: {}", fmt::join(words, ", "),
                                    fmt::join(best["sets"].get<std::vector<std::string>>(), ", "));
-    if (best["score"].is_null()) line += "; no setting has a result to judge by";
+    if (best["score"].is_null()) line += "; no setting has a result";
     if (!best["at_edge"].empty())
-      line += fmt::format("; the best {} is at the edge of what was tried: a better one may lie beyond",
+      line += fmt::format("; the best {} is at the edge of the tried values: a better value may lie beyond",
                           fmt::join(best["at_edge"].get<std::vector<std::string>>(), ", "));
     say(out, line);
   }
@@ -223,26 +222,25 @@ void say_tuning(std::string& out, const Study& study) {
 std::string width_line(const Study& study, const Evaluation& evaluation) {
   if (study.until_ci.is_null()) return "";
   const Json& asked = study.until_ci;
-  std::string line = fmt::format("--until-ci {:.4g}%: {} seeds have decided that {} are needed",
+  std::string line = fmt::format("--until-ci {:.4g}%: the first {} seeds decided that {} are needed",
                                  100 * asked["half_width"].get<double>(),
                                  asked["pilot_seeds"].get<std::size_t>(), asked["seeds"].get<std::size_t>());
   if (asked["baseline"] != study.baseline)
     line += fmt::format(", with the baseline {}", arm_label(asked["baseline"]));
   const auto left_out = std::ranges::count_if(
       evaluation.aggregates, [](const Aggregate& a) { return a.versus && !has_width(*a.versus); });
-  const std::string but =
-      left_out == 0
-          ? ""
-          : fmt::format(
-                " {} of the comparisons {} no part of that: who reached the target decides, both arms "
-                "mostly missed it, or seeds change no time.",
-                left_out, left_out == 1 ? "is" : "are");
+  const std::string but = left_out == 0 ? ""
+                                        : fmt::format(
+                                              " {} of the comparisons {} left out: reaching the target "
+                                              "decides, both arms mostly missed it, or seeds change no time.",
+                                              left_out, left_out == 1 ? "is" : "are");
   if (!evaluation.width) return line + "." + but;
   line += fmt::format("; the widest interval of a ratio is ± {:.3g} %", 100 * evaluation.width->widest);
-  return line + (evaluation.width->narrow ? ": as narrow as asked." + but
-                                          : ": wider than asked. The seeds that decided scattered less than "
-                                            "all; a smaller percentage, or more --seeds, makes it narrower." +
-                                                but);
+  return line + (evaluation.width->narrow
+                     ? ": as narrow as asked." + but
+                     : ": wider than asked, because the first seeds scattered less than all seeds. A smaller "
+                       "percentage or more --seeds makes it narrower." +
+                           but);
 }
 
 std::string remarks(const Study& study, const Evaluation& evaluation) {
@@ -253,12 +251,12 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   }
   if (fewest_runs(evaluation) > 1)
     say(out,
-        "± of a time (where all columns are shown, or it reaches 0 or the budget, [a, b]): 95 % interval of "
-        "its mean over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
+        "± of a time ([a, b] if it is asymmetric, or if all columns are shown): 95 % interval of its mean "
+        "over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)
     say(out,
-        "A single seed says nothing about how far seeds scatter: there is no interval. --seeds 1,2,3,... "
-        "adds some.");
+        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 1,2,3,... "
+        "adds seeds.");
   say_times(out, evaluation);
   say_medians(out, evaluation);
   for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);
@@ -270,9 +268,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   say_gaps(out, study, evaluation);
   say_tuning(out, study);
   if (!evaluation.profiles.empty())
-    say(out,
-        "score: how near an arm's median time is to the best one under all conditions (AlgoPerf); 1 is best "
-        "everywhere, 0 nowhere within 4x.");
+    say(out, "score (AlgoPerf): 1 = fastest everywhere; 0 = at least 4x the best time everywhere.");
   if (!out.empty() && !evaluation.notes.empty()) out += "\n";
   for (const StudyNote& note : evaluation.notes) {
     const std::string where = runs.size() == 1

@@ -1,4 +1,4 @@
-// A study for people: a table, a chart, and what its notes say.
+// A study for people: a table, a chart, and remarks.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,28 @@ enum class TableFormat { text, markdown, latex };
 
 struct TableOptions {
   TableFormat format = TableFormat::text;
-  std::vector<std::string> columns = {};  // by name; empty: those that fit and say most
-  bool wide = false;                      // all columns, in tables one below the other
-  std::size_t width = 100;                // of characters, of a text
+  std::vector<std::string> columns = {};  // by name; empty: the most useful columns that fit
+  bool wide = false;                      // all columns, in several tables
+  std::size_t width = 100;                // in characters, for TableFormat::text
 };
 
-// Throws std::invalid_argument for a column that there is not, with those that there are.
+// Throws std::invalid_argument for an unknown column; the message lists all columns.
 std::string table(const Study& study, const Evaluation& evaluation, const TableOptions& options);
 
-// What the table's marks mean, its notes, and what does not fit into a cell.
+// The meanings of marks, notes, and details that do not fit into a cell.
 std::string remarks(const Study& study, const Evaluation& evaluation);
-// What the dates of evaluations may have decided: sentences.
+// Sentences about effects of the dates of evaluations.
 std::vector<std::string> remarks_on_looks(const Evaluation& evaluation);
 
-// What --until-ci asked for, and whether the intervals are as narrow as that; empty without it.
+// The request of --until-ci, and whether the intervals are narrow enough; empty without --until-ci.
 std::string width_line(const Study& study, const Evaluation& evaluation);
 
 struct ChartSize {
   int width = 72, height = 16;
   bool colour = false;
 };
-// The mean loss of each arm over time, with bands over seeds, a chart for each condition. Empty when nothing
-// can be drawn.
+// The mean loss of each arm over time, with bands over seeds; one chart per condition. Empty if there is
+// nothing to draw.
 std::string loss_chart(const Study& study, const ChartSize& size);
 
 }  // namespace psim::analysis

@@ -1,4 +1,4 @@
-// Programs that read a study's files, and stand beside them.
+// Programs that read the files of a study, in the same folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 12> file_names{
     "README.txt",    "analysis.R",    "analysis.py", "curves.csv", "curves.tex", "curves_mean.csv",
     "manifest.json", "results.jsonl", "runs.csv",    "study.db",   "study.json", "trials.csv"};
 
-// What analysis.R and pdflatex make of them.
+// The files that analysis.R and pdflatex create.
 constexpr std::array<std::string_view, 4> made_names{"curves.aux", "curves.log", "curves.pdf", "losses.pdf"};
 
 constexpr const char* analysis_py =
@@ -32,7 +32,7 @@ constexpr const char* readme =
 #include "analysis/study/snippets/README.txt.inc"
     ;
 
-// A logarithmic axis shows losses, which span decades, unless a value or its interval is not above zero.
+// Losses span decades, so the axis is logarithmic if all values and intervals are above zero.
 bool all_positive(const ConditionCurves& condition) {
   return std::ranges::all_of(condition.curves, [](const MeanCurve& curve) {
     return std::ranges::all_of(curve.band, [](const statistics::BandPoint& point) {
@@ -41,7 +41,7 @@ bool all_positive(const ConditionCurves& condition) {
   });
 }
 
-// One axis of the curves from `number` on; `number` moves on.
+// One axis, with the curves from `number` on; increases `number`.
 std::string axis_of(const ConditionCurves& condition, std::size_t& number) {
   const char* axis = all_positive(condition) ? "semilogyaxis" : "axis";
   std::string out = fmt::format(

@@ -32,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// On a command line a name has hyphens, so that it needs no quotes, and may stand after a blank.
+// On a command line a name may have hyphens (so it needs no quotes), and spaces around it.
 std::string name_asked_for(std::string name) {
   std::ranges::replace(name, '-', ' ');
   name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
@@ -40,7 +40,7 @@ std::string name_asked_for(std::string name) {
   return name;
 }
 
-// Aggregates that are the same runs, and look the same.
+// One row: aggregates with the same runs and the same cells.
 struct TableRow {
   std::vector<const Aggregate*> members;
   std::vector<std::string> labels;  // arm, then the condition
@@ -48,7 +48,7 @@ struct TableRow {
   bool begins_condition = false;
 };
 
-// The aggregates by condition.
+// The rows, by condition.
 std::vector<TableRow> rows_of(const TableView& view, const Picked& columns) {
   std::vector<TableRow> rows;
   for (const std::vector<const Aggregate*>& condition : by_condition(view.evaluation.aggregates)) {
@@ -72,7 +72,7 @@ std::vector<TableRow> rows_of(const TableView& view, const Picked& columns) {
   return rows;
 }
 
-// The columns as texts: first those that name the rows.
+// The columns as texts; the first columns name the rows.
 std::vector<TextColumn> texts_of(const TableView& view, const std::vector<TableRow>& rows,
                                  const Picked& columns) {
   std::vector<TextColumn> texts{TextColumn::called(heading_of_axis(view.study.arm_axis), true)};
@@ -102,8 +102,8 @@ std::vector<TextColumns> split(const std::vector<TextColumn>& columns, std::size
   return tables;
 }
 
-// One table: the columns that always stand, as narrow as they must be, and of the others those that fit.
-// Appends to `left_out` the names of the rest.
+// One table: the mandatory columns (as narrow as necessary), and the other columns that fit. Appends the
+// names of the rest to `left_out`.
 TextColumns fit(const std::vector<TextColumn>& columns, std::size_t labels, const Picked& picked,
                 std::size_t width, std::vector<std::string_view>& left_out) {
   TextColumns table;
@@ -217,7 +217,7 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
       out += render_line(fmt::format("{}: {}", what, fmt::join(names, ", ")), options.format, options.width);
   };
   say("0 in every row", choice.zero);
-  say("not shown, for want of room (--wide shows all)", left_out);
+  say("not shown, no room (--wide shows all)", left_out);
   if (!evaluation.profiles.empty() && !asked) out += profile_table(evaluation, study, options);
   return out;
 }

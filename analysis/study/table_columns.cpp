@@ -14,7 +14,7 @@ int decimals_for(double value) {
   return std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
 }
 
-// What has diverged has more digits than anybody reads.
+// A diverged value has too many digits to read.
 std::string number_text(double value, int decimals) {
   return std::abs(value) < 1e9 ? fmt::format("{:.{}f}", value, decimals) : fmt::format("{:.3g}", value);
 }
@@ -25,12 +25,12 @@ std::string mean_text(const TableView& view, const Statistic& s, int decimals, d
   return text;
 }
 
-// Of a measure that some runs do not have: "(3/5)".
+// "(3/5)" for a measure that some runs lack.
 std::string runs_text(const Statistic& s, const Aggregate& row) {
   return s.n < row.n ? fmt::format(" ({}/{})", s.n, row.n) : "";
 }
 
-// Bounds are rounded away from what they enclose: an interval is never printed narrower than it is.
+// Rounds bounds outwards: an interval never prints narrower than it is.
 double rounded_down(double bound, int decimals) {
   const double unit = std::pow(10.0, decimals);
   return std::floor(bound * unit * (1 + 1e-12)) / unit;
@@ -45,8 +45,8 @@ std::string interval_text(const statistics::Interval& i, int decimals) {
                      rounded_up(i.high, decimals), decimals);
 }
 
-// The interval is written out where it is not symmetric, and where other columns have deviations, so that
-// nobody takes it for one.
+// Writes [low, high] if the interval is not symmetric, or if other columns show standard deviations, so that
+// no reader confuses the two.
 std::string mean_and_interval(const TableView& view, double mean,
                               const std::optional<statistics::Interval>& interval, int decimals) {
   std::string text = fmt::format("{:.{}f}", mean, decimals);
@@ -86,20 +86,20 @@ std::string times_text(double ratio, int decimals) {
   return std::isfinite(ratio) ? fmt::format("{:.{}f}", ratio, decimals) : "inf";
 }
 
-// Times of both arms are cut at the budget: nobody knows on which side the ratio of the whole times lies.
+// Times of both arms are cut at the budget, so the ratio of the whole times may be larger or smaller.
 bool are_both_cut(const VersusBaseline& versus) {
   return versus.cut_both > 0 || (versus.cut_arm > 0 && versus.cut_baseline > 0);
 }
 
-// Where only one arm's times are cut, the ratio is a bound: ">= " where the arm is further from the baseline
-// than shown, "<= " where it is nearer.
+// If only the times of one arm are cut, the ratio is a bound: ">= " if the true difference is larger than
+// shown, "<= " if it is smaller.
 const char* bound_of(const VersusBaseline& versus, bool faster) {
   if (are_both_cut(versus) || versus.cut_arm + versus.cut_baseline == 0) return "";
   return (versus.cut_baseline > 0) == faster ? ">= " : "<= ";
 }
 
-// How many decimals a ratio has, and its bounds: two below 2, and enough that no bound looks like 1, nor an
-// interval like a point.
+// The decimals of a ratio and its bounds: two below 2, and enough that no bound looks like 1 and no interval
+// like a point.
 int decimals_of(double ratio, double low, double high, bool has_interval) {
   const double nearest = has_interval ? low : ratio;
   const int needed = nearest > 1 ? static_cast<int>(std::ceil(-std::log10(nearest - 1))) : 1;
@@ -110,7 +110,7 @@ int decimals_of(double ratio, double low, double high, bool has_interval) {
   return std::clamp(std::max(needed, std::min(for_width, 3)), least, 6);
 }
 
-// "2.9x faster [2.6, 3.2], 5/5": how many times, and under how many seeds the arm is the better one.
+// "2.9x faster [2.6, 3.2], 5/5": the ratio, its interval, and with how many seeds the arm is better.
 std::string ratio_text(const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
   const statistics::Estimate& ratio = *pairs.ratio;
@@ -129,7 +129,7 @@ std::string ratio_text(const VersusBaseline& versus) {
   return are_both_cut(versus) ? text + fmt::format(" up to {:.4g} s", versus.budget_s) : text;
 }
 
-// Whether the ratio, and all of its interval if it has one, rounds to the same time.
+// Whether the ratio, and its whole interval if it has one, round to 1.
 bool is_same_time(const VersusBaseline& versus) {
   constexpr double visible = 0.005;
   const statistics::PairedComparison& pairs = versus.pairs;
@@ -217,7 +217,8 @@ constexpr char sent_key[] = "bytes_sent";
 constexpr char copied_key[] = "copied_bytes";
 constexpr char memory_key[] = "memory_bytes";
 
-// As the time to the target: what runs that missed it have spent is no more than a part of what they need.
+// Like the time to the target, the mean is a lower bound: runs that missed the target have spent only a part
+// of what they need.
 template <const char* Key>
 std::string spent_cell(const TableView& view, const Aggregate& row) {
   const Statistic* s = row.measure(Key);

@@ -1,4 +1,4 @@
-// The columns of a study's table, as rows of one data table: their names, and what their cells say.
+// The columns of the table of a study, as rows of one data table: names, and functions for cells.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace psim::analysis {
 
-// What cells are made from; view_of fills it in.
+// The input for cells; view_of fills it in.
 struct TableView {
   const Study& study;
   const Evaluation& evaluation;
@@ -20,20 +20,20 @@ struct TableView {
   double slowest_s = 0;
 };
 
-// When a table has a column that was not asked for by name.
+// When a table has a column that the user did not name.
 enum class Place : std::uint8_t {
   first,           // always, if any row has it
-  if_room,         // in all columns, and in those that fit
-  narrow,          // always but among all columns: it stands for several of those
-  wide,            // among all columns alone
-  without_target,  // as if_room, where runs have no target; among all columns anyway
+  if_room,         // among all columns, and if it fits
+  narrow,          // always, except among all columns: it stands for several of them
+  wide,            // only among all columns
+  without_target,  // like if_room, if runs have no target; always among all columns
 };
-enum class IfZero : std::uint8_t { shown, named, silent };  // in every row
+enum class IfZero : std::uint8_t { shown, named, silent };  // if every row has 0: ...
 
 struct TableColumn {
   ColumnName name;
   Place place = Place::if_room;
-  const char* key = nullptr;  // of the measure that it shows; or a function of its own
+  const char* key = nullptr;  // of the measure; null: the column has its own function
   double scale = 1;
   int decimals = 2;
   IfZero if_zero = IfZero::shown;
@@ -41,38 +41,38 @@ struct TableColumn {
   bool is_text = false;
 };
 std::span<const TableColumn> table_columns();
-// The column that is called so, with blanks or hyphens. Throws std::invalid_argument where there is none,
-// with those that there are.
+// The column with this name (with spaces or hyphens). Throws std::invalid_argument if there is none; the
+// message lists all columns.
 const TableColumn& column_called(const std::string& name);
 TableView view_of(const Study& study, const Evaluation& evaluation, bool brief);
 
-// Columns that are not asked for by name: of those that a row has, all, or those that say most.
+// The default columns: all columns with values, or the most useful ones.
 struct ColumnChoice {
   std::vector<const TableColumn*> columns;
-  std::vector<std::string_view> zero;  // left out: 0 in every row
+  std::vector<std::string_view> zero;  // omitted: 0 in every row
 };
 ColumnChoice choose_columns(const TableView& view, bool wide);
 
 std::string cell_text(const TableColumn& column, const TableView& view, const Aggregate& row);
 
-// Whether the cell has more to say than "-".
+// Whether the cell has a value (not "-").
 bool is_known(const TableColumn& column, const TableView& view, const Aggregate& row);
 
-// Whether some arm's time differs from the baseline's, or who reached the target does; neither does where
-// every run has the same duration.
+// Whether any arm differs from the baseline in time, or in reaching the target. If every run has the same
+// duration, none does.
 bool compares_times(const Evaluation& evaluation);
 
-// Whether the aggregate holds the runs of its condition's baseline.
+// Whether the aggregate holds the runs of the baseline of its condition.
 bool is_baseline(const TableView& view, const Aggregate& row);
 
-// What a comparison of times says: no difference, or one whose interval does not hold 1. Of a single seed,
-// and of seeds that change nothing, which have no interval, what is shown is all there is.
+// Whether a comparison of times shows a difference: its interval excludes 1. A single seed, or seeds that
+// change nothing, have no interval: then any ratio other than 1 counts.
 bool sees_difference(const VersusBaseline& versus);
-// Of the test that decides the comparison: of times, or of who reached the target. Absent where it is part of
-// no family.
+// The corrected p of the test that decides the comparison: of times, or of who reached the target. Absent if
+// the test is in no family.
 std::optional<double> corrected_p(const VersusBaseline& versus);
-// A difference is seen, and its p value is above 0.05 after Holm's correction, though there are seeds enough
-// for a small one.
+// Whether a difference is seen but its p value is above 0.05 after Holm's correction, although there are
+// enough seeds for a small p value.
 bool fails_holm(const VersusBaseline& versus);
 
 }  // namespace psim::analysis

@@ -28,7 +28,7 @@ bool is_concerned(const Lane& lane, const Timeline& line, const Window& window) 
                              [&](const Mark& one) { return one.kind == "fault" && window.has(one.at); });
 }
 
-// Those that spend most on `use` first.
+// Sorts lanes by the time for `use`, most first.
 std::vector<const Lane*> by(Use use, std::vector<const Lane*> lanes, const Window& window) {
   std::map<std::uint32_t, double> seconds;
   for (const Lane* lane : lanes) seconds[lane->node] = lane->seconds(use, window.from, window.until);

@@ -12,7 +12,7 @@ std::string_view name_of(Use use) {
 
 Days::Days(const Facts& facts, const Json& summary, OnPiece on_piece)
     : facts_(facts), on_piece_(std::move(on_piece)), days_(facts.workers) {
-  // Of a group whose training ended before that of others, the workers' time ended with it.
+  // If the training of a group ends before other groups, the time of its workers ends then.
   const bool has_groups = summary.contains("groups");
   for (std::uint32_t w = 0; w < facts.workers; ++w) {
     const Json& end =

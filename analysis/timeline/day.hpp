@@ -1,5 +1,5 @@
-// What each worker does, as far as its events tell. psim's summary, psim verify and time lines split a
-// worker's time in the same way, of several uses at once the first of these:
+// The use of each worker's time, from its events. The summary, `psim verify` and time lines split the time in
+// the same way. With several uses at once, the first of these counts:
 //   down     it has crashed, has left, or has not joined yet
 //   compute  it computes a gradient, kept or not
 //   network  a message from or to it is on its way
@@ -22,12 +22,12 @@ std::string_view name_of(Use use);
 
 class Days {
  public:
-  // A worker's next piece of time; of one worker they follow each other without a gap.
+  // Gets the pieces of time of each worker, without gaps.
   using OnPiece = std::function<void(std::uint32_t worker, double begin, double end, Use)>;
 
   Days(const Facts& facts, const Json& summary, OnPiece on_piece);
   void on(const Row& row);
-  // Passes the worker's time until now on, although nothing changes.
+  // Passes on the worker's time until `now`, although nothing changes.
   void mark(std::uint32_t worker, double now) { pass(worker, now); }
   void close();
 
@@ -40,10 +40,10 @@ class Days {
     bool here = true, computes = false, in_step = false, through = false;
     int on_the_way = 0;  // messages
     double since = 0;
-    double last = 0;              // its time ends then at the latest, whatever comes after
+    double last = 0;              // its time ends here at the latest
     std::vector<TimeSpan> later;  // since it finished: counts if it computes again
   };
-  // Takes the time until `now`, before something changes.
+  // Accounts for the time until `now`, before a change.
   Day& pass(std::uint32_t worker, double now);
   Day& at(const Row& row, std::uint32_t node) { return pass(facts_.worker(node), row.at); }
   void on_message(const Row& row);

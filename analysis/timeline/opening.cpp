@@ -11,7 +11,8 @@ constexpr std::int64_t few = 4;  // clocks
 
 bool is_over(const Mark& mark) { return mark.text.ends_with(" ends"); }
 
-// When everybody was told of a fault, or when it was over: what comes first. Neither: the fault's own date.
+// The date when all nodes know of a fault, or the end of the fault, whichever is first; otherwise the date of
+// the fault.
 double end_of(const FirstFault& fault, const Timeline& line) {
   double end = line.end;
   bool is_known = false;
@@ -46,7 +47,7 @@ Opening opening_of(const Timeline& line) {
   const double clocks = end_of_clocks(line, few);
   const std::optional<FirstFault> fault = first_fault(line);
   if (!fault) return {.from = 0, .until = clocks};
-  constexpr double around = 0.25;  // of the time from the fault until it is known
+  constexpr double around = 0.25;  // share of the time from the fault until it is known
   const double room = std::max(clocks, around * (fault->until - fault->at));
   return {.from = std::max(0.0, fault->at - room), .until = std::min(line.end, fault->until + room)};
 }

@@ -1,4 +1,4 @@
-// Where a time line opens: a page's, and that of a terminal.
+// The window that a time line shows first, on pages and terminals.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace psim::analysis {
 
-// The first fault after the run's begin. Dates are simulated seconds.
+// The first fault after the start of the run. Dates are simulated seconds.
 struct FirstFault {
-  double at = 0, until = 0;  // until: everybody was told of it, or it was over; else `at`
+  double at = 0, until = 0;  // until: all nodes know of it, or it is over; otherwise `at`
   std::string node, what;    // "server 1", "crash"
 };
 std::optional<FirstFault> first_fault(const Timeline& line);
@@ -18,7 +18,7 @@ std::optional<FirstFault> first_fault(const Timeline& line);
 struct Opening {
   double from = 0, until = 0;
 };
-// Around the first fault, with some clocks before it and after it; without a fault the first clocks.
+// The window around the first fault, with some clocks before and after it; without a fault the first clocks.
 Opening opening_of(const Timeline& line);
 
 }  // namespace psim::analysis

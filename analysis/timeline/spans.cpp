@@ -14,7 +14,7 @@
 namespace psim::analysis {
 namespace {
 
-// Whom a worker's waits are for.
+// Finds the node that each wait of a worker is for.
 class Released {
  public:
   void on(const Row& row) {
@@ -28,7 +28,7 @@ class Released {
     }
     if (row.is("lost")) behind_.erase(row.sent);
   }
-  // Who has made the sender send `message`.
+  // The node whose message made the sender send `message`.
   std::uint32_t behind(std::int64_t message, std::uint32_t sender) {
     const auto found = behind_.find(message);
     return found == behind_.end() ? sender : found->second;
@@ -40,12 +40,12 @@ class Released {
   std::map<std::int64_t, std::uint32_t> behind_;  // by message
 };
 
-// The server that a pull was sent to first, where that is down when another one answers.
+// The server that got a pull first, if it is down when another server answers.
 class Replaced {
  public:
   void on(const Row& row, const std::vector<std::optional<double>>& down_since) {
     if (row.is("sent", "pull")) first_.try_emplace({row.node, row.shard, row.pull}, row.peer);
-    if (row.is("sent", "join"))  // a worker that comes again counts its pulls afresh
+    if (row.is("sent", "join"))  // a returning worker counts its pulls from 1
       std::erase_if(first_, [&](const auto& one) { return std::get<0>(one.first) == row.node; });
     if (!row.is("sent", "weights")) return;
     const auto first = first_.find({row.peer, row.shard, row.pull});
@@ -53,7 +53,7 @@ class Replaced {
     if (first->second != row.node && down_since[first->second]) lost_[row.number] = first->second;
     first_.erase(first);
   }
-  // Nothing: `message` came from the server that was asked.
+  // None: `message` came from the server that got the pull.
   std::optional<std::uint32_t> before(std::int64_t message) const {
     const auto found = lost_.find(message);
     return found == lost_.end() ? std::nullopt : std::optional(found->second);
@@ -108,7 +108,7 @@ class Builder {
 
   void add(std::uint32_t node, const Span& span) { line_.lanes[node].spans.push_back(span); }
 
-  // What servers and the storage worked on.
+  // Adds the work of servers and the storage.
   void add_service() {
     query(run_.database(),
           "SELECT service.node, coalesce(sent.node, service.node), begin_s, end_s, coalesce(clock, 0), "
@@ -123,7 +123,7 @@ class Builder {
           });
   }
 
-  // A worker's pieces are cut wherever its uses change: at the wait's begin, too, if it is cut nowhere else.
+  // Pieces of a worker are cut where its use changes, and also at the start of a wait.
   void on_wait(const Row& row) {
     if (!run_.facts.is_worker(row.node)) return;
     days_.mark(run_.facts.worker(row.node), row.at);
@@ -144,7 +144,7 @@ class Builder {
     }
   }
 
-  // Servers are there from the begin, or from when they first speak.
+  // Servers exist from the start, or from their first message.
   void on_sent(const Row& row) {
     if (run_.facts.is_worker(row.node)) return;
     const bool is_first = !seen_[row.node];
@@ -196,10 +196,10 @@ class Builder {
   Days days_;
   Released released_;
   Replaced replaced_;
-  std::vector<std::int64_t> clock_;                // by node: that a worker has begun last
-  std::vector<std::optional<double>> down_since_;  // by node; of workers Days knows it
+  std::vector<std::int64_t> clock_;                // by node: the clock that a worker began last
+  std::vector<std::optional<double>> down_since_;  // by node; for workers see Days
   std::vector<bool> seen_;                         // by node: it has sent something
-  std::map<FaultKey, double> open_;                // since when a fault lasts
+  std::map<FaultKey, double> open_;                // start of a lasting fault
 };
 
 void Builder::add_stragglers() {
@@ -237,10 +237,10 @@ void Builder::add_mark(const Row& row) {
   if (row.is("model_update")) mark(row.node, "update", fmt::format("version {}", row.version));
   if (row.is("sent", "join") && row.at > 0) mark(row.node, "join", "joins");
   if (row.is("finish"))
-    mark(row.node, row.leaves != 0 ? "leave" : "done", row.leaves != 0 ? "leaves" : "is through");
+    mark(row.node, row.leaves != 0 ? "leave" : "done", row.leaves != 0 ? "leaves" : "has finished");
 }
 
-// Neighbours that say the same are one; nothing is after the end.
+// Joins equal neighbours, and cuts everything after the end.
 void Builder::tidy(Lane& lane) {
   std::ranges::stable_sort(lane.spans, {}, &Span::begin);
   std::vector<Span> spans;

@@ -1,14 +1,14 @@
-// What every node did when.
+// The activity of every node over time.
 //
 // Workers: their spans add up to the compute, network, wait and absent (here: down) times of summary.json,
-// and tell besides whom the time was for. The rule is psim's (analysis/timeline/day.hpp): a worker that does
-// not compute, while any message from or to it is on its way, is on the network. Table `wait` of run.db tells
-// something else: from when to when a worker could not go on, and which message ended that. So one wait of
-// that table is several spans here: its messages on their way, and between them the wait for others. All of
-// them have the node that it was for, and the message that ended it.
+// and also name the node that the time was for. The rule is in analysis/timeline/day.hpp: a worker that does
+// not compute while a message from or to it is on its way counts as network. Table `wait` of run.db means
+// something else: the time in which a worker was held up (could not go on), and the message that ended it. So
+// one row of that table becomes several spans: messages on their way, and between them the wait for others.
+// All these spans have the node that held the worker up, and the message that ended it.
 //
-// Servers and the storage: `service`, from when a message is taken in hand until it is dealt with, as table
-// `service` has it. Where that is no time there are no such spans, but marks of the updates.
+// Servers and the storage: `service` is the time of work on a message, from table `service`. Work that takes
+// no time has no spans, only marks for updates.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,15 @@ namespace psim::analysis {
 struct Span {
   double begin = 0, end = 0;
   Use use = Use::wait;
-  // Of a wait, and of the network in it: the worker whose push (or other message) made a server answer, if
-  // the server had made it wait; else the sender of the message that ended it. Where a server is down, and
-  // another one answers a pull in its place: the one that is down. Of a service: the sender. Else the node
-  // itself.
+  // For a wait and its network spans: the worker whose push (or other message) released the answer of a
+  // server; if the server answered at once, the sender of the message that ended the wait; if another server
+  // answered for a server that was down, the server that was down. For a service: the sender. Otherwise the
+  // node itself.
   std::uint32_t for_node = 0;
-  std::int64_t clock = 0;     // that the worker is in, or waits to start; of a service: of the message
-  std::int64_t message = -1;  // that ended the wait, or is worked on: its number in `sent`; none: -1
+  // Clock that the worker is in or waits to start; of a service: clock of the message.
+  std::int64_t clock = 0;
+  // Number (in `sent`) of the message that ended the wait or is worked on; -1: none.
+  std::int64_t message = -1;
 };
 
 // kind: fault, suspicion, view, promotion, update, join, leave, done.
@@ -42,14 +44,14 @@ struct Mark {
 struct Lane {
   std::uint32_t node = 0;
   std::string name;
-  std::vector<Span> spans;  // rising, disjoint; none of no length
-  std::vector<Mark> marks;  // rising
+  std::vector<Span> spans;  // in order, disjoint, not empty
+  std::vector<Mark> marks;  // in order
 
   // Seconds of this use between two dates.
   double seconds(Use use, double from, double until) const;
 };
 
-// A time in which a node is slower, or cut off: stragglers' windows, and faults that last.
+// A time in which a node is slower or cut off: windows of stragglers, and lasting faults.
 struct Shade {
   static constexpr std::uint32_t everybody = ~0U;
   std::uint32_t node = everybody;
@@ -63,7 +65,7 @@ struct Timeline {
   std::vector<Shade> shades;
 };
 
-// Throws Unverifiable for events that cannot be of this run.
+// Throws Unverifiable for events that are impossible in this run.
 Timeline timeline_of(const RunRecord& run);
 
 }  // namespace psim::analysis

@@ -20,7 +20,7 @@ struct Letter {
   const char* meaning;
   const char* colour;
 };
-// By Use; then an update.
+// In the order of Use; the last is an update.
 constexpr Letter letters[] = {{'C', "computes", "\033[32m"}, {'n', "messages on their way", "\033[34m"},
                               {'.', "waits", "\033[33m"},    {'s', "a server works", "\033[36m"},
                               {'x', "down", "\033[31m"},     {'u', "an update of the weights", "\033[35m"}};
@@ -43,8 +43,8 @@ class Drawing {
     for (const Lane* lane : shown) out += row(*lane);
     if (left_out > 0)
       out += fmt::format(
-          "({} more node{}: these are those that something happens to, and those that wait and "
-          "compute the most)\n",
+          "({} more node{}: shown are nodes with faults or slow times, and the nodes that wait and compute "
+          "most)\n",
           left_out, left_out == 1 ? "" : "s");
     return out + legend() + waits(shown) + happenings();
   }
@@ -69,7 +69,7 @@ class Drawing {
   bool is_here(double begin, double end) const { return begin < options_.until && end > options_.from; }
   bool is_here(const Mark& mark) const { return mark.at >= options_.from && mark.at <= options_.until; }
 
-  // Of each column the use that takes most of it; of a server that has none, whether it has updated.
+  // For each column the use that takes most of it; for a server without a use, whether it made an update.
   std::string row(const Lane& lane) {
     std::vector<std::array<double, use_kinds>> seconds(columns_);
     for (const Span& span : lane.spans) {
@@ -83,7 +83,8 @@ class Drawing {
     std::vector<std::size_t> cells(columns_, std::size(letters));
     if (!is_of_worker(lane)) {
       for (const Mark& mark : lane.marks) {
-        if (mark.kind == "update" && is_here(mark)) cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
+        if (mark.kind == "update" && is_here(mark))
+          cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
       }
     }
     for (std::size_t i = 0; i < columns_; ++i) {
@@ -111,14 +112,14 @@ class Drawing {
   }
 
   std::string legend() const {
-    std::string out = fmt::format("A column is {:.3g} s, and shows what most of it is.", step_);
+    std::string out = fmt::format("A column is {:.3g} s and shows what takes most of it.", step_);
     for (const std::size_t one : used_)
       out += fmt::format(" {}{}: {}", one == *used_.begin() ? "" : " ", letters[one].letter,
                          letters[one].meaning);
     return out + "\n";
   }
 
-  // Whom each worker waited for, and how long.
+  // How long each worker waited, and for which nodes.
   std::string waits(const std::vector<const Lane*>& shown) const {
     std::string out;
     for (const Lane* lane : shown) {
@@ -140,15 +141,14 @@ class Drawing {
       for (const auto& [node, seconds] : order) {
         if (shown_here == most || seconds < little * sum) break;
         out += fmt::format("{}{} {:.0f} %", shown_here++ == 0 ? "" : ", ",
-                           node == lane->node ? "nothing that came" : line_.lanes[node].name,
-                           100 * seconds / sum);
+                           node == lane->node ? "no message" : line_.lanes[node].name, 100 * seconds / sum);
       }
       out += "\n";
     }
-    return out.empty() ? out : "\nWaits, and whom they were for:\n" + out;
+    return out.empty() ? out : "\nWaits, and the nodes that they were for:\n" + out;
   }
 
-  // "workers 4-7": names of one role with their numbers, which rise.
+  // "workers 4-7": joins names of one role with consecutive numbers.
   static std::string names_of(const std::vector<std::string>& lanes) {
     std::string out, role;
     int first = 0, last = 0;
@@ -174,7 +174,7 @@ class Drawing {
     return out;
   }
 
-  // Faults and slow times, in the order of their dates; what several nodes share is one line.
+  // Faults and slow times, in order of dates; one line if several nodes share it.
   std::string happenings() const {
     std::map<std::tuple<double, std::string>, std::vector<std::string>> lines;
     for (const Shade& shade : line_.shades) {

@@ -1,5 +1,5 @@
-// A time line drawn with characters, for a terminal: a line a node, and below it what the letters mean and
-// whom waits were for.
+// A time line drawn with characters, for a terminal: one line per node; below it the meanings of letters, and
+// the nodes that waits were for.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct TimelineText {
 
 std::string text_of(const Timeline& line, const TimelineText& options);
 
-// When every worker has computed its first `clocks` clocks, or has left; the end of the run where nobody
-// computes a later one.
+// The date when every worker has computed its first `clocks` clocks, or has left; the end of the run if no
+// worker computes more clocks.
 double end_of_clocks(const Timeline& line, std::int64_t clocks);
 
 }  // namespace psim::analysis

@@ -1,4 +1,4 @@
-// Whose computing made a run slow.
+// Which workers slowed a run by uneven computing.
 #include <algorithm>
 #include <utility>
 
@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// By worker and clock, what makes its computing take as long as the median worker's.
+// By worker and clock: the factor that makes its computing as long as the median worker's.
 std::vector<std::vector<double>> evening(const std::vector<std::vector<double>>& seconds) {
   std::vector<std::vector<double>> factors(seconds.size());
   std::size_t clocks = 0;

@@ -95,9 +95,8 @@ Change without_straggler(const std::string& text, const std::string& value, cons
   if (value.empty()) return change;
   change.nodes = {node_of(text, value, record)};
   if (!is_slow(record.facts, change.nodes.front()))
-    refuse(
-        text, fmt::format("{} is no straggler", value),
-        "`psim why` says who waited for whom; compute=worker 3:50% asks what a faster worker would change");
+    refuse(text, fmt::format("{} is no straggler", value),
+           "`psim why` says who held up whom; compute=worker 3:50% asks what a faster worker would change");
   return change;
 }
 

@@ -16,7 +16,7 @@ struct OnLinks {
   double begin = 0, end = 0;
 };
 
-// The sending of the message that a moment ends; none: it ends none.
+// The sending of the message that ends at this moment; none: no message ends here.
 std::uint32_t sending_of(const CausalGraph& graph, std::uint32_t effect) {
   const auto [first, last] = out_edges(effect, graph.moments);
   for (auto edge = first; edge != last; ++edge) {
@@ -29,7 +29,7 @@ std::uint32_t sending_of(const CausalGraph& graph, std::uint32_t effect) {
   return CausalGraph::none;
 }
 
-// The sending of the message that had to leave before this one was sent; none: there was none.
+// The sending of the message that had to leave before this message; none: no message had to.
 std::uint32_t followed_by(const CausalGraph& graph, std::uint32_t sending) {
   const auto [first, last] = out_edges(sending, graph.moments);
   if (first == last || graph.moments[*first].kind != Kind::network) return CausalGraph::none;
@@ -89,7 +89,7 @@ void Replay::find_messages(const Traffic& traffic) {
   }
 }
 
-// What each message had to carry: what it could at its rates, between its dates in the run.
+// The load of each message: the amount that its rates allow between its dates in the run.
 void Replay::weigh_messages() {
   std::vector<std::tuple<double, bool, std::uint32_t>> events;  // date, begins, message
   for (std::uint32_t n = 0; n < messages_.size(); ++n) {
@@ -112,7 +112,7 @@ void Replay::weigh_messages() {
   }
 }
 
-// One pass, in the order of the new dates.
+// One pass over the graph, in the order of the new dates.
 class Replay::Pass {
  public:
   Pass(const Replay& replay, const Hypothesis& hypothesis)
@@ -149,7 +149,7 @@ class Replay::Pass {
   struct Event {
     double date;
     What what;
-    std::uint32_t number, turn;  // turn: of a link's end; only the last one that was announced counts
+    std::uint32_t number, turn;  // turn: of the end on a link; only the newest announced end counts
     bool operator>(const Event& other) const {
       return std::tie(date, what, number, turn) > std::tie(other.date, other.what, other.number, other.turn);
     }
@@ -175,14 +175,14 @@ class Replay::Pass {
     });
   }
 
-  // All that it allows. A message ends when it has carried all.
+  // Handles all effects of a moment. A message ends when its load is gone.
   void happens(std::uint32_t id) {
     for (std::uint32_t n = replay_.first_effect_[id]; n < replay_.first_effect_[id + 1]; ++n) {
       const std::uint32_t effect = replay_.effects_[n];
-      if (open_[effect] == 0) continue;  // it stays at its date
+      if (open_[effect] == 0) continue;  // its date is fixed
       const std::uint32_t own = replay_.begun_by_[id];
       const bool is_next = own != CausalGraph::none && replay_.messages_[own].next == effect;
-      if (is_next && replay_.messages_[own].load > 0) continue;  // when it has left
+      if (is_next && replay_.messages_[own].load > 0) continue;  // happens when the message has left
       const std::uint32_t number = replay_.message_of_[effect];
       if (number == CausalGraph::none || replay_.messages_[number].sending != id) {
         allow(effect, dates_[id] + least(effect, id));
@@ -201,7 +201,7 @@ class Replay::Pass {
     if (--open_[id] == 0) events_.push({dates_[id], What::moment, id, 0});
   }
 
-  // Seconds that the effect comes after the cause at least.
+  // The least seconds from the cause to the effect.
   double least(std::uint32_t id, std::uint32_t cause) const {
     const auto [first, last] = out_edges(id, graph_.moments);
     const auto edge =
@@ -227,7 +227,7 @@ class Replay::Pass {
   Sharing sharing_;
   std::vector<double> dates_;
   std::vector<std::uint32_t> open_;          // by moment: causes that have not happened
-  std::vector<std::uint32_t> turns_, next_;  // by link: next_: the message that is through first
+  std::vector<std::uint32_t> turns_, next_;  // by link; next_: the message that ends first
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 

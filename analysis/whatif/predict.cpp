@@ -9,7 +9,7 @@
 namespace psim::analysis {
 namespace {
 
-// When the last of the record's workers is through.
+// The date when the last worker finishes.
 double last_finish(const CausalGraph& graph, const std::vector<double>& dates) {
   double last = 0;
   for (std::uint32_t id = 0; id < graph.size(); ++id) {
@@ -30,7 +30,7 @@ std::vector<bool> still_computing(const Actual& run, std::size_t workers) {
 
 double least_factor(const Change& change) { return std::max(change.factor, hardly_any); }
 
-// Whether the change leaves the fault out.
+// Whether the change removes the fault.
 bool leaves_out(const Change& change, const CausalGraph& graph, const Moment& fault) {
   if (change.nodes.empty()) return true;
   const std::string_view kind = graph.word_of(fault);
@@ -74,12 +74,12 @@ Prediction Predictor::under(const Hypothesis& hypothesis) const {
 }
 
 std::optional<Prediction> Predictor::of(const Change& change) const {
-  if (is_stuck_) return std::nullopt;  // it has no end that could be another one
+  if (is_stuck_) return std::nullopt;  // a stuck run has no end to predict
   Hypothesis hypothesis;
   const Facts& facts = record_.facts;
   const bool is_about_computing =
       change.what == Change::What::compute || change.what == Change::What::no_straggler;
-  // Copies are not what gets slower or faster, and the record does not tell them from computing.
+  // The change does not affect copies over the bus, and the record does not tell copies from computing.
   if (is_about_computing && facts.copies_over_bus) return std::nullopt;
   switch (change.what) {
     case Change::What::set:
@@ -90,7 +90,7 @@ std::optional<Prediction> Predictor::of(const Change& change) const {
     case Change::What::window: hypothesis.window = change.factor; break;
     case Change::What::server_work: hypothesis.server_work = change.factor; break;
     case Change::What::overhead:
-      if (!facts.fault_factors.empty()) return std::nullopt;  // a fault may have held messages up there, too
+      if (!facts.fault_factors.empty()) return std::nullopt;  // a fault may have delayed messages there
       hypothesis.overhead = change.factor;
       break;
     case Change::What::compute:
@@ -101,7 +101,7 @@ std::optional<Prediction> Predictor::of(const Change& change) const {
     case Change::What::no_straggler:
       hypothesis.never_slow.assign(facts.workers, change.nodes.empty());
       for (const std::uint32_t node : change.nodes) hypothesis.never_slow[facts.worker(node)] = true;
-      // Which of its steps were slow by chance the record does not say.
+      // The record does not say which steps were slow by chance.
       for (const Straggler& slow : facts.stragglers) {
         const bool is_meant = std::ranges::any_of(
             slow.workers, [&](std::uint32_t worker) { return hypothesis.never_slow[worker]; });
@@ -121,7 +121,7 @@ std::optional<Prediction> Predictor::without_faults(const Change& change) const 
     if (leaves_out(change, graph_, moment)) first = std::min(first, moment.at);
     else is_any_left = true;
   }
-  // What the faults that are left would do to work that they did not hit, no graph knows.
+  // The graph does not know what the remaining faults would do to work that they did not hit.
   if (is_any_left || std::isinf(first)) return std::nullopt;
   Prediction predicted{.progress = Progress(graph_, record_.facts, dates_of(graph_), first),
                        .goes_on = std::vector<bool>(record_.facts.workers, true)};

@@ -15,7 +15,7 @@ constexpr double no_date = std::numeric_limits<double>::infinity();
 Progress::Progress(const CausalGraph& graph, const Facts& facts, const std::vector<double>& dates,
                    double until)
     : dates_(facts.workers) {
-  // A step of several parts, and one that is computed again, is done with the last of them.
+  // A step with several parts, or a repeated step, is done when the last part ends.
   std::vector<std::map<std::int64_t, double>> done(facts.workers);
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= until; ++id) {
     const Moment& moment = graph.moments[id];

@@ -1,4 +1,4 @@
-// How far the workers are by when, and when they would be further.
+// The progress of workers: when each has computed how many steps, and when it would have more.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,25 @@
 
 namespace psim::analysis {
 
-// By worker, when each of its clocks was computed; rising dates in seconds.
+// By worker: when it had computed each of its clocks, in seconds, ascending.
 class Progress {
  public:
   Progress() = default;
-  // `dates`: by moment; of those that the record has before `until`.
+  // `dates`: by moment. Only moments that the record has before `until` count.
   Progress(const CausalGraph& graph, const Facts& facts, const std::vector<double>& dates, double until);
 
   std::size_t workers() const { return dates_.size(); }
   std::int64_t steps() const;
-  // Of the worker that is furthest.
+  // The number of steps of the fastest worker.
   std::int64_t most() const;
-  // When all workers together had computed so many steps; infinity: never.
+  // When all workers together had computed `steps` steps; infinity: never.
   double date_of(std::int64_t steps) const;
-  // The same, where those that still computed when the run ended go on at their pace: the mean time from one
-  // step to the next until then.
+  // The same, if the workers in `goes_on` continue after the end of the run at their mean time per step.
   double date_of_more(std::int64_t steps, const std::vector<bool>& goes_on) const;
-  // When the last worker would have computed its `steps` at its pace; infinity: there is one without a pace.
+  // When the last worker would have computed `steps` steps at its pace; infinity: some worker has no pace.
   double date_of_all(std::int64_t steps) const;
-  // By worker: whether it still computed when the run ended: its last step is not older than four of its
-  // paces.
+  // By worker: whether it still computed when the run ended. Its last step must be at most four mean steps
+  // old.
   std::vector<bool> going_on(double end) const;
 
  private:

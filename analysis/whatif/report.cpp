@@ -14,8 +14,8 @@
 namespace psim::analysis {
 namespace {
 
-constexpr double exact = 1e-9;         // a share that is no more than rounding
-constexpr double worth_saying = 0.01;  // of the time: what a change must save
+constexpr double exact = 1e-9;         // a share this small is rounding
+constexpr double worth_saying = 0.01;  // of the time: the least saving that counts as help
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -88,29 +88,29 @@ std::string end_of(const Rerun& run) {
 
 std::string sentence_of_stuck(const WhatIf& all) {
   std::string out =
-      fmt::format("This run got stuck at {}, so nothing of it is predicted.", seconds_text(all.original));
+      fmt::format("This run got stuck at {}, so there is no prediction.", seconds_text(all.original));
   for (const Outcome& one : all.outcomes) {
     if (one.rerun) out += fmt::format(" With {} it {}.", one.change.text, end_of(*one.rerun));
   }
   return out;
 }
 
-// The best that was asked for, in a sentence.
+// The best change, in a sentence.
 std::string sentence(const WhatIf& all) {
   if (all.as_it_was.is_stuck) return sentence_of_stuck(all);
   const Outcome* best = nullptr;
   for (const Outcome& one : all.outcomes) {
     if (one.same_work() && (best == nullptr || *one.same_work() < *best->same_work())) best = &one;
   }
-  if (best == nullptr) return "Nothing can be said about the time of as much work as the run did.";
+  if (best == nullptr) return "psim cannot tell the time of the same steps with any of these changes.";
   const double seconds = *best->same_work();
   if (!(seconds < all.original * (1 - worth_saying)))
-    return fmt::format("None of these changes makes the run {:g} % faster: it takes {}.", 100 * worth_saying,
-                       seconds_text(all.original));
+    return fmt::format("None of these changes makes the run at least {:g} % faster than {}.",
+                       100 * worth_saying, seconds_text(all.original));
   std::string out =
-      fmt::format("Most helps {}: as many steps take {} in place of {}, {:.3g}x as fast", best->change.text,
+      fmt::format("{} helps most: the same steps take {} instead of {}, {:.3g}x as fast", best->change.text,
                   seconds_text(seconds), seconds_text(all.original), all.original / seconds);
-  if (!best->rerun) return out + ", if nothing but times changes (a prediction).";
+  if (!best->rerun) return out + ", if only times change (a prediction).";
   if (best->rerun->actual.end != seconds) out += fmt::format("; the re-run {}", end_of(*best->rerun));
   return out + ".";
 }
@@ -123,13 +123,13 @@ std::string share_cell(double share) {
 
 std::string attribution_text(const Attribution& why, const Facts& facts, std::size_t width) {
   if (why.slowdown <= 1)
-    return "\ncomputing that is uneven costs nothing: with even steps the run would not be shorter\n";
+    return "\nuneven computing costs nothing: with even steps the run would not be shorter\n";
   if (why.slowdown < least_slowdown)
-    return fmt::format("\ncomputing that is uneven costs {:.1f} %: too little to blame anybody for\n",
+    return fmt::format("\nuneven computing costs {:.1f} %: too little to blame a worker\n",
                        100 * (why.slowdown - 1));
-  std::string out =
-      fmt::format("\nif every worker computed like the median one: {}; the run took {:.3g}x that\n\n",
-                  seconds_text(why.ideal), why.slowdown);
+  std::string out = fmt::format(
+      "\nif every worker computed like the median worker, the run would take {}; it took {:.3g}x that\n\n",
+      seconds_text(why.ideal), why.slowdown);
   constexpr std::size_t shown = 6;
   constexpr double little = 0.02;  // of the slowdown
   const auto weight = [](const Blamed& one) { return std::max(one.removed, one.added); };
@@ -146,12 +146,12 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
   out += table_of(columns, width);
   if (left_out > 0) out += fmt::format("{} more worker{} with less\n", left_out, left_out == 1 ? "" : "s");
   return out + paragraph(
-                   "gone without it: if only this worker computed like the median one; there with it alone: "
-                   "if all others did.",
+                   "gone without it: share that disappears if only this worker computes like the median "
+                   "worker; there with it alone: share that remains if all other workers do.",
                    width);
 }
 
-// What tells the columns of times apart.
+// Explains the columns of times.
 std::string about_same_steps(const WhatIf& all, std::size_t width) {
   const auto is_any = [&](auto is) { return std::ranges::any_of(all.outcomes, is); };
   std::string out;
@@ -161,23 +161,22 @@ std::string about_same_steps(const WhatIf& all, std::size_t width) {
         width);
   if (is_any([](const Outcome& one) { return one.same_steps && !one.same_steps->is_measured; }))
     out += paragraph(
-        "~: the re-run ended with fewer steps, and would go on at its pace; the error is of the steps that "
-        "both have.",
+        "~: the re-run ended with fewer steps, and the time assumes that it continues at its pace; the error "
+        "is for the steps that both runs have.",
         width);
   return out;
 }
 
-// What depends on who is there first, which a prediction does not ask again.
+// Choices that depend on the order of arrivals. A prediction keeps them as in the run.
 std::string kept_as_it_was(const Facts& facts) {
   std::vector<std::string_view> kept;
   if (facts.model.starts_with("k-")) kept.emplace_back("which pushes make an update");
-  if (facts.steals) kept.emplace_back("who computes whose samples");
+  if (facts.steals) kept.emplace_back("which worker computes which samples");
   if (facts.overlap) kept.emplace_back("which layers a step waits for");
   return fmt::format("{}", fmt::join(kept, " and "));
 }
 
-// A curve for each worker whose computing was asked for at several shares, with what the run itself is: 100
-// %.
+// A curve for each worker with several requested shares of computing time; the run itself is 100 %.
 std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
   std::map<std::vector<std::uint32_t>, std::pair<Points, Points>> of_nodes;
   for (const Outcome& one : all.outcomes) {
@@ -234,19 +233,19 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   out += about_same_steps(all, width);
   if (!facts.fault_factors.empty())
     out += paragraph(
-        "Predictions leave faults at their dates, and what came of them as it was; only no-faults and "
-        "no-crash take them away.",
+        "Predictions keep faults and their consequences as in the run; only no-faults and no-crash remove "
+        "them.",
         width);
   const bool is_predicted =
       std::ranges::any_of(all.outcomes, [](const Outcome& one) { return one.predicted.has_value(); });
   if (const std::string kept = kept_as_it_was(facts); is_predicted && !kept.empty())
-    out += paragraph(fmt::format("Predictions leave {} as it was.", kept), width);
+    out += paragraph(fmt::format("Predictions keep {} as in the run.", kept), width);
   if (!all.unpredictable.empty())
-    out +=
-        paragraph(fmt::format("Who waits for whom would be otherwise with {}: psim what-if RUN {} makes the "
-                              "run.",
-                              fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
-                  width);
+    out += paragraph(
+        fmt::format(
+            "psim cannot predict {}, because nodes would wait for other nodes: psim what-if RUN {} runs it.",
+            fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
+        width);
   for (const Outcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
   }
@@ -254,7 +253,8 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   if (all.attribution) out += attribution_text(*all.attribution, facts, width);
   if (all.replay_error > exact)
     out += fmt::format(
-        "\nwarning: the causal graph does not give this run's own dates: they are off by up to {:.2g} %\n",
+        "\nwarning: the causal graph does not reproduce the dates of this run: they are off by up to {:.2g} "
+        "%\n",
         100 * all.replay_error);
   return out;
 }

@@ -1,4 +1,4 @@
-// What came of asking what a change would have changed.
+// The answers of `psim what-if`.
 #pragma once
 
 #include <optional>
@@ -9,36 +9,36 @@
 
 namespace psim::analysis {
 
-// A run with the change, made from the same streams.
+// A run with the change, with the same random streams.
 struct Rerun {
   Actual actual;
-  std::optional<double> loss, accuracy;  // of the last weights; a phantom has none
-  std::optional<bool> reached;           // the target; none: there is none
+  std::optional<double> loss, accuracy;  // with the last weights; a phantom model has none
+  std::optional<bool> reached;           // whether it reached the target; none: no target
   bool is_stuck = false;
 };
 
 struct Outcome {
   Change change = {};
-  std::vector<std::string> sets = {};        // KEY=VALUE: what the re-run has otherwise
-  std::string no_rerun = {};                 // why there can be none; empty: there can
-  std::optional<double> predicted = {};      // seconds until as much is done
-  std::optional<Rerun> rerun = {};           // none: it was not made
+  std::vector<std::string> sets = {};        // KEY=VALUE: the fields that the re-run changes
+  std::string no_rerun = {};                 // why no re-run is possible; empty: it is possible
+  std::optional<double> predicted = {};      // seconds until the same steps are done
+  std::optional<Rerun> rerun = {};           // none: not made
   std::optional<SameSteps> same_steps = {};  // of the re-run
   std::optional<double> error = {};          // of the prediction, as a share
-  // For as much work as the run did: of the re-run, or else predicted.
+  // Seconds for the same work as the run: measured in the re-run, otherwise predicted.
   std::optional<double> same_work() const;
 };
 
 struct WhatIf {
-  double original = 0;  // seconds; a stuck run's until nothing went on
+  double original = 0;  // seconds; of a stuck run: until its last event
   Rerun as_it_was;
-  double replay_error = 0;  // of the unchanged graph, as a share
+  double replay_error = 0;  // of the graph without a change, as a share
   std::vector<Outcome> outcomes;
   std::optional<Attribution> attribution;
-  std::vector<std::string> unpredictable = {};  // further changes, which only another run can tell of
+  std::vector<std::string> unpredictable = {};  // further changes that only another run can answer
 };
 
-// A re-run's record, or the run's own.
+// `record`: of a re-run, or of the run itself.
 Rerun rerun_of(const RunRecord& record, const CausalGraph& graph);
 
 // For people. `width`: columns of the terminal.

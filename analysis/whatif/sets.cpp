@@ -1,4 +1,4 @@
-// What a change is in a scenario.
+// Turns a change into fields of a scenario.
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -42,7 +42,7 @@ class Sets {
     const toml::array* list = scenario_[key].as_array();
     return list == nullptr ? toml::array{} : *list;
   }
-  // Times a quantity, or each of a list of them; the unit becomes the base unit.
+  // Multiplies a quantity, or each quantity of a list. The result is in the base unit.
   template <class Quantity>
   void times(const std::string& path, double factor) {
     const toml::node_view<const toml::node> field = std::as_const(scenario_).at_path(path);
@@ -82,8 +82,8 @@ toml::array numbers(const std::vector<std::uint32_t>& workers) {
   return list;
 }
 
-// A row that is left without workers is slow no more: the rows after it draw from their own random streams,
-// which have their numbers.
+// A row without workers stays, with slowdown 1: each row draws from the random stream of its number, so no
+// later row may move.
 void without_stragglers(const Change& change, const Facts& facts, Sets& sets) {
   toml::array rows = sets.list("straggler");
   for (std::size_t n = 0; n < rows.size() && n < facts.stragglers.size(); ++n) {
@@ -128,12 +128,12 @@ void without_faults(const Change& change, const Facts& facts, Sets& sets) {
     throw Unverifiable(fmt::format("`{}`: no [[fault]] crashes {} by its name", change.text, *names.begin()),
                        "no-faults leaves out all of them");
   sets.set("fault", left);
-  // Heartbeats and acknowledgements go on: only the fault is gone.
+  // Heartbeats and acknowledgements stay; only the fault disappears.
   if (sets.has("recovery.timeout")) sets.out.emplace_back("recovery.enabled=true");
 }
 
-// One worker is faster when all are, and the others are slow: a scenario has one time for all, and
-// stragglers.
+// To make one worker faster, all workers become faster and the others become stragglers: a scenario has one
+// computing time for all workers.
 void compute(const Change& change, const Facts& facts, Sets& sets) {
   if (sets.has("group"))
     throw Unverifiable(fmt::format("`{}`: groups have times of their own", change.text),
@@ -179,7 +179,7 @@ void overhead(const Change& change, Sets& sets) {
                                1 / std::max(change.factor, hardly_any));
   }
   if (sets.out.size() == before)
-    throw Unverifiable(fmt::format("`{}`: this run's messages take their ends no time", change.text),
+    throw Unverifiable(fmt::format("`{}`: messages of this run take no time at their ends", change.text),
                        "cluster.network.endpoint.send_overhead gives them some");
 }
 
@@ -190,7 +190,7 @@ void window(const Change& change, Sets& sets) {
   sets.times<Bytes>("cluster.network.tcp_window", change.factor);
 }
 
-// Of crashes at a date; those at random have their own, and those by a condition wait for it.
+// Moves crashes that have a date. Random crashes and crashes with a condition have none.
 void later_crash(const Change& change, Sets& sets) {
   toml::array rows = sets.list("fault");
   bool is_any = false;

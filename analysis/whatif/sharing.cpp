@@ -6,7 +6,7 @@ namespace psim::analysis {
 namespace {
 
 constexpr double without_limit = std::numeric_limits<double>::infinity();
-// Bytes per second where nothing limits a message; it has as little to carry as it takes time.
+// Bytes per second for a message that nothing limits.
 constexpr double very_fast = 1e18;
 
 }  // namespace

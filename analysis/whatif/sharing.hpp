@@ -1,11 +1,10 @@
-// How messages that are on their way at the same time share links: a message is as fast as its share of the
-// fullest link on its way, and no faster than it would be alone; each link is shared equally.
+// How messages share links at the same time. Each link is shared equally. A message is as fast as its share
+// of the fullest link on its way, and no faster than alone.
 //
 // Decisions:
-// - What a message has to carry is not its bytes: it is what it carried in the run at the rate that it had
-// under
-//   this rule, from its first date to its last. So turns, and whatever else made it slower or faster than the
-//   rule says, stay with it; and with the same dates it takes exactly as long again.
+// - The load of a message is not its bytes. It is the amount that the message would have carried under this
+//   rule between its dates in the run. So the load includes turns and everything else that made the message
+//   slower or faster than the rule, and with unchanged dates the message takes exactly as long as in the run.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +24,14 @@ class Ways {
  public:
   explicit Ways(Lone lone) : lone_(std::move(lone)), messages_(lone_.links().size(), 0) {}
 
-  // A small number for the pair; counts a message that it has.
+  // The number of the way (small, without gaps). Counts one message on it.
   std::uint32_t number_of(std::uint32_t from, std::uint32_t to);
-  // The link of the way that most messages have been counted on; without links a number of its own.
+  // The link of the way with the most messages; without links: a number that no other way has.
   std::uint32_t busiest(std::uint32_t way) const;
   std::span<const std::uint32_t> links(std::uint32_t way) const { return ways_[way].links; }
   double latency(std::uint32_t way) const { return ways_[way].latency; }  // seconds
-  // Bytes per second of a message that has its window to itself, where links are so many times as fast and as
-  // long; infinity: without limit.
+  // Bytes per second of a message alone, with bandwidths and latencies multiplied by these factors; infinity:
+  // no limit.
   double rate(std::uint32_t way, double bandwidth, double latency) const;
   std::size_t link_count() const { return lone_.links().size(); }
   std::size_t way_count() const { return ways_.size(); }
@@ -51,23 +50,23 @@ class Ways {
 
 class Sharing {
  public:
-  // Bandwidth and latency: so many times the run's.
+  // `bandwidth`, `latency`: factors for those of the run.
   Sharing(const Ways& ways, double bandwidth, double latency);
 
-  // `message`: a small number. `left`: what it has to carry.
+  // `message`: its number, small and without gaps. `left`: its load.
   void begin(std::uint32_t message, std::uint32_t way, double now, double left);
   void end(std::uint32_t message, double now);
-  // What it has still to carry.
+  // The remaining load.
   double left(std::uint32_t message) const { return loads_[message].left; }
 
-  // Of messages with the same busiest link the one that is through first, if nothing changes.
+  // Among messages with the same busiest link: the message that ends first if nothing changes.
   struct Next {
     std::uint32_t message = 0;
     double at = 0;  // seconds
   };
-  // Calls `f` with each busiest link whose messages have changed since the last call, and its next one. A
-  // link has a thousand messages in an incast, and each that comes or goes changes all of them: to announce
-  // the end of each would be a thousand times as much work.
+  // Calls `f` with each busiest link whose messages have changed since the last call, and the next message to
+  // end there. In an incast a link has a thousand messages, and each change affects all of them. Announcing
+  // every end would cost a thousand times as much.
   template <class F>
   void each_changed(F&& f) {
     for (const std::uint32_t link : changed_) {
@@ -82,7 +81,7 @@ class Sharing {
     }
     changed_.clear();
   }
-  // Of the numbers that `each_changed` calls links.
+  // The range of the numbers that `each_changed` calls links.
   std::size_t link_count() const { return by_busiest_.size(); }
 
  private:

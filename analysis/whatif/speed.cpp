@@ -10,7 +10,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// [begin, end) of the slow time at or after a date.
+// The slow time [begin, end) that contains the date or follows it.
 std::pair<double, double> window_at(const Straggler& slow, double date) {
   const double until = slow.until.value_or(never);
   if (!slow.every) return {slow.from, until};

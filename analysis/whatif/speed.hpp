@@ -10,12 +10,12 @@ namespace psim::analysis {
 
 class Speed {
  public:
-  // Without the slowness of the workers that `without` has true for.
+  // `without`: workers (true) that count as never slow.
   Speed(const Facts& facts, const std::vector<bool>& without = {});
 
-  // Seconds that what the worker did in [from, until) would have taken it without slowness.
+  // Seconds without slowness for the work that the worker did in [from, until).
   double work(std::uint32_t worker, double from, double until) const;
-  // The date at which that much work is done that begins at `from`.
+  // The end date of `work` (seconds without slowness) that begins at `from`.
   double end(std::uint32_t worker, double from, double work) const;
 
  private:
@@ -25,7 +25,7 @@ class Speed {
   };
   Stretch at(std::uint32_t worker, double date) const;
 
-  std::vector<std::vector<Straggler>> rows_;  // by worker; those by chance change no speed
+  std::vector<std::vector<Straggler>> rows_;  // by worker; stragglers by chance are not in here
 };
 
 }  // namespace psim::analysis

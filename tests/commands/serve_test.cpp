@@ -92,7 +92,7 @@ TEST_CASE("the playground runs settings and texts, with the digests of psim run"
 
   for (const Json& fact : result["facts"]) {
     if (fact["name"] == "length of the run") CHECK(fact["value"] == result["summary"]["sim_time_s"]);
-    if (fact["name"] == "until 90 % are right") {
+    if (fact["name"] == "time to 90 % accuracy") {
       for (const Json& point : result["summary"]["curve"]) {
         if (point["accuracy"] < 0.9) continue;
         CHECK(fact["value"] == point["sim_time_s"]);

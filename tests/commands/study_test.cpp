@@ -247,7 +247,8 @@ TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study
   }
   CHECK(until["widest"].get<double>() == widest);
   CHECK(until["narrow"] == (widest <= 0.02));
-  const std::string line = "--until-ci 2%: 10 seeds have decided that " + std::to_string(n) + " are needed";
+  const std::string line =
+      "--until-ci 2%: the first 10 seeds decided that " + std::to_string(n) + " are needed";
   CHECK(contains(first.out, "psim compare scenario.toml --until-ci 2%"));
   for (const char* command : {"merge", "replay"}) CHECK(contains(place.psim({command, "study"}).out, line));
   CHECK(place.psim({"merge", "study", "--baseline", "asp"}).code == 0);

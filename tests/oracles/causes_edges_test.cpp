@@ -79,9 +79,9 @@ TEST_CASE("updates that a crash makes necessary again are said", "[oracle][cause
   };
   const std::string lost = last_sentence(crash);
   INFO(lost);
-  CHECK(lost.find("After server 1 crashed at 205 ms it took ") == 0);
+  CHECK(lost.find("After server 1 crashed at 205 ms, training needed ") == 0);
   CHECK(lost.find(" ms to notice it, ") != std::string::npos);
-  const std::string again = " ms to make lost updates again.";
+  const std::string again = " ms to redo lost updates.";
   REQUIRE(lost.ends_with(again));
   const std::size_t number = lost.rfind(' ', lost.size() - again.size() - 1);
   // Its shard had 20 versions, of 10 ms of computing and of two messages each.

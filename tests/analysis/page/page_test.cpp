@@ -112,7 +112,7 @@ TEST_CASE("a page says who won and which worker set the pace", "[page]") {
   const std::string answer = page.substr(page.find("<section id=\"answer\">"), 3000);
   CHECK(answer.find(">asp</b> reached accuracy 93 % in ") != std::string::npos);
   CHECK(answer.find("x faster [") != std::string::npos);
-  CHECK(answer.find("under 5/5 seeds") != std::string::npos);
+  CHECK(answer.find("with 5/5 seeds") != std::string::npos);
   CHECK(page.find("<h2>Under bsp worker 1 set the pace</h2>") != std::string::npos);
 }
 
@@ -185,7 +185,8 @@ TEST_CASE("of many conditions and arms a page names the first and the last", "[p
   Study one = study({}, std::move(arms));
   add_workers(one);
   const std::string told = answer_of(one);
-  CHECK(told.find("of the others 9 were faster, 8 slower and 1 showed no difference") != std::string::npos);
+  CHECK(told.find("among the others 9 were faster, 8 slower, and 1 showed no difference") !=
+        std::string::npos);
   CHECK(count(told, "x faster [") == 1);
   CHECK(count(told, "x slower [") == 1);
 }
@@ -229,8 +230,8 @@ TEST_CASE("why an arm is slower is what took more of its critical path, by the m
   explain(s, "asp", {{"worker-compute", 1.0}, {"latency", 2.9}}, 3.9);
   const std::string alike = answer_of(s);
   CHECK(alike.find("Why") == std::string::npos);
-  CHECK(alike.find("The same sets the pace of all arms. Of <b class=\"name s0\">bsp</b>") !=
-        std::string::npos);
+  CHECK(alike.find("The same cause sets the pace of all arms. <code>psim why</code> says about <b "
+                   "class=\"name s0\">bsp</b>") != std::string::npos);
   s.cells.back().runs.front().cause["verdict"]["nodes"] = {"worker 2"};
   CHECK(answer_of(s).find("sets the pace of all arms") == std::string::npos);
 }

@@ -59,8 +59,9 @@ TEST_CASE("a curve that diverges ends with a mark", "[study]") {
   CHECK(std::ranges::count(text.substr(0, text.find('+')), '!') == 1);
   CHECK(text.find("b = bad   (! 1 of 2 runs diverged)") != std::string::npos);
   CHECK(text.find("a = good\n") != std::string::npos);
-  CHECK(text.find("!: here a run's loss ceased to be a number.") != std::string::npos);
-  CHECK(text.find("No curve, as the runs have no losses or no times in common: none\n") != std::string::npos);
+  CHECK(text.find("!: here the loss of a run stopped being a number.") != std::string::npos);
+  CHECK(text.find("No curve, because the runs have no losses or no common times: none\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("each condition has a chart, and equal runs one curve", "[study]") {

@@ -71,7 +71,7 @@ TEST_CASE("a fast worker waits for the slow one", "[timeline]") {
     if (span.use == Use::compute) CHECK(span.for_node == 2);
   }
   CHECK(texts_of(line.lanes[1], "update") == std::vector<std::string>{"3 version 1", "6 version 2"});
-  CHECK(texts_of(fast, "done") == std::vector<std::string>{"6 is through"});
+  CHECK(texts_of(fast, "done") == std::vector<std::string>{"6 has finished"});
   REQUIRE(line.shades.size() == 1);
   CHECK(line.shades[0].node == 3);
   CHECK(line.shades[0].begin == 0);

@@ -49,7 +49,7 @@ TEST_CASE("a node's line says what it does", "[timeline]") {
   CHECK(lines[2] == "server 0            u         xxxxx");
   CHECK(lines[3] == "worker 0  CCCCCCCCCC..........nnnnnnnnnn");
   CHECK(lines[4] == "worker 1  CCCCCCCCCCCCCCCCCCCCCCCCCCCCCC");
-  CHECK(lines[7] == "Waits, and whom they were for:");
+  CHECK(lines[7] == "Waits, and the nodes that they were for:");
   CHECK(lines[8] == "  worker 0          10 s  worker 1 80 %, server 0 20 %");
   CHECK(lines.back() == "  worker 1  0 s to 30 s  straggler: 2 times slower");
 }
