@@ -1,6 +1,6 @@
-"""What is wrong with a built site: broken links and anchors, missing pictures, requests to other hosts.
+"""Finds mistakes in a built site: broken links and anchors, missing pictures, requests to other hosts.
 
-`check.py SITE` prints it, and fails if there is anything.
+`check.py SITE` prints the mistakes, and fails if it finds any.
 """
 import html.parser
 import pathlib
@@ -31,7 +31,7 @@ class Page(html.parser.HTMLParser):
 
 
 def of_styles(path):
-    """Requests that a style sheet makes."""
+    """The requests of a style sheet."""
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
     found = re.findall(r"url\(\s*['\"]?([^'\")]+)", text) + re.findall(r"@import\s+['\"]([^'\"]+)", text)
     return [value for value in found if not value.startswith(("data:", "#"))]

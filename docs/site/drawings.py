@@ -1,6 +1,6 @@
 """Drawings that psim makes while the site is built.
 
-A page asks for one by a comment above the commands that make it:
+A page requests a drawing by a comment above the commands that make it:
 
     <!-- drawing: charts/timeline.svg "Three workers wait for the fourth." -->
     ```console
@@ -8,9 +8,8 @@ A page asks for one by a comment above the commands that make it:
     $ ./psim export runs/bsp --svg charts
     ```
 
-All commands of such a page run one after the other in a folder of their own. A page whose parts are divided by
-`<!-- folder -->` gets a new folder at each of these. With `and output` behind its words, a drawing comes with the
-numbers that the first command printed.
+All commands of such a page run one after the other in a separate folder. Each `<!-- folder -->` in a page starts a
+new folder. With `and output` after its words, a drawing also shows the numbers that the first command printed.
 """
 import hashlib
 import pathlib
@@ -25,7 +24,7 @@ NUMBERS_END = re.compile(r"^(±|All runs|A single seed|This is one run|wrote |  
 
 
 def commands(block):
-    """The commands of a block, without what it shows of their output."""
+    """The commands of a block, without their output."""
     return [line[2:] for line in block.replace("\\\n", "").split("\n") if line.startswith("$ ")]
 
 
@@ -34,7 +33,7 @@ def fold(summary, text):
 
 
 def numbers(output):
-    """What a command has printed up to its explanations and curves."""
+    """The output of a command, up to its explanations and curves."""
     lines = output.split("\n")
     end = next((number for number, line in enumerate(lines) if NUMBERS_END.match(line)), len(lines))
     return "\n".join(lines[2:end]).strip("\n")
@@ -75,7 +74,7 @@ class Maker:
         return text
 
     def make(self, page, todo, charts):
-        """The folder with the charts: made now, or when the site was built before."""
+        """The folder with the charts: made now, or by an earlier build of the site."""
         key = hashlib.sha256((self.version + repr(todo) + repr(charts)).encode()).hexdigest()[:12]
         made = self.kept / key
         self.count += 1
@@ -97,7 +96,7 @@ class Maker:
         return made
 
     def forget(self):
-        """Drawings of other versions are of no use any more."""
+        """Removes drawings of other versions."""
         for made in set(self.kept.glob("*")) - self.used:
             shutil.rmtree(made)
 

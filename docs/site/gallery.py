@@ -6,11 +6,12 @@ from drawings import fold
 
 HEAD = """# Gallery
 
-Every scenario that comes with psim: its question, the answer, and a picture that psim has drawn by the
-commands above it. Where an answer is a sentence of [Features](features.md), "Measured by" names the runs of its
-numbers; most of them are shorter than the picture's. The numbers of the other answers are in "What psim prints".
+This page has every scenario that comes with psim: its question, the answer, and a picture that psim drew with the
+commands above it. If an answer is a sentence of [Features](features.md), "Measured by" lists the runs with its
+numbers; most of these runs are shorter than the run of the picture. "What psim prints" has the numbers of all other
+answers.
 """
-WORDS = {"timeline": "Who computes, sends and waits.", "times": "The time of each arm.",
+WORDS = {"timeline": "Times of computing, sending and waiting.", "times": "The time of each arm.",
          "loss": "The loss over simulated time.", "pareto": "Time against bytes sent.",
          "clocks": "The clock of each worker.", "traffic": "Bytes sent, by kind."}
 
@@ -23,7 +24,7 @@ def groups(readme):
 
 
 def answer_of(root, feature):
-    """What docs/features.md says of a feature, and the runs that the numbers come from."""
+    """The sentence of docs/features.md about a feature, and the runs with its numbers."""
     row = re.search(rf"^\| {re.escape(feature)}.*", (root / "docs/features.md").read_text(), re.M).group()
     sentence = row.split(" | ")[1]
     entries = re.sub(r"\n  +", " ", (root / "tests/docs/numbers/features.txt").read_text())
@@ -37,7 +38,7 @@ def answer_of(root, feature):
 
 
 def of_scenario(root, name):
-    """A scenario's title, and what its first lines say up to "Try next"."""
+    """A scenario's title, and its first comment up to "Try next"."""
     text = (root / f"scenarios/{name}.toml").read_text()
     title = tomllib.loads(text)["title"]
     lines = [line[2:] if line.startswith("# ") else "" for line in text.split("\ntitle = ")[0].split("\n")]
@@ -50,7 +51,7 @@ def console(*commands):
 
 
 def drawing(name, entry):
-    """The commands that make the picture, with the mark that asks for it."""
+    """The commands that make the picture, with the comment that requests it."""
     if "run" in entry:
         picture, what, more = entry.get("picture", "timeline"), "run", [entry["run"], "--trace events"]
     else:
@@ -66,7 +67,7 @@ def section(root, name, entry):
     answer, runs = answer_of(root, entry["feature"]) if "feature" in entry else (entry["answer"], [])
     if entry.get("fetched"):
         command = console(f"run scenarios/{name}.toml --data-dir DIR")
-        shown = f"No picture: its data must be fetched first.\n\n{command}"
+        shown = f"This scenario has no picture, because you must fetch its data first.\n\n{command}"
     else:
         shown = drawing(name, entry)
     parts = [f"### {name}\n", f"**{title}**\n", answer + "\n", shown]

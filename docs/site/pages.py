@@ -1,4 +1,4 @@
-"""The pages of the site: those of the repository, with links that hold in the site."""
+"""The pages of the site: the pages of the repository, with links that work in the site."""
 import pathlib
 import re
 
@@ -29,7 +29,7 @@ def read(root):
 
 
 def outside_code(text, change):
-    """The text, with `change` applied to every line outside fences and outside `code`."""
+    """The text after `change` of every line, outside fences and outside `code`."""
     lines, fence = [], None
     for line in text.split("\n"):
         mark = FENCE.match(line)
@@ -44,7 +44,7 @@ def outside_code(text, change):
 
 
 class Links:
-    """A link to a file that is no page leads to a page that shows it. Links to folders become plain text."""
+    """Links to files that are not pages lead to pages that show these files. Links to folders become plain text."""
 
     def __init__(self, root, texts):
         self.root, self.texts, self.shown, self.copied = root, texts, set(), set()
@@ -65,7 +65,7 @@ class Links:
         if path.is_dir():
             return words
         if not path.is_file():
-            return link.group()  # mkdocs says what is wrong with it
+            return link.group()  # mkdocs reports the mistake
         if path.suffix in PICTURES:
             self.copied.add(name)
             return link.group()

@@ -1,6 +1,6 @@
 """Builds the site of psim's documentation: site.py PSIM ROOT OUT [--quick].
 
-Puts the pages together below OUT-source, lets psim make the drawings, runs mkdocs and looks for broken links.
+Collects the pages in OUT-source, makes the drawings with psim, runs mkdocs and searches for broken links.
 --quick leaves out the drawings of the gallery, which take minutes.
 """
 import json
@@ -23,7 +23,7 @@ def say(text):
 
 
 def put_together(psim, root, source, quick):
-    """The pages in the layout of the repository, and mkdocs' settings beside them."""
+    """Writes the pages in the layout of the repository, and next to them the settings of mkdocs."""
     shutil.rmtree(source, ignore_errors=True)
     folder = source / "pages"
     texts = pages.read(root)
@@ -40,7 +40,7 @@ def put_together(psim, root, source, quick):
 
 
 def run_mkdocs(source, out):
-    """mkdocs, quiet unless it warns."""
+    """Runs mkdocs; prints nothing unless mkdocs warns."""
     done = subprocess.run(["mkdocs", "build", "--strict", "--clean", "-f", source / "mkdocs.yml", "-d", out],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:

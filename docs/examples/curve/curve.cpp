@@ -29,7 +29,7 @@ workers = [3]
 slowdown = 4.0
 )";
 
-// One row for each of at most 12 evaluations: its date, a bar as long as its loss, and its accuracy.
+// Prints a row for each of about 12 evaluations: its date, its loss, a bar for the loss, and its accuracy.
 void draw(const std::string& model, const api::Result& result) {
   const std::string target = result.time_to_target_s ? std::to_string(*result.time_to_target_s) + " s" : "-";
   std::printf("%s: %.3f simulated s, to the target %s, digest %.8s\n", model.c_str(), result.sim_time_s,
@@ -65,7 +65,7 @@ int main(int argc, char** argv) try {
   api::watch(scenario.set("consistency.model", "asp"), counter);
   counter.print();
 } catch (const api::BadScenario& wrong) {
-  std::fputs(wrong.what(), stderr);  // every error, with line, caret and hint
+  std::fputs(wrong.what(), stderr);  // all errors, with line, caret and hint
   return 2;
 } catch (const std::runtime_error& failure) {  // psim::api::RunRefused or RunFailed
   std::fputs(failure.what(), stderr);

@@ -1,5 +1,5 @@
-// A psim with a consistency model and a weight for stale pushes of its own. The command line, `psim explain`,
-// the JSON Schema, the fuzzer and the simulation know both.
+// A psim with its own consistency model and its own weight for stale pushes. The command line,
+// `psim explain`, the JSON Schema, the fuzzer and the simulation know both.
 //   ./mypsim compare own_policy.toml
 //   ./mypsim explain majority
 #include <psim/command_line.hpp>
@@ -18,8 +18,8 @@ const Setting patience{.key = "patience",
                        .max = 1e6,
                        .draws = {"1.5", "4.0"}};
 
-// An update needs the pushes of more than half of the workers. If that takes too long, it takes the pushes
-// that have come. A stale push weighs less.
+// An update needs the pushes of more than half of the workers. If this takes too long, the update takes the
+// pushes that have arrived. A stale push has a smaller weight.
 class Majority final : public ConsistencyPolicy {
  public:
   explicit Majority(double factor) : patience_(factor) {}

@@ -1,4 +1,4 @@
-// Search where pages are files. A browser starts no worker from file://, so a hidden frame does its work there.
+// Makes the search work for pages from file://. A browser starts no worker there, so a hidden frame does the work.
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(url) {
@@ -23,7 +23,8 @@ if (location.protocol === "file:") {
   window.Worker = window.IFrameWorker;
 }
 
-// The theme's trimmer takes every letter that is not Latin for punctuation. The separator of mkdocs.yml cuts that off.
+// Removes the theme's trimmer, which treats letters that are not Latin as punctuation. The separator in mkdocs.yml does
+// the trimming.
 function search_every_script() {
   const config = document.getElementById("__config");
   const settings = JSON.parse(config.textContent);
