@@ -12,6 +12,7 @@
 #include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/hand_in.hpp"
 #include "sim/apps/course/solver.hpp"
+#include "sim/runs/refused.hpp"
 
 namespace psim::cli {
 namespace {

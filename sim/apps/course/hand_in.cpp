@@ -6,6 +6,7 @@
 #include "analysis/input.hpp"
 #include "model/input.hpp"
 #include "sim/apps/course/answer.hpp"
+#include "sim/runs/refused.hpp"
 
 namespace psim::cli {
 namespace {
