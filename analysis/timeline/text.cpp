@@ -83,7 +83,8 @@ class Drawing {
     std::vector<std::size_t> cells(columns_, std::size(letters));
     if (!is_of_worker(lane)) {
       for (const Mark& mark : lane.marks) {
-        if (mark.kind == "update" && is_here(mark)) cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
+        if (mark.kind == "update" && is_here(mark))
+          cells[std::min(column(mark.at), columns_ - 1)] = update_cell;
       }
     }
     for (std::size_t i = 0; i < columns_; ++i) {

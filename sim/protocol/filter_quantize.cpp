@@ -28,13 +28,13 @@ const Setting step_size{
     .above_min = true,
     .default_text = "0.5 for two-bit, else required"};
 const Setting large_setting{.key = "threshold",
-                    .doc = "What counts as large.",
-                    .value = 0.5,
-                    .min = 0,
-                    .max = 1e30,
-                    .above_min = true,
-                    .required = true,
-                    .draws = {"0.001"}};
+                            .doc = "What counts as large.",
+                            .value = 0.5,
+                            .min = 0,
+                            .max = 1e30,
+                            .above_min = true,
+                            .required = true,
+                            .draws = {"0.001"}};
 
 template <class T>
 void append(Bytes& out, T value) {
