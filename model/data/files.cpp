@@ -55,7 +55,7 @@ namespace {
   }
 }
 
-constexpr unsigned output_chunk = 1U << 20U;
+constexpr unsigned chunk_bytes = 1U << 20U;
 
 [[noreturn]] void too_large(const std::string& name, std::size_t most) {
   throw DataError(fmt::format("{}: too large: more than {} MB, decompressed", name, most / 1000000),
@@ -101,18 +101,18 @@ class Gunzip {
     stream_.avail_in = static_cast<uInt>(piece.size());
     do {
       stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
-      stream_.avail_out = output_chunk;
+      stream_.avail_out = chunk_bytes;
       const int code = inflate(&stream_, Z_NO_FLUSH);
       at_end_ = code == Z_STREAM_END;
       // After all bytes of a piece are taken, zlib may have nothing to do.
       if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
         refuse(name_, code == Z_NEED_DICT ? Z_DATA_ERROR : code);
-      take_(std::string_view(out_).substr(0, output_chunk - stream_.avail_out));
+      take_(std::string_view(out_).substr(0, chunk_bytes - stream_.avail_out));
     } while (!at_end_ && (stream_.avail_in > 0 || stream_.avail_out == 0));
     return stream_.avail_in;
   }
 
-  std::string name_, out_ = std::string(output_chunk, '\0');
+  std::string name_, out_ = std::string(chunk_bytes, '\0');
   TakePiece take_;
   z_stream stream_{};
   bool at_end_ = false, padded_ = false;  // after a whole stream; after zeros as well
@@ -134,7 +134,7 @@ void each_piece(const fs::path& path, std::size_t most, const TakePiece& take) t
     if (all > most) too_large(name, most);
     take(got);
   };
-  std::string piece(output_chunk, '\0');
+  std::string piece(chunk_bytes, '\0');
   std::optional<Gunzip> gunzip;
   for (bool first = true; true; first = false) {
     const std::size_t bytes = file.read(piece.data(), piece.size());

@@ -100,7 +100,7 @@ void Recorder::split(std::vector<SpaceStats> spaces, std::vector<GroupStats> gro
 }
 
 std::uint64_t Recorder::record(Event event, const std::optional<Cause>& cause, const Dependencies& needs) {
-  event.cause = causes_.of(event, cause);
+  event.cause = book_.of(event, cause);
   const std::uint64_t hash = hash_of(event);
   hashes_.push_back(hash);
   if (hashes_.size() == 1024) {
@@ -110,7 +110,7 @@ std::uint64_t Recorder::record(Event event, const std::optional<Cause>& cause, c
   const std::uint64_t number = stats_.events++;
   if (is_beside(event)) ++stats_.events_beside;
   for (EventSink* sink : sinks_) sink->on(event, hash);
-  causes_.go_on(event, number, needs, [this, number](const Dependency& need) {
+  book_.go_on(event, number, needs, [this, number](const Dependency& need) {
     for (EventSink* sink : sinks_) sink->on_dependency(number, need);
   });
   if (failures_) failures_->on(event);

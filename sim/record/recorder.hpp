@@ -112,9 +112,9 @@ class Recorder {
   // `needs`: dependencies of this event alone.
   std::uint64_t record(Event event, const std::optional<Cause>& cause = {}, const Dependencies& needs = {});
   // See CauseBook.
-  void follow(std::function<CauseChain*()> running) { causes_.follow(std::move(running)); }
-  CauseChain& causes() { return causes_.chain(); }
-  CauseChain& outside() { return causes_.outside(); }
+  void follow(std::function<CauseChain*()> running) { book_.follow(std::move(running)); }
+  CauseChain& causes() { return book_.chain(); }
+  CauseChain& outside() { return book_.outside(); }
   void on_service(const Service& work) {
     for (EventSink* sink : sinks_) sink->on_service(work);
   }
@@ -176,7 +176,7 @@ class Recorder {
   std::vector<std::int64_t> owner_epoch_;           // by shard
   std::vector<std::uint32_t> space_of_, group_of_;  // by worker
   std::vector<EventSink*> sinks_;
-  CauseBook causes_;
+  CauseBook book_;
   // The most that a shard ever had, including what its owners have lost since.
   struct Furthest {
     std::int64_t updates = 0;

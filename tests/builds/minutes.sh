@@ -10,13 +10,11 @@ jobs=${2:-$(nproc)}
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 
-# spent NAME: puts the processor seconds of all children so far into the variable NAME. `times` must not stand in
-# $(...), because this starts another shell, and a shell counts only its own children.
-spent() {
+# Puts the processor seconds of all children so far into `spent`. `times` must not stand in $(...), because this
+# starts another shell, and a shell counts only its own children.
+count() {
   times >"$build/times"
-  read -r "$1" <<END
-$(tail -n 1 "$build/times" | awk '{ for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] } printf "%.2f", s }')
-END
+  spent=$(tail -n 1 "$build/times" | awk '{ for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] } printf "%.2f", s }')
 }
 
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPSIM_UNITY=ON >"$build/log" || { cat "$build/log"; exit 3; }
@@ -24,16 +22,14 @@ flags=$(sed -n 's/^PSIM_ARCH:STRING=/-march=/p' "$build/CMakeCache.txt")
 reference() {
   c++ -std=c++20 -O3 "$flags" -isystem /usr/include/eigen3 -c "$source/tests/builds/reference.cpp" -o "$build/reference.o"
 }
-spent before
+count && before=$spent
 reference; reference; reference
-spent after
-of_one=$(echo "$before $after" | awk '{ printf "%.2f", ($2 - $1) / 3 }')
+count && of_one=$(echo "$before $spent" | awk '{ printf "%.2f", ($2 - $1) / 3 }')
 
-spent before
-begin=$(date +%s)
+count && before=$spent begin=$(date +%s)
 ninja -C "$build" -j "$jobs" psim >"$build/log" || { cat "$build/log"; exit 3; }
 end=$(date +%s)
-spent after
-echo "$before $after $of_one $((end - begin)) $jobs" | awk '{
+count
+echo "$before $spent $of_one $((end - begin)) $jobs" | awk '{
   printf "psim: %.1f minutes of a processor, %.1f minutes of the clock with %d jobs\n", ($2 - $1) / 60, $4 / 60, $5
   printf "one reference file: %.1f s of a processor; psim takes %.0f times as long\n", $3, ($2 - $1) / $3 }'

@@ -37,13 +37,18 @@ function put(position, length_of_edit, text) {
   insert[insertions] = text
 }
 
+# Whether both are expressions, or the text is statements.
+function can_be_switched(old, new) {
+  if (old ~ /[;}]$/) return !(old ~ /^case / || old ~ /^{[^;]*}$/)
+  return !(old ~ /^(return|if|else|case|[.?:])/ || old ~ /[?:,]$/ || new ~ /^({|return|if|$)/)
+}
+
 # What stands before the text and behind it. The text stays where it is, so a mistake may be inside of another.
 function plant(edit, first, last,    old, new, test, equals) {
   old = text_of[edit]
   new = new_of[edit]
   test = "psim::mutant(\"" name_of[edit] "\")"
-  if (old ~ /^{[^;]*}$/ || old ~ /^case / || (!(old ~ /[;}]$/) && (old ~ /^(return|if|else|[.?:])/ || old ~ /[?:,]$/ || new ~ /^({|return|if|$)/)))
-    complain(name_of[edit], "its text is neither an expression nor a statement")
+  if (!can_be_switched(old, new)) complain(name_of[edit], "its text is neither an expression nor a statement")
   if (!(old ~ /[;}]$/)) {
     if (match(old, /^[a-z_]+ = /) && begins(new, substr(old, 1, RLENGTH))) {
       equals = squeezed(substr(old, 1, RLENGTH))
