@@ -64,8 +64,13 @@ std::string lane_keys(const Timeline& timeline) {
     });
     if (occurs) keys.push_back(fmt::format("<span class=\"key {}\"></span> {}", name_of(use), name));
   }
-  return fmt::format("{}. The line below a row is the critical path{}.", fmt::join(keys, ", "),
-                     timeline.shades.empty() ? "" : "; red: slow or failed");
+  const bool has_letters = std::ranges::any_of(timeline.lanes, [](const Lane& lane) {
+    return std::ranges::any_of(lane.marks,
+                               [](const Mark& mark) { return mark.kind != "update" && mark.kind != "done"; });
+  });
+  return fmt::format("{}. The line below a row is the critical path{}{}.", fmt::join(keys, ", "),
+                     timeline.shades.empty() ? "" : "; red: slow or failed",
+                     has_letters ? "; letters: the first letters of the events in this list" : "");
 }
 
 std::string made(const RunView& view) {
@@ -150,8 +155,8 @@ std::string run_answer(const RunView& view) {
     out += fmt::format("; they were absent {}", n("/time/absent_share"_summary, as_percent));
   out += ".";
   if (n.at("/samples_per_s"_summary).is_number())
-    out +=
-        fmt::format(" The model took in {} samples a second.", n("/samples_per_s"_summary, {.decimals = 0}));
+    out += fmt::format(" The gradients of {} samples a second changed the model.",
+                       n("/samples_per_s"_summary, {.decimals = 0}));
   if (s.contains("final") && s["final"].contains("loss") && s["final"]["loss"].is_number())
     out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"_summary), n("/final/loss"_summary));
   out += "</p>";

@@ -78,7 +78,7 @@ class Making {
                                    [this](study::Plan& pilot) { return *results(pilot, "pilot runs"); });
       static_cast<study::Request&>(command) = std::move(enough.request);
       until_ci_ = std::move(enough.record);
-      say("--until-ci: {} seeds have decided that {} are needed\n", until_ci_["pilot_seeds"].dump(),
+      say("--until-ci: the first {} seeds decided that {} are needed\n", until_ci_["pilot_seeds"].dump(),
           until_ci_["seeds"].dump());
     }
     const bool is_base = variants.axis.empty() && study_.until_ci == 0;

@@ -18,6 +18,7 @@
 #include "sim/runs/refusals.hpp"
 #include "sim/runs/scratch.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
@@ -267,7 +268,8 @@ int lab(const LabCommand& command) {
   if (what == "try") return LabTrial(command).answer();
   if (what != "check" && what != "status" && what != "hand-in")
     throw Refused(fmt::format("unknown command `{}` of psim lab", what),
-                  "the commands are list, start, check, status, hand-in and try");
+                  did_you_mean(what, {"list", "start", "check", "status", "hand-in", "try"},
+                               "the commands are list, start, check, status, hand-in and try"));
   LabSession session = LabSession::open(command.folder);
   const Lab lab =
       lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());
