@@ -108,10 +108,10 @@
       if (said.scenario) this.scenario = said.scenario;
       const bar = element("progress", { max: 1 });
       let text = "running";
-      if (said.waiting !== undefined) text = `${said.waiting} runs are ahead of this one`;
+      if (said.waiting !== undefined) text = said.waiting === 1 ? "1 run is ahead of this one" : `${said.waiting} runs are ahead of this one`;
       if (said.progress) {
         if (said.progress.share) bar.value = said.progress.share;
-        text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} updates`;
+        text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} update${said.progress.updates === 1 ? "" : "s"}`;
       }
       this.how.className = "how";
       this.how.replaceChildren(bar, element("p", {}, text));

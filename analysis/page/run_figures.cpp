@@ -174,9 +174,9 @@ std::string waits_table(const RunView& view) {
         continue;
       }
       const auto& [seconds, count] = found->second;
-      rows +=
-          fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} times\">{}</td>",
-                      most > 0 ? 90 * seconds / most : 0, Json(seconds).dump(), count, beside(seconds, most));
+      rows += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} time{}\">{}</td>",
+                          most > 0 ? 90 * seconds / most : 0, Json(seconds).dump(), count,
+                          count == 1 ? "" : "s", beside(seconds, most));
     }
     rows += "</tr>";
   }

@@ -135,16 +135,16 @@ std::string run_answer(const RunView& view) {
   const Numbers& n = view.numbers;
   std::string out;
   const std::string who =
-      fmt::format("{} workers {}", s["workers"].size(),
+      fmt::format("{} worker{} {}", s["workers"].size(), s["workers"].size() == 1 ? "" : "s",
                   s["architecture"] == "parameter-server" ? "under " + n("/consistency"_summary)
                                                           : "by " + n("/architecture"_summary));
   if (s["target"]["given"] == true && s["target"]["reached"] == true)
-    out = fmt::format("<p class=\"lead\">{} reached {} after {} and {} updates.</p>", who,
+    out = fmt::format("<p class=\"lead\">{} reached {} after {} and {} update{}.</p>", who,
                       escaped(view.page.target), n("/target/sim_time_s"_summary, as_seconds),
-                      n("/target/updates"_summary));
+                      n("/target/updates"_summary), s["target"]["updates"] == 1 ? "" : "s");
   else
-    out = fmt::format("<p class=\"lead\">{} made {} updates in {}{}.</p>", who, n("/updates"_summary),
-                      n("/sim_time_s"_summary, as_seconds),
+    out = fmt::format("<p class=\"lead\">{} made {} update{} in {}{}.</p>", who, n("/updates"_summary),
+                      s["updates"] == 1 ? "" : "s", n("/sim_time_s"_summary, as_seconds),
                       s["target"]["given"] == true ? " and did not reach " + escaped(view.page.target) : "");
   if (const std::string fault = fault_sentence(view); !fault.empty())
     out = fmt::format("<p class=\"lead\">{}</p>", fault) + out;

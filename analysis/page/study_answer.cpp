@@ -122,8 +122,8 @@ std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>
 // How often an arm reached the target.
 std::string reached_html(const StudyView& view, const Aggregate& one) {
   const std::string path = view.path_of(one);
-  return fmt::format("{} of {} runs", view.numbers(path + "/reached", {.decimals = 0}),
-                     view.numbers(path + "/n", {.decimals = 0}));
+  return fmt::format("{} of {} run{}", view.numbers(path + "/reached", {.decimals = 0}),
+                     view.numbers(path + "/n", {.decimals = 0}), one.n == 1 ? "" : "s");
 }
 
 // The fastest and the slowest arm, in seconds. If their times are known up to different dates: how often each
@@ -236,10 +236,11 @@ struct Record {
 };
 
 std::string record_html(const StudyView& view, const Record& one) {
-  const std::string who = arm_html(view, one.arm),
-                    where = one.all == 2 ? "both" : fmt::format("all {}", one.all);
-  if (one.faster == one.all) return fmt::format("{} was faster under {} conditions", who, where);
-  if (one.slower == one.all) return fmt::format("{} was slower under {} conditions", who, where);
+  const std::string who = arm_html(view, one.arm);
+  std::string where = fmt::format("all {} conditions", one.all);
+  if (one.all <= 2) where = one.all == 1 ? "1 condition" : "both conditions";
+  if (one.faster == one.all) return fmt::format("{} was faster under {}", who, where);
+  if (one.slower == one.all) return fmt::format("{} was slower under {}", who, where);
   if (one.faster + one.slower == 0) return fmt::format("{} showed no difference under any condition", who);
   return fmt::format("{} was faster under {} and slower under {} of {} conditions", who, one.faster,
                      one.slower, one.all);

@@ -27,8 +27,9 @@ namespace {
 int list_labs(const fs::path& course) {
   const std::vector<Lab> all = labs(course);
   for (const Lab& one : all) {
-    fmt::print("{}  {:<52}{:>3} min  {} questions, {} points{}\n", one.number, one.title, one.minutes,
-               one.questions.size(), one.points(), one.design ? ", and a design" : "");
+    fmt::print("{}  {:<52}{:>3} min  {}, {} points{}\n", one.number, one.title, one.minutes,
+               counted(static_cast<std::int64_t>(one.questions.size()), "question"), one.points(),
+               one.design ? ", and a design" : "");
   }
   fmt::print("\nnext: psim lab start {} --student YOUR-ID{}\n", all.front().number,
              course.empty() ? "" : fmt::format(" --course {}", file_word(course.string())));
