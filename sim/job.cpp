@@ -95,8 +95,9 @@ void Job::plan_evaluation(std::int64_t turn) {
   });
 }
 
-// The weights have not changed since the last event. These evaluations add no dates to the clock: SimGrid
-// rounds the clock at every date, so an added date would change the run.
+// Evaluates at each planned date before `now`. The clock has already passed these dates. But the weights are
+// still those of these dates, because only events change them. Entries of the agenda at these dates would
+// change the run, because SimGrid rounds the clock at every date at which it stops.
 void Job::take_points_before(double now) {
   for (;;) {
     const double date = static_cast<double>(periods_ + 1) * evaluate_every_.time.value;

@@ -4,11 +4,11 @@
 //
 // A quiet moment may come directly before a retransmission. So, where nodes may fail, a run is stuck only
 // after recovery.patience without any progress since the last planned fault began or ended. Until then
-// evaluations and planned changes of speed go on. If the network loses messages at random without end, the
-// watch adds thirty of the longest retries to its patience. A run goes in circles if its steps since the last
-// progress are more than twenty times the steps before. The watch also limits the machine's work, whatever
-// the simulated clock shows: after some million events without a new version of a shard or a new clock of a
-// worker, it ends the run with a diagnosis.
+// evaluations and planned changes of speed go on. Faults that repeat without end, and faults that lose
+// messages at random, make the patience longer (FaultPlan::some_turns). A run goes in circles if its steps
+// since the last progress are more than twenty times the steps before. The watch also limits the machine's
+// work, whatever the simulated clock shows: after some million events without a new version of a shard or a
+// new clock of a worker, it ends the run with a diagnosis.
 #pragma once
 
 #include <cstdint>

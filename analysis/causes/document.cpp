@@ -164,8 +164,8 @@ std::string text(const Explanation& why, const Facts& facts, std::size_t width) 
         "\ngradients were applied {} after their weights left the server, on average (at most {})\n",
         seconds_text(cost.age_mean), seconds_text(cost.age_max));
   if (cost.torn > 0)
-    out += fmt::format("{} of {} steps used shards of different versions, at most {} versions apart\n",
-                       cost.torn, cost.computations, cost.widest);
+    out += fmt::format("{} of {} steps used shards of different versions, at most {} version{} apart\n",
+                       cost.torn, cost.computations, cost.widest, cost.widest == 1 ? "" : "s");
   return out;
 }
 

@@ -216,12 +216,18 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
   return fmt::format("until a set date at {}", name);
 }
 
+// "1 update", "2.5 updates"
+std::string updates_text(double updates) {
+  const std::string number = fmt::format("{:.3g}", updates);
+  return fmt::format("{} update{}", number, number == "1" ? "" : "s");
+}
+
 std::string few_waits(const Explanation& why, double waited, double of_workers) {
   std::string sentence =
       fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
-    sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
-                            why.staleness.updates_mean);
+    sentence += fmt::format("; the price is staleness: a gradient was {} old on average",
+                            updates_text(why.staleness.updates_mean));
   return sentence + ".";
 }
 
@@ -258,7 +264,7 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
     sentence +=
         fmt::format("; that is {} of all time in which workers were held up", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)
-    sentence += fmt::format("; a gradient was {:.3g} updates old on average", why.staleness.updates_mean);
+    sentence += fmt::format("; a gradient was {} old on average", updates_text(why.staleness.updates_mean));
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
   return sentence + ".";
 }

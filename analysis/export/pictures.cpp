@@ -41,7 +41,8 @@ std::string time_line(const Recording& window, double width) {
   }
   body += svg_text((left + width - right) / 2, bottom + 7.5, "simulated time [s]", "middle");
   if (left_out > 0)
-    body += svg_text(width - right, top - 1, fmt::format("{} nodes left out", left_out), "end");
+    body += svg_text(width - right, top - 1,
+                     fmt::format("{} node{} left out", left_out, left_out == 1 ? "" : "s"), "end");
   constexpr double box = 2.6, gap = 4;
   double place = left, legend = bottom + 9;
   for (const auto& [use, colour] : use_colours) {

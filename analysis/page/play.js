@@ -108,10 +108,10 @@
       if (said.scenario) this.scenario = said.scenario;
       const bar = element("progress", { max: 1 });
       let text = "running";
-      if (said.waiting !== undefined) text = `${said.waiting} runs are ahead of this one`;
+      if (said.waiting !== undefined) text = said.waiting === 1 ? "1 run is ahead of this one" : `${said.waiting} runs are ahead of this one`;
       if (said.progress) {
         if (said.progress.share) bar.value = said.progress.share;
-        text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} updates`;
+        text = `simulated ${rounded(said.progress.sim_time_s)} s, ${said.progress.updates} update${said.progress.updates === 1 ? "" : "s"}`;
       }
       this.how.className = "how";
       this.how.replaceChildren(bar, element("p", {}, text));
@@ -126,15 +126,20 @@
 
   const ready = () => sides.filter((side) => side.made);
 
+  const times = new Set(["time to 90 % accuracy", "length of the run"]);
+
   function drawFacts() {
     const made = ready();
     const facts = made.length ? made[0].made.result.facts : [];
     const fact = (side, name) => (side.made ? side.made.result.facts.find((one) => one.name === name) : { value: null, text: "-" });
     const ratio = (name) => {
       const [a, b] = sides.map((side) => fact(side, name).value);
-      return a > 0 && b > 0 ? rounded(Number((b / a).toPrecision(3))) + "\u00d7" : "";
+      if (!(a > 0 && b > 0)) return "";
+      const factor = Number(Math.max(a / b, b / a).toPrecision(3)), isTime = times.has(name);
+      if (factor === 1) return "the same";
+      return `${rounded(factor)}\u00d7 ${b < a ? (isTime ? "faster" : "less") : isTime ? "slower" : "more"}`;
     };
-    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B / A"));
+    const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B against A"));
     at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...facts.map(({ name, doc }) => element("tr", {},
       element("th", { scope: "row", title: doc }, name), ...sides.map((side) => element("td", { class: "number" }, fact(side, name).text)),
       element("td", { class: "number" }, ratio(name))))));

@@ -58,7 +58,7 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
     last = end;
   }
   for (const Mark& mark : lane.marks) {
-    if (mark.kind != "update") marks.push_back({mark.at, mark.kind, mark.text});
+    if (mark.kind != "update") marks.push_back({mark.at, mark.kind, in_words(mark)});
   }
   return {
       {"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};

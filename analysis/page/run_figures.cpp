@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,11 @@ std::string lane_row(const Lane& lane, double end) {
       escaped(lane.name), still_columns, out);
 }
 
+// "takes over shard " of "takes over shard 1".
+std::string without_number(const std::string& text) {
+  return text.substr(0, text.find_last_not_of("0123456789") + 1);
+}
+
 }  // namespace
 
 WaitedFor waits_of(const Json& why) {
@@ -101,7 +107,7 @@ std::string happenings(const Timeline& timeline) {
   }
   std::ranges::stable_sort(marks, {}, [](const auto& one) { return one.first->at; });
   const auto same_line = [](const auto& a, const auto& b) {
-    return a.second == b.second && a.first->kind == b.first->kind &&
+    return a.second == b.second && without_number(in_words(*a.first)) == without_number(in_words(*b.first)) &&
            shown(a.first->at, happened_at) == shown(b.first->at, happened_at);
   };
   std::string rows;
@@ -109,12 +115,13 @@ std::string happenings(const Timeline& timeline) {
   for (std::size_t i = 0; i < marks.size() && lines < most; i = next, ++lines) {
     const auto& [mark, lane] = marks[i];
     for (next = i + 1; next < marks.size() && same_line(marks[i], marks[next]);) ++next;
-    const std::string last = next > i + 1 ? " to " + marks[next - 1].first->text : "";
+    const std::string text = in_words(*mark), last = in_words(*marks[next - 1].first);
     rows += fmt::format(
         "<tr><td class=\"number\" title=\"{} s\">{}</td><td class=\"text\">{}</td><td "
-        "class=\"text\">{}{}</td></tr>",
-        mark->at, shown(mark->at, happened_at), escaped(lane->name), escaped(mark->kind),
-        mark->text.empty() || mark->text == mark->kind ? "" : ": " + escaped(mark->text + last));
+        "class=\"text\">{}</td></tr>",
+        mark->at, shown(mark->at, happened_at), escaped(lane->name),
+        escaped(text == last ? text
+                             : fmt::format("{} to {}", text, last.substr(without_number(last).size()))));
   }
   if (rows.empty()) return "";
   const std::string more =
@@ -167,9 +174,9 @@ std::string waits_table(const RunView& view) {
         continue;
       }
       const auto& [seconds, count] = found->second;
-      rows +=
-          fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} times\">{}</td>",
-                      most > 0 ? 90 * seconds / most : 0, Json(seconds).dump(), count, beside(seconds, most));
+      rows += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\" title=\"{} s, {} time{}\">{}</td>",
+                          most > 0 ? 90 * seconds / most : 0, Json(seconds).dump(), count,
+                          count == 1 ? "" : "s", beside(seconds, most));
     }
     rows += "</tr>";
   }

@@ -64,8 +64,13 @@ std::string lane_keys(const Timeline& timeline) {
     });
     if (occurs) keys.push_back(fmt::format("<span class=\"key {}\"></span> {}", name_of(use), name));
   }
-  return fmt::format("{}. The line below a row is the critical path{}.", fmt::join(keys, ", "),
-                     timeline.shades.empty() ? "" : "; red: slow or failed");
+  const bool has_letters = std::ranges::any_of(timeline.lanes, [](const Lane& lane) {
+    return std::ranges::any_of(lane.marks,
+                               [](const Mark& mark) { return mark.kind != "update" && mark.kind != "done"; });
+  });
+  return fmt::format("{}. The line below a row is the critical path{}{}.", fmt::join(keys, ", "),
+                     timeline.shades.empty() ? "" : "; red: slow or failed",
+                     has_letters ? "; letters: the first letters of the events in this list" : "");
 }
 
 std::string made(const RunView& view) {
@@ -130,16 +135,16 @@ std::string run_answer(const RunView& view) {
   const Numbers& n = view.numbers;
   std::string out;
   const std::string who =
-      fmt::format("{} workers {}", s["workers"].size(),
+      fmt::format("{} worker{} {}", s["workers"].size(), s["workers"].size() == 1 ? "" : "s",
                   s["architecture"] == "parameter-server" ? "under " + n("/consistency"_summary)
                                                           : "by " + n("/architecture"_summary));
   if (s["target"]["given"] == true && s["target"]["reached"] == true)
-    out = fmt::format("<p class=\"lead\">{} reached {} after {} and {} updates.</p>", who,
+    out = fmt::format("<p class=\"lead\">{} reached {} after {} and {} update{}.</p>", who,
                       escaped(view.page.target), n("/target/sim_time_s"_summary, as_seconds),
-                      n("/target/updates"_summary));
+                      n("/target/updates"_summary), s["target"]["updates"] == 1 ? "" : "s");
   else
-    out = fmt::format("<p class=\"lead\">{} made {} updates in {}{}.</p>", who, n("/updates"_summary),
-                      n("/sim_time_s"_summary, as_seconds),
+    out = fmt::format("<p class=\"lead\">{} made {} update{} in {}{}.</p>", who, n("/updates"_summary),
+                      s["updates"] == 1 ? "" : "s", n("/sim_time_s"_summary, as_seconds),
                       s["target"]["given"] == true ? " and did not reach " + escaped(view.page.target) : "");
   if (const std::string fault = fault_sentence(view); !fault.empty())
     out = fmt::format("<p class=\"lead\">{}</p>", fault) + out;
@@ -150,8 +155,8 @@ std::string run_answer(const RunView& view) {
     out += fmt::format("; they were absent {}", n("/time/absent_share"_summary, as_percent));
   out += ".";
   if (n.at("/samples_per_s"_summary).is_number())
-    out +=
-        fmt::format(" The model took in {} samples a second.", n("/samples_per_s"_summary, {.decimals = 0}));
+    out += fmt::format(" The gradients of {} samples a second changed the model.",
+                       n("/samples_per_s"_summary, {.decimals = 0}));
   if (s.contains("final") && s["final"].contains("loss") && s["final"]["loss"].is_number())
     out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"_summary), n("/final/loss"_summary));
   out += "</p>";

@@ -24,18 +24,9 @@ std::string arm_html(const StudyView& view, const std::string& arm) {
   return fmt::format("<b class=\"name s{}\">{}</b>", view.series_of(arm) % 8, escaped(arm_name(view, arm)));
 }
 
-// The table's "2.7x faster [2.4, 3.1], 5/5 ~" becomes "2.7x faster [2.4, 3.1] ~ with 5/5 seeds", with the
-// exact ratio behind it. The mark `~` stays with the interval: it says that the interval may be too narrow.
-std::string ratio_html(const StudyView& view, const TableView& table, const Aggregate& one) {
-  std::string text = cell_text(column_named("versus baseline"), table, one);
-  const std::size_t comma = text.rfind("], ");
-  if (comma != std::string::npos) {
-    const std::string rest = text.substr(comma + 3);
-    const std::size_t marks = std::min(rest.find(' '), rest.size());
-    text =
-        fmt::format("{}]{} with {} seeds", text.substr(0, comma), rest.substr(marks), rest.substr(0, marks));
-  }
-  return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio", text);
+// "was 2.7 times as fast (2.4 to 3.1), with all 5 seeds", with the exact ratio behind it.
+std::string ratio_html(const StudyView& view, const Aggregate& one) {
+  return view.numbers.told(view.path_of(one) + "/versus_baseline/ratio", ratio_in_words(*one.versus));
 }
 
 // With more arms a sentence names only the first and the last; the table has all.
@@ -60,7 +51,7 @@ std::string compared_times(const StudyView& view, const std::vector<const Aggreg
   std::ranges::sort(faster, {}, ratio);
   std::ranges::sort(slower, {}, ratio);
   const auto say = [&](const Aggregate* one) {
-    return fmt::format("{} was {}", arm_html(view, one->cell->arm), ratio_html(view, table, *one));
+    return fmt::format("{} {}", arm_html(view, one->cell->arm), ratio_html(view, *one));
   };
   std::vector<std::string> parts;
   for (const Aggregate* one : reached)
@@ -131,8 +122,8 @@ std::string best_loss(const StudyView& view, const std::vector<const Aggregate*>
 // How often an arm reached the target.
 std::string reached_html(const StudyView& view, const Aggregate& one) {
   const std::string path = view.path_of(one);
-  return fmt::format("{} of {} runs", view.numbers(path + "/reached", {.decimals = 0}),
-                     view.numbers(path + "/n", {.decimals = 0}));
+  return fmt::format("{} of {} run{}", view.numbers(path + "/reached", {.decimals = 0}),
+                     view.numbers(path + "/n", {.decimals = 0}), one.n == 1 ? "" : "s");
 }
 
 // The fastest and the slowest arm, in seconds. If their times are known up to different dates: how often each
@@ -245,10 +236,11 @@ struct Record {
 };
 
 std::string record_html(const StudyView& view, const Record& one) {
-  const std::string who = arm_html(view, one.arm),
-                    where = one.all == 2 ? "both" : fmt::format("all {}", one.all);
-  if (one.faster == one.all) return fmt::format("{} was faster under {} conditions", who, where);
-  if (one.slower == one.all) return fmt::format("{} was slower under {} conditions", who, where);
+  const std::string who = arm_html(view, one.arm);
+  std::string where = fmt::format("all {} conditions", one.all);
+  if (one.all <= 2) where = one.all == 1 ? "1 condition" : "both conditions";
+  if (one.faster == one.all) return fmt::format("{} was faster under {}", who, where);
+  if (one.slower == one.all) return fmt::format("{} was slower under {}", who, where);
   if (one.faster + one.slower == 0) return fmt::format("{} showed no difference under any condition", who);
   return fmt::format("{} was faster under {} and slower under {} of {} conditions", who, one.faster,
                      one.slower, one.all);

@@ -22,12 +22,12 @@ constexpr const char study_script[] =
 
 std::string header(const StudyView& view) {
   const Study& study = view.page.study;
-  return fmt::format("<header><p class=\"kind\">A study by psim {}: {}, {} runs</p><h1>{}</h1>{}</header>",
-                     view.numbers("/psim"), escaped(study.name), view.document["runs"].size(),
-                     escaped(study.title.empty() ? study.name : study.title),
-                     view.page.target.empty()
-                         ? ""
-                         : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
+  return fmt::format(
+      "<header><p class=\"kind\">A study by psim {}: {}, {} run{}</p><h1>{}</h1>{}</header>",
+      view.numbers("/psim"), escaped(study.name), view.document["runs"].size(),
+      view.document["runs"].size() == 1 ? "" : "s", escaped(study.title.empty() ? study.name : study.title),
+      view.page.target.empty() ? ""
+                               : fmt::format("<p class=\"kind\">Target: {}</p>", escaped(view.page.target)));
 }
 
 bool is_about_workers(const Json& verdict) {

@@ -186,16 +186,16 @@ function drawShades(g, line, style) {
 }
 
 function drawMarks(g, line, style) {
-  line.rows.forEach((row, i) => row.marks.forEach(([at, kind]) => {
+  line.rows.forEach((row, i) => row.marks.forEach(([at, , text]) => {
     if (at < line.view[0] || at > line.view[1]) return;
     const x = line.xOf(at), y = line.yOf(i);
     g.fillStyle = style.ink;
     g.fillRect(x - 0.75, y, 1.5, line.rowHeight);
-    const size = g.measureText(kind[0].toUpperCase()).width;
+    const size = g.measureText(text[0].toUpperCase()).width;
     g.fillStyle = style.paper;
     g.fillRect(x + 1.5, y + 4, size + 3, line.rowHeight - 8);
     g.fillStyle = style.ink;
-    g.fillText(kind[0].toUpperCase(), x + 3, y + line.rowHeight / 2);
+    g.fillText(text[0].toUpperCase(), x + 3, y + line.rowHeight / 2);
   }));
 }
 

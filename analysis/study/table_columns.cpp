@@ -110,8 +110,13 @@ int decimals_of(double ratio, double low, double high, bool has_interval) {
   return std::clamp(std::max(needed, std::min(for_width, 3)), least, 6);
 }
 
-// "2.9x faster [2.6, 3.2], 5/5": the ratio, its interval, and with how many seeds the arm is better.
-std::string ratio_text(const VersusBaseline& versus) {
+// A ratio of times, as a number above 1, and the bounds of its interval.
+struct ShownRatio {
+  bool faster = false;
+  std::string times, low, high;
+};
+
+ShownRatio shown_ratio(const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
   const statistics::Estimate& ratio = *pairs.ratio;
   const bool faster = ratio.value<1, has_interval = pairs.seeds> 1 && versus.replicates;
@@ -119,13 +124,26 @@ std::string ratio_text(const VersusBaseline& versus) {
   const double low = times(faster ? ratio.interval.high : ratio.interval.low);
   const double high = times(faster ? std::max(ratio.interval.low, 0.0) : ratio.interval.high);
   const int decimals = decimals_of(times(ratio.value), low, high, has_interval);
-  std::string text = fmt::format("{}{}x {}", bound_of(versus, faster),
-                                 times_text(times(ratio.value), decimals), faster ? "faster" : "slower");
+  return {.faster = faster,
+          .times = times_text(times(ratio.value), decimals),
+          .low = times_text(rounded_down(low, decimals), decimals),
+          .high = times_text(rounded_up(high, decimals), decimals)};
+}
+
+// The number of seeds with which the arm is faster; a tie counts as half.
+double wins_of(const statistics::PairedComparison& pairs) {
+  return std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
+}
+
+// "2.9x faster [2.6, 3.2], 5/5": the ratio, its interval, and with how many seeds the arm is better.
+std::string ratio_text(const VersusBaseline& versus) {
+  const statistics::PairedComparison& pairs = versus.pairs;
+  const ShownRatio shown = shown_ratio(versus);
+  std::string text = fmt::format("{}{}x {}", bound_of(versus, shown.faster), shown.times,
+                                 shown.faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
   if (!versus.replicates) return text + ", seeds alike";
-  const double wins = std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
-  text += fmt::format(" [{}, {}], {}/{}", times_text(rounded_down(low, decimals), decimals),
-                      times_text(rounded_up(high, decimals), decimals), wins, pairs.seeds);
+  text += fmt::format(" [{}, {}], {}/{}", shown.low, shown.high, wins_of(pairs), pairs.seeds);
   return are_both_cut(versus) ? text + fmt::format(" up to {:.4g} s", versus.budget_s) : text;
 }
 
@@ -306,6 +324,27 @@ bool fails_holm(const VersusBaseline& versus) {
   const std::optional<double> p = corrected_p(versus);
   return versus.pairs.seeds >= statistics::fewest_flips && p && *p > 0.05 &&
          (decides_by_reached(versus) || sees_difference(versus));
+}
+
+std::string ratio_in_words(const VersusBaseline& versus) {
+  const statistics::PairedComparison& pairs = versus.pairs;
+  if (is_same_time(versus)) return "took the same time to 0.5 %";
+  const ShownRatio shown = shown_ratio(versus);
+  const std::string_view bound = bound_of(versus, shown.faster);
+  std::string text = fmt::format("{} {}{} times as {}", shown.faster ? "was" : "took",
+                                 bound.empty()    ? ""
+                                 : bound == ">= " ? "at least "
+                                                  : "at most ",
+                                 shown.times, shown.faster ? "fast" : "long");
+  if (pairs.seeds == 1) return text + " (1 seed)";
+  if (!versus.replicates) return text + " (seeds do not change its time)";
+  const double all = static_cast<double>(pairs.seeds);
+  const double agreeing = shown.faster ? wins_of(pairs) : all - wins_of(pairs);
+  text += fmt::format(" ({} to {}{}), with {}", shown.low, shown.high, pairs.trustworthy ? "" : " ~",
+                      agreeing < all ? fmt::format("{} of {} seeds", agreeing, pairs.seeds)
+                                     : fmt::format("all {} seeds", pairs.seeds));
+  if (are_both_cut(versus)) text += fmt::format(", up to {:.4g} s", versus.budget_s);
+  return fails_holm(versus) ? text + " ?" : text;
 }
 
 }  // namespace psim::analysis

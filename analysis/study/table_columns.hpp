@@ -74,5 +74,7 @@ std::optional<double> corrected_p(const VersusBaseline& versus);
 // Whether a difference is seen but its p value is above 0.05 after Holm's correction, although there are
 // enough seeds for a small p value.
 bool fails_holm(const VersusBaseline& versus);
+// "was 2.9 times as fast (2.6 to 3.2), with all 5 seeds": a comparison with a ratio, after the arm's name.
+std::string ratio_in_words(const VersusBaseline& versus);
 
 }  // namespace psim::analysis

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -232,8 +234,8 @@ void Builder::add_mark(const Row& row) {
     mark(row.has_target != 0 ? row.peer : row.node, "fault",
          fmt::format("{}{}", row.kind, row.begins != 0 ? "" : " ends"));
   if (row.is("suspicion")) mark(row.peer, "suspicion", "suspected");
-  if (row.is("view_change")) mark(row.node, "view", fmt::format("view {}", row.view));
-  if (row.is("promotion")) mark(row.node, "promotion", fmt::format("owns shard {}", row.shard));
+  if (row.is("view_change")) mark(row.node, "view", fmt::format("announces view {}", row.view));
+  if (row.is("promotion")) mark(row.node, "promotion", fmt::format("takes over shard {}", row.shard));
   if (row.is("model_update")) mark(row.node, "update", fmt::format("version {}", row.version));
   if (row.is("sent", "join") && row.at > 0) mark(row.node, "join", "joins");
   if (row.is("finish"))
@@ -262,6 +264,20 @@ double Lane::seconds(Use use, double from, double until) const {
     if (span.use == use) sum += std::max(0.0, std::min(span.end, until) - std::max(span.begin, from));
   }
   return sum;
+}
+
+std::string in_words(const Mark& mark) {
+  constexpr std::pair<std::string_view, const char*> at_once[] = {{"crash", "crashes"},
+                                                                  {"crash ends", "starts again"},
+                                                                  {"restart", "restarts"},
+                                                                  {"leave", "leaves"},
+                                                                  {"join", "joins"},
+                                                                  {"heal", "ends all partitions"},
+                                                                  {"disk-loss", "loses its disk"}};
+  if (mark.kind != "fault") return mark.text;
+  const auto* found = std::ranges::find(at_once, mark.text, &std::pair<std::string_view, const char*>::first);
+  if (found != std::end(at_once)) return found->second;
+  return mark.text.ends_with(" ends") ? mark.text : mark.text + " begins";
 }
 
 Timeline timeline_of(const RunRecord& run) {

@@ -35,11 +35,15 @@ struct Span {
   std::int64_t message = -1;
 };
 
-// kind: fault, suspicion, view, promotion, update, join, leave, done.
+// kind: fault, suspicion, view, promotion, update, join, leave, done. The text of a fault is its kind, with
+// " ends" at its end.
 struct Mark {
   double at = 0;
   std::string kind, text;
 };
+
+// What happens, after the name of the node: "crashes", "takes over shard 1".
+std::string in_words(const Mark& mark);
 
 struct Lane {
   std::uint32_t node = 0;

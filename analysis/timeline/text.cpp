@@ -187,7 +187,7 @@ class Drawing {
       for (const Mark& mark : lane.marks) {
         const bool is_rare = mark.kind != "update" && mark.kind != "done";
         if (is_rare && is_here(mark))
-          lines[{mark.at, fmt::format("{:.4g} s  {}", mark.at, mark.text)}].push_back(lane.name);
+          lines[{mark.at, fmt::format("{:.4g} s  {}", mark.at, in_words(mark))}].push_back(lane.name);
       }
     }
     if (lines.empty()) return "";

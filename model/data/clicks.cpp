@@ -50,8 +50,8 @@ class Zipf {
 Dataset make_clicks(const DataSpec& spec, std::uint64_t seed) {
   const std::int64_t fields = spec.nonzeros;
   if (spec.samples < 1 || fields < 1 || spec.features < fields)
-    throw DataError(fmt::format("cannot generate {} samples with {} of {} features", spec.samples, fields,
-                                spec.features));
+    throw DataError(fmt::format("cannot generate data with samples = {}, nonzeros = {} and features = {}",
+                                spec.samples, fields, spec.features));
   const auto begin_of = [&](std::int64_t field) { return spec.features * field / fields; };
   const Zipf zipf(spec.features / fields + 1, spec.exponent);
   const double scale = margin_deviation / std::sqrt(share_of_weights * static_cast<double>(fields));

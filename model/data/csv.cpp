@@ -66,7 +66,8 @@ class CsvReader {
 
   void read_sample() {
     if (cells_.size() != columns_)
-      refuse(std::to_string(cells_.size()) + " columns, expected " + std::to_string(columns_));
+      refuse("the number of columns is " + std::to_string(cells_.size()) + ", expected " +
+             std::to_string(columns_));
     if (columns_ < 2) refuse("a sample needs at least two columns: a feature and the class label");
     for (column_ = 1; column_ < columns_; ++column_) values_.push_back(feature(cells_[column_ - 1]));
     labels_.push_back(label(cells_.back()));

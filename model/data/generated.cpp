@@ -22,8 +22,9 @@ void require_sizes(const DataSpec& spec) {
   constexpr std::int64_t values_max = std::int64_t{1} << 32;
   if (spec.samples < 1 || spec.samples > samples_max || spec.features < 1 || spec.classes < 1 ||
       spec.features > values_max / spec.samples || spec.classes > values_max / spec.samples)
-    throw DataError(fmt::format("cannot generate {} samples of {} features and {} classes or outputs",
-                                spec.samples, spec.features, spec.classes));
+    throw DataError(
+        fmt::format("cannot generate data with samples = {}, features = {} and classes or outputs = {}",
+                    spec.samples, spec.features, spec.classes));
 }
 
 // The classes have equal numbers of samples, to within one.
@@ -121,7 +122,7 @@ SampleMatrix matrix(const std::vector<std::vector<double>>& rows, const char* wh
   SampleMatrix values(rows.size(), columns);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].size() != columns)
-      throw DataError(fmt::format("inline data: row {} of `{}` has {} numbers, expected {}", i + 1, what,
+      throw DataError(fmt::format("inline data: row {} of `{}` has length {}, expected {}", i + 1, what,
                                   rows[i].size(), columns));
     for (std::size_t j = 0; j < columns; ++j) {
       // Written so that NaN fails it as well.
@@ -137,8 +138,9 @@ SampleMatrix matrix(const std::vector<std::vector<double>>& rows, const char* wh
 
 Dataset make_inline(const DataSpec& spec) {
   if (spec.inputs.size() != spec.targets.size())
-    throw DataError(fmt::format("inline data: {} rows of `inputs`, but {} of `targets`", spec.inputs.size(),
-                                spec.targets.size()));
+    throw DataError(
+        fmt::format("inline data: the number of rows of `inputs` is {}, but that of `targets` is {}",
+                    spec.inputs.size(), spec.targets.size()));
   Dataset data;
   data.inputs = matrix(spec.inputs, "inputs");
   data.targets = matrix(spec.targets, "targets");

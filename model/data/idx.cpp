@@ -78,7 +78,7 @@ IdxContent read_idx(const fs::path& path, std::uint32_t magic) {
   const std::string_view bytes = content.bytes;
   const auto need = [&](std::uint64_t size) {
     if (bytes.size() < size)
-      throw DataError(fmt::format("{}: truncated: {} bytes missing", content.name, size - bytes.size()));
+      throw DataError(fmt::format("{}: truncated: missing bytes: {}", content.name, size - bytes.size()));
   };
   need(4);
   if (big_endian(bytes) != magic)
@@ -98,7 +98,7 @@ IdxContent read_idx(const fs::path& path, std::uint32_t magic) {
   }
   need(content.header_size + size);
   if (bytes.size() > content.header_size + size)
-    throw DataError(fmt::format("{}: corrupt: {} bytes too many", content.name,
+    throw DataError(fmt::format("{}: corrupt: excess bytes: {}", content.name,
                                 bytes.size() - content.header_size - size));
   return content;
 }
@@ -107,8 +107,8 @@ Dataset combine_idx(const fs::path& images_path, const fs::path& labels_path) {
   const IdxContent labels = read_idx(labels_path, labels_magic);
   const IdxContent images = read_idx(images_path, images_magic);
   if (images.count() != labels.count())
-    throw DataError(fmt::format("{} holds {} images, but {} holds {} labels", images.name, images.count(),
-                                labels.name, labels.count()));
+    throw DataError(fmt::format("the number of images in {} is {}, but the number of labels in {} is {}",
+                                images.name, images.count(), labels.name, labels.count()));
 
   Dataset data;
   const Eigen::Index pixels = Eigen::Index{images.dimensions[1]} * images.dimensions[2];

@@ -91,8 +91,8 @@ DataSplit split_test(Dataset data, double fraction, std::uint64_t seed) {
     throw DataError(fmt::format("{} samples are too many", data.size()));
   const std::int64_t test_size = share_of(data.size(), fraction);
   if (test_size >= data.size())
-    throw DataError(
-        fmt::format("a test fraction of {} leaves none of {} samples to train on", fraction, data.size()));
+    throw DataError(fmt::format("a test fraction of {} leaves no sample to train on; all samples: {}",
+                                fraction, data.size()));
   if (test_size == 0) {
     Dataset none = select(data, {});
     return {.train = std::move(data), .test = std::move(none)};

@@ -9,7 +9,8 @@
 namespace psim {
 namespace {
 
-constexpr int enough = 3;  // turns of a fault after which another turn makes no difference
+// Turns of a fault without effect. After these, psim expects no effect of more turns.
+constexpr int enough = 3;
 
 }  // namespace
 
@@ -61,16 +62,17 @@ void FaultPlan::plan(std::size_t index) {
     Unit& now = units_[index];
     if (!repeats) passes();
     const bool begins = !repeats || !gives_up(now);
-    // All its nodes count as coming until all have come: a leaving node may hold the state for a joining
-    // node.
+    // All nodes of the fault count as coming until begin() has started all of them. So a server that leaves
+    // keeps a shard for a next owner that begin() has not started yet.
     if (begins) begin(now.table, now.node, turn, !repeats);
     expect_starts(now.table, now.node, -1);
     if (begins) plan(index);
   });
 }
 
-// Faults that repeat for ever would keep the clock running for ever. They stop when several turns of each
-// have caused no other event, so no restart among them can help, and nothing else is planned.
+// Faults that repeat for ever would keep the clock running for ever. They stop when no other fault is planned
+// and the last `enough` turns of each have caused no event except the faults themselves. Then more turns do
+// not help either, not even a restart.
 bool FaultPlan::gives_up(Unit& unit) {
   const RunStats& stats = recorder_.stats();
   const std::uint64_t progress = stats.events - stats.events_beside - recorded_;
@@ -83,7 +85,8 @@ bool FaultPlan::gives_up(Unit& unit) {
 }
 
 double FaultPlan::some_turns() const {
-  constexpr double attempts = 30;  // one of them succeeds if the chance is at least a third
+  // One of them almost certainly succeeds if each succeeds with a probability of at least 1/3.
+  constexpr double attempts = 30;
   double longest = 0, lossy = 0;
   for (const FaultSpec& fault : scenario_.faults) {
     if (fault.kind->drops && fault.probability < 1) lossy = attempts * scenario_.recovery.longest_retry.value;

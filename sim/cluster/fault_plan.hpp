@@ -56,8 +56,8 @@ class FaultPlan {
   double last_once() const { return last_once_; }
   // Whether a planned fault, without a condition, starts the node again.
   bool comes_back(NodeId node) const { return starts_to_come_[node] > 0; }
-  // Seconds for several turns of each fault that repeats for ever. In this time a request that is sometimes
-  // lost is sent many times.
+  // Seconds in which each fault that repeats for ever has several turns, and in which a node sends a request
+  // many times, if a fault loses messages at random. 0 without such faults.
   double some_turns() const;
   // Whether each fault has happened and had an effect so far.
   std::vector<FaultUse> uses() const;

@@ -291,8 +291,8 @@ void Stations::announce(const Segment& segment, double begin, double end) {
   }
 }
 
-// Plans an earlier arrival at stations that it has not reached. The old plan still fires, but is not due
-// then.
+// The station that serves the segment has become faster and ends at `end`. Plans the segment's arrival at the
+// next stations for an earlier date. The old plan also fires; is_due() ignores it if the segment has arrived.
 void Stations::announce_again(const Segment& segment, double end) {
   Segment ahead = segment;
   while (++ahead.hop < open_[segment.slot].parts[segment.index].announced) {

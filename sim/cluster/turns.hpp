@@ -41,8 +41,8 @@ class Turns {
   std::uint64_t last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
   // The same for the message that the connection sends next.
   std::uint64_t last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes);
-  // A number of bytes that is small compared with the differences between messages: a quarter of the mean
-  // last turn. 0: messages do not differ.
+  // Stations::Load::step for a message of `bytes` bytes: a quarter of its mean last turn. So a segment is
+  // small compared with the differences between messages. 0: no turns, so messages do not differ.
   double step(std::uint64_t bytes) const { return std::min(longest_, static_cast<double>(bytes)) / 8; }
 
  private:

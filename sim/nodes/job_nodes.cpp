@@ -147,10 +147,10 @@ std::vector<std::string> JobNodes::who_waits() const {
                         why_no_update = state.policy().why_no_update(state.view(Agenda::now()), state.memory);
       say(fmt::format(
           "at {:.6g} s worker {} waits for server {} to let it start clock {}; the server has version {}, "
-          "{} pushes of its next update, and the slowest worker at clock {}{}{}{}{}",
+          "{} of its next update, and the slowest worker at clock {}{}{}{}{}",
           Agenda::now(), job_.plan.first_index + worker, server->id() - job_.plan.first_server(), pull.clock,
-          server->version(), server->pending().size(), state.workers.slowest(), why_not.empty() ? "" : "; ",
-          why_not, why_no_update.empty() ? "" : "; ", why_no_update));
+          server->version(), counted(std::ssize(server->pending()), "push"), state.workers.slowest(),
+          why_not.empty() ? "" : "; ", why_not, why_no_update.empty() ? "" : "; ", why_no_update));
     }
   }
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
@@ -171,7 +171,9 @@ std::vector<std::string> JobNodes::who_waits() const {
   if (lines.empty()) {
     if (std::string down = who_is_down(); !down.empty()) say(std::move(down));
   }
-  if (known.size() > most) lines.push_back(fmt::format("and {} more lines like these", known.size() - most));
+  if (known.size() > most)
+    lines.push_back(fmt::format("and {} like these",
+                                counted(static_cast<std::int64_t>(known.size() - most), "more line")));
   return lines;
 }
 

@@ -177,9 +177,9 @@ void Mailbox::send_again() {
   for (Sending& one : sending_) {
     if (one.due > Agenda::now()) continue;
     const bool gives_up = one.backoff.gives_up();
-    one.due =
-        // Also after the last repetition: the run can only end if simulated time advances.
-        Agenda::now() + one.backoff.next();
+    // Also if the worker gives up: with an old `due`, receive() would never wait again, and the agenda could
+    // not end the run.
+    one.due = Agenda::now() + one.backoff.next();
     if (job_.run.is_hopeless()) return;
     if (gives_up) return job_.run.give_up(node_);
     if (job_.network.carries(one.message)) continue;

@@ -15,7 +15,7 @@ std::int64_t StalenessBound::at(std::int64_t clock) const {
   return bound;
 }
 
-// Counts only if there can be enough: a barrier asks at each push of ten thousand workers.
+// Does not count while fewer than `pushes` wait: with ten thousand workers, a barrier asks at every push.
 bool ShardView::has(std::int64_t pushes) const {
   if (std::ssize(pending) < pushes) return false;
   switch (counted) {

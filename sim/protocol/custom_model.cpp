@@ -104,7 +104,8 @@ void CustomModel::find_group() {
   for (shape_.group = 1; shape_.group <= numbers_.workers; ++shape_.group) {
     if (makes_update({.pushes = shape_.group, .members = numbers_.workers})) return;
   }
-  refuse("update", update_, fmt::format("no update is ever made: false for 1 to {} pushes", numbers_.workers),
+  refuse("update", update_,
+         fmt::format("no update is ever made: false for pushes = 1 to {}", numbers_.workers),
          "for example update = \"pushes >= k\"");
 }
 
@@ -165,8 +166,8 @@ Decision CustomModel::on_timer(const ShardView& view, Memory) const {
 std::string CustomModel::why_no_update(const ShardView& view, Memory) const {
   const Update at = update_of(view);
   if (at.pushes == 0 || makes_update(at)) return {};
-  return fmt::format("{}; {} of {} workers take part", is_false(update_, values(at, numbers_)), at.members,
-                     numbers_.workers);
+  return fmt::format("{}; workers that take part: {} of {}", is_false(update_, values(at, numbers_)),
+                     at.members, numbers_.workers);
 }
 
 double CustomModel::weight(std::int64_t age) const { return weight_.of(values(age, numbers_)); }

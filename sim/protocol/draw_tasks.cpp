@@ -59,7 +59,10 @@ std::string cell(const TaskDag& dag, TaskId pull, std::int64_t clocks) {
 }
 
 std::string place_of(const ProgramTask& task) {
-  if (is_of_server(task.kind)) return task.units ? fmt::format("servers, {} times", *task.units) : "servers";
+  if (is_of_server(task.kind)) {
+    if (!task.units) return "servers";
+    return fmt::format("servers, {} time{}", *task.units, *task.units == 1 ? "" : "s");
+  }
   if (task.worker) return fmt::format("worker {}", *task.worker);
   return fmt::format("{} {}", task.anywhere ? "any worker, unit 0 to" : "workers 0 to", task.count() - 1);
 }

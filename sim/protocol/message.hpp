@@ -34,11 +34,10 @@ struct Message {
   std::uint32_t shard = 0;
   std::uint32_t epoch = 0;  // of the shard's ownership, as far as the sender knows
   Body body = {};
-  // For the record; takes no bytes: the number of its sending; its cause (on its way: the cause of the
-  // sending; after its arrival: the cause of the arrival); and its date of arrival, in simulated seconds.
-  std::optional<std::uint64_t> sent = {};
-  Cause because = {};
-  double there_at = 0;
+  // For the record; takes no bytes on the network.
+  std::optional<std::uint64_t> sent = {};  // the number of its `Sent` event
+  Cause because = {};       // until its arrival: of its sending; then: of its use by the receiver
+  double there_at = 0;      // date since when it waits for its connection or in the inbox
   Dependencies needs = {};  // of its sending
 
   template <class T>

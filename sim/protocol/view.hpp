@@ -16,11 +16,12 @@ struct Layout;
 // The owner of one shard. A new primary starts a new epoch, and nodes ignore messages of other epochs. So a
 // former primary that does not know its successor can do no harm.
 struct Owner {
-  NodeId primary = 0;  // the scheduler's number: the shard has no owner, because its job has ended
+  NodeId primary = 0;  // 0, the scheduler's number: the shard has no owner, because its job has ended
   std::uint32_t epoch = 0;
   std::vector<NodeId> replicas = {};
-  // Former primaries that are still alive, the last one first. Each has handed over its shard or will do so.
-  // If shards move at once, the last one may not have received the shard from the one before it.
+  // Former primaries that are still alive, the newest first. The primary asks them for the shard's state.
+  // With hand_over = "stop-and-copy" there may be several, because the newest may not have received the state
+  // from the primary before it.
   std::vector<NodeId> from = {};
   NodeId next = 0;  // becomes the primary when it has the primary's state; the primary serves until then
   bool was_primary(NodeId node) const { return std::ranges::find(from, node) != from.end(); }

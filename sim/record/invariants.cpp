@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/scenario/text/diagnostics.hpp"
+
 namespace psim {
 namespace {
 
@@ -34,13 +36,13 @@ std::vector<std::string> broken_invariants(const RunResult& r) {
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     check_time(w, s.workers[w], r.sim_time, broken);
     if (s.workers[w].samples != r.samples_told[w])
-      broken.push_back(fmt::format("worker {} has computed {} samples, but the record has {}", w,
-                                   r.samples_told[w], s.workers[w].samples));
+      broken.push_back(fmt::format("worker {} has computed {}, but the record has {}", w,
+                                   counted(r.samples_told[w], "sample"), s.workers[w].samples));
   }
   for (std::size_t w = 0; w < s.workers.size(); ++w) {
     if (s.workers[w].samples_used > s.workers[w].samples)
-      broken.push_back(fmt::format("worker {} has computed {} samples, but the model has {} of them", w,
-                                   s.workers[w].samples, s.workers[w].samples_used));
+      broken.push_back(fmt::format("worker {} has computed {}, but the model has {} of them", w,
+                                   counted(s.workers[w].samples, "sample"), s.workers[w].samples_used));
   }
   if (s.last_work > r.sim_time + tolerance(r.sim_time))
     broken.push_back(fmt::format("the run ends at {:.9g} s, but a node computes or applies at {:.9g} s",

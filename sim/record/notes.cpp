@@ -9,6 +9,7 @@
 #include <span>
 
 #include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 namespace {
@@ -131,8 +132,8 @@ Texts unseen_targets(const Scenario& scenario, const RunResult& run) {
     if (!one.scenario.training.target.given() || one.curve.empty() || one.curve.size() > ends) continue;
     texts.push_back(
         fmt::format("{}no evaluation checked the target between the first and the last weights: the run took "
-                    "{:.4g} s and {} updates; give a shorter training.evaluate_every",
-                    one.name, last_of(one)->at, last_of(one)->updates));
+                    "{:.4g} s and {}; give a shorter training.evaluate_every",
+                    one.name, last_of(one)->at, counted(last_of(one)->updates, "update")));
   }
   return texts;
 }
@@ -221,8 +222,8 @@ Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
       scenario.cluster.workers < 2)
     return {};
   if (run.stats.clock_gap_max >= consistency.staleness) return {};
-  return {fmt::format("the bound of {} clocks held no worker back: none was more than {} ahead",
-                      consistency.staleness, run.stats.clock_gap_max)};
+  return {fmt::format("the bound of {} held no worker back: none was more than {} ahead",
+                      counted(consistency.staleness, "clock"), run.stats.clock_gap_max)};
 }
 
 // Settings that act on late pushes, if no push was late.
@@ -239,23 +240,24 @@ Texts idle_corrections(const Scenario& scenario, const RunResult& run) {
                       one.name, by_inverse ? "one update" : "zero updates"));
     const std::optional<std::int64_t>& limit = one.scenario.consistency.max_staleness;
     if (limit && one.stalest <= *limit && !one.drops)
-      texts.push_back(fmt::format(
-          "{}no push was more than {} updates stale, so consistency.max_staleness changed nothing", one.name,
-          *limit));
+      texts.push_back(
+          fmt::format("{}no push was more than {} stale, so consistency.max_staleness changed nothing",
+                      one.name, counted(*limit, "update")));
   }
   return texts;
 }
 
 Texts silent_inference(const Scenario&, const RunResult& run) {
   if (!run.inference || !run.inference->answers.empty()) return {};
-  return {fmt::format("the inference group answered none of {} requests", run.inference->requests)};
+  return {fmt::format("the inference group got {} and answered none",
+                      counted(run.inference->requests, "request"))};
 }
 
 Texts hasty_detectors(const Scenario& scenario, const RunResult& run) {
   if (!run.failures || run.failures->false_suspicions == 0) return {};
   const std::string text = hasty_detector(scenario, run.slowest_heartbeat);
   if (text.empty()) return {};
-  return {fmt::format("{} of {} suspicions were false: {}", run.failures->false_suspicions,
+  return {fmt::format("{} among {}: {}", counted(run.failures->false_suspicions, "false suspicion"),
                       run.failures->suspicions, text)};
 }
 

@@ -125,7 +125,7 @@ class Recorder {
 
   // The worker joins later.
   void absent_at_first(NodeId worker) { books_[worker_index(worker)].is_absent_at_first(); }
-  // The worker computes tasks that the scheduler gives out.
+  // The worker computes tasks that the scheduler gives to it.
   void does_tasks(NodeId worker) { books_[worker_index(worker)].does_tasks(); }
   // The worker has been stopped: its time ends.
   void stop(NodeId worker, double at);

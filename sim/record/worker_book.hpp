@@ -52,8 +52,8 @@ class WorkerBook {
   WorkerBook(WorkerStats& stats, const double& last_work) : stats_(&stats), last_work_(&last_work) {}
 
   void is_absent_at_first();
-  // The scheduler gives out tasks of a clock to all workers. So the worker finishes only its own steps, not
-  // whole clocks.
+  // The worker computes tasks, and the scheduler may give the tasks of a clock to other workers. So the book
+  // counts only the steps that this worker ends, not the clocks that it skips. Pushes of tasks have no order.
   void does_tasks() { counts_steps_ = true; }
   // A message from or to it leaves (1) or ends (-1).
   void on_message(double at, int change);

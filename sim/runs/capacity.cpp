@@ -6,6 +6,7 @@
 
 #include "model/machine_memory.hpp"
 #include "sim/scenario/estimate.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 
@@ -17,10 +18,11 @@ std::string no_room(const LoadedScenario& loaded, const RunRequest& request) {
   if (needed.address_space() > limit)
     return fmt::format(
         "error: this run needs about {:.2g} GB of address space; the limit is {:.2g} GB\n"
-        "  = note: {:.2g} GB of it for the stacks of {:.0f} nodes and {} threads\n"
+        "  = note: {:.2g} GB of it for the stacks of {:.0f} nodes and {}\n"
         "  = help: raise the limit (ulimit -v), or use fewer nodes or --threads; or try anyway with "
         "--force\n",
-        needed.address_space() / 1e9, limit / 1e9, needed.stacks / 1e9, needed.nodes, threads);
+        needed.address_space() / 1e9, limit / 1e9, needed.stacks / 1e9, needed.nodes,
+        counted(threads, "thread"));
   const auto available = static_cast<double>(available_memory());
   if (needed.bytes() <= available) return "";
   const MemoryPart& most = needed.parts.front();

@@ -96,7 +96,7 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
   sum.messages += messages_of(s, shards, clocks);
   parts.push_back({shards * (per_shard + costs_of(s).shard_and_worker * workers +
                              per_shard_and_copy * static_cast<double>(s.replication.copies)),
-                   fmt::format("the model in {:.0f} messages", shards),
+                   fmt::format("the model in {}", counted(std::llround(shards), "message")),
                    "fewer messages: a larger messages.slice, or --set messages.unit=server"});
   if (data == nullptr) return;
   sum.flops +=
@@ -104,12 +104,12 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
   const auto parameters = static_cast<double>(parameter_count(s.model));
   const auto value = static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
   parts.push_back({value * parameters * copies_of_model(s),
-                   fmt::format("{:.0f} parameters on all nodes", parameters),
+                   fmt::format("{} on all nodes", counted(std::llround(parameters), "parameter")),
                    "a smaller model, or fewer workers"});
   const auto& layers = s.model.mlp.layers;
   const double outputs = std::accumulate(layers.begin(), layers.end(), 0.0);
   parts.push_back({8 * outputs * static_cast<double>(s.training.batch_size) * std::min(threads, workers),
-                   fmt::format("batches of {} samples", s.training.batch_size),
+                   fmt::format("batches of {}", counted(s.training.batch_size, "sample")),
                    "a smaller training.batch_size, or fewer --threads"});
   double numbers = 0, rows = 0;
   for (const Dataset* set : {&data->train, &data->validation, &data->test}) {
@@ -117,7 +117,7 @@ void add(Estimate& sum, const Scenario& s, const DataSplit* data, double threads
     numbers += set->is_sparse() ? 2 * static_cast<double>(set->sparse_inputs.index.size())
                                 : static_cast<double>(set->inputs.size() + set->targets.size());
   }
-  parts.push_back({8 * numbers + 12 * rows, fmt::format("{:.0f} samples", rows), "less data"});
+  parts.push_back({8 * numbers + 12 * rows, counted(std::llround(rows), "sample"), "less data"});
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ struct MemoryPart {
 //             for some time, and 12 for each sample
 // and of address space, used or not
 //   stacks    8 MiB (SimGrid's default) for each node, twice for a node that answers requests, and for 3
-//             more; 8 MiB for each thread but the first, and 64 MiB for its allocations, for at most 8
-//             threads a core
+//             more; 8 MiB for each thread but the first
+//   arenas    64 MiB for each arena of malloc: each thread but the first has one, but glibc makes at most 8
+//             arenas for each core
 // The factors are measured: tests/sim/scenario/estimate_test.cpp checks that they are within a factor of two
 // of real peaks.
 struct Estimate {
@@ -40,7 +41,7 @@ struct Estimate {
   double flops = 0;  // of all computed gradients; infinite, as `messages`, if the number of steps is unknown
 
   double nodes = 0;
-  double stacks = 0;  // mapped bytes for the stacks of nodes and threads, mostly unused
+  double stacks = 0;  // mapped bytes for the stacks of nodes and threads and for arenas, mostly unused
 
   double bytes() const;
   double address_space() const { return bytes() + stacks; }

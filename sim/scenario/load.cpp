@@ -173,9 +173,9 @@ class TraceFile {
     const auto workers = static_cast<std::size_t>(scenario_.cluster.workers);
     if (row.empty()) return true;
     if (row.size() != 1 && row.size() != workers)
-      return refuse({"compute.trace", "cluster.workers"}, fmt::format("{} columns", row.size()),
-                    "in this file",
-                    fmt::format("must be one column, or one for each of the {} workers", workers));
+      return refuse(
+          {"compute.trace", "cluster.workers"}, fmt::format("{} columns", row.size()), "in this file",
+          fmt::format("must be one column, or one for each worker: cluster.workers is {}", workers));
     scenario_.compute.trace_rows.push_back(std::move(row));
     return true;
   }

@@ -71,7 +71,7 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
                        "for example \"training.batch_size = 64\""});
     } else if (joins && key != "training.batch_size") {
       diagnostics.add({"group", place, fmt::format("`{}` belongs to the whole namespace", key),
-                       "this group shares it with the previous group",
+                       "this group is in the namespace of the previous group",
                        "this group may set training.batch_size only; set other fields in the first group of "
                        "the namespace"});
     } else if (!is_of_group(key)) {
@@ -125,8 +125,8 @@ void rename(std::vector<std::string>& names, const Scenario& job, const Scenario
   names = std::move(here);
 }
 
-// The faults of this job alone, without faults of other jobs' workers. Nodes of the job repeat messages even
-// if this leaves no fault.
+// Keeps the faults of this job and drops faults of other jobs' workers. If any job of the run has a fault
+// that may lose something, nodes of this job repeat messages, too, even if this job keeps no fault.
 void narrow_faults(Scenario& job, const Scenario& all, std::int64_t first) {
   job.recovery.enabled = all.may_fail();
   std::vector<FaultSpec> faults;

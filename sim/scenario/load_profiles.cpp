@@ -62,7 +62,7 @@ class ProfileFile {
   bool take(int number, const std::vector<std::string>& words) {
     const std::string at = fmt::format("{}:{}: ", profile_.file, number);
     if (words.size() != 2)
-      return refuse(at + fmt::format("{} columns", words.size()), "in this file",
+      return refuse(at + counted(std::ssize(words), "column"), "in this file",
                     "each line has a date in seconds and a value");
     const std::optional<double> date = finite_number_in(words[0]), value = finite_number_in(words[1]);
     if (!date || *date < 0 || *date > 1e9)

@@ -238,8 +238,7 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
 Diagnostic given_twice(const std::string& key, const Place& place, const Source& other) {
   const bool is_seed = key == "seed" || key == "seeds", is_set = other.name == "--set";
   return {"set", place, is_seed ? "the seed is given twice" : fmt::format("`{}` is given twice", key),
-          is_set ? fmt::format("and by --set {}", other.text) : "and by " + other.name,
-          "leave out one of them"};
+          is_set ? fmt::format("and by --set {}", other.text) : "and by " + other.name, "remove one of them"};
 }
 
 void apply_axis(Document& document, const Override& axis, Diagnostics& diagnostics) {

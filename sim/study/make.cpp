@@ -14,6 +14,7 @@
 #include "sim/runs/host_clock.hpp"
 #include "sim/runs/refused.hpp"
 #include "sim/runs/run_folder.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::study {
 namespace {
@@ -113,7 +114,8 @@ unsigned jobs_of(const MakeOptions& options, const std::vector<PlannedRun*>& run
 }
 
 std::string what_is_done(const MakeOptions& options, std::size_t finished, std::size_t total) {
-  const std::string done = fmt::format("interrupted: {} of {} runs are finished", finished, total);
+  const std::string done = fmt::format("interrupted: {} of {} finished", finished,
+                                       counted(static_cast<std::int64_t>(total), "run"));
   if (!options.is_kept) return done + ", and not kept; --out DIR would keep them";
   return done + (options.request.force ? "; the same command without --force continues"
                                        : "; the same command continues");

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "sim/runs/refused.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
 namespace psim::study {
@@ -38,7 +39,8 @@ std::optional<Slice> slice_of_array() {
   const auto number = array_place();
   if (!number || *number > *count)
     throw Refused(
-        fmt::format("Slurm's array has {} tasks, and this task is not among them", *count),
+        fmt::format("Slurm's array has {}, and this task is not among them",
+                    counted(static_cast<std::int64_t>(*count), "task")),
         fmt::format("see SLURM_ARRAY_TASK_ID, _MIN, _STEP and _COUNT; --slice overrides them, {}", example));
   return Slice{.number = *number, .count = *count};
 }

@@ -15,6 +15,7 @@
 
 #include "analysis/statistics/time_to_target.hpp"
 #include "sim/runs/refused.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::study {
 namespace {
@@ -274,10 +275,11 @@ RunCount count_of(const Plan& plan) {
 
 std::string text_of(const RunCount& count) {
   const std::size_t all = count.runs + count.trials;
-  const std::string text = fmt::format("{} run{}", all, all == 1 ? "" : "s");
+  const std::string text = counted(static_cast<std::int64_t>(all), "run");
   return count.trials == 0
              ? text
-             : fmt::format("{} ({} trials of [tune] and {} of the study)", text, count.trials, count.runs);
+             : fmt::format("{} ({} of [tune] and {} of the study)", text,
+                           counted(static_cast<std::int64_t>(count.trials), "trial"), count.runs);
 }
 
 Effort effort_of(const Plan& plan) {

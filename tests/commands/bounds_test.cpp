@@ -93,7 +93,7 @@ const std::vector<Bound> cluster{
      "the slow time is longer than its period"},
     {{}, straggler("workers=[3]"), straggler("workers=[4]"), "there is no worker 4"},
     {{"cluster.colocate=true"}, "cluster.servers=4", "cluster.servers=5", "there are 5 servers"},
-    {{}, "cluster.spares=3", "cluster.spares=4", "4 of 4 workers are spares"},
+    {{}, "cluster.spares=3", "cluster.spares=4", "4 spares among 4 workers"},
     {{"cluster.worker.power.idle=100W"},
      "cluster.worker.power.full=100W",
      "cluster.worker.power.full=99W",

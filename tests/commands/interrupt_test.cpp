@@ -147,16 +147,15 @@ TEST_CASE("an interrupt ends every subcommand with 130 or 143 and leaves nothing
     const char* says;
     int delay_ms;  // after it listens
   };
-  const std::vector<Case> cases{
-      {{"run", "long.toml"}, "interrupted", 0},
-      {{"run", "long.toml"}, "nothing was written", 400},
-      {{"run", "long.toml", "--context", "thread"}, "nothing was written", 400},
-      {{"run", "long.toml", "--json"}, "interrupted", 300},
-      {{"compare", "long.toml"}, "interrupted", 20},
-      {{"compare", "long.toml"}, "0 of 4 runs are finished; the same command", 400},
-      {{"compare", "long.toml", "--json"}, "0 of 4 runs are finished, and not", 400},
-      {{"replay", "edited"}, "interrupted", 200},
-      {{"fuzz", "--runs", "100000"}, "--seed 1 --first", 300}};
+  const std::vector<Case> cases{{{"run", "long.toml"}, "interrupted", 0},
+                                {{"run", "long.toml"}, "nothing was written", 400},
+                                {{"run", "long.toml", "--context", "thread"}, "nothing was written", 400},
+                                {{"run", "long.toml", "--json"}, "interrupted", 300},
+                                {{"compare", "long.toml"}, "interrupted", 20},
+                                {{"compare", "long.toml"}, "0 of 4 runs finished; the same command", 400},
+                                {{"compare", "long.toml", "--json"}, "0 of 4 runs finished, and not", 400},
+                                {{"replay", "edited"}, "interrupted", 200},
+                                {{"fuzz", "--runs", "100000"}, "--seed 1 --first", 300}};
   const Place place;
   REQUIRE(place.shell("$PSIM run short.toml --out edited >out").code == 0);
   std::string toml = content(place.at("edited/scenario.toml"));
@@ -220,7 +219,7 @@ TEST_CASE("an interrupted comparison says how many runs it keeps", "[interrupt]"
   CHECK((code == 130 || code == 0));  // it may have been through
   const std::size_t kept = lines();
   if (code == 130)
-    CHECK(contains(said, " " + std::to_string(kept) + " of 14 runs are finished; the same command"));
+    CHECK(contains(said, " " + std::to_string(kept) + " of 14 runs finished; the same command"));
   CHECK(place.shell("$PSIM compare several.toml --out study >out").code == 0);
   CHECK(place.shell("$PSIM compare several.toml --out whole >out").code == 0);
   CHECK(place.shell("diff -r study whole").code == 0);

@@ -226,7 +226,7 @@ TEST_CASE("as many seeds as an interval needs are decided once, by ten", "[study
   const Outcome first = place.psim({"compare", "scenario.toml", "--until-ci", "2%", "--out", "study"});
   INFO(first.err);
   REQUIRE(first.code == 0);
-  CHECK(contains(first.err, "10 seeds have decided that"));
+  CHECK(contains(first.err, "the first 10 seeds decided that"));
   const Json study = place.study("study");
   const std::size_t n = study["aggregates"][0]["n"];
   CHECK(n >= 10);

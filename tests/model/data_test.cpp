@@ -163,7 +163,7 @@ TEST_CASE("the split keeps the order of the file and loses no sample", "[data]")
   CHECK_FALSE(same(parts.test, load_data(spec, 2, {}).test));
 
   spec.test_fraction = 0.9999;
-  CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("leaves none of 1797 samples"));
+  CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("leaves no sample to train on; all samples: 1797"));
   spec.test_fraction = std::nan("");
   CHECK_THROWS_AS(load_data(spec, 1, {}), DataError);
 }
@@ -185,12 +185,12 @@ TEST_CASE("IDX files are read, plain or compressed", "[data]") {
 
 TEST_CASE("broken IDX files are refused by name", "[data]") {
   const auto [name, content, message] = GENERATE(table<std::string, std::string, std::string>({
-      {train_images, images(5).substr(0, 40), train_images + ": truncated: 6 bytes missing"},
-      {train_images, images(5).substr(0, 9), "truncated: 7 bytes missing"},
-      {test_labels, "", test_labels + ": truncated: 4 bytes missing"},
-      {train_images, images(5) + "xyz", train_images + ": corrupt: 3 bytes too many"},
+      {train_images, images(5).substr(0, 40), train_images + ": truncated: missing bytes: 6"},
+      {train_images, images(5).substr(0, 9), "truncated: missing bytes: 7"},
+      {test_labels, "", test_labels + ": truncated: missing bytes: 4"},
+      {train_images, images(5) + "xyz", train_images + ": corrupt: excess bytes: 3"},
       {train_images, labels({1, 2, 3}), "it begins with 0x00000801 instead of 0x00000803"},
-      {train_images, images(6), "holds 6 images, but "},
+      {train_images, images(6), " is 6, but the number of labels in "},
       {train_images, images(0, 1U << 31U, 1U << 31U), "corrupt: a dimension is 0"},
       {train_images, big_endian(0x803) + std::string(12, '\xff'), "corrupt: a dimension is 4294967295"},
       {test_images, images(2, 3, 3), test_images + ": its images have 9 pixels"},
@@ -257,7 +257,7 @@ TEST_CASE("CSV files are read with and without header, compression and carriage 
 
 TEST_CASE("a broken CSV file is refused by name and line", "[data]") {
   const auto [content, message] = GENERATE(table<std::string, std::string>({
-      {"1,2,0\n1,0\n", "data.csv:2: 2 columns, expected 3"},
+      {"1,2,0\n1,0\n", "data.csv:2: the number of columns is 2, expected 3"},
       {"a,b,c\n1,2,0\n1,abc,0\n", "data.csv:3: column 2: not a number: `abc`"},
       {"1,2,0\n1,2x,0\n", "data.csv:2: column 2: not a number: `2x`"},
       {"1,2,0\n1,,0\n", "data.csv:2: column 2: not a number: ``"},
@@ -363,9 +363,9 @@ TEST_CASE("inline samples are taken as they are", "[data]") {
   CHECK(data.train.targets(1, 0) == 2.0F);
 
   spec.targets = {{1}, {2}};
-  CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("3 rows of `inputs`, but 2 of `targets`"));
+  CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("rows of `inputs` is 3, but that of `targets` is 2"));
   spec.targets = {{1}, {2}, {3, 4}};
-  CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("row 3 of `targets` has 2 numbers, expected 1"));
+  CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("row 3 of `targets` has length 2, expected 1"));
   spec.targets = {{1}, {std::nan("")}, {3}};
   CHECK_THROWS_WITH(load_data(spec, 1, {}), Contains("row 2 of `targets` holds nan"));
   spec.inputs = spec.targets = {};

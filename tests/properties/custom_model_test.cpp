@@ -111,7 +111,7 @@ TEST_CASE("custom: an update is the model's, also when workers are gone", "[cust
   const KeptRun stuck = traced(own, "");
   REQUIRE_FALSE(stuck.summary()["stuck"].empty());
   CHECK(stuck.summary()["stuck"].dump().find(
-            "`pushes >= 3` is false: pushes = 2; 2 of 4 workers take part") != std::string::npos);
+            "`pushes >= 3` is false: pushes = 2; workers that take part: 2 of 4") != std::string::npos);
   stuck.check_promises();
 }
 

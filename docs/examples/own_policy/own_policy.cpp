@@ -12,7 +12,7 @@ namespace {
 using namespace psim;
 
 const Setting patience{.key = "patience",
-                       .doc = "How many times the mean time between updates an update waits for a majority.",
+                       .doc = "How long an update waits for a majority, in mean times between updates.",
                        .value = 2.0,
                        .min = 1,
                        .max = 1e6,
@@ -60,7 +60,7 @@ const Addition<ConsistencyRow> majority{
      .group = Group::own,
      .may_start = "its own push is applied",
      .applies = "when the pushes of more than half of the workers are in, or after `patience`",
-     .late = "applied, for less",
+     .late = "applied, with a smaller weight",
      .source = "an example",
      .settings = {&patience},
      .policy = [](const ConsistencySpec& spec, std::int64_t) -> std::shared_ptr<const ConsistencyPolicy> {
@@ -69,7 +69,7 @@ const Addition<ConsistencyRow> majority{
      .promises = {"pushes <= workers"}}};
 
 const Setting half{.key = "half_life",
-                   .doc = "Updates after which a push counts for half.",
+                   .doc = "Staleness, in updates, with which a push counts half.",
                    .value = 4.0,
                    .min = 0.1,
                    .max = 1e6,

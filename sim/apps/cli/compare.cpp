@@ -19,6 +19,7 @@
 #include "sim/runs/run_folder.hpp"
 #include "sim/runs/scratch.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/lock.hpp"
 #include "sim/study/make.hpp"
@@ -78,7 +79,7 @@ class Making {
                                    [this](study::Plan& pilot) { return *results(pilot, "pilot runs"); });
       static_cast<study::Request&>(command) = std::move(enough.request);
       until_ci_ = std::move(enough.record);
-      say("--until-ci: {} seeds have decided that {} are needed\n", until_ci_["pilot_seeds"].dump(),
+      say("--until-ci: the first {} seeds decided that {} are needed\n", until_ci_["pilot_seeds"].dump(),
           until_ci_["seeds"].dump());
     }
     const bool is_base = variants.axis.empty() && study_.until_ci == 0;
@@ -86,7 +87,9 @@ class Making {
     make(plan, "");
     if (slice_) return end_slice("all slices are done: psim merge " + file_word(dir_));
     const Counts counts = finish_study(study::StudyFolder(dir_), *journal_, study_, command_.json, line());
-    if (counts.missed > 0) say("exit code 1: {} of {} runs missed the target\n", counts.missed, counts.runs);
+    if (counts.missed > 0)
+      say("exit code 1: {} of {} missed the target\n", counts.missed,
+          counted(static_cast<std::int64_t>(counts.runs), "run"));
     return counts.no == 0 ? done : answer_is_no;
   }
 
@@ -225,7 +228,9 @@ int merge(const std::string& directory, const StudyCommand& study, bool json) {
   }
   if (!study.baseline.empty()) set_baseline(folder, study.baseline);
   const Counts counts = finish_study(folder, journal, study, json, "psim merge " + file_word(directory));
-  if (counts.missed > 0) say("{} of {} runs missed the target\n", counts.missed, counts.runs);
+  if (counts.missed > 0)
+    say("{} of {} missed the target\n", counts.missed,
+        counted(static_cast<std::int64_t>(counts.runs), "run"));
   return done;
 }
 

@@ -52,7 +52,7 @@ std::string explain_model(const ConsistencyRow& row) {
   std::string out = fmt::format("{}: a consistency model", row.name);
   if (!row.aliases.empty()) out += fmt::format(" (also called {})", row.aliases);
   return out + fmt::format(
-                   "\n  a worker may start clock t when: {}\n  a server applies:                {}\n  late "
+                   "\n  when a worker may start clock t: {}\n  a server applies:                {}\n  late "
                    "pushes:                     {}\n  source:                          {}\n"
                    "\nIn a scenario:\n  [consistency]\n  model = \"{}\"\n{}",
                    row.may_start, row.applies, row.late, row.source.empty() ? "the scenario" : row.source,

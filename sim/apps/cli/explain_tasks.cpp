@@ -21,7 +21,7 @@ std::string picture_of(const ConsistencyRow& row) {
   const bool bounded = row.gate == Gate::staleness;
   const std::optional<Program> program = program_of(make_rule(spec, workers));
   if (!program) return "";
-  return fmt::format("\n{}{}. A worker may start clock t when: {}\n{}", row.name,
+  return fmt::format("\n{}{}. When a worker may start clock t: {}\n{}", row.name,
                      bounded ? " with staleness 1" : "", row.may_start,
                      draw_pulls(TaskDag(*program, clocks), clocks));
 }
@@ -37,9 +37,10 @@ std::string explain_models(const std::string& model) {
     const std::string picture = row.has_own_logic() ? std::string() : picture_of(row);
     pictures += picture;
     if (picture.empty())
-      others +=
-          fmt::format("\n{}: no fixed graph. A worker may start clock t when: {}\n  a server applies: {}\n",
-                      row.name, row.may_start, row.applies);
+      others += fmt::format(
+          "\n{}: no fixed graph.\n  when a worker may start clock t: {}\n  a server applies:                "
+          "{}\n",
+          row.name, row.may_start, row.applies);
   }
   if (pictures.empty() && others.empty())
     throw nothing_called(model, names, "or a scenario with [[task]]; `psim list` shows the models");

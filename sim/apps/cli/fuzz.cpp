@@ -25,6 +25,7 @@
 #include "sim/runs/scratch.hpp"
 #include "sim/runs/shell.hpp"
 #include "sim/runs/shipped.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -68,9 +69,8 @@ class Fuzzer {
     if (error_) std::rethrow_exception(error_);
     print_table();
     if (interrupted != 0)
-      throw Interrupted{interrupted,
-                        fmt::format("interrupted: {} runs are finished; --seed {} --first {} continues",
-                                    finished_, command_.seed, next_to_do())};
+      throw Interrupted{interrupted, fmt::format("interrupted: {} finished; --seed {} --first {} continues",
+                                                 counted(finished_, "run"), command_.seed, next_to_do())};
     return failures_.empty() ? done : answer_is_no;
   }
 
@@ -131,7 +131,7 @@ class Fuzzer {
     refused_ += refused;
     ++outcomes_[verdict.failure.empty() ? verdict.outcome : "FAILED: " + verdict.failure];
     for (const std::string& feature : features(draft)) ++features_[feature];
-    if (isatty(STDERR_FILENO) != 0) say("\r\033[K{} runs, {} failed", finished_, failures_.size());
+    if (isatty(STDERR_FILENO) != 0) say("\r\033[K{}, {} failed", counted(finished_, "run"), failures_.size());
   }
 
   // Writes the smallest scenario that fails in the same way.
@@ -160,8 +160,9 @@ class Fuzzer {
 
   void print_table() const {
     const double seconds = host_seconds() - begin_;
-    fmt::print("{} runs of seed {} in {:.1f} s ({:.1f} a second); {} draws were invalid\n", finished_,
-               command_.seed, seconds, static_cast<double>(finished_) / seconds, refused_);
+    fmt::print("{} of seed {} in {:.1f} s ({:.1f} a second); {} invalid\n", counted(finished_, "run"),
+               command_.seed, seconds, static_cast<double>(finished_) / seconds,
+               counted(refused_, "draw") + (refused_ == 1 ? " was" : " were"));
     for (const auto& [name, counts] : {std::pair{"outcomes", &outcomes_}, {"what they had", &features_}}) {
       fmt::print("\n{}\n", name);
       for (const auto& [what, count] : *counts) fmt::print("  {:<44}{:>8}\n", what, count);

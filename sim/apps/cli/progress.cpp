@@ -10,6 +10,7 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/scenario/spec/pace.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 Progress::Progress(const LoadedScenario& loaded, bool as_json)
@@ -53,7 +54,7 @@ void Progress::draw(const Event& event) {
     if (share > 0) line.update({{"share", share}, {"seconds_to_go", to_go}});
     return say("{}\n", line.dump());
   }
-  std::string line = fmt::format("simulated {:.3f} s, {} updates", event.at, updates_);
+  std::string line = fmt::format("simulated {:.3f} s, {}", event.at, counted(updates_, "update"));
   if (share > 0) line += fmt::format(", {:.0f} %, {} to go", 100 * share, time_text(to_go));
   say("\r\033[K{}", line);
   drawn_ = true;

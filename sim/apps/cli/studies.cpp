@@ -13,6 +13,7 @@
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/lock.hpp"
 #include "sim/study/publish/contents.hpp"
@@ -118,8 +119,9 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   study::remove_study(dir, contents);
   mend_latest(shelf, dir);
   const std::uintmax_t left = contents.foreign.empty() ? 0 : study::bytes_in(dir);
-  fmt::print("removed {}{}: {} files and {} recorded runs, {}\n", contents.foreign.empty() ? "" : "from ",
-             dir.string() + "/", contents.files.size() + contents.made.size(), contents.runs.size(),
+  fmt::print("removed {}{}: {} and {}, {}\n", contents.foreign.empty() ? "" : "from ", dir.string() + "/",
+             counted(static_cast<std::int64_t>(contents.files.size() + contents.made.size()), "file"),
+             counted(static_cast<std::int64_t>(contents.runs.size()), "recorded run"),
              size_text(static_cast<double>(bytes - std::min(bytes, left))));
   if (contents.foreign.empty()) return;
   constexpr std::size_t most = 5;

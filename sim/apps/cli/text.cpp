@@ -3,9 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "analysis/columns.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -14,6 +16,8 @@ using analysis::ColumnName;
 
 // The beginning of a line of the summary.
 std::string line(ColumnName name) { return fmt::format("\n  {:<10}  ", name.name()); }
+
+std::int64_t number_of(const Json& list) { return static_cast<std::int64_t>(list.size()); }
 
 std::string bytes_text(double bytes) {
   const char* unit = "B";
@@ -25,7 +29,8 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.4g} {}", bytes, unit);
 }
 
-// A value in this form: an optional format of fmt and an optional unit. "-" for null.
+// A value in this form: an optional format of fmt and an optional unit; "-" for null. The unit " #update"
+// gives "1 update" or "2 updates".
 std::string shown(const Json& value, std::string_view form) {
   if (value.is_null()) return "-";
   const std::size_t gap = std::min(form.find(' '), form.size());
@@ -33,6 +38,7 @@ std::string shown(const Json& value, std::string_view form) {
   const auto in_format = [&format](const auto& what) { return fmt::format(fmt::runtime(format), what); };
   if (value.is_string()) return in_format(value.get<std::string>());
   if (unit.empty() && value.is_number_integer()) return in_format(value.get<std::int64_t>());
+  if (unit.starts_with(" #")) return in_format(counted(value.get<std::int64_t>(), unit.substr(2)));
   if (unit == " bytes") return in_format(bytes_text(value));
   const double scale = unit == " %" ? 100 : unit == " ms" ? 1e3 : 1;
   return in_format(scale * value.get<double>()) + unit;
@@ -66,7 +72,7 @@ std::string quality(const Json& evaluation) {
 }
 
 std::string inference_text(const Json& s) {
-  std::string text = line("inference", s, "{answered} of {requests} requests answered");
+  std::string text = line("inference", s, "{answered} of {requests: #request} answered");
   if (s["answered"] == 0) return text;
   text += fill(s, ", in {latency_s/mean:.4g ms} on average, 99 % within {latency_s/p99:.4g ms}");
   text += line("served", s,
@@ -115,7 +121,7 @@ std::string move_text(const Json& one) {
       all.push_back(fmt::format("{:.3g}", server[when].get<double>()));
     return fmt::format("{}", fmt::join(all, " "));
   };
-  return line("moved", one, "{shards} shards with {parameters} parameters at {at_s:.4g s}, {cuts} cut") +
+  return line("moved", one, "{shards: #shard} with {parameters: #parameter} at {at_s:.4g s}, {cuts} cut") +
          line("load") +
          fmt::format("values/s by server: {} before, {} after", loads("load_before_per_s"),
                      loads("load_after_per_s"));
@@ -195,7 +201,8 @@ std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
-  return line("late") + fmt::format("{} of {} pushes dropped", late, count("arrived"));
+  return line("late") +
+         fmt::format("{} of {} push{} dropped", late, count("arrived"), count("arrived") == 1 ? "" : "es");
 }
 
 std::string quality_text(const Json& s) {
@@ -221,7 +228,7 @@ std::string shares_text(const Json& histogram, double pushes) {
 }
 
 std::string staleness_text(const Json& s) {
-  std::string text = line("staleness", s, "mean {staleness/mean:.2f}, max {staleness/max} updates");
+  std::string text = line("staleness", s, "mean {staleness/mean:.2f}, max {staleness/max: #update}");
   const Json histogram = s["staleness"].value("histogram", Json::array());  // older runs lack it
   if (histogram.size() > 1) text += shares_text(histogram, s["pushes"]["applied"]);
   return text + fill(s, "; at most {clock_gap/max} ") + (s["clock_gap"]["max"] == 1 ? "clock" : "clocks") +
@@ -234,14 +241,14 @@ std::string training_text(const Json& s) {
   const Json& target = s["target"];
   if (target["given"]) {
     out += line("target") + target_text(s);
-    out += fill(target, target["reached"] ? " reached after {sim_time_s:.4g s} and {updates} updates"
+    out += fill(target, target["reached"] ? " reached after {sim_time_s:.4g s} and {updates: #update}"
                                           : " not reached");
     if (target.value("last_miss_s", Json()).is_number())
       out += fill(target, ", not yet after {last_miss_s:.4g s}");
   }
   const std::string architecture = s["architecture"];
-  out += line("simulated", s, "{sim_time_s:.4g s}, {updates} updates, {steps} steps of ") +
-         fmt::format("{} workers {}", s["workers"].size(),
+  out += line("simulated", s, "{sim_time_s:.4g s}, {updates: #update}, {steps: #step} of ") +
+         fmt::format("{} {}", counted(number_of(s["workers"]), "worker"),
                      architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
                                                         : "by " + architecture);
   if (!s["curve"].empty()) out += line("quality") + quality_text(s);
@@ -250,8 +257,9 @@ std::string training_text(const Json& s) {
 
 // The line for several groups. Each group also has a row in a table below.
 std::string groups_line(const Json& s) {
-  return line("simulated", s, "{sim_time_s:.4g s}, {steps} steps of ") +
-         fmt::format("{} workers in {} groups", s["workers"].size(), s["groups"].size());
+  return line("simulated", s, "{sim_time_s:.4g s}, {steps: #step} of ") +
+         fmt::format("{} in {}", counted(number_of(s["workers"]), "worker"),
+                     counted(number_of(s["groups"]), "group"));
 }
 
 std::string workers_text(const Json& workers, bool any_absent) {
@@ -305,7 +313,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
               "compute {compute_share:.1f %}   wait {wait_share:.1f %}   network {network_share:.1f %}");
   if (any_absent) out += fill(s["time"], "   absent {absent_share:.1f %}");
   out += staleness_text(s);
-  out += line("traffic", s, "{messages} messages, {bytes_sent: bytes}");
+  out += line("traffic", s, "{messages: #message}, {bytes_sent: bytes}");
   if (const double updates = s["updates"]; updates > 0 && !has_groups)
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / updates,
                        bytes_text(s["bytes_sent"].get<double>() / updates));

@@ -52,7 +52,7 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
 
 const Subcommand understand_table[] = {
     {"why", groups::understand,
-     "Explain what took the time of a run: its critical path, and which node waited for which.",
+     "Explain what took the time of a run: its critical path, and which node held up which worker.",
      "  psim why latest                                    the latest run\n"
      "  psim why latest --until target                     until the target was reached\n"
      "  psim why runs/a runs/b                             where two runs first differ, and what made the "

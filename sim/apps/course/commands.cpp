@@ -18,6 +18,7 @@
 #include "sim/runs/refusals.hpp"
 #include "sim/runs/scratch.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
@@ -26,8 +27,9 @@ namespace {
 int list_labs(const fs::path& course) {
   const std::vector<Lab> all = labs(course);
   for (const Lab& one : all) {
-    fmt::print("{}  {:<52}{:>3} min  {} questions, {} points{}\n", one.number, one.title, one.minutes,
-               one.questions.size(), one.points(), one.design ? ", and a design" : "");
+    fmt::print("{}  {:<52}{:>3} min  {}, {} points{}\n", one.number, one.title, one.minutes,
+               counted(static_cast<std::int64_t>(one.questions.size()), "question"), one.points(),
+               one.design ? ", and a design" : "");
   }
   fmt::print("\nnext: psim lab start {} --student YOUR-ID{}\n", all.front().number,
              course.empty() ? "" : fmt::format(" --course {}", file_word(course.string())));
@@ -267,7 +269,8 @@ int lab(const LabCommand& command) {
   if (what == "try") return LabTrial(command).answer();
   if (what != "check" && what != "status" && what != "hand-in")
     throw Refused(fmt::format("unknown command `{}` of psim lab", what),
-                  "the commands are list, start, check, status, hand-in and try");
+                  did_you_mean(what, {"list", "start", "check", "status", "hand-in", "try"},
+                               "the commands are list, start, check, status, hand-in and try"));
   LabSession session = LabSession::open(command.folder);
   const Lab lab =
       lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());

@@ -29,20 +29,21 @@ struct SketchQuestion {
 };
 
 std::vector<SketchQuestion> questions() {
-  return {
-      {"How many workers?", {}},
-      {"What goes wrong?",
-       {{"nothing", "no fault", {}},
-        {"slow", "one worker is four times slower", {{"slowdown", "4"}}},
-        {"worker", "a worker crashes after half a second", {{"crash", "worker"}}},
-        {"server", "a server crashes after half a second", {{"crash", "server"}}},
-        {"network", "the links are slow, 20 Mb/s", {{"bandwidth", "20Mbps"}}}}},
-      {"Which workers wait for others?",
-       {{"all", "compare the four models below", {{"consistency", "all"}}},
-        {"bsp", "every step waits for all workers", {{"consistency", "bsp"}}},
-        {"ssp", "a worker waits only if it is too far ahead of the slowest", {{"consistency", "ssp"}}},
-        {"asp", "no worker waits", {{"consistency", "asp"}}},
-        {"backup-workers", "a step does not wait for the slowest", {{"consistency", "backup-workers"}}}}}};
+  return {{"How many workers?", {}},
+          {"What goes wrong?",
+           {{"nothing", "no fault", {}},
+            {"slow", "one worker is four times slower", {{"slowdown", "4"}}},
+            {"worker", "a worker crashes after half a second", {{"crash", "worker"}}},
+            {"server", "a server crashes after half a second", {{"crash", "server"}}},
+            {"network", "the links are slow, 20 Mb/s", {{"bandwidth", "20Mbps"}}}}},
+          {"When may a worker start its next step?",
+           {{"all", "compare the four models below", {{"consistency", "all"}}},
+            {"bsp", "when all workers have pushed", {{"consistency", "bsp"}}},
+            {"ssp", "if it is not too far ahead of the slowest worker", {{"consistency", "ssp"}}},
+            {"asp", "at once", {{"consistency", "asp"}}},
+            {"backup-workers",
+             "when all but the slowest worker have pushed",
+             {{"consistency", "backup-workers"}}}}}};
 }
 
 bool is_count(const std::string& word) {

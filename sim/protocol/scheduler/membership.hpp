@@ -14,8 +14,10 @@
 // whole shard. Nothing else is special: for all other nodes a cut is a change of owner. The previous owner,
 // if alive, leads the new epoch at once, because no other epoch came between; if it is gone, the next owners
 // find the parts where they would have found the whole. Entries of the old log do not fit the parts, so the
-// owner sends replicas its state again. Two histories have one past, and a view without the cut would have to
-// join them again. So a scenario with cuts needs a scheduler that does not crash.
+// owner sends replicas its state again. The histories of both parts have a common past, so no node can join
+// the parts again. A scheduler that takes over after a crash may know only a view without the cut, and would
+// need to join them. So psim refuses a crash of the scheduler where loads decide which shards move, because
+// only then the scheduler cuts shards.
 //
 // Shards that move. The scheduler decides the place of each shard, and a live owner hands its shard over in
 // two phases (Li et al., OSDI 2014, section 4.5):

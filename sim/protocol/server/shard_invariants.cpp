@@ -28,11 +28,11 @@ void check_pushes(const ShardServer& server) {
     const WorkerClocks::Worker& worker = state.workers[w];
     const std::int64_t waiting = waiting_of(state, state.node_of(w));
     demand(0 <= worker.applied && worker.applied <= worker.arrived,
-           "worker {}: {} pushes are applied or dropped, but only {} arrived", w, worker.applied,
+           "pushes of worker {}: {} applied or dropped, but only {} arrived", w, worker.applied,
            worker.arrived);
     if (server.leads() && state.options.exactly_once)
       demand(worker.applied + waiting == worker.arrived,
-             "worker {}: {} pushes are applied or dropped and {} wait, but {} arrived", w, worker.applied,
+             "pushes of worker {}: {} applied or dropped and {} waiting, but {} arrived", w, worker.applied,
              waiting, worker.arrived);
   }
 }
@@ -67,9 +67,9 @@ void check_counts(const WorkerClocks& workers) {
   }
   demand(!slowest || workers.slowest() == *slowest, "the stored slowest clock is {}, but it is {}",
          workers.slowest(), slowest.value_or(0));
-  demand(workers.members() == members, "{} workers count as members, but {} take part", workers.members(),
+  demand(workers.members() == members, "the stored number of members is {}, but it is {}", workers.members(),
          members);
-  demand(workers.will_push() == will_push, "{} workers count as still pushing, but {} will push",
+  demand(workers.will_push() == will_push, "the stored number of workers that will push is {}, but it is {}",
          workers.will_push(), will_push);
 }
 
@@ -78,16 +78,16 @@ void check_counts(const WorkerClocks& workers) {
 void check_log(const ShardServer& server, std::int64_t were_safe) {
   const ReplicatedLog& log = server.log();
   const std::int64_t entries = log.extent().entries;
-  demand(log.safe_entries() <= entries, "{} entries are safe, but the log has {}", log.safe_entries(),
-         entries);
+  demand(log.safe_entries() <= entries, "safe entries: {}, but the log has {}", log.safe_entries(), entries);
   for (const auto& [node, confirmed] : log.confirmed()) {
-    demand(confirmed <= entries, "node {} has confirmed {} entries of {}", node, confirmed, entries);
-    demand(log.safe_entries() <= std::max(confirmed, were_safe), "{} entries are safe, but node {} has {}",
+    demand(confirmed <= entries, "entries confirmed by node {}: {}, but the log has {}", node, confirmed,
+           entries);
+    demand(log.safe_entries() <= std::max(confirmed, were_safe), "safe entries: {}, but node {} has {}",
            log.safe_entries(), node, confirmed);
   }
   const WorkerClocks& workers = server.state().workers;
   for (std::uint32_t w = 0; w < workers.size(); ++w)
-    demand(log.committed(w) <= workers[w].arrived, "worker {}: {} pushes are safe, but only {} arrived", w,
+    demand(log.committed(w) <= workers[w].arrived, "pushes of worker {}: {} safe, but only {} arrived", w,
            log.committed(w), workers[w].arrived);
 }
 
@@ -126,9 +126,9 @@ void ShardInvariants::check_all(const ShardServer& server) {
   const std::int64_t pushes = state.applied - applied_,
                      updates = state.version - version_ - (state.changes - changes_);
   demand(!has_looked_ || state.version >= version_, "version {} comes after {}", state.version, version_);
-  demand(!has_looked_ || updates <= pushes, "{} updates of {} pushes", updates, pushes);
+  demand(!has_looked_ || updates <= pushes, "new updates: {}, but applied pushes: {}", updates, pushes);
   if (has_led)
-    demand(safe_entries_ <= server.log().safe_entries(), "{} entries were safe, but now only {}",
+    demand(safe_entries_ <= server.log().safe_entries(), "safe entries: {} before, but now only {}",
            safe_entries_, server.log().safe_entries());
   *this = {};
   version_ = state.version;

@@ -62,8 +62,7 @@ void check_learns(const Check& check, const DataShape& train) {
   const std::string_view needed = needs_targets                        ? "targets"
                                   : kind.learns == Learns::two_classes ? "two classes"
                                                                        : "classes";
-  const std::string there =
-      train.classification ? fmt::format("{} classes", train.outputs) : std::string("targets");
+  const std::string there = train.classification ? counted(train.outputs, "class") : std::string("targets");
   const bool given = check.reading.given("model.kind");
   const bool has_field = lists(check.s.data.source->fields, "classes");
   const bool wants_field = kind.learns == Learns::two_classes && train.classification && has_field;
@@ -121,13 +120,14 @@ void check_source(const Check& check) {
   const std::string help = fmt::format("at most {:.0f} numbers in all", most_values);
   if (lists(d.source->fields, "nonzeros"))
     return check.add({"data.samples", "data.nonzeros", "data.source"},
-                     fmt::format("{} samples of {} features are too many", d.samples, d.nonzeros),
+                     fmt::format("too many numbers: {} of {}", counted(d.samples, "sample"),
+                                 counted(d.nonzeros, "feature")),
                      "too large for memory", help);
-  check.add(
-      {"data.samples", "data.features", "data.classes"},
-      fmt::format("{} samples of {} features and {} classes are too many", d.samples,
-                  lists(d.source->fields, "features") ? static_cast<double>(d.features) : 2.0, d.classes),
-      "too large for memory", help);
+  check.add({"data.samples", "data.features", "data.classes"},
+            fmt::format("too many numbers: {} of {} and {}", counted(d.samples, "sample"),
+                        counted(lists(d.source->fields, "features") ? d.features : 2, "feature"),
+                        counted(d.classes, "class")),
+            "too large for memory", help);
 }
 
 // The work of a phantom model: one number for each array, and at least one above 0.
@@ -156,7 +156,8 @@ void check_model(const Check& check) {
   }
   const std::size_t depth = m.mlp.layers.size() - 1;
   if (!m.weights.empty() && m.weights.size() != depth) {
-    check.add({weights, layers}, fmt::format("`model.weights` has {} layers", m.weights.size()),
+    check.add({weights, layers},
+              fmt::format("`model.weights` has {}", counted(std::ssize(m.weights), "layer")),
               fmt::format("`layers` makes {}", depth));
   }
   for (std::size_t l = 0; l < std::min(depth, m.weights.size()); ++l) {

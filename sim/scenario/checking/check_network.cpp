@@ -47,7 +47,8 @@ void check_room(const Check& check) {
               std::move(message), std::move(label), std::move(help));
   };
   const auto fit = [nodes](double room) {
-    return fmt::format("there is room for {} nodes, but the cluster has {}", room, nodes);
+    return fmt::format("there is room for {}, but the cluster has {}",
+                       counted(static_cast<std::int64_t>(room), "node"), nodes);
   };
   if (n.topology == TopologyKind::fat_tree && n.ports) {
     const std::string message = fmt::format("`cluster.network.ports` is {}", *n.ports);

@@ -40,8 +40,8 @@ void check_spares(const Check& check) {
   const bool replaces = slow.given && slow.action == SlowAction::replace;
   if (spares >= workers && spares > 0)
     check.add({"cluster.spares", "cluster.workers"},
-              fmt::format("{} of {} workers are spares", spares, workers), "no worker is left for the start",
-              "`workers` includes the spares");
+              fmt::format("{} among {}", counted(spares, "spare"), counted(workers, "worker")),
+              "no worker is left for the start", "`workers` includes the spares");
   if (replaces && spares == 0)
     check.add({"recovery.slow.action", "cluster.spares"}, "no spare can replace a slow worker",
               "`cluster.spares` is 0",

@@ -44,10 +44,10 @@ void check_tasks(const Check& check) {
   for (const ProgramTask& task : parsed.program) in_clock += static_cast<double>(task.count());
   const double all = in_clock * static_cast<double>(s.training.steps.value_or(1));
   if (all > most_tasks)
-    check.add(
-        {"training.steps", "task"},
-        fmt::format("{:.0f} tasks in each of {} clocks are too many", in_clock, s.training.steps.value_or(1)),
-        "at most one million tasks in the run", "");
+    check.add({"training.steps", "task"},
+              fmt::format("too many tasks: {:.0f} in a clock, and {}", in_clock,
+                          counted(s.training.steps.value_or(1), "clock")),
+              "at most one million tasks in the run", "");
 }
 
 }  // namespace psim

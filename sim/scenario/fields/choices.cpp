@@ -104,7 +104,8 @@ std::vector<Choice> choices<Warmup>() {
   return {{"after-pull", "after they have pulled the first weights from the servers", "after_pull"},
           {"before-servers",
            "as soon as they are up, on the initial weights, which all workers know, even if no server is up; "
-           "a worker that starts after the others have begun to synchronise skips these steps",
+           "a worker that starts after the others have begun to synchronise drops the gradients of these "
+           "steps; a spare or restarted worker skips the steps",
            "before_servers"}};
 }
 

@@ -10,8 +10,9 @@ void describe_startup(FieldVisitor& v, StartupSpec& s, std::string_view table) {
     if (is_server) with_servers(field);
   };
   v.field("startup", &s.mean,
-          "Mean time from the beginning of the run until a node is up and asks the scheduler to join. A "
-          "restart or join of a fault takes no start-up time.",
+          "Mean time from the beginning of the run until a node is up and asks the scheduler to join; for a "
+          "spare worker, from the date when it has to replace a worker. A node that a fault restarts or lets "
+          "join is up at once.",
           within(0, 1e6), where);
   const Need need{.keys = {is_server ? "cluster.server.startup" : "cluster.worker.startup"},
                   .text = "with startup",

@@ -246,7 +246,8 @@ bool fits_in_a_line(std::string_view text) {
 std::string counted(std::int64_t count, std::string_view what) {
   if (count != 1 && what.ends_with('y'))
     return fmt::format("{} {}ies", count, what.substr(0, what.size() - 1));
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  const bool hisses = what.ends_with('s') || what.ends_with("sh");
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : hisses ? "es" : "s");
 }
 
 std::string there_are(std::int64_t count, std::string_view what) {

@@ -78,7 +78,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          const std::string& otherwise);
 
-// "3 workers", "1 worker"; "there are only 3 workers".
+// "3 workers", "1 worker", "2 copies", "2 pushes"; "there are only 3 workers".
 std::string counted(std::int64_t count, std::string_view what);
 std::string there_are(std::int64_t count, std::string_view what);
 

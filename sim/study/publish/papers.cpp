@@ -9,6 +9,7 @@
 
 #include "sim/record/identity.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/publish/citations.hpp"
 
 namespace psim::study {
@@ -56,12 +57,12 @@ std::string readme(const Json& m, const std::vector<Citation>& citations) {
   const std::string name = text_of(m, "name");
   return fmt::format(
       "# {}\n\n"
-      "A study of {} simulated runs, made by psim, a deterministic simulator of parameter-server training.\n"
+      "A study of {}, made by psim, a deterministic simulator of parameter-server training.\n"
       "README.txt says what each file holds.\n\n"
       "## To check the files\n\n    sha256sum -c {}\n\n"
       "## To make the study again\n\n"
       "| made with | |\n|---|---|\n| psim | {} (build {}) |\n| instruction set | {} |\n| libraries | {} |\n"
-      "| machine | {}, {} cores, {} |\n\n"
+      "| machine | {}, {}, {} |\n\n"
       "Build psim {} with `cmake -DPSIM_ARCH={}`: another instruction set rounds differently, and other\n"
       "versions of the libraries may change dates. Then, in this folder:\n\n"
       "    psim replay .\n\n"
@@ -70,10 +71,11 @@ std::string readme(const Json& m, const std::vector<Citation>& citations) {
       "makes the study anew, under studies/. If {} names files of data, traces or platforms, they are not\n"
       "in this archive: put them into this folder, or give `psim compare` a `--data-dir`.\n\n"
       "## To cite it\n\nCITATION.cff cites the study. It rests on:\n\n```\n{}```\n",
-      title_of(m), m["runs"].size(), "SHA256SUMS", text_of(m, "psim"), text_of(m, "build"),
-      text_of(m, "instruction_set"), libraries_of(m), m["machine"].value("processor", ""),
-      m["machine"].value("cores", 0), m["machine"].value("system", ""), text_of(m, "psim"),
-      text_of(m, "instruction_set"), file_word(name + ".toml"), name + ".toml", citation_text(citations));
+      title_of(m), counted(static_cast<std::int64_t>(m["runs"].size()), "simulated run"), "SHA256SUMS",
+      text_of(m, "psim"), text_of(m, "build"), text_of(m, "instruction_set"), libraries_of(m),
+      m["machine"].value("processor", ""), counted(m["machine"].value("cores", 0), "core"),
+      m["machine"].value("system", ""), text_of(m, "psim"), text_of(m, "instruction_set"),
+      file_word(name + ".toml"), name + ".toml", citation_text(citations));
 }
 
 // The authors for CITATION.cff: one list item each, indented by `indent`.
@@ -154,10 +156,10 @@ std::string zenodo(const Json& manifest, const Publication& asked,
       {"title", title_of(manifest)},
       {"upload_type", "dataset"},
       {"description",
-       fmt::format(
-           "<p>A study of {} runs of psim {}, a deterministic simulator of parameter-server training: the "
-           "scenario, the summary of every run, and tables. README.md says how to reproduce it.</p>",
-           manifest["runs"].size(), text_of(manifest, "psim"))},
+       fmt::format("<p>A study of {} of psim {}, a deterministic simulator of parameter-server training: the "
+                   "scenario, the summary of every run, and tables. README.md says how to reproduce it.</p>",
+                   counted(static_cast<std::int64_t>(manifest["runs"].size()), "run"),
+                   text_of(manifest, "psim"))},
       {"creators", creators},
       {"access_right", "open"},
       {"keywords", keywords},

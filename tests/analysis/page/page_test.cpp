@@ -111,8 +111,8 @@ TEST_CASE("a page says who won and which worker set the pace", "[page]") {
   const std::string page = page_of(s);
   const std::string answer = page.substr(page.find("<section id=\"answer\">"), 3000);
   CHECK(answer.find(">asp</b> reached accuracy 93 % in ") != std::string::npos);
-  CHECK(answer.find("x faster [") != std::string::npos);
-  CHECK(answer.find("with 5/5 seeds") != std::string::npos);
+  CHECK(answer.find(" times as fast (") != std::string::npos);
+  CHECK(answer.find("with all 5 seeds") != std::string::npos);
   CHECK(page.find("<h2>Under bsp worker 1 set the pace</h2>") != std::string::npos);
 }
 
@@ -187,8 +187,8 @@ TEST_CASE("of many conditions and arms a page names the first and the last", "[p
   const std::string told = answer_of(one);
   CHECK(told.find("among the others 9 were faster, 8 slower, and 1 showed no difference") !=
         std::string::npos);
-  CHECK(count(told, "x faster [") == 1);
-  CHECK(count(told, "x slower [") == 1);
+  CHECK(count(told, " times as fast (") == 1);
+  CHECK(count(told, " times as long (") == 1);
 }
 
 TEST_CASE("a study's page says what its arms are", "[page]") {

@@ -98,7 +98,8 @@ TEST_CASE("custom models: what no model can be", "[custom]") {
   CHECK(mistake({.start = "clock < 0"}) ==
         "start: no worker may start its first clock: `clock < 0` is false: clock = 0");
   CHECK(mistake({.start = "min_clok"}) == "start: `min_clok` is not a known name");
-  CHECK(mistake({.update = "pushes > workers"}) == "update: no update is ever made: false for 1 to 4 pushes");
+  CHECK(mistake({.update = "pushes > workers"}) ==
+        "update: no update is ever made: false for pushes = 1 to 4");
   CHECK(mistake({.weight = "3 - age"}) == "weight: a push of age = 3 weighs 0");
   CHECK(mistake({.weight = "3 - age", .too_late = "age > 2"}) == "none");
   CHECK(mistake({.too_late = "age >= 0"}) == "too_late: every push is too late");

@@ -54,9 +54,9 @@ TEST_CASE("a shard that is not as it must be is found out", "[protocol]") {
     CHECK(text.find(part) != std::string::npos);
   };
   has(said_of([](ShardState& s) { s.workers[2].applied = 1; }),
-      "worker 2: 1 pushes are applied or dropped, but only 0");
-  has(said_of([](ShardState& s) { s.workers[0].arrived = 2; }), "and 1 wait, but 2 arrived");
-  has(said_of([](ShardState& s) { s.updates.clear(); }), "and 0 wait, but 1 arrived");
+      "pushes of worker 2: 1 applied or dropped, but only 0");
+  has(said_of([](ShardState& s) { s.workers[0].arrived = 2; }), "and 1 waiting, but 2 arrived");
+  has(said_of([](ShardState& s) { s.updates.clear(); }), "and 0 waiting, but 1 arrived");
   has(said_of([](ShardState& s) {
         s.workers[2].arrived = 1;
         s.updates.add(push_of(2, 1), 0);
@@ -78,8 +78,9 @@ TEST_CASE("a shard that is not as it must be is found out", "[protocol]") {
       }),
       "push 0 of worker 2 waits but is too late");
   has(said_of([](ShardState& s) { s.workers[2].gone = true; }),
-      "3 workers count as members, but 2 take part");
-  has(said_of([](ShardState& s) { s.workers[2].finished = true; }), "3 workers count as still pushing");
+      "the stored number of members is 3, but it is 2");
+  has(said_of([](ShardState& s) { s.workers[2].finished = true; }),
+      "the stored number of workers that will push is 3");
   has(said_of([](ShardState& s) {
         for (std::uint32_t w = 0; w < 3; ++w) s.workers[w].skipped_clocks = 2;
       }),

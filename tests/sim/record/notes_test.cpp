@@ -69,7 +69,7 @@ TEST_CASE("a detector that is faster than a heartbeat is noted once it has been 
   CHECK(notes(scenario, run).empty());
   run.failures->suspicions = 5;
   run.failures->false_suspicions = 4;
-  CHECK(says("hasty-detector", scenario, run, "4 of 5 suspicions were false: recovery.timeout, 2 s, is not"));
+  CHECK(says("hasty-detector", scenario, run, "4 false suspicions among 5: recovery.timeout, 2 s, is not"));
   CHECK(says("hasty-detector", scenario, run, "takes up to 1.6 s to the scheduler"));
   CHECK(says("hasty-detector", scenario, run, "--set recovery.timeout=4.2s"));
   run.slowest_heartbeat = 1.4;  // the network is not why
