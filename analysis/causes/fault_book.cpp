@@ -75,14 +75,18 @@ double FaultBook::factor(std::string_view kind, std::uint32_t node, double from,
 }
 
 const FaultInForce* FaultBook::behind(double from, double to) const {
-  const FaultInForce* found = nullptr;
+  constexpr double same_date = 1e-9;
+  const FaultInForce *in_force = nullptr, *later = nullptr, *earlier = nullptr;
   for (const FaultInForce& fault : faults_) {
     if (std::ranges::find(harmless, fault.kind) != harmless.end() || fault.begin > to) continue;
-    const bool was_there = fault.overlap(from, to) > 0;
-    const bool is_there = found != nullptr && found->overlap(from, to) > 0;
-    if (found == nullptr || was_there || !is_there) found = &fault;
+    if (fault.begin > from + same_date) {
+      if (later == nullptr || fault.begin < later->begin) later = &fault;
+    } else {
+      const FaultInForce*& last = fault.end > from ? in_force : earlier;
+      if (last == nullptr || fault.begin >= last->begin) last = &fault;
+    }
   }
-  return found;
+  return in_force != nullptr ? in_force : later != nullptr ? later : earlier;
 }
 
 }  // namespace psim::analysis

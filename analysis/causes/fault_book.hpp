@@ -29,7 +29,8 @@ class FaultBook {
   // The share of a node's bandwidth ("degrade") or speed ("slow") that faults left for most of [from, to].
   // Freezes do not count.
   double factor(std::string_view kind, std::uint32_t node, double from, double to) const;
-  // The fault that caused trouble in this time: the last fault in force, otherwise the last fault before it.
+  // The fault that caused trouble in this time: the last fault that began before it and is still in force;
+  // otherwise the first fault that began during it; otherwise the last fault before it.
   const FaultInForce* behind(double from, double to) const;
 
  private:

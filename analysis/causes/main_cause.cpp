@@ -299,7 +299,8 @@ class Books {
     cause.seconds = beyond_.seconds;
     cause.nodes.clear();
     if (!are_few) return;
-    for (const std::uint32_t node : slow) cause.seconds += even_.nodes[node];
+    cause.seconds = 0;
+    for (const std::uint32_t node : slow) cause.seconds += even_.nodes[node] + beyond_.nodes[node];
     std::map<std::uint32_t, double> others = steps_.by_worker();
     std::erase_if(others, [this](const auto& one) { return !is_slow(one.first); });
     cause.nodes = with_equals(slow, others);
@@ -331,6 +332,7 @@ class Books {
         if (cause.faults++ == 0) cause.fault = fault;
       }
       if (!cause.fault) return;
+      if (cause.kind == Suspect::fault) cause.seconds = std::min(most->second, total);
       cause.nodes = cause.fault->nodes;
       std::ranges::sort(cause.nodes);
       return;

@@ -36,13 +36,15 @@ std::string slowness_text(const Facts& facts, std::uint32_t node, double total) 
   return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
 }
 
-// "the crash of server 1 at 2 s", "the partition of worker 1 from 1 s to 3 s"
+// "the crash of server 1 at 2 s", "the partition of worker 1 from 1 s to 3 s",
+// "the freeze of server 1, 6 times from 500 ms on,"
 std::string fault_text(const FaultInForce& fault, std::int64_t times, const Facts& facts, double total) {
   std::string whose = fault.nodes.empty() ? "" : " of " + names_of(facts, fault.nodes);
   if (whose == " of scheduler") whose = " of the scheduler";
   const bool lasts = fault.end > fault.begin;
   const std::string dates =
-      !lasts              ? fmt::format(" at {}", seconds_text(fault.begin))
+      times > 1           ? fmt::format(", {} times from {} on,", times, seconds_text(fault.begin))
+      : !lasts            ? fmt::format(" at {}", seconds_text(fault.begin))
       : fault.end < total ? fmt::format(" from {} to {}", seconds_text(fault.begin), seconds_text(fault.end))
                           : fmt::format(" from {} on", seconds_text(fault.begin));
   if (fault.kind == "crash" && times > 1)
@@ -103,8 +105,11 @@ std::string trouble_sentence(const Explanation& why, const Facts& facts, const s
   if (!cause.fault)
     return fmt::format("The run was held up by {}: {}, {} of its time.",
                        cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
-  return fmt::format("{} cost {}, {} of the run.", fault_text(*cause.fault, cause.faults, facts, why.total),
-                     seconds, share);
+  const auto all = cause.by_kind.find(Suspect::fault);
+  const bool are_more = cause.kind == Suspect::fault && all->second > 1.05 * cause.seconds;
+  return fmt::format("{} cost {}, {} of the run{}.",
+                     fault_text(*cause.fault, cause.faults, facts, why.total), seconds, share,
+                     are_more ? fmt::format("; all faults cost {}", seconds_text(all->second)) : "");
 }
 
 // What set the pace: one sentence for each kind of cause.
@@ -222,12 +227,16 @@ std::string updates_text(double updates) {
   return fmt::format("{} update{}", number, number == "1" ? "" : "s");
 }
 
-std::string few_waits(const Explanation& why, double waited, double of_workers) {
+// Workers without work (tasks that the scheduler has not started) are not held up by a message or a node.
+std::string few_waits(const Explanation& why, const RunRecord& record, double waited, double of_workers) {
+  const double idle = record.summary.at("time").at("wait_share").get<double>();
   std::string sentence =
-      fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
+      idle > waited / of_workers + 0.02
+          ? fmt::format("Workers had nothing to do for {} of their time", percent(idle, 1.0))
+          : fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
-    sentence += fmt::format("; the price is staleness: a gradient was {} old on average",
-                            updates_text(why.staleness.updates_mean));
+    sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
+                            why.staleness.updates_mean);
   return sentence + ".";
 }
 
@@ -242,7 +251,7 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
     waited += wait.seconds;
   }
   const double of_workers = why.total * facts.workers;
-  if (!(waited > 0.02 * of_workers)) return few_waits(why, waited, of_workers);
+  if (!(waited > 0.02 * of_workers)) return few_waits(why, record, waited, of_workers);
   const auto& [kind, all] =
       *std::ranges::max_element(kinds, {}, [](const auto& entry) { return entry.second.seconds; });
   const Awaited& most = *most_of(nodes[kind]);
