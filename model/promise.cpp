@@ -19,7 +19,7 @@ Promise::Promise(const std::string& text, const Numbers& numbers)
     ++used;
   }
   if (used != 1)
-    throw FormulaMistake{0, text.size(), "a promise is about one of clock_gap, age and pushes",
+    throw FormulaMistake{0, text.size(), "a promise uses exactly one of clock_gap, age and pushes",
                          "for example \"clock_gap <= staleness\""};
 }
 

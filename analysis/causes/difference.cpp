@@ -74,9 +74,12 @@ std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& re
 
 // "2.65 s less of worker 3's computing"
 std::string change_text(const ShareChange& change) {
-  constexpr std::array<std::string_view, kind_names.size()> whats{
-      "idle time at {}",       "{}'s computing",         "messages of {}",
-      "{}'s work on messages", "silence until {} acted", "faults at {}"};
+  constexpr std::array<std::string_view, kind_names.size()> whats{"idle time at {}",
+                                                                  "{}'s computing",
+                                                                  "messages of {}",
+                                                                  "{}'s work on messages",
+                                                                  "waiting for timeouts of {}",
+                                                                  "faults at {}"};
   return fmt::format("{} {} of {}", seconds_text(std::abs(change.difference())),
                      change.difference() < 0 ? "less" : "more",
                      fmt::format(fmt::runtime(whats[static_cast<std::size_t>(change.kind)]), change.node));

@@ -127,7 +127,7 @@ std::string network_text(const NetworkTime& time) {
   if (!(all > 0)) return "";
   const auto share = [all](double part) { return 100 * part / all; };
   std::string text = fmt::format(
-      "the path has {} of messages: {:.0f} % latency, {:.0f} % transfer as if alone, {:.0f} % extra on "
+      "the path's messages take {}: {:.0f} % latency, {:.0f} % transfer on free links, {:.0f} % extra on "
       "shared links",
       seconds_text(all), share(time.latency), share(time.alone), share(time.sharing));
   if (time.rest > 0.005 * all)

@@ -214,7 +214,7 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
       return fmt::format("by messages{} to and from {}", most.seconds > 0.9 * all.seconds ? "" : ", mostly",
                          name);
     case Kind::service: return fmt::format("by the work of {} on messages", is_one ? name : "servers");
-    case Kind::timeout: return "by silence until a timeout";
+    case Kind::timeout: return "by missing messages until a timeout";
     case Kind::down: return fmt::format("until {} came back", is_one ? name : "nodes");
     case Kind::idle: break;
   }
@@ -235,8 +235,8 @@ std::string few_waits(const Explanation& why, const RunRecord& record, double wa
           ? fmt::format("Workers had nothing to do for {} of their time", percent(idle, 1.0))
           : fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
-    sentence += fmt::format("; the price is staleness: a gradient was {:.3g} updates old on average",
-                            why.staleness.updates_mean);
+    sentence += fmt::format("; the price is staleness: a gradient was {} old on average",
+                            updates_text(why.staleness.updates_mean));
   return sentence + ".";
 }
 
@@ -264,10 +264,10 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   // Tables call it waiting only if no message is on its way; so these sentences say "held up".
   const bool are_many = waiters > 1 && !are_all;
   const char* verb = are_many ? "were each held up" : "was held up";
-  std::string sentence =
-      fmt::format("{} {} {}{} time{} {}, {} in all", are_all ? "each worker" : names, verb,
-                  is_equal ? "" : "about ", times, times == 1 ? "" : "s", what_for(facts, kind, all, most),
-                  seconds_text(told.seconds / static_cast<double>(waiters)));
+  std::string sentence = fmt::format(
+      "{} {} {}{} time{} {}, {} {}", are_all ? "each worker" : names, verb, is_equal ? "" : "about ", times,
+      times == 1 ? "" : "s", what_for(facts, kind, all, most),
+      seconds_text(told.seconds / static_cast<double>(waiters)), waiters > 1 ? "per worker" : "in all");
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
     sentence +=
@@ -375,7 +375,7 @@ std::string fault_sentence(const Explanation& why) {
   const bool is_said = why.main_cause.kind == Suspect::fault || why.main_cause.kind == Suspect::scheduler;
   if (is_said || !(silent + down > worth_saying * why.total)) return "";
   std::vector<std::string> parts;
-  if (silent > 0) parts.push_back(fmt::format("{} of silence until a timeout", seconds_text(silent)));
+  if (silent > 0) parts.push_back(fmt::format("{} of waiting for timeouts", seconds_text(silent)));
   if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
   return fmt::format("Faults are {} of the critical path: {}, plus work that had to be redone.",
                      percent(silent + down, why.total), fmt::join(parts, " and "));

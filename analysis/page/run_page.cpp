@@ -188,16 +188,18 @@ std::string run_page(const RunPage& page) {
                                              happenings(*page.timeline) + lanes_figure(*page.timeline));
   body += section("training", "What the model learned meanwhile", "", loss_figure(view));
   body += section("staleness", "How stale the gradients were", "", staleness_figure(view));
-  body += section("waits", "Who held up whom",
-                  "How long each worker (row) was held up by each node (column), messages included; the "
-                  "shares below count messages as network.",
-                  waits_table(view));
+  body += section(
+      "waits", "Who held up whom",
+      "How long each node (column) held up each worker (row). This includes the time of messages; the "
+      "shares below show that time as network.",
+      waits_table(view));
   body += section("path", "What takes the time",
                   "The critical path: a shorter piece of it makes the run shorter.", path_table(view));
   body += section("workers", page.timeline == nullptr ? waiting_heading(view) : "Each worker's time",
                   fmt::format("{}.", bar_keys), workers_figure(view));
   body += section("recoveries", "Recovery from each crash",
-                  "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: not reached.",
+                  "Detection (1), takeover (2), transfer (3) and catch-up (4). A dash: the run ended before "
+                  "the end of this phase.",
                   recoveries_figure(view));
   body += section("traffic",
                   fmt::format("{} messages, {}", view.numbers("/messages"_summary),

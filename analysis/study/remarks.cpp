@@ -84,9 +84,10 @@ void say_who_reached(std::string& out, const Evaluation& evaluation) {
 void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
-  say(out, fmt::format("p (--wide): with Holm's correction for {} test{}, no p value can be below 0.05 with "
-                       "{} seeds; this needs at least {} seeds.",
-                       family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
+  say(out, fmt::format(
+               "p (--wide): after Holm's correction for {} test{}, no p value can be below 0.05, because {} "
+               "seeds are too few; at least {} seeds are necessary.",
+               family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
 }
 
 // Seeds that change no time are one observation, whatever their number.

@@ -128,7 +128,8 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
     return fmt::format("\nuneven computing costs {:.1f} %: too little to blame a worker\n",
                        100 * (why.slowdown - 1));
   std::string out = fmt::format(
-      "\nif every worker computed like the median worker, the run would take {}; it took {:.3g}x that\n\n",
+      "\nif every worker computed like the median worker, the run would take {}; it took {:.3g} times as "
+      "long\n\n",
       seconds_text(why.ideal), why.slowdown);
   constexpr std::size_t shown = 6;
   constexpr double little = 0.02;  // of the slowdown
@@ -145,10 +146,12 @@ std::string attribution_text(const Attribution& why, const Facts& facts, std::si
   const std::size_t left_out = blamed.size() - columns[0].cells.size();
   out += table_of(columns, width);
   if (left_out > 0) out += fmt::format("{} more worker{} with less\n", left_out, left_out == 1 ? "" : "s");
-  return out + paragraph(
-                   "gone without it: share that disappears if only this worker computes like the median "
-                   "worker; there with it alone: share that remains if all other workers do.",
-                   width);
+  return out +
+         paragraph(
+             "gone without it: the share of the slowdown that disappears if only this worker computes like "
+             "the median worker; there with it alone: the share that remains if all other workers compute "
+             "like the median worker.",
+             width);
 }
 
 // Explains the columns of times.
@@ -157,7 +160,8 @@ std::string about_same_steps(const WhatIf& all, std::size_t width) {
   std::string out;
   if (is_any([](const Outcome& one) { return one.same_steps.has_value(); }))
     out += paragraph(
-        "same steps: when the re-run had computed as many steps as the run; re-run: its own end or target.",
+        "same steps: when the re-run has computed as many steps as the run; error: of the prediction, "
+        "relative to this time; re-run: when the re-run ends or reaches its target.",
         width);
   if (is_any([](const Outcome& one) { return one.same_steps && !one.same_steps->is_measured; }))
     out += paragraph(
@@ -241,11 +245,10 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   if (const std::string kept = kept_as_it_was(facts); is_predicted && !kept.empty())
     out += paragraph(fmt::format("Predictions keep {} as in the run.", kept), width);
   if (!all.unpredictable.empty())
-    out += paragraph(
-        fmt::format(
-            "psim cannot predict {}, because nodes would wait for other nodes: psim what-if RUN {} runs it.",
-            fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
-        width);
+    out += paragraph(fmt::format("psim cannot predict {}, because nodes would wait for different nodes than "
+                                 "in the run; psim what-if RUN {} simulates it.",
+                                 fmt::join(all.unpredictable, ", "), all.unpredictable.front()),
+                     width);
   for (const Outcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}\n", one.no_rerun);
   }

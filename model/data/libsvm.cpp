@@ -85,7 +85,7 @@ class LibsvmReader {
         index > index_max)
       refuse(fmt::format("not `index:value` with an index from 1 to {}: {}", index_max, in_backticks(word)));
     if (!index_.empty() && index - 1 <= index_.back())
-      refuse(fmt::format("index {} does not rise; {} came before", index, index_.back() + 1));
+      refuse(fmt::format("index {} comes after {}; indices must rise", index, index_.back() + 1));
     float value = 0.0F;
     if (const std::string problem = read_feature(rest, value); !problem.empty()) refuse(problem);
     index_.push_back(index - 1);

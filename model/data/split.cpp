@@ -67,13 +67,13 @@ void check_quotas(const std::vector<std::int64_t>& sizes, const std::vector<std:
   const auto held_out = std::accumulate(quota.begin(), quota.end(), std::int64_t{0});
   const std::string share = fmt::format("a validation fraction of {} of {} training samples", fraction, all);
   if (held_out == 0)
-    refuse(share + " is no sample", fmt::format("give at least {:.2g}, or 0 for no validation set",
-                                                1 / static_cast<double>(std::max<std::int64_t>(all, 1))));
+    refuse(share + " gives no sample", fmt::format("give at least {:.2g}, or 0 for no validation set",
+                                                   1 / static_cast<double>(std::max<std::int64_t>(all, 1))));
   if (held_out == all) refuse(share + " leaves none to train on", "give a smaller fraction, or more samples");
   for (std::size_t c = 0; classes && c < sizes.size(); ++c) {
     if (sizes[c] == 0 || (quota[c] > 0 && quota[c] < sizes[c])) continue;
-    refuse(fmt::format("{} {} class {}, which has {}", share,
-                       quota[c] == 0 ? "has no sample of" : "leaves no sample of", c, sizes[c]),
+    refuse(fmt::format("{} {} class {}, which has only {}", share,
+                       quota[c] == 0 ? "takes no sample of" : "leaves no sample of", c, sizes[c]),
            "give another fraction, or more samples of each class");
   }
 }

@@ -105,7 +105,7 @@ void CustomModel::find_group() {
     if (makes_update({.pushes = shape_.group, .members = numbers_.workers})) return;
   }
   refuse("update", update_,
-         fmt::format("no update is ever made: false for pushes = 1 to {}", numbers_.workers),
+         fmt::format("this is false for pushes = 1 to {}, so no update is ever made", numbers_.workers),
          "for example update = \"pushes >= k\"");
 }
 
@@ -121,10 +121,10 @@ void CustomModel::find_gate() {
   if (!may_start(first, {}))
     refuse("start", start_, "no worker may start its first clock: " + why_not(first, {}), "");
   if (shape_.gate == Gate::version && !shape_.drops_stale)
-    refuse("start", start_, "a worker waits for a newer version only where stale pushes are too late",
+    refuse("start", start_, "waiting for a newer version works only if every stale push is too late",
            "write too_late = \"age > 0\", or wait for the worker's own push: applied >= pushed");
   if (shape_.drops_stale && (shape_.gate == Gate::own || shape_.gate == Gate::staleness))
-    refuse("start", start_, "where every stale push is too late, a clock is a version",
+    refuse("start", start_, "this start rule does not work if every stale push is too late",
            "start = \"version > computed_on\", or \"true\"");
 }
 

@@ -131,7 +131,7 @@ Texts unseen_targets(const Scenario& scenario, const RunResult& run) {
     constexpr std::size_t ends = 2;  // evaluations that every run has: of the first and of the last weights
     if (!one.scenario.training.target.given() || one.curve.empty() || one.curve.size() > ends) continue;
     texts.push_back(
-        fmt::format("{}no evaluation checked the target between the first and the last weights: the run took "
+        fmt::format("{}psim checked the target only at the start and at the end: the run took "
                     "{:.4g} s and {}; give a shorter training.evaluate_every",
                     one.name, last_of(one)->at, counted(last_of(one)->updates, "update")));
   }

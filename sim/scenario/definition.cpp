@@ -19,7 +19,7 @@ std::string doc_of_value(const std::string& field, const std::string& value) {
                                           [&](const ConsistencyRow& one) { return answers_to(one, value); });
     return row == all_rows<ConsistencyRow>().end()
                ? ""
-               : fmt::format("a worker may start clock t when: {}{}; a server applies: {}", row->may_start,
+               : fmt::format("when a worker may start clock t: {}{}; a server applies: {}", row->may_start,
                              row->has_schedule() ? " (s: the staleness)" : "", row->applies);
   }
   if (field == "preset") {

@@ -191,7 +191,8 @@ class JobLoader {
           check.add(
               {fmt::format("group.{}.set", end - 1), "training.batch_size"},
               fmt::format("a clock of {} has {}", counted(workers, "worker"), counted(samples, "sample")),
-              "the mean batch is not a whole number", "choose other sizes for the groups of this namespace");
+              "samples / workers must be a whole number",
+              "change batch_size or workers of the groups in this namespace");
       }
       check_job(check);
       job.data = load_data_of(scenario, request_, reading, check);

@@ -65,7 +65,7 @@ std::string foreign_part(std::string_view whole) {
 bool enough_hosts(const Scenario& scenario, const std::vector<std::string>& of_file, const Check& check) {
   const std::vector<std::string>& asked = scenario.cluster.network.hosts;
   const std::uint32_t nodes = node_count(scenario.cluster);
-  const std::string needed = fmt::format("{} names are needed", nodes);
+  const std::string needed = fmt::format("{} hosts are needed", nodes);
   if (!asked.empty() && asked.size() < nodes) {
     check.add({field_hosts, "cluster.workers", "cluster.servers"},
               fmt::format("`cluster.network.hosts` has {} names", asked.size()), needed,
@@ -125,7 +125,7 @@ void check_latencies(const Scenario& scenario, const PlatformFile& file, const C
         {field_platform, "cluster.network.share_spread"},
         fmt::format("the route from {} to {} has a latency of {} s", node_name(scenario.cluster, route.from),
                     node_name(scenario.cluster, route.to), route.latency),
-        "too short for sharing links by latency",
+        "too short: connections share links by their latencies",
         "use 0 or at least 10ns, or share_spread = 0 with any latency");
   }
 }
@@ -149,7 +149,7 @@ void load_platform(Scenario& scenario, const LoadRequest& request, const Check& 
     return check.add_data({field_platform}, fmt::format("{} is not XML", name), "this file",
                           "a platform file of SimGrid begins with <?xml");
   if (const std::string part = foreign_part(text); !part.empty())
-    return check.add_data({field_platform}, fmt::format("{} has {}", name, part),
+    return check.add_data({field_platform}, fmt::format("{} contains {}", name, part),
                           "psim reads hosts, links and routes only",
                           "actors, traces and options belong in the scenario");
   PlatformReport report = inspect_platform(*path, c.network.hosts, node_count(c), talking_pairs(scenario));

@@ -121,7 +121,7 @@ const std::vector<Bound> learning{
     {{"consistency.model=ssp"},
      "consistency.staleness_schedule=[[0, 1], [1, 2]]",
      "consistency.staleness_schedule=[[1, 1], [1, 2]]",
-     "row 2 of the schedule does not fit"},
+     "row 2 of the schedule is wrong"},
     {{"consistency.model=ssp", "messages.unit=array"},
      "consistency.array=[{layer=1, staleness=2}]",
      "consistency.array=[{layer=2, staleness=2}]",
@@ -142,7 +142,7 @@ const std::vector<Bound> learning{
     {{"data={source=\"clicks\", samples=200, features=60, nonzeros=10}", "model={kind=\"logistic\"}"},
      "data.features=10",
      "data.features=9",
-     "9 features for samples of 10"},
+     "9 features for samples with 10 nonzeros"},
     {{}, "model.layers=[4, 3]", "model.layers=[4]", "a model needs at least two layers"},
 };
 

@@ -162,10 +162,9 @@ TEST_CASE("every source of data can hold out samples, and keeps its test set", "
 }
 
 TEST_CASE("a split that leaves a part or a class empty is refused with a hint", "[data]") {
-  CHECK(
-      refusal(balanced(100, 2), 2, 0.004) ==
-      "a validation fraction of 0.004 of 100 training samples is no sample; give at least 0.01, or 0 for no "
-      "validation set");
+  CHECK(refusal(balanced(100, 2), 2, 0.004) ==
+        "a validation fraction of 0.004 of 100 training samples gives no sample; give at least 0.01, or 0 "
+        "for no validation set");
   CHECK(refusal(balanced(10, 2), 2, 0.96) ==
         "a validation fraction of 0.96 of 10 training samples leaves none to train on; give a smaller "
         "fraction, or more samples");
@@ -173,9 +172,9 @@ TEST_CASE("a split that leaves a part or a class empty is refused with a hint", 
   std::vector<std::int32_t> rare(50, 0);
   rare.push_back(1);
   CHECK(refusal(rare, 2, 0.2) ==
-        "a validation fraction of 0.2 of 51 training samples has no sample of class 1, which has 1; give "
-        "another fraction, or more samples of each class");
-  CHECK_THAT(refusal(rare, 2, 0.9), Contains("leaves no sample of class 1, which has 1"));
+        "a validation fraction of 0.2 of 51 training samples takes no sample of class 1, which has only 1; "
+        "give another fraction, or more samples of each class");
+  CHECK_THAT(refusal(rare, 2, 0.9), Contains("leaves no sample of class 1, which has only 1"));
   CHECK(refusal(rare, 3, 0.2) == refusal(rare, 2, 0.2));  // what no class has is missed nowhere
   CHECK_THAT(refusal(rare, 2, 1.0), Contains("not in [0, 1)"));
   CHECK_THAT(refusal(rare, 2, std::nan("")), Contains("not in [0, 1)"));

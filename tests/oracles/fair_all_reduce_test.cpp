@@ -213,7 +213,7 @@ TEST_CASE("an all-reduce says what it cannot", "[oracle][rings]") {
   says({"filter=[{kind=\"key-caching\"}]"}, "key-caching needs a key with every value");
   says({"filter=[{kind=\"fp16\", on=\"pull\"}]"}, "a filter on pulls needs parameter servers");
   says({"training.delay_compensation=0.04"}, "delay compensation needs parameter servers");
-  says({"training.work=stealing"}, "stolen work needs parameter servers");
+  says({"training.work=stealing"}, "work stealing needs parameter servers");
   says({"architecture.kind=model-parallel", "cluster.workers=2", "training.local_steps=2"},
        "needs separate batches for each worker");
 }

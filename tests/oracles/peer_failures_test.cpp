@@ -381,5 +381,5 @@ TEST_CASE("peers: what no algorithm could do is refused", "[oracle][failure]") {
   CHECK(refusal("recovery.workers=restart", "parameter-server").find("needs workers that hold the model") !=
         std::string::npos);
   CHECK(refusal("fault=[{kind=\"leave\", nodes=[\"worker 0\"], at=\"1s\"}]", "model-parallel")
-            .find("needs steps without lost workers") != std::string::npos);
+            .find("needs training that continues without lost workers") != std::string::npos);
 }

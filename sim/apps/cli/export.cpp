@@ -89,7 +89,7 @@ std::pair<double, double> window_of(const ExportCommand& asked, const analysis::
   const double from = is_chosen ? asked.from.value_or(0) : opening.from;
   const double until = is_chosen ? std::min(asked.until.value_or(line.end), line.end) : opening.until;
   if (!(from < until))
-    throw Refused(fmt::format("nothing happened from {:.6g} s until {:.6g} s", from, until),
+    throw Refused(fmt::format("this window is empty: {:.6g} s to {:.6g} s", from, until),
                   fmt::format("the run ends at {:.6g} s", line.end));
   return {from, until};
 }

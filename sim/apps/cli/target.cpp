@@ -103,7 +103,7 @@ fs::path owner_of(const fs::path& path) {
 void check_outside(const fs::path& path, std::string_view example) {
   const fs::path owner = owner_of(path);
   if (!owner.empty())
-    throw Refused(fmt::format("{} would be among the files of a run or study, {}", path.string(),
+    throw Refused(fmt::format("{} would be inside the folder of a run or study, `{}`", path.string(),
                               owner.filename().string()),
                   fmt::format("write it elsewhere, such as {}", example));
 }

@@ -123,7 +123,7 @@ std::string move_text(const Json& one) {
   };
   return line("moved", one, "{shards: #shard} with {parameters: #parameter} at {at_s:.4g s}, {cuts} cut") +
          line("load") +
-         fmt::format("values/s by server: {} before, {} after", loads("load_before_per_s"),
+         fmt::format("values/s by server: {} before the move, {} after it", loads("load_before_per_s"),
                      loads("load_after_per_s"));
 }
 
@@ -144,8 +144,8 @@ std::string slow_text(const Json& slow) {
   const auto line_of = [replaces](const Json& one) {
     const std::string action = one["action"];
     return line("slow", one,
-                "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample, the others "
-                "{median:.3g} s") +
+                "worker {worker} found at {at_s:.4g s}: {seconds_per_sample:.3g} s a sample in the window, "
+                "median of the others {median:.3g} s") +
            (action == "remove"    ? "; asked to leave"
             : action == "replace" ? "; replaced"
             : replaces            ? "; no spare worker is left, so it stays"
@@ -201,8 +201,8 @@ std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
-  return line("late") +
-         fmt::format("{} of {} push{} dropped", late, count("arrived"), count("arrived") == 1 ? "" : "es");
+  return line("late") + fmt::format("servers dropped {} of {} push{} as too late", late, count("arrived"),
+                                    count("arrived") == 1 ? "" : "es");
 }
 
 std::string quality_text(const Json& s) {
@@ -244,7 +244,7 @@ std::string training_text(const Json& s) {
     out += fill(target, target["reached"] ? " reached after {sim_time_s:.4g s} and {updates: #update}"
                                           : " not reached");
     if (target.value("last_miss_s", Json()).is_number())
-      out += fill(target, ", not yet after {last_miss_s:.4g s}");
+      out += fill(target, ", not yet at {last_miss_s:.4g s} (the evaluation before)");
   }
   const std::string architecture = s["architecture"];
   out += line("simulated", s, "{sim_time_s:.4g s}, {updates: #update}, {steps: #step} of ") +

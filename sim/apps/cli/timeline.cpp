@@ -32,7 +32,7 @@ int timeline(const TimelineCommand& asked) {
   options.width = asked.width.value_or(terminal_width().value_or(unknown_width));
   options.colour = may_colour();
   if (!(options.from < options.until))
-    throw Refused(fmt::format("nothing happened from {:.6g} s until {:.6g} s", options.from, options.until),
+    throw Refused(fmt::format("this window is empty: {:.6g} s to {:.6g} s", options.from, options.until),
                   fmt::format("the run ends at {:.6g} s", line.end));
   const std::string text =
       asked.messages ? analysis::message_table(all, {.from = options.from,

@@ -50,11 +50,11 @@ void Check::report(std::string code, const std::vector<std::string>& fields, std
       origin =
           field.starts_with("filter.")
               ? fmt::format("filter = [] above all tables removes the filters of preset {}", reading.preset)
-              : fmt::format("the file overrides preset {}", reading.preset);
+              : fmt::format("a value in your file overrides preset {}", reading.preset);
     }
     help += (help.empty() ? "" : "; ") + origin;
   }
-  if (!group.empty()) message += fmt::format(" in group {}", group);
+  if (!group.empty()) message += fmt::format(" in group `{}`", group);
   diagnostics.add(
       {std::move(code), place(fields.front()), std::move(message), std::move(label), std::move(help)});
 }

@@ -21,11 +21,11 @@ void check_architecture(const Check& check) {
   }
   const std::int64_t samples = check.s.training.batch_size * workers;
   if (a.micro_batches && *a.micro_batches > samples) {
-    check.add(
-        {micro_batches, kind, cluster, batch},
-        fmt::format("`architecture.micro_batches` is {}", *a.micro_batches),
-        fmt::format("a step's batch has only {}", counted(samples, "sample")),
-        fmt::format("{} x {}", counted(workers, "stage"), counted(check.s.training.batch_size, "sample")));
+    check.add({micro_batches, kind, cluster, batch},
+              fmt::format("`architecture.micro_batches` is {}", *a.micro_batches),
+              fmt::format("a step's batch has only {}", counted(samples, "sample")),
+              fmt::format("that is {} x {} (`batch_size`)", counted(workers, "stage"),
+                          counted(check.s.training.batch_size, "sample")));
   }
 }
 

@@ -169,13 +169,14 @@ void check_stragglers(const Check& check) {
     if (g.until && g.until->value <= begin)
       check.add({until, from}, "the slow time ends before it begins", "must be after `from`");
     if (g.every && !g.until)
-      check.add({every, until}, "`every` needs an end of the slow time", "`until` is missing");
+      check.add({every, until}, "`every` needs `until`, the end of the slow time", "`until` is missing");
     if (g.every && g.until && g.until->value > begin && g.every->value < g.until->value - begin) {
       check.add({every, until, from}, "the slow time is longer than its period",
                 "must be at least until - from");
     }
     if (g.probability && (g.from || g.until || g.every)) {
-      check.add({path + "probability", from, until, every}, "slow both by chance and by time",
+      check.add({path + "probability", from, until, every},
+                "a straggler is slow either by chance or at fixed times",
                 "remove `probability`, or from, until and every", "for both, write two [[straggler]] tables");
     }
   }

@@ -17,7 +17,7 @@ void check_devices(const Check& check) {
   if (!check.s.architecture.is_on_one_machine() && d.count > check.s.training.batch_size) {
     check.add({count, batch}, fmt::format("`{}` is {}", count, d.count),
               fmt::format("a batch has only {}", counted(check.s.training.batch_size, "sample")),
-              "each device takes at least one");
+              "each device needs at least one sample");
   }
 }
 

@@ -99,8 +99,8 @@ void check_trigger(const Check& check, std::size_t i) {
               fmt::format("a fault has both `{}` and `{}`", given[0], given[1]), "remove one of them",
               "for both, write two [[fault]] tables");
   } else if (given.empty() && !is_about_messages(f.kind)) {
-    check.add({kind, at, from, until, mtbf, when}, fmt::format("when does this {} happen?", name_of(f.kind)),
-              "`at` is missing",
+    check.add({kind, at, from, until, mtbf, when},
+              fmt::format("when does the fault `{}` happen?", name_of(f.kind)), "`at` is missing",
               fmt::format("give at{}, mtbf, or when = {}", f.kind->window ? ", from and until" : "",
                           "\"updates >= 200\""));
   }
@@ -115,7 +115,7 @@ void check_trigger(const Check& check, std::size_t i) {
   const double length = f.until ? f.until->value - begin : f.lasts ? f.lasts->value : 0;
   if (f.every && length > f.every->value)
     check.add({every, until, from, lasts}, "the fault lasts longer than its period",
-              fmt::format("it lasts {} s", shortest(length)));
+              fmt::format("must be at least {} s, as long as the fault", shortest(length)));
   if (f.every && f.restart_after && f.restart_after->value >= f.every->value)
     check.add({every, path_of(i, "restart_after")}, "the next crash happens before the restart",
               "must be more than `restart_after`");
@@ -185,7 +185,7 @@ void check_sides(const Check& check, std::size_t i) {
     }
   }
   if (!sound) return;
-  if (rests > 1) return check.add({between}, "both sides are the rest", "of what?", help);
+  if (rests > 1) return check.add({between}, "\"rest\" is on both sides", "must be on one side only", help);
   const auto [a, b] = fault_sides(check.s.cluster, f.between);
   for (const std::uint32_t node : a) {
     if (std::ranges::find(b, node) != b.end())
@@ -212,7 +212,7 @@ void check_fault_nodes(const Check& check, std::size_t i) {
     return check.add({between, nodes, kind}, "`nodes` and `between` are both given", "give one of them");
   if (sides) return check_sides(check, i);
   if (f.nodes.empty() && !is_about_messages(f.kind)) {
-    return check.add({kind, nodes}, fmt::format("which nodes does this {} affect?", name_of(f.kind)),
+    return check.add({kind, nodes}, fmt::format("which nodes does the fault `{}` affect?", name_of(f.kind)),
                      "`nodes` is missing", "for example nodes = [\"server 0\"]");
   }
   bool known = true;
@@ -227,12 +227,12 @@ void check_fault_values(const Check& check, std::size_t i) {
   const std::string kind = path_of(i, "kind"), factor = path_of(i, "factor"), delay = path_of(i, "delay"),
                     messages = path_of(i, "messages");
   if (f.kind->takes_factor() && !f.factor)
-    check.add({kind, factor}, fmt::format("{} needs `factor`", name_of(f.kind)), "how much is left?",
-              "for example factor = 0.5");
+    check.add({kind, factor}, fmt::format("the fault `{}` needs `factor`", name_of(f.kind)),
+              "which share of the speed or bandwidth is left?", "for example factor = 0.5");
   if (f.kind->degrades && f.factor == 0.0)
     check.add({factor, kind}, "a link needs some bandwidth", "must be above 0", "use kind = \"link-down\"");
   if (f.kind->takes_delay && !f.delay)
-    check.add({kind, delay}, fmt::format("{} needs `delay`", name_of(f.kind)), "how long?",
+    check.add({kind, delay}, fmt::format("the fault `{}` needs `delay`", name_of(f.kind)), "how long?",
               "for example delay = \"10ms\"");
   for (const std::string& name : f.messages) {
     if (std::ranges::find(message_names, name) != message_names.end()) continue;
@@ -259,13 +259,13 @@ void check_fault_order(const Check& check, std::size_t i) {
   const std::string kind = path_of(i, "kind"), nodes = path_of(i, "nodes");
   const auto report_never = [&](const std::string& field, const std::string& who) {
     check.add({field, kind, "fault"},
-              fmt::format("{} of {} that nothing ever {}", name_of(f.kind), who,
+              fmt::format("{} of {}, but no fault {} it", name_of(f.kind), who,
                           first->crashes ? "crashes" : "makes"),
               fmt::format("there is no {} before it", name_of(first)),
               fmt::format("it needs a [[fault]] of kind = \"{}\"", name_of(first)));
   };
   if (f.kind->on == FaultOn::everything) {
-    if (!any) report_never(kind, fmt::format("{}s", name_of(first)));
+    if (!any) report_never(kind, fmt::format("a {}", name_of(first)));
     return;
   }
   for (const std::uint32_t node : fault_nodes(check.s.cluster, f.nodes)) {

@@ -49,7 +49,7 @@ void check_groups(const Check& check) {
       std::ranges::find_if(groups, [](const GroupSpec& g) { return g.workers.value_or(0) < 1; });
   if (empty != groups.end())
     return check.add({fmt::format("group.{}", empty - groups.begin()), "group", "cluster.workers"},
-                     fmt::format("no worker is left for group {}", empty->name),
+                     fmt::format("no worker is left for group `{}`", empty->name),
                      there_are(check.s.cluster.workers, "worker"),
                      "`cluster.workers` is the number of workers of all groups together");
   if (sum != check.s.cluster.workers)

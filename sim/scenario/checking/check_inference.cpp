@@ -34,11 +34,12 @@ void check_inference(const Check& check) {
     if (times <= most) return;
     check.add(
         {field, "compute.time", "cluster.worker.speed", "cluster.workers", "training.batch_size", "model"},
-        fmt::format("`{}` is {}", field, value), fmt::format("{:.3g} {} in a clock of a worker", times, what),
+        fmt::format("`{}` is {}", field, value),
+        fmt::format("too often: {:.3g} {} in a worker's clock", times, what),
         fmt::format("a clock takes about {:.3g} s", clock));
   };
   too_often(refresh, fmt::format("{} s", i.refresh.value), clock / i.refresh.value, most_pulls,
-            "pulls of a node");
+            "pulls by each node");
   too_often(rate, fmt::to_string(i.rate), i.rate * clock, most_requests, "requests");
 }
 

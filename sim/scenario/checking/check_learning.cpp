@@ -112,9 +112,10 @@ void check_source(const Check& check) {
               "which file or folder?", "for example path = \"samples.csv\"");
   }
   if (has_too_few_features(d)) {
-    return check.add({"data.features", "data.nonzeros", "data.source"},
-                     fmt::format("{} for samples of {}", counted(d.features, "feature"), d.nonzeros),
-                     "must be at least `nonzeros`", "for example features = 100_000");
+    return check.add(
+        {"data.features", "data.nonzeros", "data.source"},
+        fmt::format("{} for samples with {} nonzeros", counted(d.features, "feature"), d.nonzeros),
+        "must be at least `nonzeros`", "for example features = 100_000");
   }
   if (numbers_of(d) <= most_values) return;
   const std::string help = fmt::format("at most {:.0f} numbers in all", most_values);
@@ -158,7 +159,7 @@ void check_model(const Check& check) {
   if (!m.weights.empty() && m.weights.size() != depth) {
     check.add({weights, layers},
               fmt::format("`model.weights` has {}", counted(std::ssize(m.weights), "layer")),
-              fmt::format("`layers` makes {}", depth));
+              fmt::format("must have {}: `layers` also counts the inputs", depth));
   }
   for (std::size_t l = 0; l < std::min(depth, m.weights.size()); ++l) {
     const auto rows = static_cast<std::size_t>(m.mlp.layers[l + 1]),
@@ -261,8 +262,8 @@ void check_custom(const Check& check) {
     add_mistake(check, mistake.field, text, mistake.what);
   }
   if (c.late == Late::next)
-    check.add({"consistency.late", "consistency.model"}, "`too_late` decides which late pushes count",
-              "not `late`", "too_late = \"false\"");
+    check.add({"consistency.late", "consistency.model"}, "a custom model cannot use late = \"next\"",
+              "`too_late` decides which late pushes count", "too_late = \"false\" lets every push count");
 }
 
 void check_promises(const Check& check) {
@@ -314,10 +315,9 @@ void check_consistency(const Check& check) {
     const auto& step = c.staleness_schedule[i];
     const auto count = [](double value) { return value >= 0 && value <= 1e9 && value == std::floor(value); };
     if (step.size() != 2 || !count(step[0]) || !count(step[1]) || step[0] <= last) {
-      return check.add({"consistency.staleness_schedule", model},
-                       fmt::format("row {} of the schedule does not fit", i + 1),
-                       "must be rows [clock, staleness] of integers, clocks rising",
-                       "for example [[0, 0], [100, 3]]");
+      return check.add(
+          {"consistency.staleness_schedule", model}, fmt::format("row {} of the schedule is wrong", i + 1),
+          "must be [clock, staleness], integers, and clocks must rise", "for example [[0, 0], [100, 3]]");
     }
     last = step[0];
   }

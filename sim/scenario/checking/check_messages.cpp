@@ -21,7 +21,7 @@ void check_neighbours(const Check& check, std::size_t first, std::size_t second,
     check.add(fields, fmt::format("{} are quantised twice", what), fmt::format("after {}", name_a),
               "remove one, or give it another `on`");
   } else if (b.stage() < a.stage()) {
-    check.add(fields, fmt::format("{} cannot come after {}", name_b, name_a),
+    check.add(fields, fmt::format("filter {} cannot come after {}", name_b, name_a),
               fmt::format("{} pass {} first", what, name_a),
               "the order is: filters that select, one filter that quantises, key-caching, snappy");
   }
@@ -49,13 +49,13 @@ void check_filters(const Check& check) {
     const std::string kind = path + "kind", on = path + "on";
     if (!check.reading.given(kind)) continue;
     if (row.push_only && filter.direction() != FilterOn::push) {
-      check.add({on, kind}, fmt::format("{} cannot work on pulls", row.name), "it works only on gradients",
-                "on = \"push\"");
+      check.add({on, kind}, fmt::format("filter {} cannot work on pulls", row.name),
+                "it works only on gradients", "on = \"push\"");
     }
     for (const Setting* setting : row.settings) {
       const std::string field = path + std::string(setting->key);
       if (!setting->required || check.reading.given(field)) continue;
-      check.add({kind, field}, fmt::format("{} needs `{}`", row.name, setting->key),
+      check.add({kind, field}, fmt::format("filter {} needs `{}`", row.name, setting->key),
                 fmt::format("`{}` is missing", setting->key),
                 fmt::format("for example {} = {}", setting->key, setting->draws.front()));
     }

@@ -30,7 +30,7 @@ void check_latency(const Check& check, const std::string& field, double latency)
   constexpr double least_latency = 10 / 1e9;
   if (check.s.cluster.network.share_spread > 0 && latency > 0 && latency < least_latency) {
     check.add({field, "cluster.network.share_spread"}, fmt::format("`{}` is {} s", field, latency),
-              "too short for sharing links by latency",
+              "too short: connections share links by their latencies",
               "use 0 or at least 10ns, or share_spread = 0 with any latency");
   }
 }
@@ -99,7 +99,7 @@ bool check_ends(const Check& check, const std::string& field, const std::vector<
     const std::int64_t count = server ? c.servers : c.workers;
     const std::string label =
         name.empty() ? "a name is empty"
-        : exists     ? "not a node, and not possible as the name of a switch"
+        : exists     ? "too similar to a node's name to name a switch"
         : count == 1 ? fmt::format("the only one is {} 0", server ? "server" : "worker")
                      : fmt::format("there are {0} 0 to {0} {1}", server ? "server" : "worker", count - 1);
     check.add({field, "cluster.workers", "cluster.servers"},
@@ -158,8 +158,8 @@ void check_graph(const Check& check) {
     sound = check_ends(check, field, names) && sound;
     const auto [at, fresh] = known.try_emplace(std::minmax(names[0], names[1]), i);
     if (!fresh)
-      check.add({field}, fmt::format("{} and {} are linked twice", names[0], names[1]),
-                fmt::format("also by link {}", at->second), "write one link with the bandwidth of both");
+      check.add({field}, fmt::format("`{}` and `{}` are linked twice", names[0], names[1]),
+                fmt::format("also by link {}", at->second), "write one link with the sum of both bandwidths");
   }
   if (sound) check_connected(check);
 }

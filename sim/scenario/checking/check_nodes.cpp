@@ -10,8 +10,8 @@ void check_startup(const Check& check, const StartupSpec& startup, const std::st
   if (!startup.given()) return;
   const std::string distribution = table + ".startup_distribution";
   if (startup.distribution->reads_trace) {
-    check.add({distribution}, "a trace has no start-up times", "it has no steps",
-              "choose another distribution");
+    check.add({distribution}, "a start-up time cannot come from a trace",
+              "a trace gives one factor for each step", "choose another distribution");
     return;
   }
   if (startup.distribution->misfit == nullptr) return;
@@ -21,7 +21,8 @@ void check_startup(const Check& check, const StartupSpec& startup, const std::st
     check.add({fmt::format("{}.startup_{}", table, misfit->setting.key), distribution, table + ".startup"},
               fmt::format("`{}.startup_{}` is {}", table, misfit->setting.key,
                           startup.settings.of(misfit->setting)),
-              mean ? fmt::format("a start takes {:.4g} s in the mean", *mean) : misfit->label, misfit->help);
+              mean ? fmt::format("must be at most the mean start-up time, {:.4g} s", *mean) : misfit->label,
+              misfit->help);
     return;
   }
 }

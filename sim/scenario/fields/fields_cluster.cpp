@@ -111,7 +111,7 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
 Need speed_need(Scenario& s) {
   const std::vector<FlopsPerSecond>& speeds = s.cluster.worker.speed.values;
   return {.keys = {"compute.time", "cluster.worker.device.speeds", "training.update", "filter", "group"},
-          .text = "without compute.time, or where updates, filters or devices need it",
+          .text = "without compute.time, or if updates, filters or devices need the speed",
           .met =
               [&s] {
                 const bool filters = std::ranges::any_of(

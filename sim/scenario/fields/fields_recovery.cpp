@@ -88,10 +88,10 @@ void describe_snapshot(FieldVisitor& v, SnapshotSpec& s) {
           "Time, or number of updates of a shard, from one snapshot to the next. Servers send snapshots to a "
           "storage node.",
           otherwise("no snapshots"));
-  v.field(
-      "bandwidth", &s.bandwidth, "Bandwidth of the storage node's disk, for writing and reading.",
-      within(1, 1e15),
-      only({.keys = {"snapshot.every"}, .text = "with every", .met = [&s] { return s.every.has_value(); }}));
+  v.field("bandwidth", &s.bandwidth, "Bandwidth of the storage node's disk, for writing and reading.",
+          within(1, 1e15), only({.keys = {"snapshot.every"}, .text = "with `every`", .met = [&s] {
+                                   return s.every.has_value();
+                                 }}));
 }
 
 }  // namespace psim

@@ -48,7 +48,7 @@ void UnusedFields::report(Diagnostics& diagnostics) {
                       .place = {.source = source, .line = 1, .column = 1, .end_line = 1, .end_column = end},
                       .message = fmt::format("`{}` {} no effect any more", fmt::join(fields, "`, `"),
                                              fields.size() == 1 ? "has" : "have"),
-                      .label = "because of this",
+                      .label = "with this override",
                       .help = {}});
   }
 }

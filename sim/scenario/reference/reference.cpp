@@ -114,7 +114,7 @@ std::string type_column(const DescribedField& field) {
 
 std::string consistency_table() {
   std::string out =
-      "\n| model | a worker may start clock t when | a server applies | late pushes | source "
+      "\n| model | when a worker may start clock t | a server applies | late pushes | source "
       "|\n|---|---|---|---|---|\n";
   for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
     out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name, row.may_start, row.applies, row.late,

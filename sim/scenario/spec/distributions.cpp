@@ -63,7 +63,7 @@ double shifted_exponential(StepDraw& d) {
 
 std::optional<Misfit> shift_above_mean(const Settings& settings, std::optional<double> shortest) {
   if (!shortest || settings.of(shift) <= *shortest) return std::nullopt;
-  return Misfit{shift, fmt::format("the shortest mean time of a step is {:.4g} s", *shortest), ""};
+  return Misfit{shift, fmt::format("must be at most the shortest mean step, {:.4g} s", *shortest), ""};
 }
 
 double gamma(StepDraw& d) {

@@ -103,7 +103,7 @@ std::span<const Feature> features();
 // Whether one feature needs a property that the other takes away.
 bool exclude(const Feature& a, const Feature& b);
 
-// "parameter servers, gradients in pushes".
+// "parameter servers; pushes of gradients".
 std::string in_words(Properties properties);
 
 // Whether each of several groups may have its own value of `field`. If not, the field belongs to the

@@ -94,7 +94,7 @@ class ProgramParser {
     std::string text = result_.program[circle.front()].name;
     for (std::size_t i = 1; i < circle.size(); ++i)
       text += fmt::format(" waits for {}, which", result_.program[circle[i]].name);
-    find(circle.front(), "after", "tasks of one clock wait for each other",
+    find(circle.front(), "after", "tasks of one clock wait for each other in a circle",
          fmt::format("{} waits for {}", text, result_.program[circle.front()].name),
          fmt::format("\"{}[-1]\" is the task of the previous clock", result_.program[circle.front()].name));
   }
@@ -164,7 +164,7 @@ class ProgramParser {
     }
     if (sources != 1 || !is_own)
       return find(i, sources == 0 ? "do" : "after", what,
-                  sources == 0 ? "it comes after no such task" : "it must be of the same clock and unit",
+                  sources == 0 ? "it comes after no such task" : "must be exactly one, of the same clock",
                   fmt::format("name it in `after`, once and without \"all\" or [-1]: after = [\"{}\"]",
                               name_of(*wanted)));
     const std::optional<std::size_t> source = source_of(result_.program, i);

@@ -99,12 +99,12 @@ TEST_CASE("custom models: what no model can be", "[custom]") {
         "start: no worker may start its first clock: `clock < 0` is false: clock = 0");
   CHECK(mistake({.start = "min_clok"}) == "start: `min_clok` is not a known name");
   CHECK(mistake({.update = "pushes > workers"}) ==
-        "update: no update is ever made: false for pushes = 1 to 4");
+        "update: this is false for pushes = 1 to 4, so no update is ever made");
   CHECK(mistake({.weight = "3 - age"}) == "weight: a push of age = 3 weighs 0");
   CHECK(mistake({.weight = "3 - age", .too_late = "age > 2"}) == "none");
   CHECK(mistake({.too_late = "age >= 0"}) == "too_late: every push is too late");
   CHECK(mistake({.start = "version > computed_on"}) ==
-        "start: a worker waits for a newer version only where stale pushes are too late");
+        "start: waiting for a newer version works only if every stale push is too late");
   CHECK(mistake({.start = "clock <= min_clock", .too_late = "age > 0"}) ==
-        "start: where every stale push is too late, a clock is a version");
+        "start: this start rule does not work if every stale push is too late");
 }
