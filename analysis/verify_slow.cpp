@@ -15,10 +15,9 @@ namespace {
 class Slow final : public Check {
  public:
   explicit Slow(const Evidence& evidence)
-      : Check(
-            evidence, "slow",
-            "a worker that is found slow has been slower than another by the factor, and is found once in a "
-            "life"),
+      : Check(evidence, "slow",
+              "a worker found slow has been slower than another by the factor, and is found once between two "
+              "starts"),
         steps_(facts_.workers),
         times_(facts_.workers) {
     if (!(facts_.slow_factor > 0)) does_not_apply();

@@ -18,9 +18,9 @@ double rounding(double at) { return 1e-9 * (1 + at); }
 class Staleness final : public Check {
  public:
   explicit Staleness(const Evidence& evidence)
-      : Check(
-            evidence, "staleness",
-            "the histograms count the pushes of the events, and none that is too stale is applied in full") {}
+      : Check(evidence, "staleness",
+              "the counts of pushes by staleness match the events, and no push that is too stale counts in "
+              "full") {}
 
   void on(const Row& row) override {
     history_.follow_versions(row, versions_);

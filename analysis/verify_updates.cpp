@@ -186,7 +186,7 @@ class Shares final : public Check {
  public:
   explicit Shares(const Evidence& evidence)
       : Check(evidence, "shares",
-              "a clock's samples are shared out, or given away, so that each is one worker's") {
+              "every sample of a clock belongs to one worker, also where work is shared or stolen") {
     if (!facts_.steals && !(facts_.shares_out && facts_.in_step())) does_not_apply();
   }
 

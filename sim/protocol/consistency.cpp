@@ -56,7 +56,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .gate = Gate::version,
      .group = Group::k,
      .drops_stale = true,
-     .may_start = "clock t-1 is applied",
+     .may_start = "the update of clock t-1 is made",
      .applies = "when the first k workers' pushes of the clock have arrived: their mean",
      .late = "cancelled or dropped",
      .source = "Dutta et al., AISTATS 2018; Chen et al. 2016 (backup workers); TensorFlow 1 "
@@ -65,7 +65,7 @@ constexpr std::array<ConsistencyRow, 10> table{{
      .gate = Gate::none,
      .group = Group::k,
      .drops_stale = true,
-     .may_start = "at once, at the current version",
+     .may_start = "at once, on the current version of the weights",
      .applies = "when any k pushes computed at the current version have arrived: their mean",
      .late = "cancelled or dropped",
      .source = "Dutta et al., AISTATS 2018"},

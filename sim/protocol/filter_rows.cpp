@@ -23,7 +23,7 @@ std::deque<FilterRow> built_in_rows() {
   std::deque<FilterRow> rows{
       {.name = "key-caching",
        .stage = FilterStage::keys,
-       .doc = "a signature replaces a list of keys that the receiver has from the previous message",
+       .doc = "a short signature instead of the list of keys, if the previous message had the same keys",
        .wire = "8 bytes for the keys; also the keys themselves the first time and after a change",
        .source = "Li et al., OSDI 2014; parameter_server KEY_CACHING"},
       {.name = "snappy",

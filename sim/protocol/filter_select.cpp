@@ -25,7 +25,7 @@ const Setting change{.key = "threshold",
                      .required = true,
                      .draws = {"0.001"}};
 const Setting margin{.key = "delta",
-                     .doc = "How far below l1 a gradient must be to be dropped.",
+                     .doc = "How far below l1 the magnitude of a gradient must be for the filter to drop it.",
                      .value = 0.0,
                      .min = 0,
                      .max = 1e30,
@@ -151,7 +151,8 @@ std::deque<FilterRow> selecting_filters() {
        .error_feedback = ErrorFeedback::on,
        .settings = {&change},
        .select = keep_significant,
-       .doc = "values that differ by more than `threshold` from the receiver's values; for a push, from 0",
+       .doc = "pull: the weights that differ by more than `threshold` from the receiver's copy; push: the "
+              "values with a magnitude above `threshold`",
        .wire = positions,
        .source = "Li et al., OSDI 2014 and NIPS 2014"},
       {.name = "kkt",
@@ -161,8 +162,8 @@ std::deque<FilterRow> selecting_filters() {
        .needs_weights = true,
        .settings = {&margin},
        .select = keep_active,
-       .doc =
-           "all gradients but those of at most l1 - `delta` at zero weights, which an l1 penalty keeps zero",
+       .doc = "all gradients, except at weights that are zero and that the l1 penalty keeps at zero: there "
+              "the magnitude is at most l1 - `delta`",
        .wire = positions,
        .source = "Li et al., OSDI 2014 and NIPS 2014"},
       {.name = "random-skip",

@@ -28,7 +28,7 @@ struct TaskChange {
     column("phase", "given or done", &TaskChange::phase);
     column("task", "the number of its [[task]] in the scenario, from 0", &TaskChange::task);
     column("clock", "of the task", &TaskChange::clock);
-    column("unit", "its number in the clock; NULL: the task has one unit", &TaskChange::unit);
+    column("unit", "number of the unit in the clock, from 0; NULL: the task has no units", &TaskChange::unit);
     column("worker", "the node that does it; NULL: the servers do it", &TaskChange::worker);
     column("does", "what it does", &TaskChange::does);
   }

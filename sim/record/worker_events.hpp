@@ -34,9 +34,10 @@ struct Computation {
            "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
            "version has arrived; killed: the worker crashed, even if it did not compute",
            &Computation::phase);
-    column("work",
-           "step: its own clock; filter: it filters a message; piece: samples of another worker's batch",
-           &Computation::work);
+    column(
+        "work",
+        "step: its own clock; filter: the worker filters a message; piece: samples of another worker's batch",
+        &Computation::work);
     column("clock", "the clock that it computes", &Computation::clock);
     column("version", "version of the first shard's weights", &Computation::version);
     column("samples", "number of samples whose gradients are complete when it ends", &Computation::samples);

@@ -107,14 +107,13 @@ TEST_CASE("labs: a design is judged seed by seed, within bounds", "[lab][slow]")
   };
   const std::string good =
       "[consistency]\nmodel = \"asp\"\n[training]\nlearning_rate = 0.5\n[cluster]\nservers = 3\n";
-  says(good, {"100 % of the way, over seeds 1 to 3", "seed   score   seconds   cents   cents at most"});
-  says("[training]\nlearning_rate = 0.0001\n",
-       {"design.toml             0 % of the way", "never", "is not met"});
+  says(good, {"score 100 %, over seeds 1 to 3", "seed   score   seconds   cents   cents at most"});
+  says("[training]\nlearning_rate = 0.0001\n", {"design.toml             score 0 %", "never", "is not met"});
   says("[training]\nbatch_size = -1\n", {"scores 0 until it is fixed", "design.toml:2"});
   says("[training]\nsteps = 3\n", {"design.toml:2: a design must not set `training.steps`"});
   says("[cluster]\nservers = 4096\n", {"scores 0 until it is fixed"});
   says("[consistency]\nmodel = \"asp\"\n[training]\nlearning_rate = 0.5\n[cluster]\nservers = 6\n",
-       {"design.toml             0 % of the way", "is not met"});                        // fast, and too dear
+       {"design.toml             score 0 %", "is not met"});                             // fast, and too dear
   says("[training]\noptimizer = \"{seed}\"\n", {"`training.optimizer` is \"{seed}\""});  // and shows none
   CHECK_FALSE(fs::exists(student.folder() / "runs" / "reference"));  // our design is nobody's to copy
   const Json grade = graded(student.hand_in());

@@ -162,12 +162,12 @@ TEST_CASE("explain answers a word with its own text", "[study][slow]") {
     const char *word, *said, *not_said;
   };
   const Asked table[] = {
-      {"shard", "A range of keys with one owner", "read-my-writes"},
+      {"shard", "The parameters of one key range", "read-my-writes"},
       {"clock", "One round of a worker", "read-my-writes"},
-      {"replica", "A second copy of a shard", "read-my-writes"},
-      {"throughput", "Samples a second", "staleness"},
+      {"replica", "A copy of a shard on another server", "read-my-writes"},
+      {"throughput", "samples a second whose gradients", "staleness"},
       {"samples_per_s", "whose gradients are in the model", "accuracy"},
-      {"Throughput", "Samples a second", ""},
+      {"Throughput", "samples a second whose gradients", ""},
       {"replicas", "replica", ""},
       {"gate", "lets a worker begin a clock", "snapshot"},
       {"read-my-writes", "all earlier pushes", "snapshot"},
@@ -185,7 +185,7 @@ TEST_CASE("explain answers a word with its own text", "[study][slow]") {
       {"Gbps", "a bandwidth", "duration"},
       {"baseline", "arm that the others are compared with", "--recipe slurm"},
       {"link-down", "fault.kind = \"link-down\"", ""},
-      {"locked", "compared once all are made", ""},
+      {"locked", "when all predictions are made", ""},
       {"verify", "psim help verify", "snapshot"},
       {"observed", "your own run shows", ""},
   };

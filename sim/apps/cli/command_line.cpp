@@ -36,7 +36,8 @@ void add_scenario_options(CLI::App* app, Command& c) {
       ->allow_extra_args(false);
   app->add_option("--seed", c.seed, "Override the scenario's seed.")->check(whole(0, 9'000'000'000'000'000));
   app->add_option("--data-dir", c.data_dirs,
-                  "Folder to search first for data files, before PSIM_DATA and the scenario's folder.")
+                  "Folder in which psim first looks for data files; then it looks in $PSIM_DATA and in the "
+                  "scenario's folder.")
       ->allow_extra_args(false);
 }
 
@@ -56,7 +57,8 @@ void add_run_options(CLI::App* app, Command& c) {
   app->add_option("--threads", c.threads, "Threads for gradients; 0: all cores. Never changes results.")
       ->check(whole(0, 1024));
   app->add_flag("--json", c.json, "Print one JSON document; writes no files unless --out is given.");
-  app->add_flag("--force", c.force, "Run even if the run exists already or memory seems too small.");
+  app->add_flag("--force", c.force,
+                "Compute finished runs again and replace them; run even if memory seems too small.");
   app->add_option("--trace", c.trace,
                   "What run.db keeps: none, steps or events. `run` keeps events, or steps if there would "
                   "be too many of them.")
@@ -99,18 +101,21 @@ void add_limits_of_study_options(CLI::App* app) {
 // `form`: the help text of the words.
 void add_shelf_options(CLI::App* app, ShelfCommand& s, const char* form) {
   app->add_option("words", s.words, form)->type_name("[PATTERN] | rename OLD NEW | remove NAME...");
-  app->add_option("--in", s.in, "Their folder, if it is not the usual one.")->check(not_empty("folder"));
+  app->add_option("--in", s.in, "The folder to list; default: runs/ or studies/.")
+      ->check(not_empty("folder"));
   app->add_flag("--json", s.json, "Print one JSON document.");
 }
 
 void add_fuzz_options(CLI::App* app, FuzzCommand& f) {
-  app->add_option("--seed", f.seed, "Seed of all draws.")->check(whole(0, 9'000'000'000'000'000));
+  app->add_option("--seed", f.seed, "Seed from which psim draws the scenarios.")
+      ->check(whole(0, 9'000'000'000'000'000));
   app->add_option("--runs", f.runs, "Number of scenarios; default: 1000, unless --for is given.")
       ->check(whole(1, 1'000'000'000));
   app->add_option("--for", f.seconds, "How long to run, for example 10min.")->transform(duration());
-  app->add_option("--first", f.first, "The number of the first run.")->check(whole(0, 1'000'000'000));
+  app->add_option("--first", f.first, "Number of the first scenario.")->check(whole(0, 1'000'000'000));
   app->add_option("-j,--jobs", f.jobs, "Runs at the same time; 0: one per core.")->check(whole(0, 1024));
-  app->add_option("--base", f.base, "A scenario whose [consistency] all draws use, to test your own model.")
+  app->add_option("--base", f.base,
+                  "A scenario with your own consistency model: all drawn scenarios get its [consistency].")
       ->check(not_empty("scenario"));
   app->add_option("-o,--out", f.out, "Folder for failing scenarios; default: fuzz-failures/.")
       ->check(not_empty("folder"));
@@ -152,14 +157,14 @@ const Subcommand subcommands[] = {
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
            ->check(one_of({"raw", "boost", "ucontext", "thread"}));
        app->add_flag("--no-files", a.command.no_files,
-                     "Ignore all files that the scenario names: for scenarios from strangers.")
+                     "Reject a scenario that needs other files; for scenarios from people you do not trust.")
            ->excludes("--data-dir");
        app->add_option("--progress", a.command.progress,
                        "auto: a line on a terminal; json: lines of JSON on stderr, for programs.")
            ->check(one_of({"auto", "json"}));
-       app->add_flag(
-              "--answer", a.command.answer,
-              "Print one line of JSON for programs, even if psim refuses the run: status, why, summary.")
+       app->add_flag("--answer", a.command.answer,
+                     "For programs: print one line of JSON with status, why and summary, even if psim "
+                     "rejects the scenario.")
            ->excludes("--json");
      },
      [](const Asked& a) {
@@ -179,18 +184,19 @@ const Subcommand subcommands[] = {
        app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3 or 1-20.")
            ->transform(seed_list());
        app->add_option("--slice", a.study.slice,
-                       "Make only a part of the runs, for example 3/8; /8 takes the number from Slurm's "
-                       "array or GNU parallel.")
+                       "Make only a part of the runs, for example 3/8; with /8 psim takes the number of the "
+                       "part from Slurm's array or GNU parallel.")
            ->check(not_empty("slice such as 3/8"));
-       app->add_option("--until-ci", a.study.until_ci,
-                       "Add seeds until the intervals of the ratios are this narrow, for example 5%.")
+       app->add_option(
+              "--until-ci", a.study.until_ci,
+              "Add seeds until each interval of a ratio has at most this half-width, for example 5%.")
            ->transform(percentage());
        app->add_flag("--count", a.study.count, "Only print the number of runs.");
        app->add_option("--recipe", a.study.recipe,
-                       "Only print a script that makes the study on many machines.")
+                       "Only print a script that runs the study on many machines.")
            ->check(one_of(recipe_names()));
        app->add_option("--slices", a.study.slices,
-                       "Number of slices in the recipe; default: slices of ten minutes.")
+                       "Number of slices in the recipe; by default each slice takes about ten minutes.")
            ->check(whole(1, 10'000));
        add_report_options(app, a.study);
        add_limits_of_study_options(app);
@@ -209,7 +215,7 @@ const Subcommand subcommands[] = {
      "  psim check my.toml --set cluster.servers=4\n",
      [](CLI::App* app, Asked& a) { add_scenario_options(app, a.command); },
      [](const Asked& a) { return check(complete(a.command, "none")); }},
-    {"replay", groups::keep, "Make a finished run or study again and compare.",
+    {"replay", groups::keep, "Repeat a finished run or study, and compare the results.",
      "  psim replay runs/latest                            a run, event by event\n"
      "  psim replay studies/latest                         all runs of a study\n",
      [](CLI::App* app, Asked& a) {
@@ -241,8 +247,8 @@ const Subcommand subcommands[] = {
                          "Which runs to list, or what to do with a run: its name, path, or `latest`.");
        app->add_option("--study", a.shelf.study, "Only runs of this study: its name, path, or `latest`.");
        app->add_option("--where", a.shelf.wheres,
-                       "Only runs with this arm, seed, scenario, consistency, reached (yes or no), run, "
-                       "digest (its beginning), or value of an axis: KEY=VALUE. Repeatable.")
+                       "Only runs with this value, KEY=VALUE. KEY is arm, seed, scenario, consistency, "
+                       "reached (yes or no), run, digest (its first digits), or an axis. Repeatable.")
            ->take_all()
            ->allow_extra_args(false);
      },
@@ -304,8 +310,8 @@ const Subcommand subcommands[] = {
     {"fuzz", groups::examine, "Run random scenarios with failures, and shrink those that go wrong.",
      "  psim fuzz --runs 100 --seed 7\n"
      "  psim fuzz --for 10min --out failures\n"
-     "  psim fuzz --base my.toml --runs 200                your own consistency model, with all that may "
-     "fail\n",
+     "  psim fuzz --base my.toml --runs 200                your own consistency model, under random "
+     "failures\n",
      [](CLI::App* app, Asked& a) { add_fuzz_options(app, a.fuzz); },
      [](const Asked& a) { return fuzz(a.fuzz); }},
     {"schema", groups::examine, "Print the JSON Schema of scenario files, for editors.",

@@ -250,9 +250,8 @@ std::string list() {
     add("No scenarios are installed with psim; psim run FILE.toml runs your own scenario.\n");
   else add("Scenarios (psim run NAME, psim compare NAME, psim explain NAME):\n");
   for (const fs::path& file : files) add("  {:<20} {}\n", file.stem().string(), title_of(file));
-  add("\nConsistency models (psim explain NAME):\n");
-  for (const ConsistencyRow& row : all_rows<ConsistencyRow>())
-    add("  {:<18} a worker starts a clock: {}\n", row.name, row.may_start);
+  add("\nConsistency models (psim explain NAME): when a worker may start clock t\n");
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) add("  {:<18} {}\n", row.name, row.may_start);
   add("\nMessage filters (psim explain NAME):\n");
   for (const FilterRow& row : all_rows<FilterRow>()) add("  {:<18} {}\n", row.name, row.doc);
   add("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");

@@ -67,7 +67,8 @@ const Subcommand understand_table[] = {
            ->excludes("--until")
            ->transform(duration());
        app->add_flag("--gradients", a.why.gradients,
-                     "Make the run once more and compare each gradient with a fresh gradient.");
+                     "Repeat the run, and compare each gradient with the gradient of the same samples at the "
+                     "newest weights.");
        app->add_flag("--json", a.why.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.why.runs.back()), [&] { return why(a.why); }); }},
@@ -130,9 +131,10 @@ const Subcommand understand_table[] = {
      "  psim what-if latest --set consistency.model=asp    only run again, without a prediction\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.what_if.run);
-       app->add_option("change", a.what_if.changes,
-                       "no-straggler[=worker N], no-faults, no-crash=NODE, bandwidth=2x, latency=0.5x, "
-                       "compute=[worker N:]50%; default: all that make sense for the run.");
+       app->add_option(
+           "change", a.what_if.changes,
+           "no-straggler[=worker N], no-faults, no-crash=NODE, bandwidth=2x, latency=0.5x, compute=[worker "
+           "N:]50%, later-crash=2s, servers=4 and others; default: all changes that make sense for the run.");
        app->add_option("--set", a.what_if.sets,
                        "Another value of a field, as in `psim run`; several --set are one change.")
            ->take_all()

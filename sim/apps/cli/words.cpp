@@ -35,7 +35,9 @@ constexpr Kind message_docs[] = {
      "A worker asks a server for weights; the server answers when the worker may start its next clock."},
     {"weights", "A server's answer to a pull: the weights, or the news that no clock is left."},
     {"push", "A worker sends a gradient to a server and so ends a clock."},
-    {"group", "From the first shard's server to the others: which pushes make an update (k models)."},
+    {"group",
+     "From the server of the first shard to the other servers: which pushes make an update (as under "
+     "k-async)."},
     {"finished", "A worker tells the servers that it has finished all its clocks."},
     {"leave",
      "To the scheduler: a worker has finished its clocks, or a server hands over its shards and leaves."},

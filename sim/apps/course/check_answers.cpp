@@ -197,7 +197,7 @@ class Checker {
     std::iota(seeds.begin(), seeds.end(), 1);
     try {
       const std::vector<Trial> trials = solver.judge(*text, seeds);
-      fmt::print("{:<24}{:.0f} % of the way, over seeds 1 to {} (grading uses other seeds)\n{}", design.file,
+      fmt::print("{:<24}score {:.0f} %, over seeds 1 to {} (grading uses other seeds)\n{}", design.file,
                  100 * mean_score(trials), design.seeds, as_block(table_of(design, trials)));
     } catch (const Refused& refusal) {
       fmt::print("{:<24}scores 0 until it is fixed\n{}", design.file, as_block(refusal.what()));

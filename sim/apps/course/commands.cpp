@@ -114,7 +114,7 @@ void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
   say_of(open, "open");
   say_of(unreadable, "unreadable answers, which score 0 (`psim lab check` says why)");
   say_of(unchecked, "predictions that were never checked, which score 0 (`psim lab check` locks them)");
-  say_of(unobserved, "predictions without the value from your own run, which gives half of their points");
+  say_of(unobserved, "predictions without the value from your own run (it gives half of their points)");
   say_of(session.answered_nowhere(lab), "names in answers.toml that this lab does not have");
   say_of(changed_files(lab, session),
          "changed files, which the grader sees (`psim lab start` with another --out writes the originals)");
@@ -229,7 +229,7 @@ class LabTrial {
     if (!lab.design) return;
     show(lab.design->file, [&] {
       const auto trials = solver.judge(given_out(lab, lab.design->file, drawn), {1});
-      return fmt::format("{:.0f} % of the way without changes", 100 * mean_score(trials));
+      return fmt::format("score {:.0f} % without changes", 100 * mean_score(trials));
     });
   }
 

@@ -31,11 +31,11 @@ std::vector<std::int64_t> hidden_seeds(const LabDesign& design, const std::strin
   return seeds;
 }
 
-// "66 % of the way, over 3 hidden seeds; on one of them it gets stuck": the result of a design. It does not
+// "score 66 %, over 3 hidden seeds; on one of them it gets stuck": the result of a design. It does not
 // reveal the seeds.
 std::string verdict_of(const LabDesign& design, const std::vector<Trial>& trials) {
   std::string text =
-      fmt::format("{:.0f} % of the way, over {} hidden seeds", 100 * mean_score(trials), trials.size());
+      fmt::format("score {:.0f} %, over {} hidden seeds", 100 * mean_score(trials), trials.size());
   for (const Trial& one : trials) {
     if (one.is_stuck) text += "; on one of them it gets stuck";
     if (one.is_stuck || one.keeps_limit) continue;
@@ -76,9 +76,8 @@ void add_findings(const Lab& lab, const Drawn& drawn, const Json& hand_in, LabSo
     }
   }
   if (!others.empty())
-    findings.push_back(
-        fmt::format("wrong digest of {}: {} not from this student, or from another build of psim",
-                    fmt::join(others, ", "), others.size() > 1 ? "they are" : "it is"));
+    findings.push_back(fmt::format("wrong digest of {}: {} another student's, or from another build of psim",
+                                   fmt::join(others, ", "), others.size() > 1 ? "they are" : "it is"));
   for (const std::string& file : scenario_files(lab)) {
     if (text_at(hand_in["files"], file) != given_out(lab, file, drawn))
       findings.push_back(fmt::format("{} differs from the original", file));

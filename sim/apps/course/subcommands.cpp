@@ -9,7 +9,7 @@ constexpr Subcommand lab_table[] = {
     {"lab", groups::learn, "Work on a lab of the course: start it, check answers, hand it in.",
      "  psim lab                                           all labs\n"
      "  psim lab start 2 --student a1234567                writes lab2/, with numbers of your own\n"
-     "  cd lab2 && psim lab check                          locks predictions, compares answers\n"
+     "  cd lab2 && psim lab check                          locks predictions, checks answers\n"
      "  psim lab status\n"
      "  psim lab hand-in                                   writes one file for your teacher\n"
      "  psim lab try 7 --course FOLDER                     for teachers: right answers for some made-up "
@@ -17,7 +17,7 @@ constexpr Subcommand lab_table[] = {
      [](CLI::App* app, Asked& a) {
        app->add_option("words", a.lab.words, "What to do.")
            ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER");
-       app->add_option("--student", a.lab.student, "Your ID. It determines your numbers.")
+       app->add_option("--student", a.lab.student, "Your ID. It determines the numbers in your questions.")
            ->check(not_empty("student"));
        app->add_option("--in", a.lab.folder, "The lab's folder; default: this folder.")
            ->check(not_empty("folder"));
@@ -38,10 +38,12 @@ constexpr Subcommand lab_table[] = {
                        "Also write Gradescope's results.json, for one hand-in.")
            ->check(not_empty("file"));
        app->add_option("--junit", a.grade.junit, "Also write JUnit's XML.")->check(not_empty("file"));
-       app->add_option("--pass", a.grade.pass, "Per cent of the points needed for exit code 0.")
+       app->add_option("--pass", a.grade.pass,
+                       "Per cent of the points that every hand-in needs for exit code 0.")
            ->check(CLI::Range(0.0, 100.0));
        app->add_option("--secret", a.grade.secret,
-                       "A secret text that determines the hidden seeds of designs.")
+                       "A secret text. It determines the seeds with which psim scores designs; students do "
+                       "not know them.")
            ->check(not_empty("secret"));
        app->add_option("--course", a.grade.course, "A folder of labs; default: psim's labs.")
            ->check(not_empty("folder"));

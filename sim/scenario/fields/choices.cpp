@@ -91,9 +91,9 @@ std::vector<Choice> choices<AggregateAt>() {
   return {{"servers",
            "the servers; every push and every answer travels separately between its worker and its server"},
           {"rack",
-           "an additional node of each rack, with a link as the other nodes have; it sums the pushes of the "
-           "rack's workers, sends the sum to the server, and passes the answer on to each worker (PHub: Luo "
-           "et al., SoCC 2018)"},
+           "an additional node in each rack, with a link like those of the other nodes; it sums the pushes "
+           "of the rack's workers, sends the sum to the server, and passes the answer on to each worker "
+           "(PHub: Luo et al., SoCC 2018)"},
           {"switch",
            "the switch of each rack, packet by packet, at the rate of its links (SwitchML: Sapio et al., "
            "NSDI 2021)"}};
@@ -189,18 +189,18 @@ std::vector<Choice> choices<Late>() {
 
 template <>
 std::vector<Choice> choices<TooStale>() {
-  return {{"drop", "the server drops it"},
+  return {{"drop", "the server drops the push"},
           {"damp",
-           "the server divides it by 1 + staleness - max_staleness (the hinge of FedAsync, Xie et al. 2019, "
-           "with a = 1)"}};
+           "the server divides the push by 1 + staleness - max_staleness (the hinge of FedAsync, Xie et al. "
+           "2019, with a = 1)"}};
 }
 
 template <>
 std::vector<Choice> choices<Algorithm>() {
   return {{"gradient", "gradients; servers apply them with the optimizer"},
           {"elastic",
-           "elastic averaging: workers keep their own weights, and a spring pulls these and the servers' "
-           "centre together (Zhang, Choromanska, LeCun, NIPS 2015)"}};
+           "elastic averaging: workers keep their own weights; with each push a worker's weights and the "
+           "servers' weights (the centre) move towards each other (Zhang, Choromanska, LeCun, NIPS 2015)"}};
 }
 
 template <>
@@ -227,9 +227,9 @@ template <>
 std::vector<Choice> choices<UpdateAt>() {
   return {{"server", "servers run the optimizer and send weights (MXNet's update_on_kvstore)"},
           {"worker",
-           "workers; servers only add up pushes. Under bsp every worker runs the optimizer on the sum "
-           "(BytePS). Under other models it runs the optimizer on its own gradient and pushes the change of "
-           "its weights (BYTEPS_ENABLE_ASYNC)"}};
+           "workers run the optimizer; servers only add up pushes. Under bsp every worker runs the optimizer "
+           "on the sum (BytePS). Under other models a worker runs it on its own gradient and pushes the "
+           "change of its weights (BYTEPS_ENABLE_ASYNC)"}};
 }
 
 template <>
@@ -338,7 +338,7 @@ std::vector<Choice> choices<FilterOn>() {
 
 template <>
 std::vector<Choice> choices<Disk>() {
-  return {{"kept", "they are kept"}, {"lost", "they are lost too"}};
+  return {{"kept", "the disk keeps them"}, {"lost", "the disk loses them"}};
 }
 
 template <>

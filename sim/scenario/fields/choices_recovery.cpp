@@ -24,34 +24,35 @@ std::vector<Choice> choices<LostWorkers>() {
 
 template <>
 std::vector<Choice> choices<LostData>() {
-  return {
-      {"drop", "no worker computes them; with an iid partition they are missing from the current epoch only"},
-      {"reassign", "the other workers share them until the worker is back"}};
+  return {{"drop",
+           "no worker trains on them; with an iid partition they are missing from the current epoch only"},
+          {"reassign", "the other workers share them until the worker is back"}};
 }
 
 template <>
 std::vector<Choice> choices<DataFrom>() {
-  return {{"local", "the worker has them at once, without a transfer"},
-          {"database", "the node `database`, which holds the training set, sends them", "storage"},
+  return {{"local", "none: the worker has the samples at once, without a transfer"},
+          {"database", "the node `database`, which holds the training set, sends the samples", "storage"},
           {"workers",
-           "the workers that held them before send them, and so does a worker that leaves; the node "
-           "`database` sends samples that no worker holds"}};
+           "the workers that held the samples before send them; a worker that leaves sends its samples, too; "
+           "the node `database` sends samples that no worker holds"}};
 }
 
 template <>
 std::vector<Choice> choices<LostServers>() {
-  return {{"wait", "workers cannot pull them until the server is back"},
+  return {{"wait", "workers cannot pull these shards until the server is back"},
           {"neighbour",
-           "the next server takes them over, with the weights of the last snapshot or the initial weights"}};
+           "the next server takes these shards over, with the weights of the last snapshot or the initial "
+           "weights"}};
 }
 
 template <>
 std::vector<Choice> choices<Rebalance>() {
-  return {{"none", "no shards, until other servers are lost"},
-          {"placement", "the shards that the placement gives it"},
+  return {{"none", "no shards, unless other servers are lost"},
+          {"placement", "the shards that the placement gives the server"},
           {"load",
-           "the shards with the highest load, until it has its share; a shard larger than this share is cut "
-           "(Li et al., OSDI 2014, section 4.5)"}};
+           "the shards with the highest load, until the server has its share of the load; a shard larger "
+           "than this share is cut (Li et al., OSDI 2014, section 4.5)"}};
 }
 
 template <>
@@ -64,8 +65,8 @@ std::vector<Choice> choices<HandOver>() {
 
 template <>
 std::vector<Choice> choices<Semantics>() {
-  return {{"exactly-once", "ignores it, because each worker's pushes have numbers"},
-          {"at-least-once", "applies it again"}};
+  return {{"exactly-once", "ignores the push, which it knows by its number"},
+          {"at-least-once", "applies the push again"}};
 }
 
 template <>

@@ -163,12 +163,14 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
           within(1, 20'000));
   v.field(
       "spares", &c.spares,
-      "Of the workers, the last so many: they are absent until one joins in the place of a slow one.",
+      "Number of spare workers: the last of the workers. A spare worker takes part only when it replaces a "
+      "slow worker.",
       within(0, 20'000),
       only({.keys = {"recovery.slow.action"},
             .text = "with [recovery.slow] and action = replace",
             .met = [&s] { return s.recovery.slow.given && s.recovery.slow.action == SlowAction::replace; }}));
-  v.field("servers", &c.servers, "Number of servers; the model is cut into as many equal ranges.",
+  v.field("servers", &c.servers,
+          "Number of servers; with the default placement each has an equal part of the model.",
           within(1, 4096), with_servers);
   v.field("colocate", &c.colocate,
           "Whether server N runs on the machine of worker N: both share its speed, `worker.speed`, and its "
@@ -192,7 +194,7 @@ void describe_compute(FieldVisitor& v, ComputeSpec& c) {
 
 void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
   v.field("workers", &s.workers, "Which workers, counted from 0.", within(0, 19'999), required);
-  v.field("slowdown", &s.slowdown, "How much slower they are.", within(1, 1e6));
+  v.field("slowdown", &s.slowdown, "How many times as long a step of these workers takes.", within(1, 1e6));
   v.field("from", &s.from, "Start of the slow time.", within(0, 1e9), otherwise("the beginning"));
   v.field("until", &s.until, "End of the slow time.", above(0, 1e9), otherwise("the end"));
   v.field("every", &s.every, "Repeat the slow time with this period.", above(0, 1e9), otherwise("once"));

@@ -16,23 +16,24 @@ auto when_model(bool (ConsistencyRow::*has)() const) {
 // When servers make an update although pushes are missing.
 void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
   v.field("window", &c.window,
-          "Time after an update's first push at which servers make the update of the pushes that have "
-          "arrived. If all needed pushes arrive before, they make it earlier (K-sync with a timeout; "
-          "semi-asynchronous rounds: SAFA, Wu et al., IEEE ToC 2021).",
+          "How long servers wait for the other pushes of an update after the first push. Then they make the "
+          "update of the pushes that have arrived. If all needed pushes arrive earlier, servers do not wait "
+          "longer (K-sync with a timeout; semi-asynchronous rounds: SAFA, Wu et al., IEEE ToC 2021).",
           within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
-  v.field("deadline", &c.deadline,
-          "Time after the last update at which servers make the next update of the pushes that have arrived. "
-          "The first deadline starts at the first pull or push. If all needed pushes arrive before, servers "
-          "make the update earlier; if no push has arrived, the next push makes the update (deadline of a "
-          "round: FedCS, Nishio and Yonetani, ICC 2019; Bonawitz et al., MLSys 2019).",
-          within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
+  v.field(
+      "deadline", &c.deadline,
+      "How long servers wait for the pushes of an update after the update before. Then they make the update "
+      "of the pushes that have arrived; if none has arrived, the next push makes the update. The first wait "
+      "begins at the first pull or push. If all needed pushes arrive earlier, servers do not wait longer "
+      "(deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; Bonawitz et al., MLSys 2019).",
+      within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
 }
 
 // What servers do with stale pushes.
 void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
   v.field("max_staleness", &c.max_staleness,
-          "Largest staleness, in updates, at which a push counts in full when its shard applies it "
-          "(TensorFlow 1's ConditionalAccumulator drops pushes that are staler).",
+          "Largest staleness, in updates, of a push that counts in full. `too_stale` says what servers do "
+          "with staler pushes (TensorFlow 1's ConditionalAccumulator drops them).",
           within(0, 1e9), when_model(&ConsistencyRow::has_limit), otherwise("no limit"));
   v.field("too_stale", choice(c.too_stale), "What servers do with a push that is staler than max_staleness.",
           when_model(&ConsistencyRow::has_limit),
@@ -90,14 +91,14 @@ void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
              "version of the worker's last step, -1 before the first step), `pushed` and `applied` (numbers "
              "of the worker's pushes), `workers`, `k` and `staleness`.",
              "\"true\"");
-  expression(
-      "update", &c.custom.update,
-      "When servers make an update of all waiting pushes. An expression over `pushes` (their number), "
-      "`members` (the number of workers that take part), `version`, `min_clock`, `workers`, `k` and "
-      "`staleness`. Servers ignore it only for the last pushes, when no worker will push again. A lost "
-      "worker may come back, so an update that needs its push waits for it. If the update never happens, "
-      "psim reports that the run is stuck. \"pushes >= min(k, members)\" does not wait for lost workers.",
-      "\"pushes >= 1\"");
+  expression("update", &c.custom.update,
+             "When servers make an update of all waiting pushes. An expression over `pushes` (their number), "
+             "`members` (the number of workers that take part), `version`, `min_clock`, `workers`, `k` and "
+             "`staleness`. Servers ignore the expression only for the last pushes of the run, when no worker "
+             "will push again. A lost worker may come back, so an update that needs its push waits for it. "
+             "If the update never happens, psim reports that the run is stuck. \"pushes >= min(k, members)\" "
+             "does not wait for lost workers.",
+             "\"pushes >= 1\"");
   expression("weight", &c.custom.weight,
              "Weight of a push relative to a fresh push. An expression over `age` (the number of updates "
              "since the weights on which the push was computed), `workers`, `k` and `staleness`.",

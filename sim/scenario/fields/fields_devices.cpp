@@ -27,16 +27,16 @@ void describe_bus(FieldVisitor& v, Scenario& s) {
   v.field("aggregate", choice(d.aggregate), "Where the gradients of a worker's devices are added up.",
           when(kind, {"parameter-server", "all-reduce"}),
           only({.keys = {count}, .text = "with several devices", .met = [&d] { return d.count > 1; }}));
-  v.field(
-      "update", choice(d.update),
-      "Where a worker that updates its own weights runs the optimizer. With `device` every device has its "
-      "own copy of the weights and the optimizer state, and the host sends it only sums of gradients.",
-      with_servers,
-      only({.keys = {"training.update", count, "cluster.worker.device.bus_bandwidth"},
-            .text = "with training.update = worker, and devices behind a bus",
-            .met = [&s, &d] {
-              return d.bus().has_value() && (s.training.update == UpdateAt::worker || !s.groups.empty());
-            }}));
+  v.field("update", choice(d.update),
+          "Where a worker that updates its own weights runs the optimizer. With `device` every device has "
+          "its own copy of the weights and the optimizer state, and the host sends the devices only sums of "
+          "gradients.",
+          with_servers,
+          only({.keys = {"training.update", count, "cluster.worker.device.bus_bandwidth"},
+                .text = "with training.update = worker, and devices behind a bus",
+                .met = [&s, &d] {
+                  return d.bus().has_value() && (s.training.update == UpdateAt::worker || !s.groups.empty());
+                }}));
 }
 
 void describe_peers(FieldVisitor& v, Scenario& s) {

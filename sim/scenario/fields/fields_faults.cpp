@@ -66,10 +66,10 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
   v.field("factor", &f.factor,
           "Remaining share of the speed (slow; 0 freezes the node) or of the bandwidth (degrade).",
           within(0, 1), of_kind(has_factor), otherwise("required"));
-  v.field(
-      "delay", &f.delay,
-      "How much later a message arrives. With reorder this is the maximum of a uniformly distributed delay.",
-      above(0, longest), of_kind(has_delay), otherwise("required"));
+  v.field("delay", &f.delay,
+          "How much later a message arrives. With reorder, psim draws the delay of each message uniformly "
+          "from 0 to this value.",
+          above(0, longest), of_kind(has_delay), otherwise("required"));
 }
 
 }  // namespace psim

@@ -76,7 +76,7 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
   v.field("work", &m.phantom_work,
           "Relative work of each array in a step, in the order of `arrays`. The share of an array is its "
           "number divided by the sum of all.",
-          within(0, 1e12), filled, of_kind("work"), otherwise("in proportion to its size"));
+          within(0, 1e12), filled, of_kind("work"), otherwise("in proportion to the arrays' sizes"));
   v.field("flops_per_sample", &m.flops_per_sample, "Floating-point operations for one sample's gradient.",
           within(0, 1e18), of_kind("flops_per_sample"),
           only({.keys = {"compute.time", "inference", "group"},
