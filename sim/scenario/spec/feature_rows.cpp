@@ -135,7 +135,7 @@ const Feature feature_table[] = {
         [](const Scenario& s) { return s.training.warmup_steps > 1; }),
     row("warm-up before the servers are up",
         "training.warmup = \"before-servers\"\ntraining.warmup_steps = 3",
-        "warmup = \"after-pull\"", 
+        "warmup = \"after-pull\"",
         {.needs = servers | gradients | all_weights | whole_pushes | own_clocks, .takes = one_batch},
         [](const Scenario& s) {
           return s.training.warmup == Warmup::before_servers && s.training.warmup_steps > 0;
