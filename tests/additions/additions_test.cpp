@@ -119,7 +119,7 @@ TEST_CASE("a setting of an addition has its range, and a meaning beside its row 
     CHECK(has(said.err, also));
   };
   check("distribution = \"weibull\"\nshape = 0.01", "out-of-range");
-  check("distribution = \"gamma\"\nshape = 2.0", "`shape` goes with distribution = weibull");
+  check("distribution = \"gamma\"\nshape = 2.0", "`shape` belongs to distribution = weibull");
 }
 
 TEST_CASE("an added model is refused for data that it cannot learn from", "[additions]") {

@@ -116,7 +116,7 @@ TEST_CASE("pages replace files only, and leave nothing behind", "[report]") {
   REQUIRE(process({"mkfifo", "pipe"}, desk.path()).code == 0);
   CHECK(contains(desk.run({"report", "one", "--out", "pipe"}, 2).err, "pipe is a pipe"));
   CHECK(fs::is_fifo(desk.path() / "pipe"));
-  CHECK(contains(desk.run({"report", "one", "--out", "one/other.html"}, 2).err, "among the files of a run"));
+  CHECK(contains(desk.run({"report", "one", "--out", "one/other.html"}, 2).err, "inside the folder of a run"));
   desk.run({"report", "one", "--out", "page.html"});
   fs::create_symlink("page.html", desk.path() / "link.html");
   desk.run({"report", "one", "--out", "link.html"});
@@ -136,8 +136,8 @@ TEST_CASE("exports replace files only, outside of runs", "[export]") {
   CHECK(fs::is_fifo(desk.path() / "pipe"));
   const std::string summary = content(desk.path() / "one/summary.json");
   CHECK(contains(desk.run({"export", "one", "--csv", "one/summary.json", "--force"}, 2).err,
-                 "among the files"));
-  CHECK(contains(desk.run({"export", "one", "--svg", "one/charts"}, 2).err, "among the files"));
+                 "inside the folder"));
+  CHECK(contains(desk.run({"export", "one", "--svg", "one/charts"}, 2).err, "inside the folder"));
   CHECK(content(desk.path() / "one/summary.json") == summary);
   CHECK(contains(desk.run({"export", "one", "--csv", "x", "--dot", "./x"}, 2).err, "the same file"));
   CHECK(!fs::exists(desk.path() / "x"));
@@ -164,7 +164,7 @@ TEST_CASE("a study is exported as charts, a file for each condition", "[export]"
   CHECK(contains(content(desk.path() / "mine/times-2.svg"), ">servers = 2</text>"));
   CHECK(fs::exists(desk.path() / "mine/loss-1.svg"));
   CHECK(!fs::exists(desk.path() / "mine/loss.svg"));
-  CHECK(contains(desk.run({"export", "two", "--svg", "two/charts"}, 2).err, "among the files"));
+  CHECK(contains(desk.run({"export", "two", "--svg", "two/charts"}, 2).err, "inside the folder"));
   fs::remove(desk.path() / "two/results.jsonl");
   CHECK(contains(desk.run({"export", "two", "--svg", "mine"}, 2).err, "two is not complete"));
 }

@@ -225,7 +225,7 @@ TEST_CASE("why an arm is slower is what took more of its critical path, by the m
   CHECK(answer.find("Why: faults, and the recovery from them took ") != std::string::npos);
   CHECK(answer.find("data-path=\"/aggregates/0/cause/by_kind/fault\"") != std::string::npos);
   CHECK(answer.find("none under <b class=\"name s1\">asp</b> (seed 1)") != std::string::npos);
-  CHECK(answer.find("says: Worker 1 &lt;sets&gt; the pace.") != std::string::npos);
+  CHECK(answer.find("</b>: Worker 1 &lt;sets&gt; the pace.") != std::string::npos);
   // Arms that take the same time have no reason, whatever their paths are.
   explain(s, "asp", {{"worker-compute", 1.0}, {"latency", 2.9}}, 3.9);
   const std::string alike = answer_of(s);

@@ -221,7 +221,7 @@ TEST_CASE("a bound on staleness that held nobody back is noted", "[notes]") {
 TEST_CASE("an inference group that answered nothing is noted", "[notes]") {
   RunResult run = good_run();
   run.inference = InferenceStats{.requests = 3};
-  CHECK(says("silent-inference", {}, run, "none of 3 requests"));
+  CHECK(says("silent-inference", {}, run, "got 3 requests and answered none"));
   run.inference->answers = {{.latency = 0.1}};
   CHECK(notes({}, run).empty());
 }
