@@ -45,13 +45,13 @@ same "$whole" "$scratch/together"
 echo "one after the other, the last one first; merge says what is missing"
 for n in 4 2 1; do
   expect 0 slice turns $n/4
-  said '3 made now, 0 were there'
+  said '3 made now, 0 existed before'
 done
 expect 1 "$psim" merge "$scratch/turns"
 said '3 of 12 runs are missing'
 [ "$(grep -c 'psim run .*small.toml' "$scratch/said")" -eq 3 ] || fail "merge does not list three runs"
 expect 0 slice turns 2/4
-said '0 made now, 3 were there'
+said '0 made now, 3 existed before'
 expect 0 env SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_COUNT=4 \
   "$psim" compare "$scenario" --out "$scratch/turns"
 said 'slice 3/4: 3 of 12 runs are this slice'

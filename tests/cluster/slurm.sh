@@ -128,7 +128,7 @@ echo "the script again: nothing is to be done, and the merge prints the table"
 expect 0 sh "$scratch/recipe.sh"
 merge=$(sed -n 's/^job \([0-9]*\): merge.*/\1/p' "$scratch/said")
 until_true 300 has_state "$merge" COMPLETED
-grep -q '5 of 20 runs are this slice.s; 0 made now, 5 were there' "$study.slurm-2.out" || fail "runs were made twice"
+grep -q '5 of 20 runs are in this slice; 0 made now, 5 existed before' "$study.slurm-2.out" || fail "runs were made twice"
 grep -q 'backup-workers' "$study.slurm-merge.out" || fail "the merge printed no table"
 same "$scratch/whole" "$study"
 echo "done"

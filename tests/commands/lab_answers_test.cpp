@@ -30,12 +30,12 @@ TEST_CASE("labs: answers may have units, and are never misread", "[lab][slow]") 
   };
   CHECK(says("step_ms", "about 3 ms").find("psim cannot read this: write a number: 1893 or 3.625, in ms") !=
         std::string::npos);
-  CHECK(says("step_ms", "1,893").find("cannot be read") !=
+  CHECK(says("step_ms", "1,893").find("psim cannot read this") !=
         std::string::npos);  // one thousand, or nearly two?
-  CHECK(says("step_ms", "3 MB").find("cannot be read") != std::string::npos);
+  CHECK(says("step_ms", "3 MB").find("psim cannot read this") != std::string::npos);
   CHECK(says("step_ms", "0,0035 s").find("locked: 3.5 ms; now run it") != std::string::npos);
-  CHECK(says("messages", "1.234,5").find("cannot be read") != std::string::npos);
-  CHECK(says("messages", "6 messages").find("cannot be read") != std::string::npos);
+  CHECK(says("messages", "1.234,5").find("psim cannot read this") != std::string::npos);
+  CHECK(says("messages", "6 messages").find("psim cannot read this") != std::string::npos);
 }
 
 TEST_CASE("labs: a share is never misread, and slips are said", "[lab][slow]") {
@@ -47,7 +47,7 @@ TEST_CASE("labs: a share is never misread, and slips are said", "[lab][slow]") {
         "%\"\noops = 1\n");
   write(student.folder() / "cluster.toml", content(student.folder() / "cluster.toml") + "# mine\n");
   const Outcome unread = student.check();
-  CHECK(unread.out.find("locked: 13864; it is") != std::string::npos);
+  CHECK(unread.out.find("locked: 13864; psim compares it") != std::string::npos);
   CHECK(unread.out.find("a share: 73 % or 0.73") != std::string::npos);  // neither 73 % nor 7300 %
   CHECK(unread.out.find("answers.toml has oops") != std::string::npos);
   CHECK(unread.out.find("cluster.toml has changed") != std::string::npos);

@@ -146,7 +146,7 @@ TEST_CASE("labs: wrong answers get one hint after the other", "[lab][slow]") {
   student.answer("messages", "4");
   const auto hints = [&] {
     const std::string out = student.check().out;
-    return std::pair(out.find("hint 1: run it") != std::string::npos,
+    return std::pair(out.find("hint 1: run step.toml") != std::string::npos,
                      out.find("hint 2: each worker") != std::string::npos);
   };
   CHECK(hints() == std::pair(true, false));
@@ -266,7 +266,7 @@ TEST_CASE("labs: nonsense is refused", "[lab][slow]") {
     CHECK(outcome.out.find("is not a hand-in") != std::string::npos);
     CHECK(outcome.out.find("-          -          -  hand.json") != std::string::npos);  // nobody's
   }
-  says({"grade", "a.json", "b.json"}, "there is no file a.json, b.json");
+  says({"grade", "a.json", "b.json"}, "these files do not exist: a.json, b.json");
   says({"grade"}, "psim grade needs hand-ins");
   const Outcome pile = psim::test::psim({"grade", "a.json", "hand.json", "--csv", "g.csv"}, folder.path());
   CHECK(pile.code == 1);  // one that is missing stops no pile

@@ -70,7 +70,7 @@ const std::vector<Wrong> table{
       "nowhere"},
      {"nosuch.json", "cannot write no/such/grades.csv", "was not written by psim grade", "nowhere"}},
     {{"new", "no/such/my.toml"}, {"the folder no/such does not exist"}},
-    {{"new", "my.toml", "--workers", "0", "--slowdown", "x"}, {"`0` is not an integer", "x is no number"}},
+    {{"new", "my.toml", "--workers", "0", "--slowdown", "x"}, {"`0` is not an integer", "x is not a number"}},
     {{"serve", "--port", "99999", "--seconds", "0"}, {"`99999` is not an integer", "`0` is not an integer"}},
 };
 

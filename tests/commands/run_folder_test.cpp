@@ -228,7 +228,7 @@ TEST_CASE("a run whose files are not what was written is computed again, and psi
     const Outcome again = place.run({"--out", "run", "--trace", "events"});
     INFO(reason << "\n" << again.out << again.err);
     CHECK(again.code == 0);
-    CHECK(contains(again.err, "computed again"));
+    CHECK(contains(again.err, "computing run/ again: "));
     CHECK(contains(again.err, reason));
     CHECK(contains(again.out, "wrote run/"));
     CHECK(content(place.at("run/summary.json")) == summary);

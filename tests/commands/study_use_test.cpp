@@ -47,12 +47,12 @@ TEST_CASE("seeds come as a list, as ranges, or as both", "[study][slow]") {
   CHECK(contains(error("0-9000000000000000,1"), "more than 10000 seeds"));
   CHECK(contains(error("1,,2"), "an entry is empty"));
   CHECK(contains(error("1,2,"), "an entry is empty"));
-  CHECK(contains(error("1-2-3"), "no seed"));
-  CHECK(contains(error("99999999999999999999"), "no seed"));
+  CHECK(contains(error("1-2-3"), "neither a seed"));
+  CHECK(contains(error("99999999999999999999"), "neither a seed"));
   CHECK(contains(error("1-5,3"), "twice"));
 }
 
-TEST_CASE("options of which one would be ignored are refused", "[study][slow]") {
+TEST_CASE("options that exclude each other are refused", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -60,7 +60,7 @@ TEST_CASE("options of which one would be ignored are refused", "[study][slow]") 
     const Outcome outcome = place.psim(words);
     INFO(words[0] << " " << words[2] << "\n" << outcome.err);
     CHECK(outcome.code == 2);
-    CHECK(contains(outcome.err, "ignored"));
+    CHECK(contains(outcome.err, " excludes "));
   };
   refused({"merge", "study", "--json", "--latex"});
   refused({"merge", "study", "--json", "--markdown"});

@@ -243,7 +243,7 @@ TEST_CASE("why answers for a part of a run, and says what it cannot answer", "[c
   REQUIRE(shell({"run", "case.toml", "--out", "run", "--force"}, folder).code == 0);
   const Outcome no_target = shell({"why", "run", "--until", "target"}, folder);
   CHECK(no_target.code == 2);
-  CHECK(no_target.err.find("no target") != std::string::npos);
+  CHECK(no_target.err.find("did not reach a target") != std::string::npos);
   CHECK(shell({"why", "nowhere"}, folder).code == 2);
   CHECK(shell({"why", "run", "--at", "soon"}, folder).code == 2);
 }

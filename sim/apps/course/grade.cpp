@@ -41,7 +41,8 @@ void refuse_nothing(const std::vector<std::string>& files) {
     return !fs::exists(file, error);
   };
   if (std::ranges::all_of(files, is_missing))
-    throw Refused(fmt::format("these files do not exist: {}", fmt::join(files, ", ")),
+    throw Refused(fmt::format("{} not exist: {}", files.size() == 1 ? "this file does" : "these files do",
+                              fmt::join(files, ", ")),
                   "`psim lab hand-in` writes a hand-in");
 }
 
