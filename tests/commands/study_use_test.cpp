@@ -52,7 +52,7 @@ TEST_CASE("seeds come as a list, as ranges, or as both", "[study][slow]") {
   CHECK(contains(error("1-5,3"), "twice"));
 }
 
-TEST_CASE("options that exclude each other are refused", "[study][slow]") {
+TEST_CASE("options that exclude or need each other are refused", "[study][slow]") {
   const Place place;
   place.write(std::string(scenario) + axes);
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
@@ -60,7 +60,7 @@ TEST_CASE("options that exclude each other are refused", "[study][slow]") {
     const Outcome outcome = place.psim(words);
     INFO(words[0] << " " << words[2] << "\n" << outcome.err);
     CHECK(outcome.code == 2);
-    CHECK(contains(outcome.err, " excludes "));
+    CHECK((contains(outcome.err, " excludes ") || contains(outcome.err, " requires ")));
   };
   refused({"merge", "study", "--json", "--latex"});
   refused({"merge", "study", "--json", "--markdown"});
