@@ -107,8 +107,8 @@ std::string trouble_sentence(const Explanation& why, const Facts& facts, const s
                        cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
   const auto all = cause.by_kind.find(Suspect::fault);
   const bool are_more = cause.kind == Suspect::fault && all->second > 1.05 * cause.seconds;
-  return fmt::format("{} cost {}, {} of the run{}.",
-                     fault_text(*cause.fault, cause.faults, facts, why.total), seconds, share,
+  return fmt::format("{} cost {}, {} of the run{}.", fault_text(*cause.fault, cause.faults, facts, why.total),
+                     seconds, share,
                      are_more ? fmt::format("; all faults cost {}", seconds_text(all->second)) : "");
 }
 

@@ -116,7 +116,8 @@ TEST_CASE("pages replace files only, and leave nothing behind", "[report]") {
   REQUIRE(process({"mkfifo", "pipe"}, desk.path()).code == 0);
   CHECK(contains(desk.run({"report", "one", "--out", "pipe"}, 2).err, "pipe is a pipe"));
   CHECK(fs::is_fifo(desk.path() / "pipe"));
-  CHECK(contains(desk.run({"report", "one", "--out", "one/other.html"}, 2).err, "inside the folder of a run"));
+  CHECK(
+      contains(desk.run({"report", "one", "--out", "one/other.html"}, 2).err, "inside the folder of a run"));
   desk.run({"report", "one", "--out", "page.html"});
   fs::create_symlink("page.html", desk.path() / "link.html");
   desk.run({"report", "one", "--out", "link.html"});

@@ -279,9 +279,11 @@ TEST_CASE("a target on the validation set is not judged by the accuracy that is 
   const std::string text =
       std::string(scenario).insert(std::string(scenario).find("[cluster]"), target) + axes;
   place.write(text);
-  CHECK_FALSE(contains(place.psim({"compare", "scenario.toml"}).out, "Runs reach the target on the validation set"));
+  CHECK_FALSE(
+      contains(place.psim({"compare", "scenario.toml"}).out, "Runs reach the target on the validation set"));
   place.write("[data]\nvalidation_fraction = 0.2\n" + text);
-  CHECK(contains(place.psim({"compare", "scenario.toml"}).out, "Runs reach the target on the validation set"));
+  CHECK(
+      contains(place.psim({"compare", "scenario.toml"}).out, "Runs reach the target on the validation set"));
 }
 
 TEST_CASE("every name in study.json is explained", "[study][slow]") {

@@ -101,8 +101,7 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return {fmt::format("psim {} needs {}", name, need.what),
             fmt::format("for example psim {} {}", name, need.example)};
   }
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
-    return {error.what(), "remove one of them"};
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return {error.what(), "remove one of them"};
   if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
     return {error.what(), "it has no effect alone"};
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch(command, error.what());
