@@ -54,7 +54,7 @@ expect 0 slice turns 2/4
 said '0 made now, 3 existed before'
 expect 0 env SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_COUNT=4 \
   "$psim" compare "$scenario" --out "$scratch/turns"
-said 'slice 3/4: 3 of 12 runs are this slice'
+said 'slice 3/4: 3 of 12 runs are in this slice'
 expect 0 "$psim" merge "$scratch/turns"
 same "$whole" "$scratch/turns"
 expect 0 "$psim" merge "$scratch/turns"
@@ -85,7 +85,7 @@ echo "killed before the study stands in its folder"
 mkdir "$scratch/begun"
 : >"$scratch/begun/.new-$(uname -n)-1"
 expect 0 slice begun 1/12
-said '1 of 12 runs are this slice'
+said '1 of 12 runs are in this slice'
 [ -f "$scratch/begun/small.toml" ] || fail "the scenario is not in the study's folder"
 rm "$scratch/begun/small.toml"
 expect 0 slice begun 2/12
