@@ -73,7 +73,8 @@ struct Job {
 
 class RunRecord {
  public:
-  // Throws Unverifiable if the folder is no run, the run has no events, or the files do not belong together.
+  // Throws Unverifiable if the folder is not a run, the run has no events, or the files do not belong
+  // together.
   explicit RunRecord(const std::filesystem::path& folder);
 
   Facts facts;

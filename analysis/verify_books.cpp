@@ -137,7 +137,7 @@ class End final : public Check {
       // the scheduler knows that the last worker has finished.
       const bool never_came = !told_.contains(node);
       if (!history_.was_away(node) && !never_came)
-        violated("{} took part and did not finish, for no stated reason", name(node));
+        violated("{} took part but did not finish, and no event says why", name(node));
       else missing += (missing.empty() ? "" : ", ") + name(node);
     }
     if (!missing.empty())

@@ -1,4 +1,4 @@
-// The links that a message crosses: who owns them, and which one limited the message.
+// The links that a message crosses: their owners, and the link that limited the message.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ std::string event_text(const CausalGraph& graph, const Facts& facts, const Momen
   if (type == Name("model_update"))
     return fmt::format("{} makes version {} of shard {}", node, moment.version, moment.shard);
   if (type == Name("wait"))
-    return fmt::format("{} goes on, held up since {}", node, seconds_text(moment.since));
+    return fmt::format("{} continues, held up since {}", node, seconds_text(moment.since));
   if (type == Name("release")) return fmt::format("{} answers a delayed pull of {}", node, peer);
   if (type == Name("fault")) return fmt::format("fault {} at {}", word, peer);
   if (type == Name("applied"))

@@ -8,7 +8,7 @@
 
 namespace psim::analysis {
 
-// What to explain: the time to the end of the run, to its target, or to a date in seconds.
+// The time that psim explains: until the end of the run, its target, or a date in seconds.
 struct Until {
   enum class What : std::uint8_t { end, target, date } what = What::end;
   double date = 0;

@@ -201,8 +201,8 @@ std::string late_text(const Json& pushes) {
   const auto count = [&](const char* key) { return pushes[key].get<std::int64_t>(); };
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
-  return line("late") + fmt::format("servers dropped {} of {} push{} as too late", late, count("arrived"),
-                                    count("arrived") == 1 ? "" : "es");
+  return line("late") +
+         fmt::format("servers dropped {} of {} as too late", late, counted(count("arrived"), "push"));
 }
 
 std::string quality_text(const Json& s) {
