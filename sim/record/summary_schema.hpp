@@ -295,11 +295,12 @@ inline constexpr SummaryKey all[] = {
     {"digest", text},
     {"scenario_hash", text, always, "Hash of the scenario with every default. Runs of equal hash are equal."},
     {"psim", text, always, "The version of psim that made the document."},
-    {"instruction_set", text, always,
-     "The target of the compilation. Another instruction set rounds differently, so digests differ."},
-    {"libraries", map, always, "The versions of the libraries that affect dates and digits."},
-    {"build", text, always,
-     "Identifies the program, its libraries and its instruction set. Equal builds give equal digests."},
+    {"cpu_family", text, always,
+     "The kind of processor for which psim was compiled: x86-64, aarch64 or other. Under `nic` all kinds "
+     "give "
+     "the\nsame digest."},
+    {"libraries", map, always, "The versions of the libraries that affect dates and the bytes of messages."},
+    {"build", text, always, "Identifies the program file. Equal builds give equal digests."},
     {"architecture", text},
     {"consistency", text},
     {"acknowledgement", text, maybe,
