@@ -38,7 +38,9 @@ constexpr Property properties[] = {
 
 std::string value_in(const Json& summary, const char* path) {
   const Json::json_pointer pointer(path);
-  return summary.contains(pointer) ? summary.at(pointer).get<std::string>() : "unknown";
+  if (!summary.contains(pointer)) return "unknown";
+  const Json& value = summary.at(pointer);
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 enum class Promise { nic, fluid, fluid_elsewhere };
