@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <fstream>
 #include <functional>
@@ -310,4 +311,12 @@ TEST_CASE("the libraries that decide a run's bits are in its summary", "[files]"
     const std::string version = summary["libraries"][library];
     CHECK(version.find('.') != std::string::npos);
   }
+}
+
+TEST_CASE("the kind of processor is in a run's summary", "[files]") {
+  utsname system{};
+  REQUIRE(uname(&system) == 0);
+  const std::string machine = system.machine;
+  const std::string family = machine == "x86_64" ? "x86-64" : machine == "aarch64" ? "aarch64" : "other";
+  CHECK(run_toml(scenario)["cpu_family"] == family);
 }
