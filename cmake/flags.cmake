@@ -1,8 +1,8 @@
 # The compiler flags of all psim targets. No contraction of a*b+c: the same source must give the same bits with every
 # compiler and on every processor (docs/architecture.md, "Determinism"). One program serves all x86-64 processors since
-# 2009; model/numerics has products for newer ones too, and chooses at run time. psim reads no floating-point traps, so
-# the compiler may use vectors. A program that links an installed psim gets the flags that affect numbers and the layout
-# of Eigen's types, but no warning flags.
+# about 2011; model/numerics has products for newer ones too, and chooses at run time. psim reads no floating-point
+# traps, so the compiler may use vectors. A program that links an installed psim gets the flags that affect numbers and
+# the layout of Eigen's types, but no warning flags.
 add_library(psim_flags INTERFACE)
 set_target_properties(psim_flags PROPERTIES EXPORT_NAME flags)
 target_compile_options(psim_flags INTERFACE -ffp-contract=off -fno-trapping-math)

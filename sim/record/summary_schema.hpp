@@ -296,9 +296,7 @@ inline constexpr SummaryKey all[] = {
     {"scenario_hash", text, always, "Hash of the scenario with every default. Runs of equal hash are equal."},
     {"psim", text, always, "The version of psim that made the document."},
     {"cpu_family", text, always,
-     "The kind of processor for which psim was compiled: x86-64, aarch64 or other. Under `nic` all kinds "
-     "give "
-     "the\nsame digest."},
+     "The kind of processor for which psim was compiled: x86-64, aarch64 or other."},
     {"libraries", map, always, "The versions of the libraries that affect dates and the bytes of messages."},
     {"build", text, always, "Identifies the program file. Equal builds give equal digests."},
     {"architecture", text},

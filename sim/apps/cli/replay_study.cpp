@@ -56,7 +56,7 @@ class Differences {
   void compare(const study::PlannedRun& run, const Json& then, const Json& now) {
     if (notes_.empty()) notes_ = notes_on_program(then, now);
     const std::optional<DigestPromise> promise = promise_on(run, then, now);
-    if (promise) rules_.insert(promise->rule);
+    if (promise) rules_.insert(promise->rule + "\n");
     const std::string difference = first_difference(without_program(then), without_program(now));
     if (difference.empty()) {
       ++same_;
@@ -69,15 +69,15 @@ class Differences {
                            promise ? promise->verdict() + "\n" : "");
   }
   int report(const study::StudyFolder& folder) const {
-    fmt::print("{} of {} runs are the same as in {}/\n{}{}\n{}", same_, same_ + different_,
-               folder.dir.string(), text_, fmt::join(rules_, "\n"), notes_);
+    fmt::print("{} of {} runs are the same as in {}/\n{}{}{}", same_, same_ + different_, folder.dir.string(),
+               text_, fmt::join(rules_, ""), notes_);
     return different_ == 0 ? done : answer_is_no;
   }
 
  private:
   std::size_t same_ = 0, different_ = 0;
   std::string text_, notes_;
-  std::set<std::string> rules_;  // the promises of all runs
+  std::set<std::string> rules_;  // the promises of all runs, a line each
 };
 
 // Makes the trials of [tune] again, and chooses settings by the recorded results.

@@ -72,7 +72,7 @@ std::string readme(const Json& m, const std::vector<Citation>& citations) {
       "in this archive: put them into this folder, or give `psim compare` a `--data-dir`.\n\n"
       "## To cite it\n\nCITATION.cff cites the study. It rests on:\n\n```\n{}```\n",
       title_of(m), counted(static_cast<std::int64_t>(m["runs"].size()), "simulated run"), "SHA256SUMS",
-      text_of(m, "psim"), text_of(m, "build"), text_of(m, "cpu_family"), libraries_of(m),
+      text_of(m, "psim"), text_of(m, "build"), m.value("cpu_family", "unknown"), libraries_of(m),
       m["machine"].value("processor", ""), counted(m["machine"].value("cores", 0), "core"),
       m["machine"].value("system", ""), text_of(m, "psim"), file_word(name + ".toml"), name + ".toml",
       citation_text(citations));
