@@ -1,8 +1,10 @@
 #include "model/numerics/product.hpp"
 
 #include <cstdlib>
+#include <string>
 
 #include "model/numerics/levels.hpp"
+#include "model/user_error.hpp"
 
 namespace psim::numerics {
 namespace {
@@ -16,6 +18,8 @@ struct Level {
 Level best_level() {
   const char* limit = std::getenv("PSIM_LEVEL");
   const std::string_view most = limit != nullptr ? limit : "v4";
+  if (most != "v2" && most != "v3" && most != "v4")
+    throw UserError("PSIM_LEVEL is `" + std::string(most) + "`", "it must be v2, v3 or v4, or not be set");
   __builtin_cpu_init();
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

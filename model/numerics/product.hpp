@@ -28,7 +28,8 @@ void multiply(const Product<float>& product);
 void multiply(const Product<double>& product);
 
 // Which kernels `multiply` uses: the best of "v2", "v3" and "v4" (levels of x86-64) that this processor has,
-// or "neon". The environment variable PSIM_LEVEL can name a lower one, for tests.
+// or "portable" on other processors. For tests, the environment variable PSIM_LEVEL can name a lower one.
+// Throws UserError if it names none.
 std::string_view level();
 
 }  // namespace psim::numerics

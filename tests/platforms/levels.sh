@@ -1,6 +1,7 @@
 #!/bin/sh
 # levels.sh PSIM: psim replays a run that it recorded with its narrowest vectors (PSIM_LEVEL=v2) with the widest of
-# this processor, and the other way round.
+# this processor, and the other way round. A level that does
+# not exist is an error.
 set -eu
 unset PSIM_LEVEL || true
 psim=$1
@@ -33,3 +34,7 @@ for model in fluid nic; do
     --set model.precision=float64
   shows "$scenarios/clicks.toml" --set cluster.network.model=$model --set training.epochs=1
 done
+
+code=0
+(export PSIM_LEVEL=v5 && exec "$psim" run "$scenarios/quickstart.toml") >"$folder/said" 2>&1 || code=$?
+[ $code -eq 2 ] && grep -q 'PSIM_LEVEL is `v5`' "$folder/said" || { echo "an unknown level: exit code $code"; cat "$folder/said"; exit 1; }

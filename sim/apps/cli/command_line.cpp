@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 
+#include "model/numerics/product.hpp"
 #include "psim/command_line.hpp"
 #include "sim/apps/cli/cite.hpp"
 #include "sim/apps/cli/command.hpp"
@@ -366,6 +367,7 @@ int psim::command_line(int argc, char** argv) {
   std::ranges::for_each(all.last(2), add);
   return guarded([&] {
     check_additions();
+    numerics::level();  // refuses a wrong name now, not within a run
     if (argc == 1) return print(first_words);
     parse(app, {argv + 1, argv + argc});
     return chosen == nullptr ? done : chosen->answer(asked);
