@@ -150,12 +150,6 @@ void each_piece(const fs::path& path, std::size_t most, const TakePiece& take) t
   throw DataError(error.what(), error.help);
 }
 
-std::string read_file(const fs::path& path, std::size_t most) {
-  std::string content;
-  each_piece(path, most, [&](std::string_view piece) { content += piece; });
-  return content;
-}
-
 void each_line(const fs::path& path, const std::function<void(std::string_view line)>& take) {
   LineCutter lines(path.string(), [&](std::string_view line) {
     take(line);

@@ -37,8 +37,7 @@ std::size_t largest_file();
 using TakePiece = std::function<void(std::string_view piece)>;
 void each_piece(const std::filesystem::path& path, std::size_t most, const TakePiece& take);
 
-// The same content as one text.
-std::string read_file(const std::filesystem::path& path, std::size_t most = largest_file());
+// The lines of the same content.
 void each_line(const std::filesystem::path& path, const std::function<void(std::string_view line)>& take);
 
 // Decompresses gzip data in memory; `name` is for the DataError.

@@ -34,6 +34,27 @@ Dataset select(const Dataset& data, const Samples& samples) {
   return part;
 }
 
+// Keeps the samples of `kept`, which rise. Dense samples move within their memory: a second copy of a large
+// data set costs as much time as reading it.
+void keep(Dataset& data, const Samples& kept) {
+  if (data.is_sparse()) {
+    data = select(data, kept);
+    return;
+  }
+  const auto pack = [&kept](SampleMatrix& rows) {
+    if (rows.rows() == 0) return;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i] != i) rows.row(static_cast<Eigen::Index>(i)) = rows.row(kept[i]);
+    }
+    rows.conservativeResize(static_cast<Eigen::Index>(kept.size()), Eigen::NoChange);
+  };
+  pack(data.inputs);
+  pack(data.targets);
+  if (data.classes == 0) return;
+  for (std::size_t i = 0; i < kept.size(); ++i) data.labels[i] = data.labels[kept[i]];
+  data.labels.resize(kept.size());
+}
+
 // How many samples each class gives, by largest remainder, so that they sum to the share of all. Data without
 // classes count as one class.
 std::vector<std::int64_t> quotas(const std::vector<std::int64_t>& sizes, double fraction) {
@@ -103,7 +124,9 @@ DataSplit split_test(Dataset data, double fraction, std::uint64_t seed) {
   Samples train(order.begin() + test_size, order.end());
   std::sort(test.begin(), test.end());
   std::sort(train.begin(), train.end());
-  return {.train = select(data, train), .test = select(data, test)};
+  Dataset chosen = select(data, test);
+  keep(data, train);
+  return {.train = std::move(data), .test = std::move(chosen)};
 }
 
 DataSplit hold_out(DataSplit data, double fraction, std::uint64_t seed) {
@@ -132,7 +155,9 @@ DataSplit hold_out(DataSplit data, double fraction, std::uint64_t seed) {
     if (held_out[i]) validation.push_back(i);
     if (!held_out[i]) train.push_back(i);
   }
-  return {.train = select(all, train), .test = std::move(data.test), .validation = select(all, validation)};
+  data.validation = select(all, validation);
+  keep(data.train, train);
+  return data;
 }
 
 }  // namespace psim
