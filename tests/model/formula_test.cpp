@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/numerics/functions.hpp"
 #include "model/promise.hpp"
 #include "tests/support/catch.hpp"
 
@@ -34,6 +35,27 @@ TEST_CASE("expressions: arithmetic, comparisons, conditions and functions", "[fo
   CHECK(value("true") == 1);
   CHECK(value("false") == 0);
   CHECK(value("sqrt(clock - 1) ^ 2") == Approx(4));
+}
+
+TEST_CASE("expressions: functions and powers are psim's own", "[formula]") {
+  CHECK(value("exp(clock)") == numerics::exp(5.0));
+  CHECK(value("log(clock)") == numerics::log(5));
+  CHECK(value("ln(clock)") == numerics::log(5));
+  CHECK(value("log2(8) + log10(1000)") == 6);
+  CHECK(value("tanh(min_clock)") == numerics::tanh(2.0));
+  CHECK(value("abs(min_clock - clock) + sign(-clock) * sqrt(4)") == 1);
+  CHECK(value("floor(2.5) + 10 * ceil(2.5) + 100 * rint(2.5)") == 332);
+  CHECK(value("sum(1, 2, clock) + 100 * avg(1, 2) + min(4, 3, 9) * 1000 + max(1, 7, 2) * 10000") == 73158);
+  CHECK(value("pow(clock, 0.3)") == numerics::pow(5, 0.3));
+  CHECK(value("clock ^ 0.3") == numerics::pow(5, 0.3));
+  CHECK(value("2 ^ 3 ^ min_clock") == 512);  // from the right
+  CHECK(value("-clock ^ 2 * 2") == -50);
+  CHECK(value("2^-1 + 3 * min_clock^2") == 12.5);
+  CHECK(mistake("sin(clock)").message == "`sin` is not a known name");  // its bits would be those of the C library
+  const FormulaMistake sign = mistake("clock # 2");
+  CHECK(sign.message == "psim does not understand this");
+  CHECK(sign.at == 6);
+  CHECK(sign.length == 1);
 }
 
 TEST_CASE("expressions: what is no number holds nowhere", "[formula]") {
