@@ -1,10 +1,8 @@
 // A data source: two half circles that reach into each other.
-#include <cmath>
-#include <numbers>
-
 #include "model/data/split.hpp"
 #include "model/data_shape.hpp"
 #include "model/dataset.hpp"
+#include "model/numerics/functions.hpp"
 #include "model/random.hpp"
 
 namespace {
@@ -24,8 +22,9 @@ DataSplit load(const DataRequest& request) {
   for (std::int64_t i = 0; i < spec.samples; ++i) {
     Stream stream(request.seed, "data.moons", static_cast<std::uint64_t>(i));
     const auto label = static_cast<std::int32_t>(i % 2);
-    const double angle = std::numbers::pi * stream.uniform(), side = label == 0 ? 1 : -1;
-    const double x = label * spec.settings.of(gap) + side * std::cos(angle), y = side * std::sin(angle);
+    const double turns = 0.5 * stream.uniform(), side = label == 0 ? 1 : -1;
+    const double x = label * spec.settings.of(gap) + side * numerics::cos_of_turns(turns);
+    const double y = side * numerics::sin_of_turns(turns);
     data.inputs(i, 0) = static_cast<float>(x + spec.noise * stream.normal());
     data.inputs(i, 1) = static_cast<float>(y + spec.noise * stream.normal());
     data.labels.push_back(label);

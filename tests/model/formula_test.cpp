@@ -51,7 +51,8 @@ TEST_CASE("expressions: functions and powers are psim's own", "[formula]") {
   CHECK(value("2 ^ 3 ^ min_clock") == 512);  // from the right
   CHECK(value("-clock ^ 2 * 2") == -50);
   CHECK(value("2^-1 + 3 * min_clock^2") == 12.5);
-  CHECK(mistake("sin(clock)").message == "`sin` is not a known name");  // its bits would be those of the C library
+  CHECK(mistake("sin(clock)").message ==
+        "`sin` is not a known name");  // its bits would be those of the C library
   const FormulaMistake sign = mistake("clock # 2");
   CHECK(sign.message == "psim does not understand this");
   CHECK(sign.at == 6);
