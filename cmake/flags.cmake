@@ -1,9 +1,14 @@
-# The compiler flags of all psim targets. No contraction of a*b+c and no parallel Eigen: the same source must give the
-# same bits in Debug and Release (docs/architecture.md, "Determinism"). A program that links an installed psim gets the
-# flags that affect numbers and the layout of Eigen's types, but no warning flags.
+# The compiler flags of all psim targets. No contraction of a*b+c: the same source must give the same bits with every
+# compiler and on every processor (docs/architecture.md, "Determinism"). One program serves all x86-64 processors since
+# about 2011; model/numerics has products for newer ones too, and chooses at run time. psim reads no floating-point
+# traps, so the compiler may use vectors. A program that links an installed psim gets the flags that affect numbers and
+# the layout of Eigen's types, but no warning flags.
 add_library(psim_flags INTERFACE)
 set_target_properties(psim_flags PROPERTIES EXPORT_NAME flags)
-target_compile_options(psim_flags INTERFACE -march=${PSIM_ARCH} -ffp-contract=off)
+target_compile_options(psim_flags INTERFACE -ffp-contract=off -fno-trapping-math)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  target_compile_options(psim_flags INTERFACE -march=x86-64-v2)
+endif()
 target_compile_features(psim_flags INTERFACE cxx_std_20)
 set(psim_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow
   -Wno-psabi -Wno-missing-field-initializers  # omitted members of a designated initialiser have defaults

@@ -9,12 +9,55 @@
 #include <cmath>
 #include <utility>
 
+#include "model/numerics/functions.hpp"
+
 namespace psim {
 namespace {
 
 constexpr std::size_t longest = 500;
+constexpr char power_sign = '#';  // the parser's sign for `^`
 
 double negation(double x) { return x == 0 ? 1 : 0; }
+double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+double nearest_integer(double x) { return std::floor(x + 0.5); }
+double magnitude(double x) { return std::abs(x); }
+double square_root(double x) { return std::sqrt(x); }
+double rounded_down(double x) { return std::floor(x); }
+double rounded_up(double x) { return std::ceil(x); }
+
+double sum_of_all(const double* x, int n) {
+  double result = 0;
+  for (int i = 0; i < n; ++i) result += x[i];
+  return result;
+}
+double mean_of_all(const double* x, int n) { return sum_of_all(x, n) / n; }
+double smallest_of_all(const double* x, int n) { return *std::min_element(x, x + n); }
+double largest_of_all(const double* x, int n) { return *std::max_element(x, x + n); }
+
+// In muParser's own functions and `^` the bits of a value depend on the C library. So these replace them.
+void define_functions(mu::Parser& parser) {
+  parser.ClearFun();
+  const std::pair<const char*, double (*)(double)> functions[] = {
+      {"exp", numerics::exp},    {"ln", numerics::log},      {"log", numerics::log},
+      {"log2", numerics::log2},  {"log10", numerics::log10}, {"tanh", numerics::tanh},
+      {"sqrt", square_root},     {"abs", magnitude},         {"sign", sign_of},
+      {"rint", nearest_integer}, {"floor", rounded_down},    {"ceil", rounded_up},
+      {"not", negation}};
+  for (const auto& [name, function] : functions) parser.DefineFun(name, function);
+  const std::pair<const char*, double (*)(const double*, int)> of_many[] = {
+      {"sum", sum_of_all}, {"avg", mean_of_all}, {"min", smallest_of_all}, {"max", largest_of_all}};
+  for (const auto& [name, function] : of_many) parser.DefineFun(name, function);
+  parser.DefineFun("pow", numerics::pow);
+  parser.DefineOprt(std::string(1, power_sign), numerics::pow, mu::prPOW, mu::oaRIGHT);
+}
+
+// muParser's own `^` cannot be replaced, so it never sees one.
+std::string with_own_powers(std::string text) {
+  const std::size_t at = text.find(power_sign);
+  if (at != std::string::npos) throw FormulaMistake{at, 1, "psim does not understand this", ""};
+  std::ranges::replace(text, '^', power_sign);
+  return text;
+}
 
 // The letters of names; a dot leads into a document: `run.final.loss`.
 constexpr const char* name_letters = "0123456789_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -83,8 +126,8 @@ Formula::Formula(std::string text, std::vector<std::string> names) {
       parsed->parser.DefineVar(parsed->names[i], &parsed->values[i]);
     parsed->parser.DefineConst("true", 1);
     parsed->parser.DefineConst("false", 0);
-    parsed->parser.DefineFun("not", negation);
-    parsed->parser.SetExpr(parsed->text);
+    define_functions(parsed->parser);
+    parsed->parser.SetExpr(with_own_powers(parsed->text));
     parsed->parser.Eval();
   } catch (const mu::ParserError& error) {
     FormulaMistake mistake = mistake_of(error, parsed->text, parsed->names);

@@ -1,6 +1,9 @@
 // An expression that a user writes, over names with numbers from psim: `clock - min_clock <= staleness`.
-// Arithmetic, comparisons, &&, ||, ?: and functions such as min, max, abs, sqrt, exp and not (the language of
-// muParser, https://beltoforion.de/en/muparser). True is 1, false is 0.
+// Arithmetic with + - * / ^, comparisons, &&, ||, ?: and functions (the language of muParser,
+// https://beltoforion.de/en/muparser). True is 1, false is 0. The functions of one number are abs, sqrt, exp,
+// ln and log (both natural), log2, log10, tanh, sign, rint, floor, ceil and not. pow(a, b) is a ^ b; min,
+// max, sum and avg take any count of numbers. All are fixed sequences of IEEE operations (model/numerics), so
+// a value has the same bits everywhere.
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
+#include "model/numerics/functions.hpp"
 
 namespace psim {
 namespace {
@@ -36,7 +37,7 @@ std::vector<Scalar> errors(const Scalar* weights, const Batch& batch, const std:
   std::size_t begin = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const Scalar m = margin(weights, batch, begin, batch.end[i]);
-    result.push_back(-y[i] / (Scalar(1) + std::exp(y[i] * m)) / static_cast<Scalar>(y.size()));
+    result.push_back(-y[i] / (Scalar(1) + numerics::exp(y[i] * m)) / static_cast<Scalar>(y.size()));
     begin = batch.end[i];
   }
   return result;
@@ -53,7 +54,7 @@ void add_gradient(const Batch& batch, const std::vector<Scalar>& errors, Scalar*
 }
 
 // log(1 + exp(-z)) without overflow.
-double logistic_loss(double z) { return std::max(0.0, -z) + std::log1p(std::exp(-std::abs(z))); }
+double logistic_loss(double z) { return std::max(0.0, -z) + numerics::log1p(numerics::exp(-std::abs(z))); }
 
 template <class Scalar>
 class LogisticLearner final : public Learner {

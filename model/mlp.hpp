@@ -2,14 +2,13 @@
 // No time, no network, no state: weights in, loss and gradient out.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "model/dataset.hpp"
-#include "model/mlp.hpp"
 #include "model/mlp_shape.hpp"
+#include "model/numerics/batch_matrix.hpp"
 
 namespace psim {
 
@@ -35,14 +34,18 @@ class Mlp {
   const MlpShape& shape() const { return shape_; }
 
  private:
-  using Matrix =
-      Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;  // width x batch: a sample is a column
-  using RowMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Matrix = numerics::BatchMatrix<Scalar>;
+  struct Scratch;
 
+  template <class SampleAt>
+  void gather(const Dataset& data, std::size_t batch, const SampleAt& sample_at,
+              std::vector<Matrix>& h) const;
   void forward(std::span<const Scalar> weights, std::vector<Matrix>& h) const;
   // Turns outputs into d(sum of losses)/d(outputs) in place; returns the sum of losses.
   template <class SampleAt>
   LossAndHits output_error(Matrix& y, const Dataset& data, const SampleAt& sample_at) const;
+  void weight_gradient(const MlpShape::Array& array, const Matrix& delta,
+                       const std::vector<const Scalar*>& inputs, std::span<Scalar> gradient) const;
 
   MlpShape shape_;
   std::vector<MlpShape::Array> arrays_;

@@ -4,9 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 #include <stdexcept>
 #include <utility>
+
+#include "model/numerics/functions.hpp"
 
 namespace psim {
 namespace {
@@ -189,10 +190,10 @@ std::size_t Optimizer::bytes() const {
 double LearningRate::at(double epoch) const {
   switch (schedule) {
     case RateSchedule::constant: return base;
-    case RateSchedule::step: return base * std::pow(step_factor, std::floor(epoch / step_every));
+    case RateSchedule::step: return base * numerics::pow(step_factor, std::floor(epoch / step_every));
     case RateSchedule::cosine: {
       const double progress = std::min(1.0, epoch / total_epochs);
-      return base * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+      return base * 0.5 * (1.0 + numerics::cos_of_turns(progress / 2));
     }
     case RateSchedule::inverse_sqrt: return base / std::sqrt(1.0 + epoch);
   }

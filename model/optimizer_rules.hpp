@@ -1,12 +1,12 @@
 // How a gradient moves the weights: one row an optimizer (optimizer_rules.cpp).
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
 
+#include "model/numerics/functions.hpp"
 #include "model/settings.hpp"
 #include "model/table.hpp"
 
@@ -24,7 +24,7 @@ struct StepNumbers {
   Scalar operator()(const Setting& setting) const { return static_cast<Scalar>(settings.of(setting)); }
   // 1 - setting^t: the factor by which a running mean that starts at zero is too small.
   Scalar bias(const Setting& setting) const {
-    return static_cast<Scalar>(1 - std::pow(settings.of(setting), static_cast<double>(t)));
+    return static_cast<Scalar>(1 - numerics::pow(settings.of(setting), static_cast<double>(t)));
   }
 };
 

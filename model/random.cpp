@@ -1,9 +1,10 @@
 #include "model/random.hpp"
 
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <utility>
+
+#include "model/numerics/functions.hpp"
 
 namespace psim {
 
@@ -20,25 +21,25 @@ std::uint64_t Stream::below(std::uint64_t n) {
 
 // Box and Muller, 1958. The second number of the pair is not kept: the counter is the only state of a stream.
 double Stream::normal() {
-  const double radius = std::sqrt(-2.0 * std::log(uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  const double radius = std::sqrt(-2.0 * numerics::log(uniform()));
+  return radius * numerics::cos_of_turns(uniform());
 }
 
-double Stream::exponential() { return -std::log(uniform()); }
+double Stream::exponential() { return -numerics::log(uniform()); }
 
 // Marsaglia and Tsang, A simple method for generating gamma variables, 2000.
 double Stream::gamma(double shape) {
-  if (shape < 1.0) return gamma(shape + 1.0) * std::pow(uniform(), 1.0 / shape);
+  if (shape < 1.0) return gamma(shape + 1.0) * numerics::pow(uniform(), 1.0 / shape);
   const double d = shape - 1.0 / 3.0;
   const double c = 1.0 / std::sqrt(9.0 * d);
   for (;;) {
     const double x = normal();
     const double v = (1.0 + c * x) * (1.0 + c * x) * (1.0 + c * x);
-    if (v > 0.0 && std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+    if (v > 0.0 && numerics::log(uniform()) < 0.5 * x * x + d - d * v + d * numerics::log(v)) return d * v;
   }
 }
 
-double Stream::pareto(double alpha) { return std::pow(uniform(), -1.0 / alpha); }
+double Stream::pareto(double alpha) { return numerics::pow(uniform(), -1.0 / alpha); }
 
 std::vector<std::uint32_t> permutation(std::uint32_t n, Stream stream) {
   std::vector<std::uint32_t> order(n);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/dataset.hpp"
+#include "model/numerics/functions.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -43,12 +44,12 @@ std::vector<double> dirichlet(const Sampler::Options& options, std::uint64_t lab
   for (std::uint32_t w = 0; w < options.workers; ++w) {
     Stream stream(options.seed, "partition.dirichlet", label, w);
     const double gamma = stream.gamma(options.dirichlet_alpha + 1.0);
-    shares.push_back(std::log(gamma) + std::log(stream.uniform()) / options.dirichlet_alpha);
+    shares.push_back(numerics::log(gamma) + numerics::log(stream.uniform()) / options.dirichlet_alpha);
   }
   const double largest = *std::max_element(shares.begin(), shares.end());
   double sum = 0.0;
   for (double& share : shares) {
-    share = std::exp(share - largest);
+    share = numerics::exp(share - largest);
     sum += share;
   }
   for (double& share : shares) share /= sum;

@@ -1,7 +1,5 @@
 #include "sim/simulation.hpp"
 
-#include <Eigen/Core>
-
 #include <deque>
 
 #include "sim/economy.hpp"
@@ -84,9 +82,6 @@ class Simulation final : public RunObserver {
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks) {
-  // Eigen blocks its products by cache size, and the blocking decides the rounding. So psim sets fixed sizes
-  // instead of those of the machine.
-  Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20);
   LoadedScenario wired = loaded;
   wired.scenario = on_its_bus(loaded.scenario);
   return Simulation(wired, options, sinks).run();

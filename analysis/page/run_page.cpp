@@ -86,10 +86,10 @@ std::string made(const RunView& view) {
              "<p>Its digest is <code>{}</code>: every run with this digest is the same run, event by event. "
              "This command makes it again:</p><pre class=\"command\">{}</pre><details><summary>The "
              "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
-             "{}, instruction set {}, build {}. Numbers are those of <code>summary.json</code>; "
+             "{}, {}, build {}. Numbers are those of <code>summary.json</code>; "
              "point at one to see all its digits.</p>",
              view.numbers("/digest"_summary), escaped(page.command), escaped(page.scenario),
-             view.numbers("/psim"_summary), view.numbers("/instruction_set"_summary),
+             view.numbers("/psim"_summary), view.numbers("/cpu_family"_summary),
              view.numbers("/build"_summary));
 }
 

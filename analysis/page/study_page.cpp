@@ -77,9 +77,9 @@ std::string made(const StudyView& view) {
     out += fmt::format("<details><summary>The scenario</summary><pre>{}</pre></details>",
                        escaped(page.scenario));
   return out + fmt::format(
-                   "<p class=\"kind\">psim {}, instruction set {}, build {}. Numbers are those of "
+                   "<p class=\"kind\">psim {}, {}, build {}. Numbers are those of "
                    "<code>study.json</code>; point at one to see all its digits.</p>",
-                   view.numbers("/psim"), view.numbers("/instruction_set"), view.numbers("/build"));
+                   view.numbers("/psim"), view.numbers("/cpu_family"), view.numbers("/build"));
 }
 
 }  // namespace

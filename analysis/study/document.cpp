@@ -148,7 +148,7 @@ Json document(const Study& study, const Evaluation& evaluation) {
   for (const ArmProfile& arm : evaluation.profiles) profiles.push_back(profile_json(arm));
   Json json = {{"schema", "psim.compare/2"},
                {"psim", first.value("psim", Json())},
-               {"instruction_set", first.value("instruction_set", Json())},
+               {"cpu_family", first.value("cpu_family", Json())},
                {"build", first.value("build", Json())},
                {"name", study.name},
                {"title", study.title},

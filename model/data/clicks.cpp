@@ -8,6 +8,7 @@
 
 #include "model/data/sources.hpp"
 #include "model/dataset.hpp"
+#include "model/numerics/functions.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -31,7 +32,7 @@ class Zipf {
   Zipf(std::int64_t largest, double exponent) {
     double sum = 0.0;
     for (std::int64_t rank = 0; rank < largest; ++rank)
-      cumulative_.push_back(sum += std::pow(static_cast<double>(rank + 1), -exponent));
+      cumulative_.push_back(sum += numerics::pow(static_cast<double>(rank + 1), -exponent));
   }
   std::uint32_t draw(Stream& stream, std::int64_t n) const {
     const auto end = cumulative_.begin() + (n - 1);
@@ -74,7 +75,7 @@ Dataset make_clicks(const DataSpec& spec, std::uint64_t seed) {
       margin += weights[feature];
     }
     data.sparse_inputs.add_row({index, ones});
-    data.labels.push_back(stream.uniform() < 1.0 / (1.0 + std::exp(-margin)) ? 1 : 0);
+    data.labels.push_back(stream.uniform() < 1.0 / (1.0 + numerics::exp(-margin)) ? 1 : 0);
   }
   return data;
 }

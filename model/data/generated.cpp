@@ -5,11 +5,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <vector>
 
 #include "model/data/sources.hpp"
 #include "model/dataset.hpp"
+#include "model/numerics/functions.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -65,9 +65,11 @@ Dataset make_spirals(const DataSpec& spec, std::uint64_t seed) {
     Stream stream(seed, "data.spirals", i);
     const double radius = stream.uniform();
     const double arm = static_cast<double>(data.labels[i]) / static_cast<double>(spec.classes);
-    const double angle = 2.0 * std::numbers::pi * (arm + turns * radius);
-    data.inputs(i, 0) = static_cast<float>(radius * std::cos(angle) + spec.noise * stream.normal());
-    data.inputs(i, 1) = static_cast<float>(radius * std::sin(angle) + spec.noise * stream.normal());
+    const double angle = arm + turns * radius;
+    data.inputs(i, 0) =
+        static_cast<float>(radius * numerics::cos_of_turns(angle) + spec.noise * stream.normal());
+    data.inputs(i, 1) =
+        static_cast<float>(radius * numerics::sin_of_turns(angle) + spec.noise * stream.normal());
   }
   return data;
 }
@@ -103,7 +105,7 @@ Dataset make_teacher(const DataSpec& spec, std::uint64_t seed) {
       data.inputs(i, j) = static_cast<float>(x);
       for (std::size_t u = 0; u < units; ++u) hidden[u] += W[u][j] * x;
     }
-    for (double& h : hidden) h = std::tanh(h);
+    for (double& h : hidden) h = numerics::tanh(h);
     for (std::int64_t k = 0; k < spec.classes; ++k) {
       double y = spec.noise * stream.normal();
       for (std::size_t u = 0; u < units; ++u) y += V[k][u] * hidden[u];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/numerics/functions.hpp"
+
 namespace psim {
 namespace {
 
@@ -28,7 +30,7 @@ const Setting knee{
 
 double inverse(const Settings&, double staleness) { return staleness > 1 ? staleness : 1; }
 double polynomial(const Settings& settings, double staleness) {
-  return std::pow(1 + staleness, settings.of(exponent));
+  return numerics::pow(1 + staleness, settings.of(exponent));
 }
 double hinge(const Settings& settings, double staleness) {
   return 1 + settings.of(slope) * std::max(0.0, staleness - settings.of(knee));

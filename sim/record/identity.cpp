@@ -59,10 +59,19 @@ void add_files(const Scenario& scenario, const DataSplit* data, Parts& parts) {
 }  // namespace
 
 std::string version_text() { return PSIM_VERSION; }
-std::string instruction_set() { return PSIM_ARCH; }
+
+std::string cpu_family() {
+#if defined(__x86_64__)
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "other";
+#endif
+}
 
 std::map<std::string, std::string> libraries() {
-  return {{"simgrid", PSIM_SIMGRID}, {"eigen", PSIM_EIGEN}, {"snappy", PSIM_SNAPPY}};
+  return {{"simgrid", PSIM_SIMGRID}, {"snappy", PSIM_SNAPPY}};
 }
 
 std::string build_id() {
@@ -82,7 +91,6 @@ std::string scenario_hash(const LoadedScenario& loaded) {
   Parts parts;
   parts.add(resolved_toml(loaded.scenario));
   parts.add(version_text());
-  parts.add(instruction_set());
   for (const auto& [name, version] : libraries()) parts.add(name + " " + version);
   add_files(loaded.scenario, loaded.data.get(), parts);
   for (const LoadedJob& job : loaded.jobs) add_files(job.scenario, job.data.get(), parts);

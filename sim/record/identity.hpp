@@ -9,14 +9,16 @@
 namespace psim {
 
 // 16 hexadecimal digits: a hash of the resolved scenario, the content of every file that it names, psim's
-// version, the instruction set and the libraries. Runs with equal hash and equal build_id are equal.
+// version and the libraries. Runs with equal hash and equal build_id are equal.
 std::string scenario_hash(const LoadedScenario& loaded);
 
 std::string version_text();
-std::string instruction_set();
 
-// The versions, by name, of the libraries that decide recorded values: SimGrid computes dates, Eigen
-// gradients, Snappy the bytes of compressed messages.
+// The kind of processor for which psim was compiled: "x86-64", "aarch64" or "other".
+std::string cpu_family();
+
+// The versions, by name, of the libraries that decide recorded values: SimGrid computes dates, Snappy the
+// bytes of compressed messages.
 std::map<std::string, std::string> libraries();
 
 // A hash of the running program. psim does not reuse results of another build.

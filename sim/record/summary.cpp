@@ -334,7 +334,7 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"digest", r.digest},
       {"scenario_hash", identity.scenario_hash},
       {"psim", version_text()},
-      {"instruction_set", instruction_set()},
+      {"cpu_family", cpu_family()},
       {"libraries", libraries()},
       {"build", build_id()},
       {"architecture", name_of(scenario.architecture.kind)},

@@ -15,7 +15,7 @@ std::string dotted(std::string pointer) {
 }
 
 // Properties of the program, not of the run. A difference here causes only a note.
-constexpr std::array<const char*, 5> of_the_program{"psim", "instruction_set", "libraries", "build",
+constexpr std::array<const char*, 5> of_the_program{"psim", "cpu_family", "libraries", "build",
                                                     "scenario_hash"};
 
 }  // namespace

@@ -51,7 +51,7 @@ Json simulate_into(const fs::path& dir, const RunRequest& request, const LoadedS
     summary = make_summary(identity, loaded.scenario, result);
     const std::map<std::string, std::string> meta{{"schema", "psim.run/1"},
                                                   {"psim", version_text()},
-                                                  {"instruction_set", instruction_set()},
+                                                  {"cpu_family", cpu_family()},
                                                   {"build", build_id()},
                                                   {"scenario", identity.name},
                                                   {"scenario_hash", identity.scenario_hash},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/numerics/functions.hpp"
 #include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/reference/reference.hpp"
@@ -121,7 +122,7 @@ class TuneReader {
                           range->size() == 2U + (range->contains("points") ? 1U : 0U);
     if (!is_range) return false;
     for (int i = 0; i < static_cast<int>(points); ++i) {
-      const double exact = *field.from * std::pow(*field.to / *field.from, i / (points - 1));
+      const double exact = *field.from * numerics::pow(*field.to / *field.from, i / (points - 1));
       field.values.push_back(three_digits(exact));
       toml::value<double> node(*number_in<double>(field.values.back()));
       check_value(base_, field.key, place, node, diagnostics_);

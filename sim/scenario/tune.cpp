@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <utility>
 
+#include "model/numerics/functions.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -31,7 +31,7 @@ std::vector<TuneSetting> grid(const TuneSpec& spec) {
 // From a range: the logarithm is uniform.
 std::string draw(const TuneField& field, Stream& stream) {
   if (!field.from) return field.values[stream.below(field.values.size())];
-  const double value = std::exp(stream.uniform(std::log(*field.from), std::log(*field.to)));
+  const double value = numerics::exp(stream.uniform(numerics::log(*field.from), numerics::log(*field.to)));
   return three_digits(value);
 }
 

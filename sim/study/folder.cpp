@@ -133,7 +133,7 @@ Json manifest_of(const Plan& plan, const Request& request, const std::string& ba
           {"title", plan.title},
           {"study", plan.hash},
           {"psim", version_text()},
-          {"instruction_set", instruction_set()},
+          {"cpu_family", cpu_family()},
           {"libraries", libraries()},
           {"build", build_id()},
           {"machine", machine()},

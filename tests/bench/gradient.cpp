@@ -24,7 +24,6 @@ DataSplit images(std::int64_t samples) {
 // Both sides in one process, on one thread, by processor time.
 std::vector<Line> gradient_against_product(const Settings& settings) {
   const Usage usage = in_child([&]() -> Json {
-    pin_cache_sizes();
     constexpr std::int64_t batch = 64;
     const ModelSpec spec{
         .kind = ModelKind("mlp"), .mlp = {.layers = {784, 128, 10}}, .weights = {}, .biases = {}};

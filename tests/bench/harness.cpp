@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <Eigen/Core>
 
 #include <algorithm>
 #include <array>
@@ -198,7 +197,5 @@ TemporaryFile::~TemporaryFile() {
   std::error_code ignored;
   fs::remove(path_, ignored);
 }
-
-void pin_cache_sizes() { Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20); }
 
 }  // namespace psim::bench

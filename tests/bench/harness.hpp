@@ -92,9 +92,6 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-// Eigen's block sizes as the simulation pins them.
-void pin_cache_sizes();
-
 // Facts about machine and build that a ratio may depend on.
 Json machine_facts();
 

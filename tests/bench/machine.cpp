@@ -27,7 +27,7 @@ std::string processor() {
 Json machine_facts() {
   return {{"processor", processor()},
           {"cores", std::thread::hardware_concurrency()},
-          {"instruction_set", instruction_set()},
+          {"cpu_family", cpu_family()},
           {"vectors", Eigen::SimdInstructionSetsInUse()},
           {"compiler", fmt::format("g++ {}", __VERSION__)},
           {"simgrid", fmt::format("{}.{}", SIMGRID_VERSION_MAJOR, SIMGRID_VERSION_MINOR)},

@@ -65,7 +65,6 @@ Json loop_seconds(const std::string& toml) {
   return in_child([&]() -> Json {
            const LoadedScenario loaded = scenario_of(toml);
            const Elapsed elapsed = timed([&] {
-             pin_cache_sizes();
              const auto learner = make_learner(loaded.scenario.model, *loaded.data);
              const auto workers = static_cast<std::uint32_t>(loaded.scenario.cluster.workers);
              static_cast<void>(train(loaded, *learner, workers, *loaded.scenario.training.steps));
@@ -126,7 +125,6 @@ cv = 0.1
 // The same training in one process on one core: loads, learns, and looks at the test set at the end.
 Json train_plainly(const std::string& toml) {
   const LoadedScenario loaded = scenario_of(toml);
-  pin_cache_sizes();
   const auto learner = make_learner(loaded.scenario.model, *loaded.data);
   const double batches = *loaded.scenario.training.epochs * static_cast<double>(loaded.data->train.size()) /
                          static_cast<double>(loaded.scenario.training.batch_size);

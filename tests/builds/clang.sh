@@ -1,5 +1,5 @@
 #!/bin/sh
-# clang.sh CMAKE ARCH: Clang builds psim, in build/clang, without warnings; a run of this build passes `psim verify`;
+# clang.sh CMAKE: Clang builds psim, in build/clang, without warnings; a run of this build passes `psim verify`;
 # and clang-tidy finds nothing with the checks of .clang-tidy. Clang 14 of Debian 12 cannot compile the ranges of
 # GCC 12's library, so this needs Clang 16 or later; without it, the test is skipped (exit code 77).
 set -eu
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 version=$(clang++ -dumpversion 2>/dev/null | cut -d . -f 1)
 [ "${version:-0}" -ge 16 ] || { echo "skipped: Clang 16 or later is not installed"; exit 77; }
 CXX=clang++ "$1" -S . -B build/clang -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
-  -DPSIM_TESTS=OFF -DPSIM_WERROR=ON -DPSIM_ARCH="$2"
+  -DPSIM_TESTS=OFF -DPSIM_WERROR=ON
 "$1" --build build/clang --target psim
 run=$(mktemp -d)
 trap 'rm -rf "$run"' EXIT

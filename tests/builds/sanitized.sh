@@ -1,13 +1,13 @@
 #!/bin/sh
-# sanitized.sh CMAKE ARCH PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
+# sanitized.sh CMAKE PRESET: builds psim with a preset's sanitizers, in build/PRESET, and runs tests with it.
 #   asan   AddressSanitizer and UBSan: the tests of `./psim test`, without benchmarks, additions and the installation;
 #          with PSIM_TEST_STRIDE=N only every N-th test.
 #   tsan   ThreadSanitizer: the thread pool, and runs whose gradients two threads compute
 set -eu
 cd "$(dirname "$0")/../.."
-cmake=$1 arch=$2 preset=$3
+cmake=$1 preset=$2
 build=build/$preset
-"$cmake" --preset "$preset" -DPSIM_ARCH="$arch" -DPSIM_UNITY=ON
+"$cmake" --preset "$preset" -DPSIM_UNITY=ON
 if [ "$preset" = asan ]; then
   "$cmake" --build "$build" --target psim psim_unit psim_system psim_joules psim_texts psim_pairs
   stride=${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}

@@ -71,6 +71,8 @@ TEST_CASE("replay of an untouched run says that it is the same", "[replay]") {
       INFO(outcome.out << outcome.err);
       CHECK(outcome.code == 0);
       CHECK(contains(outcome.out, "same run: digest " + digest));
+      CHECK(contains(outcome.out, "\npromise under fluid: the same digest on every x86-64 processor"));
+      CHECK_FALSE(contains(outcome.out, "to be expected"));
     }
   }
 }
@@ -89,6 +91,29 @@ TEST_CASE("replay with another seed names the first event that differs, and what
   CHECK(before.at > 0);
   CHECK(contains(outcome.out, "recorded: "));
   CHECK(contains(outcome.out, " " + before.table + ": "));
+}
+
+TEST_CASE("replay says whether another digest was to be expected", "[replay]") {
+  const Recorded recorded("none");
+  recorded.change_scenario("seed = 7", "seed = 8");
+  CHECK(contains(recorded.replay().out, "\nno difference was to be expected\n"));
+  const fs::path file = recorded.run() / "summary.json";
+  Json summary = Json::parse(std::ifstream(file));
+  const std::string release = summary["libraries"]["simgrid"];
+  summary["libraries"]["simgrid"] = "0.1";
+  std::ofstream(file) << summary.dump(2) << "\n";
+  const Outcome outcome = recorded.replay();
+  INFO(outcome.out << outcome.err);
+  CHECK(contains(outcome.out, "\na difference was to be expected: SimGrid was 0.1 and is " + release + "\n"));
+  CHECK(contains(outcome.out, "\npromise under fluid, with another release of SimGrid"));
+}
+
+TEST_CASE("replay of a run under nic promises the digest everywhere", "[replay]") {
+  const Recorded recorded("none");
+  recorded.change_scenario("model = \"fluid\"", "model = \"nic\"");
+  const Outcome outcome = recorded.replay();
+  INFO(outcome.out << outcome.err);
+  CHECK(contains(outcome.out, "\npromise under nic: the same digest on every processor"));
 }
 
 TEST_CASE("replay after a change that no event shows says that weights differ", "[replay]") {

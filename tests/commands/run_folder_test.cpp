@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <fstream>
 #include <functional>
@@ -306,8 +307,16 @@ TEST_CASE("a run is computed again when any file that its scenario names has cha
 
 TEST_CASE("the libraries that decide a run's bits are in its summary", "[files]") {
   const Json summary = run_toml(scenario);
-  for (const char* library : {"simgrid", "eigen", "snappy"}) {
+  for (const char* library : {"simgrid", "snappy"}) {
     const std::string version = summary["libraries"][library];
     CHECK(version.find('.') != std::string::npos);
   }
+}
+
+TEST_CASE("the kind of processor is in a run's summary", "[files]") {
+  utsname system{};
+  REQUIRE(uname(&system) == 0);
+  const std::string machine = system.machine;
+  const std::string family = machine == "x86_64" ? "x86-64" : machine == "aarch64" ? "aarch64" : "other";
+  CHECK(run_toml(scenario)["cpu_family"] == family);
 }

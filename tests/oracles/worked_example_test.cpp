@@ -13,7 +13,6 @@ TEST_CASE("the worked example's losses are those of the calculation by hand", "[
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK(summary["curve"][i]["loss"].get<double>() == Approx(expected[i]).epsilon(1e-12));
   }
-  // Sums of 5, 4 and 3 products, a square and a sum of two: at most 25 roundings, in an order that the
-  // instruction set and the compiler choose.
+  // Sums of 5, 4 and 3 products, a square and a sum of two: at most 25 roundings.
   CHECK(summary["initial"]["loss"].get<double>() == Approx(317.334344).epsilon(3e-15));
 }

@@ -348,8 +348,7 @@ int psim::command_line(int argc, char** argv) {
   CLI::App app{"psim: a deterministic simulator of parameter-server training, with real gradients.", "psim"};
   app.require_subcommand(1);
   app.footer(general);
-  app.set_version_flag("--version",
-                       fmt::format("psim {} ({})", psim::version_text(), psim::instruction_set()));
+  app.set_version_flag("--version", fmt::format("psim {} ({})", psim::version_text(), psim::cpu_family()));
   Asked asked;
   const Subcommand* chosen = nullptr;  // none: the user only asked for help
   const auto add = [&](const Subcommand& one) {

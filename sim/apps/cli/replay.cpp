@@ -17,6 +17,7 @@
 #include "sim/record/summary.hpp"
 #include "sim/runs/again.hpp"
 #include "sim/runs/differences.hpp"
+#include "sim/runs/digest_promise.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/simulation.hpp"
 #include "sim/study/folder.hpp"
@@ -59,17 +60,18 @@ class Comparer final : public EventSink {
 };
 
 // Prints the first difference, if any, and returns the exit code.
-int verdict(const FinishedRun& run, const Comparer& comparer, const Json& now) {
+int verdict(const FinishedRun& run, const LoadedScenario& loaded, const Comparer& comparer, const Json& now) {
+  const DigestPromise promise = promise_on_digest(loaded, run.summary, now);
   const std::string digest = now["digest"], recorded_digest = value_of(run.recorded.meta, "digest");
   std::string difference = comparer.report();
   if (difference.empty() && digest != recorded_digest)
     difference = "all events are equal; the final weights differ\n";
   if (!difference.empty()) {
-    fmt::print("different run: digest {}, recorded {}\n{}{}", digest, recorded_digest, difference,
-               notes_on_program(run.summary, now));
+    fmt::print("different run: digest {}, recorded {}\n{}{}\n{}\n{}", digest, recorded_digest, difference,
+               promise.rule, promise.verdict(), notes_on_program(run.summary, now));
     return answer_is_no;
   }
-  const std::string notes = notes_on_program(run.summary, now);
+  const std::string notes = promise.rule + "\n" + notes_on_program(run.summary, now);
   const bool is_own = run.summary.value("build", "") == now.value("build", "");
   difference = is_own ? first_difference(run.summary, now)
                       : first_difference(without_program(run.summary), without_program(now));
@@ -101,7 +103,7 @@ int replay(const std::string& name, const Command& command) {
   progress.erase();
   // A scenario has the name of its file. Only run.db knows this name.
   const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
-  return verdict(run, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
+  return verdict(run, loaded, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
 }
 
 }  // namespace psim::cli

@@ -12,6 +12,7 @@
 #include "sim/apps/cli/study_progress.hpp"
 #include "sim/apps/cli/study_report.hpp"
 #include "sim/runs/differences.hpp"
+#include "sim/runs/digest_promise.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/study/folder.hpp"
@@ -39,10 +40,23 @@ study::Plan plan_again(const study::StudyFolder& folder, const Command& command)
   return plan;
 }
 
+// What psim promises about the run's digest; nothing if the scenario no longer loads.
+std::optional<DigestPromise> promise_on(const study::PlannedRun& run, const Json& then, const Json& now) {
+  if (run.loaded) return promise_on_digest(*run.loaded, then, now);
+  Diagnostics diagnostics;
+  LoadRequest request = load_request(run.request, diagnostics);
+  request.without_data = true;
+  const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
+  if (!loaded) return std::nullopt;
+  return promise_on_digest(*loaded, then, now);
+}
+
 class Differences {
  public:
   void compare(const study::PlannedRun& run, const Json& then, const Json& now) {
     if (notes_.empty()) notes_ = notes_on_program(then, now);
+    const std::optional<DigestPromise> promise = promise_on(run, then, now);
+    if (promise) rules_.insert(promise->rule + "\n");
     const std::string difference = first_difference(without_program(then), without_program(now));
     if (difference.empty()) {
       ++same_;
@@ -51,17 +65,19 @@ class Differences {
     ++different_;
     constexpr std::size_t most = 5;
     if (different_ <= most)
-      text_ += fmt::format("different run: {}\n{}", command_line(run.request), difference);
+      text_ += fmt::format("different run: {}\n{}{}", command_line(run.request), difference,
+                           promise ? promise->verdict() + "\n" : "");
   }
   int report(const study::StudyFolder& folder) const {
-    fmt::print("{} of {} runs are the same as in {}/\n{}{}", same_, same_ + different_, folder.dir.string(),
-               text_, notes_);
+    fmt::print("{} of {} runs are the same as in {}/\n{}{}{}", same_, same_ + different_, folder.dir.string(),
+               text_, fmt::join(rules_, ""), notes_);
     return different_ == 0 ? done : answer_is_no;
   }
 
  private:
   std::size_t same_ = 0, different_ = 0;
   std::string text_, notes_;
+  std::set<std::string> rules_;  // the promises of all runs, a line each
 };
 
 // Makes the trials of [tune] again, and chooses settings by the recorded results.

@@ -304,8 +304,7 @@ std::string target_text(const Json& summary) {
 }
 
 std::string summary_text(const Json& s, const std::string& replay_line) {
-  std::string out =
-      replay_line + fill(s, "    (psim {psim}, scenario {scenario_hash:.8}, {instruction_set})\n");
+  std::string out = replay_line + fill(s, "    (psim {psim}, scenario {scenario_hash:.8}, {cpu_family})\n");
   if (s["title"] != "") out += fill(s, "{title}\n");
   const bool has_groups = s.contains("groups"), any_absent = s["time"]["absent_share"] > 0;
   out += has_groups ? groups_line(s) : training_text(s);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/numerics/functions.hpp"
+
 namespace psim {
 
 void FailureDetector::heard(double now) {
@@ -26,7 +28,7 @@ double FailureDetector::longest_silence() const {
   double low = 0, high = 40;  // standard deviations beyond the mean
   for (int i = 0; i < 60; ++i) {
     const double z = (low + high) / 2;
-    const double phi = -std::log10(0.5 * std::erfc(z / std::sqrt(2.0)));
+    const double phi = -numerics::log10(0.5 * numerics::erfc(z / std::sqrt(2.0)));
     (phi < spec_.threshold ? low : high) = z;
   }
   return mean + high * deviation;

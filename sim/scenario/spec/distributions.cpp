@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "model/numerics/functions.hpp"
+
 namespace psim {
 namespace {
 
@@ -72,8 +74,8 @@ double gamma(StepDraw& d) {
 }
 
 double lognormal(StepDraw& d) {
-  const double variance = std::log1p(d(cv) * d(cv));
-  return std::exp(std::sqrt(variance) * d.stream.normal() - (variance / 2));
+  const double variance = numerics::log1p(d(cv) * d(cv));
+  return numerics::exp(std::sqrt(variance) * d.stream.normal() - (variance / 2));
 }
 
 // The two-state chain starts in its stationary distribution. A draw continues from the last drawn step.

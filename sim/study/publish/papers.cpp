@@ -45,7 +45,7 @@ std::string title_of(const Json& manifest) {
 // YAML accepts JSON's quotes.
 std::string quoted(const std::string& text) { return Json(text).dump(); }
 
-// "SimGrid 3.32, Eigen 3.4.0"
+// "simgrid 3.32, snappy 1.1.9"
 std::string libraries_of(const Json& manifest) {
   std::string out;
   for (const auto& [name, version] : manifest["libraries"].items())
@@ -61,21 +61,21 @@ std::string readme(const Json& m, const std::vector<Citation>& citations) {
       "README.txt says what each file holds.\n\n"
       "## To check the files\n\n    sha256sum -c {}\n\n"
       "## To make the study again\n\n"
-      "| made with | |\n|---|---|\n| psim | {} (build {}) |\n| instruction set | {} |\n| libraries | {} |\n"
+      "| made with | |\n|---|---|\n| psim | {} (build {}) |\n| processors | {} |\n| libraries | {} |\n"
       "| machine | {}, {}, {} |\n\n"
-      "Build psim {} with `cmake -DPSIM_ARCH={}`: another instruction set rounds differently, and other\n"
-      "versions of the libraries may change dates. Then, in this folder:\n\n"
+      "Build psim {}. Then, in this folder:\n\n"
       "    psim replay .\n\n"
-      "makes every run again and compares it with the recorded one, and\n\n"
+      "makes every run again, compares it with the recorded one, and says on which machines and with which\n"
+      "libraries they must be the same. And\n\n"
       "    psim compare {}\n\n"
       "makes the study anew, under studies/. If {} names files of data, traces or platforms, they are not\n"
       "in this archive: put them into this folder, or give `psim compare` a `--data-dir`.\n\n"
       "## To cite it\n\nCITATION.cff cites the study. It rests on:\n\n```\n{}```\n",
       title_of(m), counted(static_cast<std::int64_t>(m["runs"].size()), "simulated run"), "SHA256SUMS",
-      text_of(m, "psim"), text_of(m, "build"), text_of(m, "instruction_set"), libraries_of(m),
+      text_of(m, "psim"), text_of(m, "build"), m.value("cpu_family", "unknown"), libraries_of(m),
       m["machine"].value("processor", ""), counted(m["machine"].value("cores", 0), "core"),
-      m["machine"].value("system", ""), text_of(m, "psim"), text_of(m, "instruction_set"),
-      file_word(name + ".toml"), name + ".toml", citation_text(citations));
+      m["machine"].value("system", ""), text_of(m, "psim"), file_word(name + ".toml"), name + ".toml",
+      citation_text(citations));
 }
 
 // The authors for CITATION.cff: one list item each, indented by `indent`.

@@ -25,7 +25,7 @@ using Keys = std::vector<std::string>;
 TEST_CASE("the document of a study has every run and every aggregate", "[study]") {
   const Json json = made(study(
       {"m.k"}, {cell("a", {"1"}, reaching({2, 4}, 10)), cell("b", {"1"}, {reached(1, 10), missed(10)})}));
-  CHECK(keys(json) == Keys{"schema", "psim", "instruction_set", "build", "name", "title", "arm_axis",
+  CHECK(keys(json) == Keys{"schema", "psim", "cpu_family", "build", "name", "title", "arm_axis",
                            "condition_axes", "baseline", "budget_s", "runs", "aggregates", "holm", "notes"});
   CHECK(json["schema"] == "psim.compare/2");
   CHECK(json["arm_axis"] == "consistency.model");

@@ -39,7 +39,7 @@ inline Json summary(std::int64_t seed, const RunFacts& f) {
                      {"loss", or_null(loss)},
                      {"accuracy", nullptr}});
   return {{"psim", "1.0"},
-          {"instruction_set", "any"},
+          {"cpu_family", "any"},
           {"build", "b"},
           {"seed", seed},
           {"sim_time_s", f.time},

@@ -1,0 +1,61 @@
+// The elementary functions of everything that a run computes. Each is a fixed sequence of IEEE additions,
+// subtractions, multiplications, divisions and square roots, so every compiler and every processor gives the
+// same bits. The functions of <cmath> may differ between two systems. The files of this folder must be
+// compiled without contraction (-ffp-contract=off), and need round to nearest.
+//
+// Special values are those of C99, annex F: a NaN gives a NaN (but pow(1, y) = pow(x, 0) = 1), results
+// beyond the largest number are infinite, results below the smallest normal number are subnormal or 0.
+// No function sets errno.
+//
+// The bounds of the errors are the largest ones measured against the 64-bit significands of the x87, rounded
+// up, in ulp: units in the last place of the exact result.
+#pragma once
+
+namespace psim::numerics {
+
+// e^x. At most 0.8 ulp. x is reduced to |r| <= log(2) / 2 (Cody, Waite: Software Manual for the Elementary
+// Functions, 1980), then the Taylor series to r^13.
+double exp(double x);
+
+// e^x - 1, also for small x. At most 1.2 ulp. Reduced and summed as exp.
+double expm1(double x);
+
+// The natural logarithm; NaN for x < 0, -infinity for 0. At most 0.9 ulp. x = 2^k (1 + f), and with
+// s = f / (2 + f): log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...), arranged as in fdlibm (Ng, Sun Microsystems,
+// 1993).
+double log(double x);
+
+// log(1 + x), also for small x; NaN for x < -1, -infinity for -1. At most 0.9 ulp. As log.
+double log1p(double x);
+
+// The logarithms to base 10 and to base 2; NaN for x < 0, -infinity for 0. At most 0.501 ulp, and exact for
+// powers of the base. The series of log in double-double numbers.
+double log10(double x);
+double log2(double x);
+
+// The hyperbolic tangent. At most 1 ulp. (e^2x - 1) / (e^2x + 1), with the quotient corrected.
+double tanh(double x);
+
+// 1 / (1 + e^-x), the logistic function. At most 2.5 ulp.
+double sigmoid(double x);
+
+// x^y; NaN for x < 0 unless y is an integer. At most 0.8 ulp. The logarithm, its product with y and the
+// argument of exp are double-double numbers.
+double pow(double x, double y);
+
+// 1 - erf(x), the complement of the error function. At most 7.5 ulp. Cody, Rational Chebyshev approximations
+// for the error function, Mathematics of Computation 23, 1969; x^2 is a double-double number.
+double erfc(double x);
+
+// sin(2 pi x) and cos(2 pi x): the angle is x turns. NaN for an infinite x. At most 0.8 ulp. The
+// distance from the next quarter of a turn is exact; then the Taylor series. Exactly 0, 1 or -1 at quarters
+// of a turn; a zero sine has the sign of x, a zero cosine is positive (IEEE 754-2019, sinPi and cosPi).
+double sin_of_turns(double x);
+double cos_of_turns(double x);
+
+// The functions of double, rounded to float: at most 0.500001 ulp of a float.
+float exp(float x);
+float tanh(float x);
+float sigmoid(float x);
+
+}  // namespace psim::numerics

@@ -1,0 +1,9 @@
+// The products for x86-64-v3: AVX2 and fused multiply-adds.
+#include "model/numerics/levels.hpp"
+#include "model/numerics/multiply.hpp"
+
+namespace psim::numerics {
+
+const Kernels v3_kernels{multiply_here<float>, multiply_here<double>};
+
+}  // namespace psim::numerics

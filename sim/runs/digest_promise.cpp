@@ -1,0 +1,80 @@
+#include "sim/runs/digest_promise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace psim {
+namespace {
+
+bool always(const LoadedScenario&) { return true; }
+
+// Under nic psim computes all dates itself; under fluid SimGrid computes those of messages.
+bool is_fluid(const LoadedScenario& loaded) {
+  return loaded.scenario.cluster.network.model == NetworkModel::fluid;
+}
+
+bool uses_snappy(const LoadedScenario& loaded) {
+  const auto has_snappy = [](const Scenario& scenario) {
+    return std::ranges::any_of(scenario.filters,
+                               [](const FilterSpec& filter) { return filter.kind->name == "snappy"; });
+  };
+  return has_snappy(loaded.scenario) ||
+         std::ranges::any_of(loaded.jobs, [&](const LoadedJob& job) { return has_snappy(job.scenario); });
+}
+
+// A property of the program that decides digests of some scenarios.
+struct Property {
+  const char* path;  // in a summary
+  const char* name;  // for people
+  bool (*decides)(const LoadedScenario&);
+};
+constexpr Property properties[] = {
+    {"/psim", "psim", always},
+    {"/libraries/snappy", "Snappy", uses_snappy},
+    {"/libraries/simgrid", "SimGrid", is_fluid},
+    {"/cpu_family", "the processor", is_fluid},
+};
+
+std::string value_in(const Json& summary, const char* path) {
+  const Json::json_pointer pointer(path);
+  if (!summary.contains(pointer)) return "unknown";
+  const Json& value = summary.at(pointer);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+enum class Promise { nic, fluid, fluid_elsewhere };
+
+constexpr const char* rules[] = {
+    "promise under nic: the same digest on every processor and with every release of SimGrid, because psim "
+    "computes the dates itself",
+    "promise under fluid: the same digest on every x86-64 processor with the same release of SimGrid",
+    "promise under fluid, with another release of SimGrid or on a processor other than x86-64: under bsp the "
+    "same weights bit for bit, and dates to 1e-9",
+};
+
+}  // namespace
+
+std::string DigestPromise::verdict() const {
+  if (exceptions.empty()) return "no difference was to be expected";
+  return fmt::format("a difference was to be expected: {}", exceptions);
+}
+
+DigestPromise promise_on_digest(const LoadedScenario& loaded, const Json& recorded, const Json& here) {
+  Promise promise = is_fluid(loaded) ? Promise::fluid : Promise::nic;
+  std::string exceptions;
+  for (const Property& property : properties) {
+    const std::string then = value_in(recorded, property.path), now = value_in(here, property.path);
+    if (then == now || !property.decides(loaded)) continue;
+    exceptions +=
+        fmt::format("{}{} was {} and is {}", exceptions.empty() ? "" : ", ", property.name, then, now);
+    if (property.decides == is_fluid) promise = Promise::fluid_elsewhere;
+  }
+  if (promise == Promise::fluid && value_in(here, "/cpu_family") != "x86-64") {
+    promise = Promise::fluid_elsewhere;
+    if (exceptions.empty()) exceptions = "psim promises no digest of fluid on this processor";
+  }
+  return {.rule = rules[static_cast<std::size_t>(promise)], .exceptions = std::move(exceptions)};
+}
+
+}  // namespace psim

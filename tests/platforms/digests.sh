@@ -1,0 +1,85 @@
+#!/bin/sh
+# digests.sh PSIM [--update]: the runs of the shipped scenarios have the digests of digests.txt. Each scenario is run
+# once, as `psim run` does it, under each model of the network. Of a study this is the run without the axes of
+# [compare]. Digests under nic hold on every machine. Digests under fluid hold on the kind of processor, and with the
+# release of SimGrid, that the file names; elsewhere they are not compared.
+#   --update   writes the file
+# A line of the file is SCENARIO MODEL DIGEST. Instead of a digest: `long`, if the run took more than ten seconds of a
+# processor when the file was written; or `refused`, because its data is not shipped or a field excludes the model.
+set -eu
+export LC_ALL=C
+unset PSIM_DATA || true
+psim=$1 mode=${2:-}
+case $mode in "" | --update) ;; *) echo "usage: digests.sh PSIM [--update]" >&2; exit 2 ;; esac
+here=$(cd "$(dirname "$0")" && pwd)
+scenarios=$here/../../scenarios recorded=$here/digests.txt
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+
+# run SCENARIO MODEL SECONDS: writes the run's document. Exit code 152: it takes more than SECONDS of a processor. Other
+# exit codes of 2 and more: there is no run.
+run() {
+  (ulimit -S -t "$3" && exec "$psim" run "$scenarios/$1.toml" --json --set "cluster.network.model=$2") \
+    >"$folder/document" 2>"$folder/said" </dev/null || return $?
+}
+
+# field NAME: the first field of this name in the document.
+field() { sed -n "s/^ *\"$1\": \"\([^\"]*\)\".*/\1/p" "$folder/document" | head -n 1; }
+
+# line_of SCENARIO MODEL: what the file should say of this run.
+line_of() {
+  code=0
+  run "$1" "$2" 10 || code=$?
+  case $code in
+    0 | 1) echo "$1 $2 $(field digest)" ;;
+    2) echo "$1 $2 refused" ;;
+    152) echo "$1 $2 long" ;;
+    *) echo "$1 $2: exit code $code" >&2 && cat "$folder/said" >&2 && return 1 ;;
+  esac
+}
+
+for file in "$scenarios"/*.toml; do
+  for model in fluid nic; do echo "$(basename "$file" .toml) $model"; done
+done >"$folder/pairs"
+
+# The kind of processor and the release of SimGrid, which digests under fluid need.
+code=0
+run worked_example nic 60 || code=$?
+[ $code -le 1 ] || { echo "worked_example: exit code $code"; cat "$folder/said"; exit 1; }
+machine="$(field cpu_family), SimGrid $(field simgrid)"
+title="# Digests of the shipped scenarios, written by digests.sh. Those of fluid are of $machine"
+
+if [ "$mode" = --update ]; then
+  echo "$title" >"$folder/new"
+  while read -r scenario model; do line_of "$scenario" "$model" >>"$folder/new"; done <"$folder/pairs"
+  cp "$folder/new" "$recorded"
+  exit 0
+fi
+
+sed -n 's/^\([^ #]* [^ ]*\) .*/\1/p' "$recorded" >"$folder/recorded"
+if ! diff "$folder/recorded" "$folder/pairs" >"$folder/difference"; then
+  echo "digests.txt has other scenarios; --update writes it:"
+  cat "$folder/difference"
+  exit 1
+fi
+same_machine=false compared=0 wrong=0 elsewhere=0
+if grep -qxF "$title" "$recorded"; then same_machine=true; fi
+grep -v '^#' "$recorded" >"$folder/lines"
+while read -r scenario model digest; do
+  case $digest in long | refused) continue ;; esac
+  if [ "$model" = fluid ] && ! $same_machine; then
+    elsewhere=$((elsewhere + 1))
+    continue
+  fi
+  code=0
+  run "$scenario" "$model" unlimited || code=$?
+  compared=$((compared + 1))
+  if [ $code -gt 1 ] || [ "$(field digest)" != "$digest" ]; then
+    wrong=$((wrong + 1))
+    echo "$scenario under $model: digest $(field digest), recorded $digest, exit code $code"
+  fi
+done <"$folder/lines"
+echo "$compared runs compared, $wrong differ"
+[ $elsewhere -eq 0 ] || echo "$elsewhere runs under fluid are not compared: this is another machine, $machine"
+[ $wrong -eq 0 ] && [ $compared -gt 0 ]
