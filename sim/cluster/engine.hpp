@@ -14,9 +14,13 @@ class Engine;
 
 namespace psim {
 
+// SimGrid's context factories on this kind of processor, the fastest first. The raw one is written in the assembly
+// language of x86.
+const std::vector<std::string>& context_factories();
+
 class Engine {
  public:
-  // `context`: SimGrid's context factory; empty: the build's default.
+  // `context`: one of the context factories; empty: the fastest, with a sanitizer the one of threads.
   Engine(const Scenario& scenario, const std::string& context);
   ~Engine();
   // `on_deadlock`: actors exist, but no event can happen any more.

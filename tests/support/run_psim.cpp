@@ -93,7 +93,11 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 const std::vector<std::string>& contexts() {
+#ifdef __x86_64__
   static const std::vector<std::string> one{"thread"}, all{"raw", "boost", "ucontext", "thread"};
+#else
+  static const std::vector<std::string> one{"thread"}, all{"boost", "ucontext", "thread"};
+#endif
   return is_sanitized() ? one : all;
 }
 

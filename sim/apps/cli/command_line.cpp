@@ -17,6 +17,7 @@
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/usage.hpp"
 #include "sim/apps/cli/validators.hpp"
+#include "sim/cluster/engine.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/runs/interrupt.hpp"
@@ -156,7 +157,7 @@ const Subcommand subcommands[] = {
      [](CLI::App* app, Asked& a) {
        add_run_options(app, a.command);
        app->add_option("--context", a.command.context, "SimGrid's context factory; never changes results.")
-           ->check(one_of({"raw", "boost", "ucontext", "thread"}));
+           ->check(one_of(context_factories()));
        app->add_flag("--no-files", a.command.no_files,
                      "Reject a scenario that needs other files; for scenarios from people you do not trust.")
            ->excludes("--data-dir");
