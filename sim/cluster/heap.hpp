@@ -20,11 +20,8 @@ class Heap {
 
   void push(const T& value) {
     if (values_.size() == values_.capacity()) values_.reserve(values_.size() + values_.size() / 4 + 4);
-    std::size_t place = values_.size();
     values_.push_back(value);
-    for (; place > 0 && values_[(place - 1) / arity] < value; place = (place - 1) / arity)
-      values_[place] = values_[(place - 1) / arity];
-    values_[place] = value;
+    rise(values_.size() - 1, value);
   }
 
   void pop() {
@@ -37,18 +34,32 @@ class Heap {
  private:
   static constexpr std::size_t arity = 4;
 
-  // Moves `value` from the free first place down to its place.
+  // Fills the free first place: greater children move up as far as the end, then `value` moves up from there.
+  // It was the last value, so it stays near the end.
   void sink(const T& value) {
     std::size_t place = 0;
     for (std::size_t child = 1; child < values_.size(); child = arity * place + 1) {
-      const auto first = values_.begin() + static_cast<std::ptrdiff_t>(child);
-      const auto end = first + static_cast<std::ptrdiff_t>(std::min(arity, values_.size() - child));
-      const auto greatest = std::max_element(first, end);
-      if (!(value < *greatest)) break;
-      values_[place] = *greatest;
-      place = static_cast<std::size_t>(greatest - values_.begin());
+      const std::size_t greatest = greatest_from(child);
+      values_[place] = values_[greatest];
+      place = greatest;
     }
+    rise(place, value);
+  }
+
+  void rise(std::size_t place, const T& value) {
+    for (; place > 0 && values_[(place - 1) / arity] < value; place = (place - 1) / arity)
+      values_[place] = values_[(place - 1) / arity];
     values_[place] = value;
+  }
+
+  // The greatest of the children from `child` on. No result is predictable, so there are no branches.
+  std::size_t greatest_from(std::size_t child) const {
+    const T* values = &values_[child];
+    if (values_.size() - child < arity)
+      return child +
+             static_cast<std::size_t>(std::max_element(values, values_.data() + values_.size()) - values);
+    const std::size_t left = values[0] < values[1] ? 1 : 0, right = values[2] < values[3] ? 3 : 2;
+    return child + (values[left] < values[right] ? right : left);
   }
 
   // Halves the memory; the next pushes need no allocation.

@@ -285,7 +285,7 @@ void Network::hand_over(Node& node, Message&& message) {
 
 void Network::put(Node& node, Message&& message) {
   message.there_at = Agenda::now();
-  node.inbox.push_back(std::move(message));
+  node.inbox.push(std::move(message));
   node.mail->release();
 }
 
@@ -307,9 +307,7 @@ void Network::hand_out(NodeId id) {
 }
 
 Message Network::take(NodeId me) {
-  std::deque<Message>& inbox = nodes_[me].inbox;
-  Message message = std::move(inbox.front());
-  inbox.pop_front();
+  Message message = nodes_[me].inbox.pop();
   recorder_.causes().takes(message.there_at, message.because);
   return message;
 }
@@ -340,7 +338,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   Node& down = nodes_[node];
   ++down.incarnation;
   down.up = false;
-  for (const Message& message : std::exchange(down.inbox, {})) unread(message);
+  for (const Message& message : down.inbox.take_all()) unread(message);
   for (const Message& message : std::exchange(down.waiting, {})) unread(message);
   down.held = false;
   down.sends_until = down.takes_until = 0;
@@ -389,10 +387,8 @@ void Network::close(const std::function<void(const Message&)>& unread) {
   std::ranges::sort(flights, {}, &Flight::sent);
   for (const Flight& flight : flights) record<Lost>(flight.from, flight);
   for (Node& node : nodes_) {
-    for (const Message& message : node.inbox) unread(message);
-    for (const Message& message : node.waiting) unread(message);
-    node.inbox.clear();
-    node.waiting.clear();
+    for (const Message& message : node.inbox.take_all()) unread(message);
+    for (const Message& message : std::exchange(node.waiting, {})) unread(message);
   }
   connections_.clear();
 }

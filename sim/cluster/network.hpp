@@ -36,6 +36,7 @@
 
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/carrier.hpp"
+#include "sim/cluster/inbox.hpp"
 #include "sim/cluster/link_faults.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/packed_message.hpp"
@@ -117,7 +118,7 @@ class Network {
 
  private:
   struct Node {
-    std::deque<Message> inbox;
+    Inbox inbox;
     simgrid::s4u::SemaphorePtr mail;
     std::uint32_t incarnation = 0;  // number of crashes so far
     bool up = true;

@@ -4,6 +4,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/property_map/function_property_map.hpp>
+#include <numeric>
 #include <utility>
 
 namespace psim {
@@ -74,20 +75,25 @@ std::vector<Hop> PathTree::path_from(std::uint32_t vertex) const {
 
 Paths::Paths(const Topology& topology) : topology_(topology) {
   if (!topology.next) return;
-  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
-    const auto [low, high] = std::minmax(topology.links[i].a, topology.links[i].b);
-    links_.push_back({low, high, i});
-  }
-  std::ranges::sort(links_);
+  const auto low = [](const TopologyLink& link) { return std::min(link.a, link.b); };
+  first_.resize(topology.vertices + 1);
+  for (const TopologyLink& link : topology.links) ++first_[low(link) + 1];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  std::vector<std::uint32_t> next(first_);
+  links_.resize(topology.links.size());
+  for (std::uint32_t i = 0; i < topology.links.size(); ++i) links_[next[low(topology.links[i])]++] = i;
 }
 
+// Of several links between two vertices: the lowest.
 std::vector<Hop> Paths::routed(std::uint32_t from, std::uint32_t to) const {
   std::vector<Hop> path;
+  path.reserve(4);
   for (std::uint32_t at = from; at != to;) {
     const std::uint32_t next = topology_.next(at, to);
-    const auto [low, high] = std::minmax(at, next);
-    const std::uint32_t link = std::ranges::lower_bound(links_, Between{low, high, 0})->link;
-    path.push_back({link, topology_.links[link].a == at});
+    const std::uint32_t* link = &links_[first_[std::min(at, next)]];
+    const std::uint32_t high = std::max(at, next);
+    while (std::max(topology_.links[*link].a, topology_.links[*link].b) != high) ++link;
+    path.push_back({*link, topology_.links[*link].a == at});
     at = next;
   }
   return path;

@@ -1,7 +1,6 @@
 // The paths of messages through a topology; the same on every machine.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -40,11 +39,8 @@ class Paths {
   std::vector<Hop> routed(std::uint32_t from, std::uint32_t to) const;
 
   const Topology& topology_;
-  struct Between {
-    std::uint32_t low, high, link;  // vertices, and the link between them
-    auto operator<=>(const Between&) const = default;
-  };
-  std::vector<Between> links_;               // rising; only if the topology has its own routing
+  // Only if the topology has its own routing: the links by their lower end, and the first link of each.
+  std::vector<std::uint32_t> links_, first_;
   std::map<std::uint32_t, PathTree> trees_;  // by root: the requested trees
 };
 

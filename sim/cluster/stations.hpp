@@ -29,6 +29,7 @@
 //   others.
 #pragma once
 
+#include <bit>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <functional>
@@ -120,7 +121,11 @@ class Stations {
     Segment segment;
     // Numbers wrap around to 0; the order of waiting segments is still correct.
     bool is_behind(std::uint32_t other) const { return static_cast<std::int32_t>(number - other) > 0; }
-    bool operator<(const Waiting& o) const { return at > o.at || (at == o.at && is_behind(o.number)); }
+    // Dates are not negative, so their bits have the same order. These are comparisons without branches.
+    bool operator<(const Waiting& o) const {
+      const auto date = std::bit_cast<std::uint64_t>(at), other = std::bit_cast<std::uint64_t>(o.at);
+      return static_cast<bool>(int{date > other} | (int{date == other} & int{is_behind(o.number)}));
+    }
   };
   struct Station {
     explicit Station(double bytes_per_second) : bandwidth(bytes_per_second) {}
@@ -143,7 +148,9 @@ class Stations {
     std::uint64_t number;
     Segment segment;  // for `ends`: slot = the station's number, life = the station's turn
     Kind kind;
-    bool operator<(const Event& o) const { return date > o.date || (date == o.date && number > o.number); }
+    __extension__ using Key = unsigned __int128;
+    Key key() const { return Key{std::bit_cast<std::uint64_t>(date)} << 64U | number; }
+    bool operator<(const Event& o) const { return key() > o.key(); }
   };
 
   void plan(double date, Kind kind, const Segment& segment);

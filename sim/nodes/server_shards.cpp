@@ -53,6 +53,7 @@ ServerShards::ServerShards(JobContext& job, std::uint32_t server)
     : job_(job),
       node_(job.plan.first_server() + server),
       ended_(job.state.progress.is_over()),
+      causes_(job.plan.past_workers()),
       filters_(job),
       loads_(job.plan.scenario.recovery.rebalance == Rebalance::load) {}
 

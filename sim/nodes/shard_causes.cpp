@@ -9,44 +9,62 @@ constexpr std::size_t most = 1024;  // entries that are kept; older ones are nev
 
 using Entry = std::pair<std::int64_t, std::int64_t>;
 
-void add(std::deque<Entry>& all, std::int64_t number, std::int64_t event) {
+void add(auto& all, std::int64_t number, std::int64_t event) {
   while (!all.empty() && all.back().first >= number) all.pop_back();  // the shard was set back
   all.emplace_back(number, event);
-  if (all.size() > most) all.pop_front();
 }
 
 }  // namespace
 
+ShardCauses::OfWorker& ShardCauses::of(std::uint32_t number, NodeId worker) {
+  OfShard& shard = shards_[number];
+  if (worker >= shard.workers.size()) shard.workers.resize(std::max<std::size_t>(worker + 1, nodes_));
+  return shard.workers[worker];
+}
+
+// The next pulls come after at least as many pushes, so they need no earlier outcomes.
 void ShardCauses::arrives(const Message& message) {
   if (const Push* push = message.as<Push>()) {
-    pushes_[{message.shard, push->id()}] = message.because.event;
+    OfShard& shard = shards_[message.shard];
+    if (shard.newest.event >= 0) shard.before[shard.newest.push] = shard.newest.event;
+    shard.before.erase(push->id());
+    shard.newest = {push->id(), message.because.event};
   } else if (const Pull* pull = message.as<Pull>()) {
-    pulls_[{message.shard, message.from}] = {message.because.event, pull->above,
-                                             pull->pushes_sent.value_or(0)};
+    OfWorker& worker = of(message.shard, message.from);
+    worker.arrival = message.because.event;
+    worker.above = pull->above;
+    worker.pushes = pull->pushes_sent.value_or(0);
+    const auto later = std::ranges::lower_bound(worker.outcomes, worker.pushes, {}, &Entry::first);
+    if (later - worker.outcomes.begin() > 1) worker.outcomes.erase(worker.outcomes.begin(), later - 1);
   }
 }
 
-std::int64_t ShardCauses::take(std::uint32_t shard, const PushId& push) {
-  const auto arrival = pushes_.extract({shard, push});
+std::int64_t ShardCauses::take(std::uint32_t number, const PushId& push) {
+  OfShard& shard = shards_[number];
+  if (shard.newest.event >= 0 && shard.newest.push == push) return std::exchange(shard.newest.event, -1);
+  const auto arrival = shard.before.extract(push);
   return arrival.empty() ? -1 : arrival.mapped();
 }
 
 void ShardCauses::has_outcome(std::uint32_t shard, const PushId& push, std::int64_t event) {
-  add(outcomes_[{shard, push.worker}], push.number, event);
+  auto& outcomes = of(shard, push.worker).outcomes;
+  add(outcomes, push.number, event);
+  if (outcomes.size() == 2 * most) outcomes.erase(outcomes.begin(), outcomes.begin() + most);
 }
 
 void ShardCauses::makes(std::uint32_t shard, std::int64_t version, std::int64_t event) {
-  add(versions_[shard], version, event);
+  auto& versions = shards_[shard].versions;
+  add(versions, version, event);
+  if (versions.size() > most) versions.pop_front();
 }
 
-std::int64_t ShardCauses::closing(std::uint32_t shard, bool by_window) const {
-  if (!by_window) {
-    const auto made = versions_.find(shard);
-    return made == versions_.end() || made->second.empty() ? -1 : made->second.back().second;
-  }
-  std::int64_t first = -1;
-  for (const auto& [push, arrival] : pushes_) {
-    if (push.first == shard && (first < 0 || arrival < first)) first = arrival;
+std::int64_t ShardCauses::closing(std::uint32_t number, bool by_window) const {
+  const auto shard = shards_.find(number);
+  if (shard == shards_.end()) return -1;
+  if (!by_window) return shard->second.versions.empty() ? -1 : shard->second.versions.back().second;
+  std::int64_t first = shard->second.newest.event;
+  for (const auto& [push, arrival] : shard->second.before) {
+    if (first < 0 || arrival < first) first = arrival;
   }
   return first;
 }
@@ -71,22 +89,18 @@ Dependencies ShardCauses::of_answer(const Message& answer, const ShardServer* se
   return needs;
 }
 
-Dependencies ShardCauses::of_answer(std::uint32_t shard, NodeId worker) const {
+Dependencies ShardCauses::of_answer(std::uint32_t number, NodeId node) const {
   Dependencies needs;
-  const auto pull = pulls_.find({shard, worker});
-  if (pull == pulls_.end()) return needs;
-  const auto& [arrival, above, pushes] = pull->second;
-  needs.push_back({.event = arrival});
-  const auto own = outcomes_.find({shard, worker});
-  if (own != outcomes_.end()) {
-    const auto later = std::ranges::lower_bound(own->second, pushes, {}, &Entry::first);
-    if (later != own->second.begin()) needs.push_back({.event = std::prev(later)->second});
-  }
-  const auto made = versions_.find(shard);
-  if (above >= 0 && made != versions_.end()) {
-    const auto newer = std::ranges::upper_bound(made->second, above, {}, &Entry::first);
-    if (newer != made->second.end()) needs.push_back({.event = newer->second});
-  }
+  const auto shard = shards_.find(number);
+  if (shard == shards_.end() || node >= shard->second.workers.size()) return needs;
+  const OfWorker& worker = shard->second.workers[node];
+  if (worker.arrival < 0) return needs;
+  needs.push_back({.event = worker.arrival});
+  const auto later = std::ranges::lower_bound(worker.outcomes, worker.pushes, {}, &Entry::first);
+  if (later != worker.outcomes.begin()) needs.push_back({.event = std::prev(later)->second});
+  const auto& versions = shard->second.versions;
+  const auto newer = std::ranges::upper_bound(versions, worker.above, {}, &Entry::first);
+  if (worker.above >= 0 && newer != versions.end()) needs.push_back({.event = newer->second});
   return needs;
 }
 

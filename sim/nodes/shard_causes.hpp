@@ -2,11 +2,13 @@
 // version and the own push that an answer waits for.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/server/shard_server.hpp"
@@ -15,6 +17,9 @@ namespace psim {
 
 class ShardCauses {
  public:
+  // `nodes`: about as many nodes send messages to these shards.
+  explicit ShardCauses(std::size_t nodes = 0) : nodes_(nodes) {}
+
   // A pull or a push has come. Events are known by their numbers.
   void arrives(const Message& message);
   // The arrival of a push that gets its outcome now; -1: the push came with the shard.
@@ -32,15 +37,26 @@ class ShardCauses {
   Dependencies of_answer(std::uint32_t shard, NodeId worker) const;
 
  private:
-  struct Asked {
-    std::int64_t arrival, above, pushes;
+  using Numbered = boost::container::small_vector<std::pair<std::int64_t, std::int64_t>, 1>;
+  // A run may have a million of these over all shards.
+  struct OfWorker {
+    std::int64_t arrival = -1, above = -1, pushes = 0;  // of its last pull; -1: none yet
+    Numbered outcomes = {};  // of its last pushes: their rising numbers, and events
   };
-  using Of = std::pair<std::uint32_t, NodeId>;                         // shard, worker
-  using Numbered = std::deque<std::pair<std::int64_t, std::int64_t>>;  // rising numbers, and their events
-  std::map<std::pair<std::uint32_t, PushId>, std::int64_t> pushes_;  // arrivals of pushes without an outcome
-  std::map<Of, Asked> pulls_;
-  std::map<Of, Numbered> outcomes_;             // the last outcomes, by push number
-  std::map<std::uint32_t, Numbered> versions_;  // the last versions, by number
+  struct Arrival {
+    PushId push;
+    std::int64_t event = -1;
+  };
+  struct OfShard {
+    std::vector<OfWorker> workers = {};          // by node
+    Arrival newest = {};                         // most pushes get their outcome when they arrive
+    std::map<PushId, std::int64_t> before = {};  // earlier arrivals of pushes without an outcome
+    std::deque<std::pair<std::int64_t, std::int64_t>> versions = {};  // the last ones, and their events
+  };
+  OfWorker& of(std::uint32_t shard, NodeId worker);
+
+  std::size_t nodes_;
+  std::map<std::uint32_t, OfShard> shards_;
 };
 
 }  // namespace psim

@@ -5,7 +5,7 @@
 namespace psim {
 
 void CauseBook::go_on(const Event& event, std::uint64_t number, const Dependencies& needs,
-                      const std::function<void(const Dependency&)>& f) {
+                      std::span<EventSink* const> sinks) {
   const auto own = static_cast<std::int64_t>(number);
   faults_.on(event, own);
   const InChain is = std::visit([]<class T>(const T&) { return psim::in_chain<T>(); }, event.what);
@@ -14,7 +14,8 @@ void CauseBook::go_on(const Event& event, std::uint64_t number, const Dependenci
   const Dependencies before = here.take_needs();
   for (const Dependencies* all : {&before, &needs}) {
     for (const Dependency& need : *all) {
-      if (need.event != event.cause.event) f(need);
+      if (need.event == event.cause.event) continue;
+      for (EventSink* sink : sinks) sink->on_dependency(number, need);
     }
   }
   if (is == InChain::step) here.did(event.at, own);

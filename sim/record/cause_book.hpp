@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "sim/record/cause_chain.hpp"
@@ -26,13 +27,13 @@ class CauseBook {
 
   // `said`: the cause that the recorder of the event names; none: the cause of the running actor's chain.
   Cause of(Event& event, const std::optional<Cause>& said) {
-    event.cause = said.value_or(chain().cause());
+    event.cause = said ? *said : chain().cause();
     return faults_.of(event).value_or(event.cause);
   }
   // Makes an event of type InChain::step the cause of its actor's next event. Other events (word, detail) are
-  // not causes. `needs`: dependencies of this event alone. Calls `f` with each dependency of the event.
+  // not causes. `needs`: dependencies of this event alone. The sinks get each dependency of the event.
   void go_on(const Event& event, std::uint64_t number, const Dependencies& needs,
-             const std::function<void(const Dependency&)>& f);
+             std::span<EventSink* const> sinks);
 
  private:
   std::function<CauseChain*()> running_;

@@ -71,7 +71,7 @@ double RunStats::staleness_mean() const {
 Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
     : owner_epoch_(shard_server.size()), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
-  for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker, stats_.last_work);
+  for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker, stats_.last_work, least_clock_);
   last_view_of_.assign(books_.size(), -1);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());
@@ -110,9 +110,7 @@ std::uint64_t Recorder::record(Event event, const std::optional<Cause>& cause, c
   const std::uint64_t number = stats_.events++;
   if (is_beside(event)) ++stats_.events_beside;
   for (EventSink* sink : sinks_) sink->on(event, hash);
-  book_.go_on(event, number, needs, [this, number](const Dependency& need) {
-    for (EventSink* sink : sinks_) sink->on_dependency(number, need);
-  });
+  book_.go_on(event, number, needs, sinks_);
   if (failures_) failures_->on(event);
   if (!group_of_.empty()) count_group(event);
   using Others = Ignore<Repetition, Wait, Acknowledgement, Prediction, Release, Copy, Snapshot, Suspicion,
@@ -271,9 +269,15 @@ void Recorder::reached(NodeId worker, std::int64_t clock) {
 
 void Recorder::begins(const Computation& step, NodeId worker) {
   ++stats_.begun;
-  const std::int64_t slowest = slowest_beside(static_cast<std::uint32_t>(worker_index(worker)));
   stats_.least_clock = std::min(stats_.least_clock, *step.clock);
-  stats_.clock_gap_max = std::max(stats_.clock_gap_max, books_[worker_index(worker)].clock() - slowest);
+  const auto index = static_cast<std::uint32_t>(worker_index(worker));
+  const std::int64_t clock = books_[index].clock();
+  if (clock - least_clock_ <= stats_.clock_gap_max) return;
+  stats_.clock_gap_max = std::max(stats_.clock_gap_max, clock - slowest_beside(index));
+  least_clock_ = clock;
+  for (const WorkerBook& book : books_) {
+    if (book.takes_part()) least_clock_ = std::min(least_clock_, book.clock());
+  }
 }
 
 void Recorder::on(const Event& event, const FaultChange& fault) {

@@ -189,6 +189,7 @@ class Recorder {
   std::optional<FailureLog> failures_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest
   XXH3_state_s* state_;
+  std::int64_t least_clock_ = 0;  // at most the clock of every worker that takes part
 };
 
 }  // namespace psim

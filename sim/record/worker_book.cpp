@@ -68,6 +68,7 @@ void WorkerBook::go_away() {
 
 void WorkerBook::on_member(bool takes_part) {
   member_ = takes_part;
+  note_clock();
   skips_ = skips_ || !takes_part;
 }
 
@@ -75,6 +76,7 @@ void WorkerBook::on_member(bool takes_part) {
 void WorkerBook::reach(std::int64_t clock) {
   if (clock > clock_ && !std::exchange(skips_, false) && !counts_steps_) stats_->clocks += clock - clock_;
   clock_ = clock;
+  note_clock();
 }
 
 void WorkerBook::on_begin(double at, const Computation& step) {
@@ -111,6 +113,7 @@ void WorkerBook::on_computation(double at, const Computation& what) {
       in_step_ = false;
       if (!what.is_last()) return;
       clock_ = *what.clock + 1;
+      note_clock();
       ++stats_->clocks;
       return;
     case ComputePhase::cancelled:

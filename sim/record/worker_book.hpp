@@ -1,6 +1,7 @@
 // The book of one worker: where its time goes, how many clocks it finishes, how many samples it computes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -48,8 +49,9 @@ struct WorkerStats {
 class WorkerBook {
  public:
   // `last_work`: the date of the last event in the cluster that did some work. The run may have ended at this
-  // date, although events follow.
-  WorkerBook(WorkerStats& stats, const double& last_work) : stats_(&stats), last_work_(&last_work) {}
+  // date, although events follow. `least_clock`: kept at or below this worker's clock while it takes part.
+  WorkerBook(WorkerStats& stats, const double& last_work, std::int64_t& least_clock)
+      : stats_(&stats), last_work_(&last_work), least_clock_(&least_clock) {}
 
   void is_absent_at_first();
   // The worker computes tasks, and the scheduler may give the tasks of a clock to other workers. So the book
@@ -83,11 +85,15 @@ class WorkerBook {
   void account(double now);
   void go_away();
   void reach(std::int64_t clock);
+  void note_clock() {
+    if (takes_part()) *least_clock_ = std::min(*least_clock_, clock_);
+  }
   void on_begin(double at, const Computation& step);
   void hold(std::int64_t clock, std::int64_t samples);
 
   WorkerStats* stats_;
   const double* last_work_;
+  std::int64_t* least_clock_;
   double since_ = 0;
   int in_flight_ = 0;
   bool computing_ = false, step_goes_on_ = false, in_step_ = false, closed_ = false;

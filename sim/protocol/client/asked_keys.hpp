@@ -13,23 +13,23 @@ class AskedKeys {
   // The key list of a pull for these keys; null: all keys.
   KeyList list(const SharedKeys& keys) {
     last_ = keys && !keys->empty() ? XXH3_64bits(keys->data(), keys->size() * sizeof keys->front()) : 0;
-    return {.signature = last_, .bytes_listed = last_ != 0 && answered_.has(last_) ? 1U : 0U};
+    return {.signature = last_, .bytes_listed = last_ != 0 && answered_ == last_ ? 1U : 0U};
   }
   // The owner has answered the last pull.
   void answered() {
-    if (last_ != 0) answered_.note(last_);
+    if (last_ != 0) answered_ = last_;
   }
   // Whether the keys of an answer are known.
-  bool reads(const KeyList& list) { return told_.reads(list); }
-  // The shard has another owner.
-  void forget() {
-    answered_.forget();
-    told_.forget();
+  bool reads(const KeyList& list) {
+    if (!list.is_listed() && told_ != list.signature) return false;
+    if (list.signature != 0) told_ = list.signature;
+    return true;
   }
+  // The shard has another owner.
+  void forget() { answered_ = told_ = 0; }
 
  private:
-  KeyMemory answered_, told_;
-  std::uint64_t last_ = 0;
+  std::uint64_t answered_ = 0, told_ = 0, last_ = 0;  // signatures; 0: none
 };
 
 }  // namespace psim

@@ -175,14 +175,13 @@ class KvClient {
     bool of_last_step = false;
     bool pulled_ahead = false;  // for the next step
     bool finished = false;      // the shard wants no more pushes; while it is asked again: it wanted none
+    bool has_push = false;      // where nodes may fail: a push of this worker waits for the next update
+    bool is_new = false;        // ... the number of the worker's pushes that it has is not known yet
     std::int64_t clock = 0;     // of the last pull
     std::int64_t above = -1;    // the last pull is for a newer version
     Timestamp pull_task = 0;
-    AskedKeys keys = {};  // key caching
-    // Where nodes may fail.
-    bool has_push = false;  // a push of this worker waits for the next update
-    std::int64_t safe = 0;  // pushes that no single crash undoes
-    bool is_new = false;    // the number of the worker's pushes that it has is not known yet
+    AskedKeys keys = {};    // key caching
+    std::int64_t safe = 0;  // where nodes may fail: pushes that no single crash undoes
   };
 
   std::uint32_t index_of(const Message& message) const { return message.shard - options_.first_shard; }

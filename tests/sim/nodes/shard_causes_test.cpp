@@ -80,3 +80,14 @@ TEST_CASE("an update whose window is over comes of its first push", "[why]") {
   causes.take(0, {other, 0});
   CHECK(causes.closing(0, true) == 12);
 }
+
+TEST_CASE("a push that comes twice before its outcome has its second arrival", "[why]") {
+  ShardCauses causes;
+  causes.arrives(arrival(10, worker, Push{.worker = worker, .number = 0}));
+  causes.arrives(arrival(11, other, Push{.worker = other, .number = 0}));
+  causes.arrives(arrival(12, worker, Push{.worker = worker, .number = 0}));
+  CHECK(causes.closing(0, true) == 11);
+  CHECK(causes.take(0, {worker, 0}) == 12);
+  CHECK(causes.take(0, {other, 0}) == 11);
+  CHECK(causes.closing(0, true) == -1);
+}

@@ -307,3 +307,21 @@ TEST_CASE("groups and namespaces have books of their own", "[record]") {
   CHECK(groups[2].finished == 6);
   CHECK(r.stats().workers[2].time.total() == 6);
 }
+
+TEST_CASE("a worker that counts again at an old clock widens the gap of the next step", "[record]") {
+  Recorder r(1, 3, {0});
+  const auto begin = [&r](NodeId node, std::int64_t clock) {
+    r.record(of_worker(1, ComputePhase::begun, node, clock));
+    return r.stats().clock_gap_max;
+  };
+  const auto counts = [&r](NodeId node, bool does) {
+    r.record({1, 1, Recount{.worker = node, .takes_part = does, .is_awaited = does}});
+  };
+  CHECK(begin(2, 2) == 2);
+  counts(4, false);
+  begin(3, 1);
+  CHECK(begin(2, 3) == 2);
+  counts(4, true);
+  CHECK(begin(3, 2) == 2);
+  CHECK(begin(3, 3) == 3);
+}
