@@ -127,7 +127,8 @@ Json measure_growth(const Settings& settings) {
     for (int workers = 10; workers <= most; workers *= quick ? 2 : 10)
       messages.push_back(measure.messages(network, workers, std::max(1, workers / 100)));
   }
-  const Json tall = measure.messages("nic", quick ? 40 : 10'000, quick ? 2 : 1);
+  const Json many = quick ? messages[1] : messages[3],
+             tall = measure.messages("nic", quick ? 40 : 10'000, quick ? 2 : 1);
   for (double parameters = 1e3; parameters <= (quick ? 1e4 : 1e8); parameters *= 10)
     updates.push_back(measure.update(parameters, 1));
   for (int servers = 1; servers <= (quick ? 2 : 64); servers *= 2)
@@ -136,7 +137,7 @@ Json measure_growth(const Settings& settings) {
     for (const int runs : quick ? std::vector{2, 4} : std::vector{10, 30, 100, 300, 1000})
       studies.push_back(measure.study(runs, jobs));
   }
-  return {{"machine", machine_facts()}, {"messages", messages}, {"tall", tall},
+  return {{"machine", machine_facts()}, {"messages", messages}, {"many", many},      {"tall", tall},
           {"updates", updates},         {"shards", shards},     {"studies", studies}};
 }
 

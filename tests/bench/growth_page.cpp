@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <stdexcept>
 
 #include "analysis/render/svg_chart.hpp"
@@ -13,19 +14,15 @@
 namespace psim::bench {
 namespace {
 
-using Points = std::vector<std::pair<double, double>>;
-
-// The value in the largest unit of which there is one; three digits.
-struct Unit {
-  double size;
-  const char* name;
-};
-std::string in_units(double value, const std::vector<Unit>& units) {
-  Unit best = units.front();
-  for (const Unit& unit : units) {
-    if (value >= unit.size) best = unit;
+// Three digits in the largest unit of which there is one.
+std::string in_units(double value, const std::vector<std::pair<double, const char*>>& units) {
+  auto best = units.front();
+  for (const auto& unit : units) {
+    if (value >= unit.first) best = unit;
   }
-  return fmt::format("{:.3g} {}", value / best.size, best.name);
+  const double share = value / best.first;
+  return share < 999.5 ? fmt::format("{:.3g} {}", share, best.second)
+                       : fmt::format("{:.0f} {}", share, best.second);
 }
 std::string time_text(double seconds) {
   return in_units(
@@ -39,218 +36,176 @@ std::string memory_text(double bytes) {
 // 20,000
 std::string whole(double value) {
   std::string digits = fmt::format("{:.0f}", value);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
 }
 
 double number(const Json& row, const char* key) { return row.at(key).get<double>(); }
 
-// The points (x, y) of the rows in which `key` is `value`.
-Points points_of(const Json& rows, const char* x, const char* y, const char* key = nullptr,
-                 const Json& value = {}) {
-  Points points;
-  for (const Json& row : rows) {
-    if (key == nullptr || row.at(key) == value) points.emplace_back(number(row, x), number(row, y));
-  }
-  return points;
-}
-
+// One line of a picture: the points x and seconds of the rows in which `key` is `value`, or of all.
 struct Curve {
-  std::string name, x;  // what x is called in the law
-  Points points;        // x, and seconds
-  Law law = fit(points);
+  Curve(std::string of, const Json& rows, const char* x, const char* key = nullptr, const Json& value = {})
+      : name(std::move(of)) {
+    for (const Json& row : rows) {
+      if (key == nullptr || row.at(key) == value) points.emplace_back(number(row, x), number(row, "seconds"));
+    }
+    law = fit(points);
+  }
+
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+  Law law;
+};
+
+// A picture with its table and laws: the costs `of` for numbers of `x`, which the laws call `letter`.
+struct Section {
+  std::string name, of, x, letter;
+  std::vector<Curve> curves;
+  double unit = 1e-6;
+  const char* unit_name = "us";
+
+  std::string picture() const {
+    analysis::Plot plot{.title = "", .x_label = x, .y_label = fmt::format("{} [{}]", of, unit_name)};
+    plot.logarithmic = plot.logarithmic_x = true;
+    for (const Curve& curve : curves) {
+      analysis::Line measured{.name = curve.name, .points = {}},
+          law{.name = curve.name + ", its law", .points = {}};
+      for (const auto& [at, seconds] : curve.points) {
+        measured.points.emplace_back(at, seconds / unit);
+        law.points.emplace_back(at, curve.law.at(at) / unit);
+      }
+      plot.lines.insert(plot.lines.end(), {measured, law});
+    }
+    return analysis::svg(plot, 140);
+  }
 
   std::string text() const {
-    return fmt::format("{}: {} x {}^{:.2f}, and no point is further from this law than by a factor of {:.2f}",
-                       name, time_text(law.factor), x, law.exponent, law.worst);
+    std::string head = "| " + x, rule = "|---", body, laws;
+    for (const Curve& curve : curves) {
+      head += " | " + curve.name, rule += "|---";
+      laws +=
+          fmt::format("- {}: {} x {}^{:.2f}; no point is off by more than a factor of {:.2f}\n", curve.name,
+                      time_text(curve.law.factor), letter, curve.law.exponent, curve.law.worst);
+    }
+    for (const auto& [at, ignored] : curves[0].points) {
+      body += "| " + whole(at);
+      for (const Curve& curve : curves) {
+        const auto same = std::ranges::find(curve.points, at, &std::pair<double, double>::first);
+        body += " | " + (same == curve.points.end() ? "" : time_text(same->second));
+      }
+      body += " |\n";
+    }
+    return fmt::format(
+        "![{} against {}](growth/{}.svg)\n\n{} |\n{}|\n{}\nThe laws, with {} for the number of {}:\n\n{}", of,
+        x, name, head, rule, body, letter, x, laws);
   }
 };
 
-// The points and their laws; y in units of `unit` seconds.
-std::string picture(const std::string& x_label, const std::string& y_label, double unit,
-                    const std::vector<Curve>& curves) {
-  analysis::Plot plot{.title = "", .x_label = x_label, .y_label = y_label};
-  plot.logarithmic = plot.logarithmic_x = true;
-  for (const Curve& curve : curves) {
-    Points measured, law;
-    for (const auto& [x, y] : curve.points) {
-      measured.emplace_back(x, y / unit);
-      law.emplace_back(x, curve.law.at(x) / unit);
-    }
-    plot.lines.push_back({.name = curve.name, .points = measured});
-    plot.lines.push_back({.name = fmt::format("{}^{:.2f}", curve.x, curve.law.exponent), .points = law});
-  }
-  return analysis::svg(plot, 140);
-}
-
-std::string laws(const std::vector<Curve>& curves) {
-  std::string text;
-  for (const Curve& curve : curves) text += fmt::format("- {}\n", curve.text());
-  return text;
-}
-
-// ![words](growth/NAME.svg)
-std::string shown(const char* words, const char* name) {
-  return fmt::format("![{}](growth/{}.svg)\n\n", words, name);
-}
-
-// What the measurements say of sizes that are not measured.
+// What the measurements say of steps of asp with sizes that are not measured.
 class Forecast {
  public:
-  explicit Forecast(const Json& data)
-      : nic_{"nic", "W", points_of(data["messages"], "workers", "seconds", "network", "nic")},
-        fluid_{"fluid", "W", points_of(data["messages"], "workers", "seconds", "network", "fluid")} {
-    Json few = data["messages"][0], many = few;
-    for (const Json& row : data["messages"]) {
-      if (row["network"] == "nic") many = row;
-    }
-    const Json& tall = data["tall"];
-    per_node =
-        (number(tall, "bytes") - number(few, "bytes")) / (number(tall, "workers") - number(few, "workers"));
+  Forecast(const Json& data, const Law& nic, const Law& fluid) : nic_(nic), fluid_(fluid) {
+    const Json &few = data["messages"].front(), &many = data["many"], &tall = data["tall"];
     const double pairs = number(many, "workers") * number(many, "servers");
-    per_pair =
-        std::max(0.0, number(many, "bytes") - number(tall, "bytes")) / (pairs - number(tall, "workers"));
-    program = number(few, "bytes");
-    messages_of_pair = number(many, "messages") / pairs / number(many, "steps");
+    program_ = number(few, "bytes");
+    per_node_ = (number(tall, "bytes") - program_) / (number(tall, "workers") - number(few, "workers"));
+    per_pair_ = (number(many, "bytes") - number(tall, "bytes")) / (pairs - number(tall, "workers"));
+    messages_of_pair_ = number(many, "messages") / number(many, "steps") / pairs;
   }
 
-  // A row of a table: what a step of asp takes.
-  std::string row(double workers, double servers, const char* network) const {
-    const bool is_nic = std::string(network) == "nic";
-    const double pairs = workers * servers, messages = messages_of_pair * pairs;
-    const double seconds = messages * (is_nic ? nic_ : fluid_).law.at(workers);
+  std::string memory() const {
     return fmt::format(
-        "| {} | {} | {} | {} | {} | {} |\n", whole(workers), whole(servers), network,
-        in_units(messages, {{1, ""}, {1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"}}),
-        time_text(seconds),
-        is_nic ? memory_text(program + per_node * (workers + servers) + per_pair * pairs) : "");
+        "With `nic` the program takes {}, a node adds {}, and a worker adds {} at each server. A worker and "
+        "a server\n"
+        "exchange {:.1f} messages in a step.\n",
+        memory_text(program_), memory_text(per_node_), memory_text(per_pair_), messages_of_pair_);
   }
 
-  double program = 0, per_node = 0, per_pair = 0;  // bytes
-  double messages_of_pair = 0;                     // of a worker and a server, in a step
-
-  const Curve& nic() const { return nic_; }
-  const Curve& fluid() const { return fluid_; }
+  // One row for each of `servers`; then one for the flow model, with a server for each hundred workers.
+  std::string table(double workers, const std::vector<double>& servers) const {
+    std::string text =
+        "| workers | servers | network | messages | time | memory |\n|---|---|---|---|---|---|\n";
+    const auto row = [&](double s, const char* network, const Law& law, const std::string& memory) {
+      const double messages = messages_of_pair_ * workers * s;
+      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", whole(workers), whole(s), network,
+                          in_units(messages, {{1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"}}),
+                          time_text(messages * law.at(workers)), memory);
+    };
+    for (const double s : servers)
+      row(s, "nic", nic_, memory_text(program_ + per_node_ * (workers + s) + per_pair_ * workers * s));
+    row(workers / 100, "fluid", fluid_, "");
+    return text;
+  }
 
  private:
-  Curve nic_, fluid_;
+  Law nic_, fluid_;
+  double program_ = 0, per_node_ = 0, per_pair_ = 0;  // bytes
+  double messages_of_pair_ = 0;                       // of a worker and a server, in a step
 };
 
-constexpr const char* steps_header =
-    "| workers | servers | network | messages of a step | time of a step | memory "
-    "|\n|---|---|---|---|---|---|\n";
-
-std::string messages_text(const Json& data, const Forecast& forecast) {
-  std::string text = shown("The cost of a message against the number of workers", "messages");
-  text += "| workers | servers | messages | nic | fluid | memory with nic |\n|---|---|---|---|---|---|\n";
-  for (const Json& row : data["messages"]) {
-    if (row["network"] != "nic") continue;
-    const Points fluid = points_of(data["messages"], "workers", "seconds", "network", "fluid");
-    const auto same = std::ranges::find(fluid, number(row, "workers"), &std::pair<double, double>::first);
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", whole(number(row, "workers")),
-                        whole(number(row, "servers")), whole(number(row, "messages")),
-                        time_text(number(row, "seconds")), same == fluid.end() ? "" : time_text(same->second),
-                        memory_text(number(row, "bytes")));
-  }
-  return text + "\nWith W workers a message costs\n\n" + laws({forecast.nic(), forecast.fluid()}) +
-         fmt::format(
-             "\nWith `nic` the program takes {}, a node adds {}, and a worker adds {} at each server. A "
-             "worker and a "
-             "server exchange {:.1f} messages in a step.\n",
-             memory_text(forecast.program), memory_text(forecast.per_node), memory_text(forecast.per_pair),
-             forecast.messages_of_pair);
-}
-
-std::string updates_table(const Json& rows, const char* key) {
-  std::string text = fmt::format("| {} | an update | memory |\n|---|---|---|\n",
-                                 key == std::string("servers") ? "shards" : key);
-  for (const Json& row : rows)
-    text += fmt::format("| {} | {} | {} |\n", whole(number(row, key)), time_text(number(row, "seconds")),
-                        memory_text(number(row, "bytes")));
-  return text + "\n";
-}
-
-std::string study_text(const std::vector<Curve>& curves) {
-  std::string text = shown("The time of a study against its number of runs", "study") +
-                     "| runs | one core | two cores |\n|---|---|---|\n";
-  for (std::size_t i = 0; i < curves[0].points.size(); ++i)
-    text += fmt::format("| {} | {} | {} |\n", whole(curves[0].points[i].first),
-                        time_text(curves[0].points[i].second), time_text(curves[1].points[i].second));
-  return text + "\nWith R runs a study takes\n\n" + laws(curves);
-}
-
-double largest(const Json& schema, const char* table, const char* field) {
-  return schema["properties"][table]["properties"][field]["maximum"].get<double>();
-}
-
-std::string limits_text(const Forecast& forecast, const Curve& updates, const Json& data,
-                        const std::vector<Curve>& studies) {
+// What the largest values of a scenario take.
+std::string limits(const Json& data, const Forecast& forecast, const Law& updates, const Section& study) {
   std::ifstream file(PSIM_SOURCE "/docs/scenario.schema.json");
   const Json schema = Json::parse(file);
-  const double workers = largest(schema, "cluster", "workers"),
-               servers = largest(schema, "cluster", "servers");
-  const auto values = static_cast<double>(most_data_values);
+  const auto largest = [&](const char* table, const char* field) {
+    return schema["properties"][table]["properties"][field]["maximum"].get<double>();
+  };
+  const double workers = largest("cluster", "workers"), values = most_data_values;
   const Json& big = data["updates"].back();
-  return std::string(steps_header) + forecast.row(workers, 1, "nic") +
-         forecast.row(workers, workers / 100, "nic") + forecast.row(workers, servers, "nic") +
-         forecast.row(workers, workers / 100, "fluid") +
+  return forecast.table(workers, {1, workers / 100, largest("cluster", "servers")}) +
          fmt::format(
              "\n- A model with values has at most {} parameters: an update then takes {}, and the run {}.\n",
-             whole(values), time_text(updates.law.at(values)),
+             whole(values), time_text(updates.at(values)),
              memory_text(number(big, "bytes") / number(big, "parameters") * values)) +
          fmt::format("- A phantom model has at most {} parameters, which take no memory and no time.\n",
-                     whole(largest(schema, "model", "parameters"))) +
+                     whole(largest("model", "parameters"))) +
          fmt::format(
-             "- A comparison has at most {} runs. Those of the study above would take {} on one core, and {} "
-             "on two.\n",
-             whole(most_runs), time_text(studies[0].law.at(most_runs)),
-             time_text(studies[1].law.at(most_runs)));
-}
-
-// `page` with `text` between the marks of `name`.
-std::string replaced(const std::string& page, const std::string& name, const std::string& text) {
-  const std::string begin = fmt::format("<!-- growth: {} -->\n", name), end = "<!-- growth: end -->";
-  const std::size_t from = page.find(begin), to = page.find(end, from);
-  if (from == std::string::npos || to == std::string::npos)
-    throw std::runtime_error("docs/growth.md has no marks of " + name);
-  return page.substr(0, from) + begin + "\n" + text + "\n" + page.substr(to);
+             "- A comparison has at most {} runs. Those above would take {} on one core, and {} on two.\n",
+             whole(most_runs), time_text(study.curves[0].law.at(most_runs)),
+             time_text(study.curves[1].law.at(most_runs)));
 }
 
 }  // namespace
 
 std::map<std::string, std::string> growth_files(const Json& data, const std::string& page) {
-  const Forecast forecast(data);
-  const Curve updates{"an update", "P", points_of(data["updates"], "parameters", "seconds")};
-  const Curve shards{"an update", "S", points_of(data["shards"], "servers", "seconds")};
-  const std::vector<Curve> studies{
-      {"one core", "R", points_of(data["studies"], "runs", "seconds", "jobs", 1)},
-      {"two cores", "R", points_of(data["studies"], "runs", "seconds", "jobs", 2)}};
-  std::string text = replaced(page, "messages", messages_text(data, forecast));
-  text =
-      replaced(text, "updates",
-               shown("The cost of an update against the number of parameters", "updates") +
-                   updates_table(data["updates"], "parameters") + "With P parameters\n\n" + laws({updates}));
-  text =
-      replaced(text, "shards",
-               fmt::format("A model of {} parameters:\n\n", whole(number(data["shards"][0], "parameters"))) +
-                   shown("The cost of an update against the number of shards", "shards") +
-                   updates_table(data["shards"], "servers") + "With S shards\n\n" + laws({shards}));
-  text = replaced(text, "study", study_text(studies));
-  text = replaced(text, "limits", limits_text(forecast, updates, data, studies));
-  text = replaced(text, "nodes",
-                  steps_header + forecast.row(1e5, 1, "nic") + forecast.row(1e5, 100, "nic") +
-                      forecast.row(1e5, 1000, "nic") + forecast.row(1e5, 1000, "fluid"));
-  const Json& machine = data["machine"];
-  text = replaced(text, "machine",
-                  fmt::format("Measured with psim {} on {} ({} cores).\n", machine["psim"].get<std::string>(),
-                              machine["processor"].get<std::string>(), machine["cores"].dump()));
-  return {
-      {"growth.md", text},
-      {"growth/messages.svg", picture("workers", "a message [us]", 1e-6, {forecast.nic(), forecast.fluid()})},
-      {"growth/updates.svg", picture("parameters", "an update [us]", 1e-6, {updates})},
-      {"growth/shards.svg", picture("shards", "an update [us]", 1e-6, {shards})},
-      {"growth/study.svg", picture("runs", "a study [s]", 1, studies)}};
+  const Json &messages = data["messages"], &studies = data["studies"], &machine = data["machine"];
+  const std::vector<Section> sections{
+      {"messages",
+       "a message",
+       "workers",
+       "W",
+       {{"nic", messages, "workers", "network", "nic"}, {"fluid", messages, "workers", "network", "fluid"}}},
+      {"updates", "an update", "parameters", "P", {{"an update", data["updates"], "parameters"}}},
+      {"shards", "an update", "shards", "S", {{"an update", data["shards"], "servers"}}},
+      {"study",
+       "a study",
+       "runs",
+       "R",
+       {{"one core", studies, "runs", "jobs", 1}, {"two cores", studies, "runs", "jobs", 2}},
+       1,
+       "s"}};
+  const Forecast forecast(data, sections[0].curves[0].law, sections[0].curves[1].law);
+  std::map<std::string, std::string> files, blocks;
+  for (const Section& section : sections) {
+    blocks[section.name] = section.text();
+    files["growth/" + section.name + ".svg"] = section.picture();
+  }
+  blocks["messages"] += "\n" + forecast.memory();
+  blocks["limits"] = limits(data, forecast, sections[1].curves[0].law, sections[3]);
+  blocks["nodes"] = forecast.table(1e5, {1, 100, 1000});
+  blocks["machine"] =
+      fmt::format("Measured with psim {} on {}, {} cores.\n", machine["psim"].get<std::string>(),
+                  machine["processor"].get<std::string>(), machine["cores"].dump());
+  files["growth.md"] = page;
+  for (const auto& [name, text] : blocks) {
+    std::string& all = files["growth.md"];
+    const std::string begin = fmt::format("<!-- growth: {} -->\n", name);
+    const std::size_t from = all.find(begin), to = all.find("<!-- growth: end -->", from);
+    if (from == std::string::npos || to == std::string::npos)
+      throw std::runtime_error("docs/growth.md has no marks of " + name);
+    all = all.substr(0, from) + begin + "\n" + text + "\n" + all.substr(to);
+  }
+  return files;
 }
 
 }  // namespace psim::bench
