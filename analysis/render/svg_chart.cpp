@@ -41,6 +41,20 @@ Ranges ranges_of(const Plot& plot) {
   return ranges;
 }
 
+// The place of `value` on an axis from 0 to 1.
+double share(double value, const Range& axis, bool logarithmic) {
+  const auto place = [=](double v) { return logarithmic ? std::log10(v) : v; };
+  return (place(value) - place(axis.low)) / (place(axis.high) - place(axis.low));
+}
+
+// The powers of ten on an axis, if there are two.
+std::vector<double> decades(const Range& axis) {
+  std::vector<double> all;
+  for (int e = static_cast<int>(std::ceil(std::log10(axis.low))); std::pow(10.0, e) <= axis.high; ++e)
+    all.push_back(std::pow(10.0, e));
+  return all.size() > 1 ? all : std::vector<double>{};
+}
+
 class Chart {
  public:
   Chart(const Plot& plot, double width) : plot_(plot), width_(width), right_(width - 3) {
@@ -98,22 +112,23 @@ class Chart {
   }
 
   double x(double value) const {
-    return left + (right_ - left) * (value - ranges_.x.low) / (ranges_.x.high - ranges_.x.low);
+    return left + (right_ - left) * share(value, ranges_.x, plot_.logarithmic_x);
   }
   double y(double value) const {
-    const auto place = [this](double v) { return plot_.logarithmic ? std::log10(v) : v; };
-    const Range& all = ranges_.y;
-    return bottom_ - (bottom_ - top_) * (place(value) - place(all.low)) / (place(all.high) - place(all.low));
+    return bottom_ - (bottom_ - top_) * share(value, ranges_.y, plot_.logarithmic);
   }
 
+  std::vector<double> x_ticks() const {
+    const auto& [low, high] = ranges_.x;
+    const std::vector<double> powers = plot_.logarithmic_x ? decades(ranges_.x) : std::vector<double>{};
+    if (!powers.empty()) return powers;
+    return ticks(low, high, std::clamp(static_cast<int>((right_ - left) / 10), 2, 6));
+  }
   std::vector<double> y_ticks() const {
     const auto& [low, high] = ranges_.y;
     if (!plot_.logarithmic) return ticks(low, high, 5);
-    std::vector<double> all;
-    for (int e = static_cast<int>(std::ceil(std::log10(low))); std::pow(10.0, e) <= high; ++e)
-      all.push_back(std::pow(10.0, e));
-    if (all.size() > 1) return all;
-    all.clear();  // within a decade
+    std::vector<double> all = decades(ranges_.y);
+    if (!all.empty()) return all;
     for (const double value : ticks(low, high, 5)) {
       if (all.empty() || y(all.back()) - y(value) > line_mm) all.push_back(value);
     }
@@ -124,8 +139,7 @@ class Chart {
     std::string out = fmt::format(
         "<path d=\"M{:.2f} {:.2f}V{:.2f}H{:.2f}\" fill=\"none\" stroke=\"#000\" stroke-width=\"0.2\"/>\n",
         left, top_, bottom_, right_);
-    for (const double value :
-         ticks(ranges_.x.low, ranges_.x.high, std::clamp(static_cast<int>((right_ - left) / 10), 2, 6))) {
+    for (const double value : x_ticks()) {
       out += fmt::format("<path d=\"M{0:.2f} {1:.2f}v1\" stroke=\"#000\" stroke-width=\"0.2\"/>\n", x(value),
                          bottom_);
       out += svg_text(x(value), bottom_ + 1.2 + text_mm, fmt::format("{:.6g}", value), "middle");

@@ -35,6 +35,7 @@ struct Plot {
   std::vector<Line> lines = {};
   std::vector<Spot> spots = {};  // if not empty, both axes begin at 0
   bool logarithmic = false;      // the y axis; all values above 0
+  bool logarithmic_x = false;    // the x axis; all values above 0
 };
 
 // An SVG document of this width. Text stays text, in a sans-serif font.

@@ -61,6 +61,8 @@ struct Axis {
   Place place = {};     // of the list
   bool in_file = true;  // false: the command line gives it
 };
+// The largest number of points of a comparison.
+inline constexpr double most_runs = 10'000;
 
 // One of several namespaces: its scenario, as if its workers were alone on the cluster.
 struct LoadedJob {

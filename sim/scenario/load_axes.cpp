@@ -83,7 +83,6 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
 
 // Checks that the axes make a comparison that psim can run.
 bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
-  constexpr double most_runs = 10000;
   double runs = 1;
   for (const GivenAxis& one : axes) {
     runs *= static_cast<double>(one.values->size());

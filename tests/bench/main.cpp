@@ -1,11 +1,14 @@
 // psim_bench: ratios inside one run, each with its bound. Exit code 1 when a bound is missed, unless --quick.
+// psim_bench growth: measures how costs grow, and writes docs/growth.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
 #include <fstream>
+#include <iterator>
 
+#include "tests/bench/growth.hpp"
 #include "tests/bench/harness.hpp"
 
 namespace psim::bench {
@@ -80,6 +83,33 @@ int run(const Settings& settings, const std::vector<std::string>& only, const st
   return all_hold || settings.quick ? 0 : 1;
 }
 
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A picture embeds its font, which is another one on another system.
+std::string without_font(std::string text) {
+  const std::size_t begin = text.find("base64,"), end = text.find(')', begin);
+  return begin == std::string::npos || end == std::string::npos ? text : text.erase(begin, end - begin);
+}
+
+// `check`: whether page and pictures are those of docs/growth.json, instead of writing all of them.
+int growth(const Settings& settings, bool check) {
+  const std::filesystem::path docs = PSIM_SOURCE "/docs";
+  const Json data = check ? Json::parse(content_of(docs / "growth.json")) : measure_growth(settings);
+  int wrong = 0;
+  for (const auto& [name, text] : growth_files(data, content_of(docs / "growth.md"))) {
+    if (check && without_font(content_of(docs / name)) != without_font(text)) {
+      fmt::print("docs/{} is not that of docs/growth.json\n", name);
+      wrong = 1;
+    }
+    if (!check && !settings.quick) std::ofstream(docs / name, std::ios::binary) << text;
+  }
+  if (!check && !settings.quick) std::ofstream(docs / "growth.json") << data.dump(1) << "\n";
+  return wrong;
+}
+
 }  // namespace
 }  // namespace psim::bench
 
@@ -97,9 +127,14 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(psim::bench::group_names()));
   app.add_option("--json", json_file, "Write the table as JSON to this file too.");
+  bool check = false;
+  CLI::App* growth = app.add_subcommand("growth", "Measure how costs grow, and write docs/growth.md.");
+  growth->add_flag("--check", check, "Only compare page and pictures with docs/growth.json.");
+  growth->fallthrough();
   CLI11_PARSE(app, argc, argv);
   if (settings.quick) settings.repeats = 1, settings.patience = 0;
   try {
+    if (*growth) return psim::bench::growth(settings, check);
     return psim::bench::run(settings, only, json_file);
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());

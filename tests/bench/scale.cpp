@@ -5,14 +5,11 @@
 #include <algorithm>
 
 #include "sim/simulation.hpp"
+#include "tests/bench/growth.hpp"
 #include "tests/bench/harness.hpp"
 
 namespace psim::bench {
 namespace {
-
-struct Cluster {
-  int workers, servers, steps;
-};
 
 std::string text_of(const char* model, const Cluster& c) {
   return fmt::format(R"([model]
@@ -36,14 +33,9 @@ cv = 0.2
                      250'000 * c.servers, c.steps, c.workers, c.servers, model);
 }
 
-// Of one run, in a process of its own.
-struct Cost {
-  double seconds = 0;  // of processor time for a message
-  double bytes = 0;    // at the peak
-  double messages = 0;
-};
+}  // namespace
 
-Cost measure(const char* model, const Cluster& c) {
+Cost cost_of_messages(const char* model, const Cluster& c) {
   const std::string toml = text_of(model, c);
   const Usage usage = in_child([&] {
     const LoadedScenario loaded = scenario_of(toml);
@@ -55,9 +47,12 @@ Cost measure(const char* model, const Cluster& c) {
   return {usage.result["seconds"].get<double>() / messages, usage.peak_bytes, messages};
 }
 
+namespace {
+
 Cost least_of(int repeats, const char* model, const Cluster& c) {
-  Cost least = measure(model, c);
-  for (int i = 1; i < repeats; ++i) least.seconds = std::min(least.seconds, measure(model, c).seconds);
+  Cost least = cost_of_messages(model, c);
+  for (int i = 1; i < repeats; ++i)
+    least.seconds = std::min(least.seconds, cost_of_messages(model, c).seconds);
   return least;
 }
 
@@ -75,8 +70,9 @@ std::vector<Line> thousands_of_nodes(const Settings& settings) {
   const Cluster many = quick ? Cluster{100, 2, 1} : Cluster{10'000, 100, 1};
   const Cluster tall = quick ? Cluster{100, 1, 1} : Cluster{10'000, 1, 1};
   const int repeats = quick ? 1 : 3;
-  const Cost fluid = measure("fluid", crowd), nic = least_of(repeats, "nic", crowd);
-  const Cost few = least_of(repeats, "nic", small), all = measure("nic", many), one = measure("nic", tall);
+  const Cost fluid = cost_of_messages("fluid", crowd), nic = least_of(repeats, "nic", crowd);
+  const Cost few = least_of(repeats, "nic", small), all = cost_of_messages("nic", many),
+             one = cost_of_messages("nic", tall);
   const double per_node = (one.bytes - few.bytes) / (tall.workers - small.workers);
   const double pairs = 1.0 * many.workers * many.servers;
   const double per_pair = (all.bytes - one.bytes) / pairs;

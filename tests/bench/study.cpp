@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/simulation.hpp"
+#include "tests/bench/growth.hpp"
 #include "tests/bench/harness.hpp"
 
 namespace psim::bench {
@@ -45,10 +46,15 @@ double simulation_seconds(const std::string& toml) {
 
 }  // namespace
 
+Usage run_study(int seeds, int steps, int jobs) {
+  const TemporaryFile file(study(steps));
+  return run_psim({"compare", file.path().string(), "--jobs", std::to_string(jobs), "--seeds",
+                   fmt::format("1-{}", seeds)});
+}
+
 std::vector<Line> study_against_runs(const Settings& settings) {
   const int seeds = settings.quick ? 3 : 1000, steps = settings.quick ? 2 : 60;
   const int runs = 2 * seeds;
-  const TemporaryFile file(study(steps));
   double single = 0;  // mean over the models
   for (const char* model : models) {
     std::vector<double> seconds;
@@ -58,8 +64,7 @@ std::vector<Line> study_against_runs(const Settings& settings) {
   }
   Usage usage;
   alternate(1, settings.patience, {[&] {
-              usage = run_psim(
-                  {"compare", file.path().string(), "--jobs", "2", "--seeds", fmt::format("1-{}", seeds)});
+              usage = run_study(seeds, steps, 2);
               return usage.wall;
             }});
   constexpr double allowed = 5e-3;  // seconds of a processor, for each run

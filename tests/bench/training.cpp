@@ -13,6 +13,7 @@
 #include "tests/bench/harness.hpp"
 
 namespace psim::bench {
+namespace fs = std::filesystem;
 namespace {
 
 // Bulk-synchronous training as a loop: what a run computes, and nothing else. Returns the final weights.
@@ -93,11 +94,43 @@ void note_capacity(Line& line, const std::vector<double>& capacities) {
   line.disturbed = capacity < full_capacity;
 }
 
-// Fashion-MNIST's folder, found as the tests find it.
+bool has_fashion(const fs::path& folder) {
+  std::error_code none;
+  const auto has = [&](const char* name) {
+    return fs::exists(folder / name, none) || fs::exists(folder / (std::string(name) + ".gz"), none);
+  };
+  return has("train-images-idx3-ubyte") && has("train-labels-idx1-ubyte") && has("t10k-images-idx3-ubyte") &&
+         has("t10k-labels-idx1-ubyte");
+}
+
+// Where fetch_fashion_mnist.sh puts the data below `folder`, and near to it.
+std::vector<fs::path> places_in(const fs::path& folder) {
+  return {folder, folder / "fashion-mnist", folder / "data" / "fashion-mnist"};
+}
+
+// The folder of Fashion-MNIST: that of the tests, that of psim's data, or in a folder of this one, of the
+// sources or beside the sources.
 std::optional<std::string> fashion_folder() {
-  const char* folder = std::getenv("PSIM_TEST_DATA");
-  if (folder == nullptr || *folder == '\0') return std::nullopt;
-  return folder;
+  std::vector<fs::path> roots;
+  for (const char* name : {"PSIM_TEST_DATA", "PSIM_DATA"}) {
+    if (const char* folder = std::getenv(name); folder != nullptr && *folder != '\0')
+      roots.emplace_back(folder);
+  }
+  const fs::path source = PSIM_SOURCE;
+  roots.insert(roots.end(), {fs::current_path(), source, source / "scenarios"});
+  std::vector<fs::path> beside;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(source.parent_path(), none)) {
+    if (entry.is_directory(none)) beside.push_back(entry.path());
+  }
+  std::ranges::sort(beside);
+  roots.insert(roots.end(), beside.begin(), beside.end());
+  for (const fs::path& root : roots) {
+    for (const fs::path& place : places_in(root)) {
+      if (has_fashion(place)) return fs::absolute(place).string();
+    }
+  }
+  return std::nullopt;
 }
 
 std::string fashion(const std::string& folder, bool quick) {
@@ -177,7 +210,10 @@ std::vector<Line> fashion_against_plain(const Settings& settings) {
             .detail = {}};
   const std::optional<std::string> folder = fashion_folder();
   if (!folder) {
-    line.detail = "skipped: PSIM_TEST_DATA does not name the folder of the four Fashion-MNIST files";
+    line.detail =
+        "skipped: no folder with the four files of Fashion-MNIST; scenarios/fetch_fashion_mnist.sh DIR "
+        "fetches "
+        "them, and PSIM_DATA=DIR names their folder";
     return {line};
   }
   const std::string toml = fashion(*folder, settings.quick);

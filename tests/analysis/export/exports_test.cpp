@@ -202,6 +202,17 @@ TEST_CASE("a curve goes through its points", "[export]") {
   CHECK(text.find("M14.00 46.00L55.50 7.90L97.00 46.00") != std::string::npos);
 }
 
+TEST_CASE("on two logarithmic axes a power law is straight", "[export]") {
+  // As above, from 1 to 100 and from 1 to 10,000: the point in the middle of both logarithms is in the
+  // middle.
+  Plot plot{.title = "", .x_label = "", .y_label = "", .lines = {{"", {{1, 1}, {10, 100}, {100, 1e4}}}}};
+  plot.logarithmic = plot.logarithmic_x = true;
+  const std::string text = svg(plot, 100);
+  CHECK(text.find("M14.00 46.00L55.50 26.00L97.00 6.00") != std::string::npos);
+  for (const char* tick : {"M14.00 46.00v1", "M55.50 46.00v1", "M97.00 46.00v1"})  // 1, 10 and 100
+    CHECK(text.find(tick) != std::string::npos);
+}
+
 TEST_CASE("long names are cut at whole characters", "[export]") {
   CHECK(fitted("worker 1", 15) == "worker 1");
   CHECK(fitted("a name", 6) == "a n\u2026");
