@@ -14,8 +14,8 @@ class Engine;
 
 namespace psim {
 
-// SimGrid's context factories on this kind of processor, the fastest first. The raw one is written in the assembly
-// language of x86.
+// SimGrid's context factories on this kind of processor, the fastest first. The raw one is written in the
+// assembly language of x86.
 const std::vector<std::string>& context_factories();
 
 class Engine {
