@@ -142,7 +142,10 @@ class Chart {
     for (const double value : x_ticks()) {
       out += fmt::format("<path d=\"M{0:.2f} {1:.2f}v1\" stroke=\"#000\" stroke-width=\"0.2\"/>\n", x(value),
                          bottom_);
-      out += svg_text(x(value), bottom_ + 1.2 + text_mm, fmt::format("{:.6g}", value), "middle");
+      const std::string text = fmt::format("{:.6g}", value);
+      // A long number at the right end stays in the picture.
+      const double most = plot_.logarithmic_x ? width_ - text_width(text) / 2 : width_;
+      out += svg_text(std::min(x(value), most), bottom_ + 1.2 + text_mm, text, "middle");
     }
     for (const double value : y_ticks()) {
       out += fmt::format("<path d=\"M{:.2f} {:.2f}H{:.2f}\" stroke=\"#ccc\" stroke-width=\"0.1\"/>\n", left,

@@ -55,7 +55,7 @@ class Measurement {
       least = cost_of_messages(network, cluster);
       return least.seconds;
     });
-    say(fmt::format("{}, {} workers, {} servers: {:.2f} us a message", network, workers, servers,
+    say(fmt::format("{}: workers {}, servers {}: {:.2f} us a message", network, workers, servers,
                     1e6 * seconds));
     return {{"network", network},     {"workers", workers},         {"servers", servers},
             {"steps", cluster.steps}, {"messages", least.messages}, {"seconds", seconds},
@@ -75,7 +75,7 @@ class Measurement {
     };
     const double brief = run(steps), extended = run(3 * steps);
     const double seconds = std::max(1e-9, (extended - brief) / (2 * steps));
-    say(fmt::format("{:.0e} parameters, {} servers: {:.1f} us an update", parameters, servers,
+    say(fmt::format("parameters {:.0e}, servers {}: {:.1f} us an update", parameters, servers,
                     1e6 * seconds));
     return {{"parameters", parameters}, {"servers", servers}, {"seconds", seconds}, {"bytes", bytes}};
   }

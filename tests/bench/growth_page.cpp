@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
+#include <iterator>
 #include <stdexcept>
 
 #include "analysis/render/svg_chart.hpp"
@@ -42,18 +42,22 @@ std::string whole(double value) {
 
 double number(const Json& row, const char* key) { return row.at(key).get<double>(); }
 
-// One line of a picture: the points x and seconds of the rows in which `key` is `value`, or of all.
+// One line of a picture: the points x and seconds of the rows in which `key` is `value`, or of all. The law
+// is that of the points from `from` on.
 struct Curve {
-  Curve(std::string of, const Json& rows, const char* x, const char* key = nullptr, const Json& value = {})
+  Curve(std::string of, double from, const Json& rows, const char* x, const char* key = nullptr,
+        const Json& value = {})
       : name(std::move(of)) {
     for (const Json& row : rows) {
       if (key == nullptr || row.at(key) == value) points.emplace_back(number(row, x), number(row, "seconds"));
     }
-    law = fit(points);
+    std::ranges::copy_if(points, std::back_inserter(of_law),
+                         [from](const auto& point) { return point.first >= from; });
+    law = fit(of_law);
   }
 
   std::string name;
-  std::vector<std::pair<double, double>> points;
+  std::vector<std::pair<double, double>> points, of_law;
   Law law;
 };
 
@@ -70,10 +74,8 @@ struct Section {
     for (const Curve& curve : curves) {
       analysis::Line measured{.name = curve.name, .points = {}},
           law{.name = curve.name + ", its law", .points = {}};
-      for (const auto& [at, seconds] : curve.points) {
-        measured.points.emplace_back(at, seconds / unit);
-        law.points.emplace_back(at, curve.law.at(at) / unit);
-      }
+      for (const auto& [at, seconds] : curve.points) measured.points.emplace_back(at, seconds / unit);
+      for (const auto& [at, ignored] : curve.of_law) law.points.emplace_back(at, curve.law.at(at) / unit);
       plot.lines.insert(plot.lines.end(), {measured, law});
     }
     return analysis::svg(plot, 140);
@@ -83,9 +85,10 @@ struct Section {
     std::string head = "| " + x, rule = "|---", body, laws;
     for (const Curve& curve : curves) {
       head += " | " + curve.name, rule += "|---";
-      laws +=
-          fmt::format("- {}: {} x {}^{:.2f}; no point is off by more than a factor of {:.2f}\n", curve.name,
-                      time_text(curve.law.factor), letter, curve.law.exponent, curve.law.worst);
+      laws += fmt::format(
+          "- {}: {} x {}^{:.2f} from {} {} on; no such point is off by more than a factor of {:.2f}\n",
+          curve.name, time_text(curve.law.factor), letter, curve.law.exponent, whole(curve.of_law[0].first),
+          x, curve.law.worst);
     }
     for (const auto& [at, ignored] : curves[0].points) {
       body += "| " + whole(at);
@@ -174,14 +177,15 @@ std::map<std::string, std::string> growth_files(const Json& data, const std::str
        "a message",
        "workers",
        "W",
-       {{"nic", messages, "workers", "network", "nic"}, {"fluid", messages, "workers", "network", "fluid"}}},
-      {"updates", "an update", "parameters", "P", {{"an update", data["updates"], "parameters"}}},
-      {"shards", "an update", "shards", "S", {{"an update", data["shards"], "servers"}}},
+       {{"nic", 0, messages, "workers", "network", "nic"},
+        {"fluid", 0, messages, "workers", "network", "fluid"}}},
+      {"updates", "an update", "parameters", "P", {{"an update", 1e6, data["updates"], "parameters"}}},
+      {"shards", "an update", "shards", "S", {{"an update", 0, data["shards"], "servers"}}},
       {"study",
        "a study",
        "runs",
        "R",
-       {{"one core", studies, "runs", "jobs", 1}, {"two cores", studies, "runs", "jobs", 2}},
+       {{"one core", 100, studies, "runs", "jobs", 1}, {"two cores", 100, studies, "runs", "jobs", 2}},
        1,
        "s"}};
   const Forecast forecast(data, sections[0].curves[0].law, sections[0].curves[1].law);

@@ -94,20 +94,27 @@ std::string without_font(std::string text) {
   return begin == std::string::npos || end == std::string::npos ? text : text.erase(begin, end - begin);
 }
 
-// `check`: whether page and pictures are those of docs/growth.json, instead of writing all of them.
-int growth(const Settings& settings, bool check) {
+enum class Growth { measure, render, check };
+
+// Measures, or reads docs/growth.json; writes page and pictures, or only compares them.
+int growth(const Settings& settings, Growth mode) {
   const std::filesystem::path docs = PSIM_SOURCE "/docs";
-  const Json data = check ? Json::parse(content_of(docs / "growth.json")) : measure_growth(settings);
-  int wrong = 0;
-  for (const auto& [name, text] : growth_files(data, content_of(docs / "growth.md"))) {
+  const bool measure = mode == Growth::measure, check = mode == Growth::check;
+  const Json data = measure ? measure_growth(settings) : Json::parse(content_of(docs / "growth.json"));
+  if (measure && settings.quick) return 0;
+  std::map<std::string, std::string> files = growth_files(data, content_of(docs / "growth.md"));
+  if (measure) files["growth.json"] = data.dump(1) + "\n";
+  std::filesystem::create_directories(docs / "growth");
+  int code = 0;
+  for (const auto& [name, text] : files) {
     if (check && without_font(content_of(docs / name)) != without_font(text)) {
       fmt::print("docs/{} is not that of docs/growth.json\n", name);
-      wrong = 1;
+      code = 1;
     }
-    if (!check && !settings.quick) std::ofstream(docs / name, std::ios::binary) << text;
+    if (!check && !(std::ofstream(docs / name, std::ios::binary) << text << std::flush))
+      throw std::runtime_error("cannot write docs/" + name);
   }
-  if (!check && !settings.quick) std::ofstream(docs / "growth.json") << data.dump(1) << "\n";
-  return wrong;
+  return code;
 }
 
 }  // namespace
@@ -127,14 +134,17 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(psim::bench::group_names()));
   app.add_option("--json", json_file, "Write the table as JSON to this file too.");
-  bool check = false;
+  bool check = false, render = false;
   CLI::App* growth = app.add_subcommand("growth", "Measure how costs grow, and write docs/growth.md.");
   growth->add_flag("--check", check, "Only compare page and pictures with docs/growth.json.");
+  growth->add_flag("--render", render, "Write page and pictures from docs/growth.json.")->excludes("--check");
   growth->fallthrough();
   CLI11_PARSE(app, argc, argv);
   if (settings.quick) settings.repeats = 1, settings.patience = 0;
   try {
-    if (*growth) return psim::bench::growth(settings, check);
+    using psim::bench::Growth;
+    const Growth mode = check ? Growth::check : render ? Growth::render : Growth::measure;
+    if (*growth) return psim::bench::growth(settings, mode);
     return psim::bench::run(settings, only, json_file);
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());
