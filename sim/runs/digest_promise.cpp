@@ -9,11 +9,6 @@ namespace {
 
 bool always(const LoadedScenario&) { return true; }
 
-// Under nic psim computes all dates itself; under fluid SimGrid computes those of messages.
-bool is_fluid(const LoadedScenario& loaded) {
-  return loaded.scenario.cluster.network.model == NetworkModel::fluid;
-}
-
 bool uses_snappy(const LoadedScenario& loaded) {
   const auto has_snappy = [](const Scenario& scenario) {
     return std::ranges::any_of(scenario.filters,
@@ -28,12 +23,13 @@ struct Property {
   const char* path;  // in a summary
   const char* name;  // for people
   bool (*decides)(const LoadedScenario&);
+  bool is_elsewhere = false;  // another value: the weaker rule applies
 };
 constexpr Property properties[] = {
     {"/psim", "psim", always},
     {"/libraries/snappy", "Snappy", uses_snappy},
-    {"/libraries/simgrid", "SimGrid", is_fluid},
-    {"/cpu_family", "the processor", is_fluid},
+    {"/libraries/simgrid", "SimGrid", always, true},
+    {"/cpu_family", "the processor", always, true},
 };
 
 std::string value_in(const Json& summary, const char* path) {
@@ -43,15 +39,12 @@ std::string value_in(const Json& summary, const char* path) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-enum class Promise { nic, fluid, fluid_elsewhere };
-
-constexpr const char* rules[] = {
-    "promise under nic: the same digest on every processor and with every release of SimGrid, because psim "
-    "computes the dates itself",
-    "promise under fluid: the same digest on every x86-64 processor with the same release of SimGrid",
-    "promise under fluid, with another release of SimGrid or on a processor other than x86-64: under bsp the "
-    "same weights bit for bit, and dates to 1e-9",
-};
+// SimGrid computes dates, and its releases round them differently.
+constexpr const char* here_rule =
+    "promise: the same digest on every x86-64 processor with the same release of SimGrid";
+constexpr const char* elsewhere_rule =
+    "promise for another release of SimGrid, or for a processor other than x86-64: under bsp the same "
+    "weights bit for bit, and dates to 1e-9";
 
 }  // namespace
 
@@ -61,20 +54,17 @@ std::string DigestPromise::verdict() const {
 }
 
 DigestPromise promise_on_digest(const LoadedScenario& loaded, const Json& recorded, const Json& here) {
-  Promise promise = is_fluid(loaded) ? Promise::fluid : Promise::nic;
   std::string exceptions;
+  bool is_elsewhere = value_in(here, "/cpu_family") != "x86-64";
   for (const Property& property : properties) {
     const std::string then = value_in(recorded, property.path), now = value_in(here, property.path);
     if (then == now || !property.decides(loaded)) continue;
     exceptions +=
         fmt::format("{}{} was {} and is {}", exceptions.empty() ? "" : ", ", property.name, then, now);
-    if (property.decides == is_fluid) promise = Promise::fluid_elsewhere;
+    if (property.is_elsewhere) is_elsewhere = true;
   }
-  if (promise == Promise::fluid && value_in(here, "/cpu_family") != "x86-64") {
-    promise = Promise::fluid_elsewhere;
-    if (exceptions.empty()) exceptions = "psim promises no digest of fluid on this processor";
-  }
-  return {.rule = rules[static_cast<std::size_t>(promise)], .exceptions = std::move(exceptions)};
+  if (is_elsewhere && exceptions.empty()) exceptions = "psim promises no digest on this processor";
+  return {.rule = is_elsewhere ? elsewhere_rule : here_rule, .exceptions = std::move(exceptions)};
 }
 
 }  // namespace psim

@@ -1,7 +1,7 @@
 #!/bin/sh
 # aarch64.sh PSIM FOLDER: psim for 64-bit ARM, compiled on this machine and run under qemu-aarch64. Builds psim and its
-# unit tests in FOLDER and runs the tests. Compares the shipped scenarios under nic with their recorded digests
-# (digests.sh), and a dozen under fluid with those of PSIM, which is of this machine (results.sh, compare.sh).
+# unit tests in FOLDER and runs the tests. Compares a dozen scenarios with those of PSIM, which is of this machine
+# (results.sh, compare.sh), and counts how many shipped scenarios have their recorded digest (digests.sh).
 # The compiler's root has the packages of packages.txt for arm64 and what they depend on, unpacked, not installed. It
 # stays in the system's temporary folder, one for each state of packages.txt; PSIM_ARM_ROOT=FOLDER keeps it somewhere
 # else. Needs no root rights. Packages come from PSIM_MIRROR, else from where this machine's apt has Debian's.
@@ -96,9 +96,9 @@ sh "$source/tests/platforms/results.sh" "$folder/psim-aarch64" >"$folder/aarch64
 sh "$source/tests/platforms/results.sh" "$native" >"$folder/native.txt"
 cat "$folder/aarch64.txt"
 sh "$source/tests/platforms/compare.sh" "$folder/aarch64.txt" "$folder/native.txt" || worse=1
-took "a dozen scenarios under fluid"
+took "a dozen scenarios"
 sh "$source/tests/platforms/digests.sh" "$folder/psim-aarch64" || worse=1
-took "the shipped scenarios under nic"
+took "the shipped scenarios"
 
 ctest --test-dir "$folder" -R '^unit: ' -LE 'slow|long' -j "$(nproc)" --output-on-failure >"$folder/tests.log" 2>&1 || {
   sed -n '/The following tests FAILED/,$p' "$folder/tests.log"

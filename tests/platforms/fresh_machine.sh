@@ -2,7 +2,7 @@
 # fresh_machine.sh RELEASE RESULTS [--test]: the README's first command and a dozen scenarios on a bare Debian RELEASE
 # (bookworm, trixie), with --test its tests, too. Builds a clone of this repository with that release's compiler and
 # libraries, and writes to RESULTS the final weights' hash and the simulated time of the bulk-synchronous runs, a line
-# each.
+# each. Also compares the digests of the shipped scenarios with the recorded ones (digests.sh).
 # The root has only what debootstrap's smallest variant and ./psim install. It stays in the system's temporary folder,
 # one for each state of packages.txt; PSIM_FRESH_ROOT=FOLDER keeps it somewhere else.
 # Needs root, debootstrap and a mirror: PSIM_MIRROR, else that of this machine's apt. Exit code 77: cannot run here.
@@ -58,6 +58,7 @@ inside ./psim compare scenarios/stragglers.toml
 echo "$release: the first table after $(($(date +%s) - begin)) s"
 if [ "$test" = --test ]; then inside ./psim test; fi
 
+inside sh tests/platforms/digests.sh build/release/psim
 inside sh tests/platforms/results.sh ./psim >"$results.new"
 mv "$results.new" "$results"
 cat "$results"
