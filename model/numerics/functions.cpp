@@ -121,47 +121,41 @@ Turn reduced_turn(double x) {
 // 2 pi r as a double-double number.
 DoubleDouble angle_of(double r) { return times({0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52}, {r, 0.0}); }
 
+// The highest power comes first.
+template <std::size_t n>
+double polynomial(const double (&factors)[n], double x) {
+  double sum = factors[0];
+  for (std::size_t i = 1; i < n; ++i) sum = sum * x + factors[i];
+  return sum;
+}
+
 // sin(2 pi r) for |r| <= 1/8: the Taylor series to the 17th power.
 double sine(double r) {
   if (std::abs(r) < 0x1p-900) return angle_of(r * 0x1p200).high * 0x1p-200;  // exact products would underflow
+  static constexpr double series[] = {
+      1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
+      1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
   const DoubleDouble angle = angle_of(r);
   const double z = angle.high * angle.high;
-  double sum = 1.0 / 355687428096000.0;
-  sum = sum * z - 1.0 / 1307674368000.0;
-  sum = sum * z + 1.0 / 6227020800.0;
-  sum = sum * z - 1.0 / 39916800.0;
-  sum = sum * z + 1.0 / 362880.0;
-  sum = sum * z - 1.0 / 5040.0;
-  sum = sum * z + 1.0 / 120.0;
-  sum = sum * z - 1.0 / 6.0;
-  return angle.high + (angle.low * (1.0 - 0.5 * z) + angle.high * z * sum);
+  return angle.high + (angle.low * (1.0 - 0.5 * z) + angle.high * z * polynomial(series, z));
 }
 
 // cos(2 pi r) for |r| <= 1/8: the Taylor series to the 16th power.
 double cosine(double r) {
+  static constexpr double series[] = {
+      1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0, -1.0 / 3628800.0,
+      1.0 / 40320.0,          -1.0 / 720.0,         1.0 / 24.0};
   const DoubleDouble angle = angle_of(r);
   const DoubleDouble square = times(angle, angle);
   const double z = square.high;
-  double sum = 1.0 / 20922789888000.0;
-  sum = sum * z - 1.0 / 87178291200.0;
-  sum = sum * z + 1.0 / 479001600.0;
-  sum = sum * z - 1.0 / 3628800.0;
-  sum = sum * z + 1.0 / 40320.0;
-  sum = sum * z - 1.0 / 720.0;
-  sum = sum * z + 1.0 / 24.0;
   const DoubleDouble begin = fast_two_sum(1.0, -0.5 * z);
-  return begin.high + (begin.low - 0.5 * square.low + z * z * sum);
+  return begin.high + (begin.low - 0.5 * square.low + z * z * polynomial(series, z));
 }
 
-// Numerator and denominator of a rational approximation, highest power first.
+// A rational approximation.
 template <std::size_t n>
 double ratio(const double (&above)[n], const double (&below)[n], double x) {
-  double numerator = above[0], denominator = below[0];
-  for (std::size_t i = 1; i < n; ++i) {
-    numerator = numerator * x + above[i];
-    denominator = denominator * x + below[i];
-  }
-  return numerator / denominator;
+  return polynomial(above, x) / polynomial(below, x);
 }
 
 // erf(x) / x at z = x^2, for |x| <= 0.46875.
