@@ -98,7 +98,7 @@ std::vector<const Scalar*> transposed(const BatchMatrix<Scalar>& h, BatchMatrix<
   return columns.row_pointers();
 }
 
-// The rows of the samples: those of the data, or copies with more digits.
+// The rows of the samples: the data's own rows, or copies in double precision.
 template <class Scalar>
 std::vector<const Scalar*> input_rows(const Dataset& data, std::span<const std::uint32_t> samples,
                                       const BatchMatrix<Scalar>& inputs, BatchMatrix<Scalar>& columns) {
@@ -113,7 +113,7 @@ std::vector<const Scalar*> input_rows(const Dataset& data, std::span<const std::
 
 }  // namespace
 
-// What a thread keeps between two gradients, so that it need not ask for memory each time.
+// Each thread keeps these arrays between two gradients. So it need not ask for memory each time.
 template <class Scalar>
 struct Mlp<Scalar>::Scratch {
   std::vector<Matrix> h;  // of each layer: its outputs; first the inputs

@@ -12,7 +12,7 @@ namespace {
 // A block of B for one tile stays in the first-level cache: this many steps of 256 bytes.
 constexpr std::size_t steps_of_block = 128;
 
-// The steps [begin, end) of a product. If it goes on, C holds the sums of the steps before.
+// The steps [begin, end) of a product. If `goes_on`, C holds the sums of the earlier steps.
 template <class Scalar>
 struct Part {
   const Product<Scalar>& product;
@@ -66,7 +66,7 @@ void last_rows(const Part<Scalar>& part, std::size_t row, std::size_t lane) {
   }
 }
 
-// From `lane` on, as many lanes as fit into vectors; returns the first lane that is left.
+// Computes the lanes from `lane` that fill whole vectors. Returns the first lane after them.
 template <int Vectors, class Scalar>
 std::size_t columns(const Part<Scalar>& part, std::size_t lane) {
   constexpr int rows = Lanes<Scalar>::rows;

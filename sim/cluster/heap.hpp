@@ -34,7 +34,7 @@ class Heap {
  private:
   static constexpr std::size_t arity = 4;
 
-  // Fills the free first place: greater children move up as far as the end, then `value` moves up from there.
+  // Fills the free first place. The greatest child moves up at every level; then `value` rises from the end.
   // It was the last value, so it stays near the end.
   void sink(const T& value) {
     std::size_t place = 0;

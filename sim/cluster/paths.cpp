@@ -84,7 +84,7 @@ Paths::Paths(const Topology& topology) : topology_(topology) {
   for (std::uint32_t i = 0; i < topology.links.size(); ++i) links_[next[low(topology.links[i])]++] = i;
 }
 
-// Of several links between two vertices: the lowest.
+// If several links join two vertices, the path takes the link with the lowest number.
 std::vector<Hop> Paths::routed(std::uint32_t from, std::uint32_t to) const {
   std::vector<Hop> path;
   path.reserve(4);

@@ -22,7 +22,7 @@ ShardCauses::OfWorker& ShardCauses::of(std::uint32_t number, NodeId worker) {
   return shard.workers[worker];
 }
 
-// The next pulls come after at least as many pushes, so they need no earlier outcomes.
+// Later pulls follow at least as many pushes. So no later pull needs the earlier outcomes.
 void ShardCauses::arrives(const Message& message) {
   if (const Push* push = message.as<Push>()) {
     OfShard& shard = shards_[message.shard];

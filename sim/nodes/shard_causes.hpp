@@ -17,7 +17,7 @@ namespace psim {
 
 class ShardCauses {
  public:
-  // `nodes`: about as many nodes send messages to these shards.
+  // `nodes`: the expected number of nodes that send messages to these shards.
   explicit ShardCauses(std::size_t nodes = 0) : nodes_(nodes) {}
 
   // A pull or a push has come. Events are known by their numbers.

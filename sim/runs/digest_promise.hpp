@@ -16,7 +16,7 @@ struct DigestPromise {
   std::string verdict() const;
 };
 
-// `recorded` and `here`: summaries of the two runs, of which only the properties of the program count.
+// `recorded` and `here` are the summaries of the two runs. Only the properties of the program count.
 DigestPromise promise_on_digest(const LoadedScenario& loaded, const Json& recorded, const Json& here);
 
 }  // namespace psim

@@ -40,7 +40,7 @@ study::Plan plan_again(const study::StudyFolder& folder, const Command& command)
   return plan;
 }
 
-// What psim promises about the run's digest; nothing if the scenario no longer loads.
+// psim's promise about the run's digest. Empty if the scenario no longer loads.
 std::optional<DigestPromise> promise_on(const study::PlannedRun& run, const Json& then, const Json& now) {
   if (run.loaded) return promise_on_digest(*run.loaded, then, now);
   Diagnostics diagnostics;
