@@ -35,6 +35,7 @@ Job::Job(const JobPlan& plan, std::size_t number, Machines& machines, RunObserve
       state_(plan, machines.platform.hosts.size()),
       context_{.plan = plan,
                .agenda = machines.agenda,
+               .cpus = machines.cpus,
                .network = machines.network,
                .recorder = machines.recorder,
                .pool = machines.pool,
@@ -97,7 +98,7 @@ void Job::plan_evaluation(std::int64_t turn) {
 
 // Evaluates at each planned date before `now`. The clock has already passed these dates. But the weights are
 // still those of these dates, because only events change them. Entries of the agenda at these dates would
-// change the run, because SimGrid rounds the clock at every date at which it stops.
+// change the run, because SimGrid rounds the rest of every flow at each date at which it stops.
 void Job::take_points_before(double now) {
   for (;;) {
     const double date = static_cast<double>(periods_ + 1) * evaluate_every_.time.value;

@@ -70,6 +70,7 @@ Machines::Machines(const Scenario& scenario, const std::vector<JobPlan>& jobs, c
       recorder(static_cast<std::size_t>(scenario.cluster.servers),
                static_cast<std::size_t>(scenario.cluster.workers), shard_servers(jobs)),
       pool(options.threads),
+      cpus(agenda, scenario.cluster),
       network(platform.hosts.size(), make_carrier(scenario, platform, agenda),
               {.header = static_cast<std::uint64_t>(scenario.cluster.network.header.value),
                .in_order = scenario.messages.order != SendOrder::parallel,

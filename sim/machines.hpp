@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/cluster/agenda.hpp"
+#include "sim/cluster/cpu.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform.hpp"
@@ -25,6 +26,7 @@ struct Machines {
   Recorder recorder;
   Pool pool;
   Agenda agenda{recorder};
+  Cpus cpus;
   Network network;
   Slowness slowness;  // of workers at a date; the slowness of steps belongs to the jobs
 };

@@ -60,7 +60,7 @@ class ProgressWatch final {
   bool works_in_vain();
   std::uint64_t work() const {
     const RunStats& stats = parts_.recorder.stats();
-    return stats.events - stats.events_beside + parts_.agenda.fired() + parts_.network.timeouts();
+    return stats.events - stats.events_beside + parts_.agenda.fired();
   }
   std::vector<std::string> who_waits() const;
   void end_as(std::vector<std::string> why);

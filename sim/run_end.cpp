@@ -17,7 +17,6 @@ void RunEnd::end_job(Job& job) {
 void RunEnd::end_now() {
   close();
   machines_.agenda.clear();
-  for (NodeId node = 0; node < machines_.platform.hosts.size(); ++node) machines_.network.let_go(node);
   Actors::kill_all();
 }
 

@@ -2,17 +2,54 @@
 
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Semaphore.hpp>
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
+#include <limits>
 
 namespace psim {
+namespace {
 
-double Agenda::now() { return simgrid::s4u::Engine::get_clock(); }
+double after(double date) { return std::nextafter(date, std::numeric_limits<double>::infinity()); }
 
-void Agenda::at(double date, std::function<void()> action) {
-  entries_.push({std::max(date, now()), next_number_++, recorder_.causes().cause(), std::move(action)});
+// There is one clock in a process: SimGrid's.
+struct Clock {
+  double time = 0;      // SimGrid's, when psim looked last
+  double date = 0;      // psim's at that time
+  double planned = -1;  // the next date of the agenda
+} the_clock;
+
+}  // namespace
+
+double Agenda::now() {
+  const double time = simgrid::s4u::Engine::get_clock();
+  if (time == the_clock.time) return the_clock.date;
+  the_clock.time = time;
+  const bool is_planned = the_clock.planned <= after(time) && time <= after(the_clock.planned);
+  return the_clock.date = std::max(the_clock.date, is_planned ? the_clock.planned : time);
+}
+
+Agenda::Ticket Agenda::at(double date, std::function<void()> action) {
+  const Ticket ticket{std::max(date, now()), next_number_++};
+  entries_.emplace(ticket, Entry{recorder_.causes().cause(), std::move(action)});
   arm();
+  return ticket;
+}
+
+void Agenda::cancel(const Ticket& ticket) {
+  if (entries_.erase(ticket) == 0 || armed_ == nullptr) return;
+  if (!entries_.empty() && entries_.begin()->first.first <= the_clock.planned) return;
+  armed_->remove();
+  armed_ = nullptr;
+  arm();
+}
+
+void Agenda::sleep_until(double date) {
+  if (!(date > now())) return;
+  const simgrid::s4u::SemaphorePtr over = simgrid::s4u::Semaphore::create(0);
+  const Alarm alarm(*this, date, [over] { over->release(); });
+  over->acquire();
 }
 
 void Agenda::on_advance(const std::function<void(double)>& look) {
@@ -20,19 +57,22 @@ void Agenda::on_advance(const std::function<void(double)>& look) {
 }
 
 void Agenda::clear() {
-  entries_ = {};
+  entries_.clear();
   if (armed_ != nullptr) armed_->remove();
   armed_ = nullptr;
 }
 
 void Agenda::arm() {
   if (firing_ || entries_.empty()) return;
-  const double date = entries_.top().date;
+  const double date = entries_.begin()->first.first;
   if (armed_ != nullptr) {
-    if (armed_->get_date() <= date) return;
+    if (the_clock.planned <= date) return;
     armed_->remove();
   }
-  armed_ = simgrid::kernel::timer::Timer::set(date, [this] {
+  the_clock.planned = date;
+  // SimGrid's clock may be after psim's date, and SimGrid takes no date that is past.
+  const double at = std::max(date, simgrid::s4u::Engine::get_clock());
+  armed_ = simgrid::kernel::timer::Timer::set(at, [this] {
     armed_ = nullptr;
     fire();
   });
@@ -40,12 +80,13 @@ void Agenda::arm() {
 
 void Agenda::fire() {
   firing_ = true;
-  while (!entries_.empty() && entries_.top().date <= now()) {
-    const Entry entry = entries_.top();
-    entries_.pop();
+  const double last = after(now());
+  while (!entries_.empty() && entries_.begin()->first.first <= last) {
+    const auto entry = entries_.extract(entries_.begin());
+    the_clock.date = std::max(the_clock.date, entry.key().first);
     ++fired_;
-    recorder_.outside().goes_on(now(), entry.cause);
-    entry.action();
+    recorder_.outside().goes_on(now(), entry.mapped().cause);
+    entry.mapped().action();
   }
   firing_ = false;
   arm();

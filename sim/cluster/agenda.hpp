@@ -1,11 +1,18 @@
-// Actions that psim plans for a date. SimGrid's own timers fire in no promised order at equal dates; these
-// run in order of (date, sequence number). At most one SimGrid timer is armed at a time.
+// Actions that psim plans for a date, and the date itself.
+//
+// SimGrid's own timers fire in no promised order at equal dates; these run in order of (date, number). At
+// most one SimGrid timer is armed at a time. SimGrid's clock adds the differences of dates, so it may miss a
+// date by one unit in the last place, and its releases miss different dates. psim's date is the one that was
+// planned. Planned dates that lie one such unit apart count as one date, because SimGrid's clock may reach
+// both at once.
 #pragma once
+
+#include <simgrid/forward.h>
 
 #include <cstdint>
 #include <functional>
-#include <queue>
-#include <vector>
+#include <map>
+#include <utility>
 
 #include "sim/record/recorder.hpp"
 
@@ -23,7 +30,13 @@ class Agenda {
   Agenda& operator=(const Agenda&) = delete;
 
   // `action` runs in the simulation kernel, outside every actor, at `date`, or now if `date` is past.
-  void at(double date, std::function<void()> action);
+  using Ticket = std::pair<double, std::uint64_t>;
+  Ticket at(double date, std::function<void()> action);
+  // Without effect if the action has run.
+  void cancel(const Ticket& ticket);
+
+  // In an actor: waits until `date`. Returns at once if it is past.
+  void sleep_until(double date);
 
   // Calls `look` whenever the clock has advanced, before any actor acts at the new date.
   static void on_advance(const std::function<void(double now)>& look);
@@ -34,28 +47,36 @@ class Agenda {
   // Number of entries that have run: a measure of psim's own work.
   std::uint64_t fired() const { return fired_; }
 
+  // The planned date if SimGrid's clock has come to one, else SimGrid's.
   static double now();
 
  private:
   struct Entry {
-    double date;
-    std::uint64_t number;
     Cause cause;
     std::function<void()> action;
-  };
-  struct Later {
-    bool operator()(const Entry& a, const Entry& b) const {
-      return a.date > b.date || (a.date == b.date && a.number > b.number);
-    }
   };
   void arm();
   void fire();
 
   Recorder& recorder_;
-  std::priority_queue<Entry, std::vector<Entry>, Later> entries_;
+  std::map<Ticket, Entry> entries_;
   std::uint64_t next_number_ = 0, fired_ = 0;
   simgrid::kernel::timer::Timer* armed_ = nullptr;
   bool firing_ = false;
+};
+
+// An action that an actor plans during the life of this object.
+class Alarm {
+ public:
+  Alarm(Agenda& agenda, double date, std::function<void()> action)
+      : agenda_(agenda), ticket_(agenda.at(date, std::move(action))) {}
+  ~Alarm() { agenda_.cancel(ticket_); }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+ private:
+  Agenda& agenda_;
+  Agenda::Ticket ticket_;
 };
 
 }  // namespace psim

@@ -299,11 +299,12 @@ void Network::notify(Message&& message) {
 
 void Network::hand_out(NodeId id) {
   Node& node = nodes_[id];
-  node.held = false;
+  if (!std::exchange(node.held, false)) return;
   for (Message& message : std::exchange(node.waiting, {})) {
     message.because = recorder_.causes().cause();
     hand_over(node, std::move(message));
   }
+  if (node.is_late) node.mail->release();
 }
 
 Message Network::take(NodeId me) {
@@ -321,17 +322,19 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   if (has_mail(me)) return receive(me);
   if (!(date > Agenda::now())) return std::nullopt;
   const sg4::SemaphorePtr mail = nodes_[me].mail;  // keeps it alive if the node goes down meanwhile
-  nodes_[me].receives_until = true;
-  const bool is_late = mail->acquire_timeout(date - Agenda::now());
-  nodes_[me].receives_until = false;
-  if (!is_late) return take(me);
-  ++timeouts_;
+  const Alarm alarm(agenda_, date, [&node = nodes_[me]] { be_late(node); });
+  mail->acquire();
+  if (!std::exchange(nodes_[me].is_late, false)) return take(me);
+  if (has_mail(me)) return receive(me);
   recorder_.causes().spends(Agenda::now(), Spent::timeout);
   return std::nullopt;
 }
 
-void Network::let_go(NodeId node) {
-  if (std::exchange(nodes_[node].receives_until, false)) nodes_[node].mail->release();
+// A node that is held notices later, together with the messages that waited for it.
+void Network::be_late(Node& node) {
+  if (!node.inbox.empty()) return;
+  node.is_late = true;
+  if (!node.held) node.mail->release();
 }
 
 void Network::take_down(NodeId node, const std::function<void(const Message&)>& unread) {
@@ -340,7 +343,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   down.up = false;
   for (const Message& message : down.inbox.take_all()) unread(message);
   for (const Message& message : std::exchange(down.waiting, {})) unread(message);
-  down.held = false;
+  down.held = down.is_late = false;
   down.sends_until = down.takes_until = 0;
   down.mail = sg4::Semaphore::create(0);  // the actors that waited at the old semaphore are gone
   for (auto& [ends, connection] : connections_) {

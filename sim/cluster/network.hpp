@@ -83,16 +83,11 @@ class Network {
   // Waits for the next message to `me`, or until a date.
   Message receive(NodeId me);
   std::optional<Message> receive_until(NodeId me, double date);
-  // How often no message came until the date: a measure of psim's own work.
-  std::uint64_t timeouts() const { return timeouts_; }
   bool has_mail(NodeId me) const { return !nodes_[me].inbox.empty(); }
 
   // Sets a callback for every arriving message, before its receiver gets it.
   void on_arrival(std::function<void(const Message&)> callback) { on_arrival_ = std::move(callback); }
 
-  // Call this before killing the node's actor: SimGrid 3.32 aborts if an actor is killed at the date when its
-  // receive_until ends.
-  void let_go(NodeId node);
   // Takes a node down: it receives nothing, and loses its inbox and its waiting messages. Its connections
   // break; messages on their way over them are lost at once and use no more bandwidth. Called from the
   // agenda, when the node has no actor left. `unread` gets the messages of its inbox.
@@ -123,7 +118,7 @@ class Network {
     std::uint32_t incarnation = 0;  // number of crashes so far
     bool up = true;
     bool held = false;
-    bool receives_until = false;              // its actor waits for mail until a date
+    bool is_late = false;                     // its actor waited for mail until a date that is past
     std::vector<Message> waiting = {};        // while held
     double sends_until = 0, takes_until = 0;  // dates: busy with messages
     double bandwidth = 1;                     // share that faults leave
@@ -182,6 +177,7 @@ class Network {
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
   void put(Node& node, Message&& message);
+  static void be_late(Node& node);
   MessageKind record_sending(Message& message, std::uint64_t bytes);
   template <class T>
   std::int64_t record(NodeId node, const Flight& flight);
@@ -198,7 +194,7 @@ class Network {
   std::map<std::uint64_t, Flight> delayed_;  // messages that have crossed the network, but arrive late
   LinkFaults* faults_ = nullptr;
   std::size_t carried_ = 0, in_background_ = 0;  // messages in flight
-  std::uint64_t next_held_ = 0, timeouts_ = 0;
+  std::uint64_t next_held_ = 0;
 };
 
 }  // namespace psim

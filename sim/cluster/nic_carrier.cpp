@@ -95,7 +95,7 @@ void NicCarrier::wake_in_time() {
 }
 
 void NicCarrier::work() {
-  const double now = std::max(Agenda::now(), wakes_);
+  const double now = Agenda::now();
   wakes_ = never;
   if (stopped_) return;
   if (stations_.next() <= now) stations_.advance(now + ahead_);

@@ -18,35 +18,6 @@ namespace {
 
 constexpr double unlimited = 1e18;  // bytes per second: never the bottleneck
 
-// All speed factors of a node: the products of any windowed stragglers and faults. A frozen node needs no
-// factor (speed_control.hpp).
-std::vector<double> levels_of(const Scenario& scenario, const std::vector<std::uint32_t>& on_host) {
-  std::set<double, std::greater<>> levels{1.0};
-  const auto divide = [&levels](double slowdown) {
-    std::set<double, std::greater<>> more = levels;
-    for (const double level : levels) more.insert(level / slowdown);
-    levels = std::move(more);
-  };
-  const std::int64_t worker = static_cast<std::int64_t>(on_host.front()) - 1 - scenario.cluster.servers;
-  for (const StragglerSpec& s : scenario.stragglers) {
-    if (!s.probability && std::ranges::find(s.workers, worker) != s.workers.end()) divide(s.slowdown);
-  }
-  for (const FaultSpec& fault : scenario.faults) {
-    if (!fault.kind->slows || *fault.factor == 0) continue;
-    const std::vector<std::uint32_t> nodes = fault_nodes(scenario.cluster, fault.nodes);
-    if (std::ranges::find_first_of(nodes, on_host) != nodes.end()) divide(1 / *fault.factor);
-  }
-  std::set<double, std::greater<>> profiled = levels;
-  for (const ProfileSpec& profile : scenario.profiles) {
-    if (worker >= scenario.cluster.workers || !concerns(profile, worker)) continue;
-    for (const auto& [date, factor] : profile.rows) {
-      for (const double level : levels) profiled.insert(level * factor);
-    }
-    levels = profiled;
-  }
-  return {levels.begin(), levels.end()};
-}
-
 // A route from one host to another.
 struct PairOfNodes {
   std::uint32_t from, to;
@@ -74,33 +45,18 @@ class Builder {
          ++node) {
       const std::uint32_t host = host_of(scenario_.cluster, node);
       platform_.hosts.push_back(hosts_[host]);
-      platform_.speed_levels.push_back(levels_[host]);
       platform_.own_links.push_back(own_links_[host]);
     }
     return std::move(platform_);
   }
 
  private:
+  // Cpu computes the machines' times (cpu.hpp), so SimGrid's speeds mean nothing.
   void add_hosts() {
     const ClusterSpec& cluster = scenario_.cluster;
     for (std::uint32_t number = 0; number < host_count(cluster); ++number) {
-      const std::vector<std::uint32_t> on_host = nodes_on(cluster, number);
-      const std::uint32_t node = on_host.front();
-      const auto servers = static_cast<std::uint32_t>(cluster.servers);
-      const bool is_worker = node > servers && node <= servers + cluster.workers;
-      double speed = 1e9;
-      if (is_worker) speed = cluster.worker.speed.of(node - servers - 1).value;
-      else if (node > 0 && node <= servers) speed = cluster.server.speed.of(node - 1).value;
-      else if (const std::uint32_t first = first_inference_node(cluster);
-               node >= first && node < node_count(cluster))
-        speed = cluster.inference.speed.of(node - first).value;
-      std::vector<double> factors = levels_of(scenario_, on_host);
-      std::vector<double> speeds;
-      for (const double factor : factors) speeds.push_back(speed * factor);
-      sg4::Host* host = add_host(*zone_, fmt::format("node {}", node), speeds);
-      host->seal();
-      hosts_.push_back(host);
-      levels_.push_back(std::move(factors));
+      hosts_.push_back(add_host(*zone_, fmt::format("node {}", nodes_on(cluster, number).front()), 1));
+      hosts_.back()->seal();
     }
     own_links_.resize(hosts_.size());
   }
@@ -206,7 +162,6 @@ class Builder {
   Platform platform_;
   // By machine; Platform has the same by node.
   std::vector<sg4::Host*> hosts_;
-  std::vector<std::vector<double>> levels_;
   std::vector<std::vector<sg4::Link*>> own_links_;
 };
 
@@ -227,9 +182,6 @@ std::vector<std::string> engine_options(const Scenario& scenario) {
       "network/optim:Full",
   };
   if (unit != 1) options.push_back(fmt::format("network/latency-factor:{}", model.latency / unit));
-  // A worker that is asked for samples queries the rest of its computation. With Lazy, the default, SimGrid
-  // ends the process if the computation ends at the same date.
-  if (scenario.training.work == WorkPolicy::stealing) options.emplace_back("cpu/optim:Full");
   if (network.share_spread > 0) options.emplace_back("network/weight-S:0");
   return options;
 }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/slowness.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
@@ -15,9 +14,7 @@ namespace psim {
 class RouteTable;
 
 struct Platform {
-  std::vector<simgrid::s4u::Host*> hosts;  // by NodeId
-  std::vector<std::vector<double>>
-      speed_levels;  // by NodeId: factors of the host's speed, by SimGrid's pstate
+  std::vector<simgrid::s4u::Host*> hosts;                   // by NodeId
   std::vector<std::vector<simgrid::s4u::Link*>> own_links;  // by NodeId; unknown for a platform file
   RouteTable* routes = nullptr;
 };

@@ -17,9 +17,8 @@ namespace psim {
 
 #if SIMGRID_VERSION >= 40000
 
-inline simgrid::s4u::Host* add_host(simgrid::s4u::NetZone& zone, const std::string& name,
-                                    const std::vector<double>& speeds) {
-  return zone.add_host(name, speeds);
+inline simgrid::s4u::Host* add_host(simgrid::s4u::NetZone& zone, const std::string& name, double speed) {
+  return zone.add_host(name, speed);
 }
 
 inline simgrid::s4u::Link* add_link(simgrid::s4u::NetZone& zone, const std::string& name, double bandwidth) {
@@ -48,9 +47,8 @@ simgrid::s4u::ActorPtr add_actor(const std::string& name, simgrid::s4u::Host* ho
 
 #else
 
-inline simgrid::s4u::Host* add_host(simgrid::s4u::NetZone& zone, const std::string& name,
-                                    const std::vector<double>& speeds) {
-  return zone.create_host(name, speeds);
+inline simgrid::s4u::Host* add_host(simgrid::s4u::NetZone& zone, const std::string& name, double speed) {
+  return zone.create_host(name, speed);
 }
 
 inline simgrid::s4u::Link* add_link(simgrid::s4u::NetZone& zone, const std::string& name, double bandwidth) {

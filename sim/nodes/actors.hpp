@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/cluster/cpu.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform.hpp"
 
@@ -29,8 +30,8 @@ auto on_own_chain(Recorder& recorder, Body body) {
 
 class Actors {
  public:
-  Actors(const Platform& platform, const Network& network, Recorder& recorder)
-      : platform_(platform), network_(network), recorder_(recorder) {}
+  Actors(const Platform& platform, Cpus& cpus, const Network& network, Recorder& recorder)
+      : platform_(platform), cpus_(cpus), network_(network), recorder_(recorder) {}
 
   // `daemon`: SimGrid kills the actor as soon as only daemons are left.
   simgrid::s4u::ActorPtr spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body);
@@ -41,6 +42,7 @@ class Actors {
 
  private:
   const Platform& platform_;
+  Cpus& cpus_;
   const Network& network_;
   Recorder& recorder_;
   std::exception_ptr failure_;

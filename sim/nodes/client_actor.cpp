@@ -105,10 +105,8 @@ void ClientActor::wait_for_message(std::optional<double> date) {
   std::optional<Message> message =
       next ? job_.network.receive_until(node_, *next) : job_.network.receive(node_);
   if (message) return handle(std::move(*message));
-  // Rounding may stop the clock just before the date.
-  const double now = std::max(Agenda::now(), *next);
-  KvClient::repeat(now);
-  if (requests_ != nullptr) requests_->repeat(now);
+  KvClient::repeat(Agenda::now());
+  if (requests_ != nullptr) requests_->repeat(Agenda::now());
 }
 
 void ClientActor::handle(Message message) {

@@ -41,6 +41,7 @@ void InferenceNode::restart() { up_since_ = Agenda::now(); }
 
 // Each node pulls once in a period; together the nodes spread their pulls over the period.
 void InferenceNode::run_pulls(const std::function<void()>& on_ready) {
+  Cpu& cpu = job_.cpus.of(id());
   const double period = spec_.refresh.value;
   const double first = period * (index_ + 1) / static_cast<double>(spec_.nodes);
   if (!here_) pull();
@@ -49,7 +50,7 @@ void InferenceNode::run_pulls(const std::function<void()>& on_ready) {
   for (;; turn = std::max(turn + 1, std::ceil((Agenda::now() - first) / period))) {
     const double date = first + turn * period;
     if (job_.plan.scenario.may_fail()) kv_->listen_until(date);
-    else simgrid::s4u::this_actor::sleep_until(date);
+    else cpu.sleep_until(date);
     pull();
   }
 }
@@ -92,13 +93,14 @@ void InferenceNode::give_up_request() {
 
 void InferenceNode::run_answers() {
   while (arrival_ < up_since_) give_up_request();
+  Cpu& cpu = job_.cpus.of(id());
   const double forward = flops_per_sample(job_.plan.scenario.model) / 3;
   const double flops =
       spec_.flops_per_request.value_or(forward * static_cast<double>(spec_.samples_per_request));
   for (;; next_request()) {
-    if (Agenda::now() < arrival_) simgrid::s4u::this_actor::sleep_until(arrival_);
+    cpu.sleep_until(arrival_);
     const Snapshot used = *here_;
-    if (flops > 0) simgrid::s4u::this_actor::execute(flops);
+    if (flops > 0) cpu.compute(flops);
     job_.recorder.causes().spends(Agenda::now(), Spent::service);
     answer(used);
   }
@@ -189,7 +191,6 @@ void InferenceGroup::kill(NodeId node) {
 }
 
 void InferenceGroup::kill_actors(std::size_t i) {
-  job_.network.let_go(nodes_[i]->id());
   for (simgrid::s4u::ActorPtr& actor : actors_[i]) {
     if (actor) actor->kill();
     actor = nullptr;

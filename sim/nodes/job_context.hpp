@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/cluster/agenda.hpp"
+#include "sim/cluster/cpu.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/pool.hpp"
 #include "sim/cluster/slowness.hpp"
@@ -21,6 +22,7 @@ class GradientProbe;
 struct JobContext {
   const JobPlan& plan;
   Agenda& agenda;
+  Cpus& cpus;
   Network& network;
   Recorder& recorder;
   Pool& pool;

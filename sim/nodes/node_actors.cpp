@@ -15,7 +15,7 @@ namespace psim {
 
 NodeActors::NodeActors(JobContext& job, const Platform& platform)
     : job_(job),
-      actors_(platform, job.network, job.recorder),
+      actors_(platform, job.cpus, job.network, job.recorder),
       nodes_(job),
       heartbeats_(job, nodes_, [this](NodeId node) { restart(node); }),
       by_node_(platform.hosts.size()) {}
@@ -132,7 +132,6 @@ void NodeActors::end(double date) {
 
 void NodeActors::kill(NodeId node) {
   if (inference_ && inference_->has(node)) return inference_->kill(node);
-  job_.network.let_go(node);
   if (by_node_[node]) by_node_[node]->kill();  // otherwise it has never run
 }
 

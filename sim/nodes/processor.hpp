@@ -2,8 +2,6 @@
 // message can stop both.
 #pragma once
 
-#include <simgrid/s4u/Exec.hpp>
-
 #include <cstdint>
 
 #include "sim/nodes/job_context.hpp"
@@ -31,8 +29,8 @@ class Processor {
   // Operations that were left at the pause.
   double left() const { return left_; }
 
-  // Operations per second of the calling actor's machine, now.
-  static double speed();
+  // Operations per second of the machine, now.
+  double speed() const;
   // Seconds of work since start_timer().
   void start_timer() { seconds_ = 0; }
   double seconds() const { return seconds_; }
@@ -43,8 +41,7 @@ class Processor {
   JobContext& job_;
   NodeId node_;
   State state_ = State::unstoppable;  // also without work
-  simgrid::s4u::ExecPtr exec_;        // set while a computation may be stopped
-  double begun_ = 0, flops_ = 0;      // date and operations of the last computation
+  Cpu::Work* work_ = nullptr;         // a computation that may be stopped
   double left_ = 0, seconds_ = 0;
   Cause stopped_by_;
 };

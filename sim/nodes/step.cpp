@@ -85,13 +85,13 @@ double StepContext::update_flops() const {
 
 // Devices that keep the weights copy them from the host and back only once.
 double StepContext::seconds_beside_local_steps() const {
-  return update_flops() * job.slowness.of_step(index, number) / Processor::speed() +
+  return update_flops() * job.slowness.of_step(index, number) / processor.speed() +
          all_copies(job, job.plan.keys.parameters, 0);
 }
 
 double StepContext::seconds_of_local_step() const {
   const double flops = flops_of_samples() / static_cast<double>(source.local_steps_of(number));
-  return flops * job.slowness.of_step(index, number) / Processor::speed() +
+  return flops * job.slowness.of_step(index, number) / processor.speed() +
          all_copies(job, job.plan.keys.parameters, 1) - all_copies(job, job.plan.keys.parameters, 0);
 }
 

@@ -1,7 +1,5 @@
 #include "sim/nodes/storage.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -14,8 +12,8 @@ namespace {
 
 void use_disk(JobContext& job, const Message& message, const State& state) {
   const Serving serving(job, job.plan.snapshot_node(), message.sent);
-  simgrid::s4u::this_actor::sleep_for(static_cast<double>(state.bytes) /
-                                      job.plan.scenario.snapshot.bandwidth.value);
+  job.cpus.of(job.plan.snapshot_node())
+      .sleep(static_cast<double>(state.bytes) / job.plan.scenario.snapshot.bandwidth.value);
 }
 
 // The shard may have been cut since the snapshot. The reader then reads only its own part, which has fewer

@@ -9,6 +9,12 @@ namespace {
 
 bool always(const LoadedScenario&) { return true; }
 
+// Under nic psim computes all dates itself; under fluid SimGrid computes those of messages, and its releases
+// round them differently.
+bool is_fluid(const LoadedScenario& loaded) {
+  return loaded.scenario.cluster.network.model == NetworkModel::fluid;
+}
+
 bool uses_snappy(const LoadedScenario& loaded) {
   const auto has_snappy = [](const Scenario& scenario) {
     return std::ranges::any_of(scenario.filters,
@@ -23,13 +29,12 @@ struct Property {
   const char* path;  // in a summary
   const char* name;  // for people
   bool (*decides)(const LoadedScenario&);
-  bool is_elsewhere = false;  // another value: the weaker rule applies
 };
 constexpr Property properties[] = {
     {"/psim", "psim", always},
     {"/libraries/snappy", "Snappy", uses_snappy},
-    {"/libraries/simgrid", "SimGrid", always, true},
-    {"/cpu_family", "the processor", always, true},
+    {"/libraries/simgrid", "SimGrid", is_fluid},
+    {"/cpu_family", "the processor", is_fluid},
 };
 
 std::string value_in(const Json& summary, const char* path) {
@@ -39,12 +44,13 @@ std::string value_in(const Json& summary, const char* path) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// SimGrid computes dates, and its releases round them differently.
-constexpr const char* here_rule =
-    "promise: the same digest on every x86-64 processor with the same release of SimGrid";
-constexpr const char* elsewhere_rule =
-    "promise for another release of SimGrid, or for a processor other than x86-64: under bsp the same "
-    "weights bit for bit, and dates to 1e-9";
+constexpr const char* nic_rule =
+    "promise under nic: the same digest on every processor and with every release of SimGrid";
+constexpr const char* fluid_rule =
+    "promise under fluid: the same digest on every x86-64 processor with the same release of SimGrid";
+constexpr const char* fluid_elsewhere_rule =
+    "promise under fluid for another release of SimGrid, or for a processor other than x86-64: under bsp the "
+    "same weights bit for bit, and dates to 1e-9";
 
 }  // namespace
 
@@ -55,16 +61,18 @@ std::string DigestPromise::verdict() const {
 
 DigestPromise promise_on_digest(const LoadedScenario& loaded, const Json& recorded, const Json& here) {
   std::string exceptions;
-  bool is_elsewhere = value_in(here, "/cpu_family") != "x86-64";
+  bool is_elsewhere = is_fluid(loaded) && value_in(here, "/cpu_family") != "x86-64";
   for (const Property& property : properties) {
     const std::string then = value_in(recorded, property.path), now = value_in(here, property.path);
     if (then == now || !property.decides(loaded)) continue;
     exceptions +=
         fmt::format("{}{} was {} and is {}", exceptions.empty() ? "" : ", ", property.name, then, now);
-    if (property.is_elsewhere) is_elsewhere = true;
+    if (property.decides == is_fluid) is_elsewhere = true;
   }
-  if (is_elsewhere && exceptions.empty()) exceptions = "psim promises no digest on this processor";
-  return {.rule = is_elsewhere ? elsewhere_rule : here_rule, .exceptions = std::move(exceptions)};
+  if (is_elsewhere && exceptions.empty())
+    exceptions = "under fluid psim promises no digest on this processor";
+  const char* rule = !is_fluid(loaded) ? nic_rule : is_elsewhere ? fluid_elsewhere_rule : fluid_rule;
+  return {.rule = rule, .exceptions = std::move(exceptions)};
 }
 
 }  // namespace psim

@@ -71,7 +71,7 @@ TEST_CASE("replay of an untouched run says that it is the same", "[replay]") {
       INFO(outcome.out << outcome.err);
       CHECK(outcome.code == 0);
       CHECK(contains(outcome.out, "same run: digest " + digest));
-      CHECK(contains(outcome.out, "\npromise: the same digest on every x86-64 processor"));
+      CHECK(contains(outcome.out, "\npromise under fluid: the same digest on every x86-64 processor"));
       CHECK_FALSE(contains(outcome.out, "to be expected"));
     }
   }
@@ -105,7 +105,7 @@ TEST_CASE("replay says whether another digest was to be expected", "[replay]") {
   const Outcome outcome = recorded.replay();
   INFO(outcome.out << outcome.err);
   CHECK(contains(outcome.out, "\na difference was to be expected: SimGrid was 0.1 and is " + release + "\n"));
-  CHECK(contains(outcome.out, "\npromise for another release of SimGrid"));
+  CHECK(contains(outcome.out, "\npromise under fluid for another release of SimGrid"));
 }
 
 TEST_CASE("replay after a change that no event shows says that weights differ", "[replay]") {

@@ -107,7 +107,7 @@ TEST_CASE("a study is replayed as a whole, and a changed result is found", "[stu
   INFO(same.out << same.err);
   CHECK(same.code == 0);
   CHECK(contains(same.out, "8 of 8 runs are the same"));
-  CHECK(contains(same.out, "\npromise: the same digest on every x86-64 processor"));
+  CHECK(contains(same.out, "\npromise under fluid: the same digest on every x86-64 processor"));
   std::string results = content(place.at("study/results.jsonl"));
   const std::size_t digit = results.find("\"updates\":") + 10;
   results[digit] = results[digit] == '1' ? '2' : '1';

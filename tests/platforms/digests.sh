@@ -1,8 +1,8 @@
 #!/bin/sh
 # digests.sh PSIM [--update]: the runs of the shipped scenarios have the digests of digests.txt. Each scenario is run
 # once, as `psim run` does it, under each model of the network. Of a study this is the run without the axes of
-# [compare]. They hold on the kind of processor, and with the release of SimGrid, that the file names; elsewhere this
-# only counts how many are equal.
+# [compare]. Digests under fluid hold on the kind of processor, and with the release of SimGrid, that the file names;
+# those of scenarios that compress with Snappy hold with its release. Elsewhere this only counts them.
 #   --update   writes the file
 # A line of the file is SCENARIO MODEL DIGEST. Instead of a digest: `long`, if the run took more than ten seconds of a
 # processor when the file was written; or `refused`, because its data is not shipped or a field excludes the model.
@@ -43,15 +43,15 @@ for file in "$scenarios"/*.toml; do
   for model in fluid nic; do echo "$(basename "$file" .toml) $model"; done
 done >"$folder/pairs"
 
-# The kind of processor and the release of SimGrid, which decide digests.
+# The kind of processor and the releases, which decide digests.
 code=0
 run worked_example nic 60 || code=$?
 [ $code -le 1 ] || { echo "worked_example: exit code $code"; cat "$folder/said"; exit 1; }
-machine="$(field cpu_family), SimGrid $(field simgrid)"
-title="# Digests of the shipped scenarios, written by digests.sh. They are of $machine"
+machine="$(field cpu_family), SimGrid $(field simgrid)" snappy="Snappy $(field snappy)"
+begin="# Digests of the shipped scenarios, written by digests.sh. They are of "
 
 if [ "$mode" = --update ]; then
-  echo "$title" >"$folder/new"
+  echo "$begin$machine, $snappy" >"$folder/new"
   while read -r scenario model; do line_of "$scenario" "$model" >>"$folder/new"; done <"$folder/pairs"
   cp "$folder/new" "$recorded"
   exit 0
@@ -63,22 +63,27 @@ if ! diff "$folder/recorded" "$folder/pairs" >"$folder/difference"; then
   cat "$folder/difference"
   exit 1
 fi
-compared=0 differ=0 failed=0
+there=$(sed -n "1s/^$begin//p" "$recorded")
+
+# is_promised SCENARIO MODEL: whether this program has to give the digest of the file.
+is_promised() {
+  [ "$snappy" = "${there##*, }" ] || ! grep -q snappy "$scenarios/$1.toml" || return 1
+  [ "$2" = nic ] || [ "$machine" = "${there%, *}" ]
+}
+
+compared=0 differ=0 broken=0
 grep -v '^#' "$recorded" >"$folder/lines"
 while read -r scenario model digest; do
   case $digest in long | refused) continue ;; esac
   code=0
   run "$scenario" "$model" unlimited || code=$?
   compared=$((compared + 1))
-  [ $code -le 1 ] || failed=$((failed + 1))
   if [ "$(field digest)" != "$digest" ]; then
     differ=$((differ + 1))
-    echo "$scenario under $model: digest $(field digest), recorded $digest, exit code $code"
+    verdict="not promised here"
+    if [ $code -gt 1 ] || is_promised "$scenario" "$model"; then verdict=BROKEN broken=$((broken + 1)); fi
+    echo "$scenario under $model: digest $(field digest), recorded $digest, exit code $code: $verdict"
   fi
 done <"$folder/lines"
-echo "$compared runs compared, $differ differ"
-if ! grep -qxF "$title" "$recorded"; then
-  echo "This is $machine; psim promises no digests here."
-  differ=0
-fi
-[ $differ -eq 0 ] && [ $failed -eq 0 ] && [ $compared -gt 0 ]
+echo "$compared runs compared, $differ differ, $broken of them broke the promise"
+[ $broken -eq 0 ] && [ $compared -gt 0 ]

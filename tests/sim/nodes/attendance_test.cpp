@@ -1,4 +1,6 @@
 // What a node and the scheduler say to each other at the node's beginning and end. Messages take a second.
+#include <simgrid/s4u/Actor.hpp>
+
 #include <optional>
 #include <string>
 

@@ -1,5 +1,6 @@
 // Who is awaited, when a job is through, and what is shared and recorded for all of a job's roles.
 #include <fmt/format.h>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <string>
 

@@ -1,5 +1,6 @@
 // A worker's messages to and from the other workers, where there are no servers. Messages take a second.
 #include <fmt/format.h>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <array>
 #include <memory>

@@ -49,6 +49,7 @@ Stage::Stage(Planned& planned, std::function<void(const std::string&)> listener)
       state_(plan(), machines_.platform.hosts.size()),
       job_{plan(),
            machines_.agenda,
+           machines_.cpus,
            machines_.network,
            machines_.recorder,
            machines_.pool,
@@ -57,7 +58,7 @@ Stage::Stage(Planned& planned, std::function<void(const std::string&)> listener)
            *this,
            *this,
            nullptr},
-      actors_(machines_.platform, machines_.network, machines_.recorder) {}
+      actors_(machines_.platform, machines_.cpus, machines_.network, machines_.recorder) {}
 
 simgrid::s4u::ActorPtr Stage::act(NodeId node, std::function<void()> body, bool is_daemon) {
   return actors_.spawn(fmt::format("part {}", node), node, is_daemon, std::move(body));
