@@ -322,7 +322,9 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   if (has_mail(me)) return receive(me);
   if (!(date > Agenda::now())) return std::nullopt;
   const sg4::SemaphorePtr mail = nodes_[me].mail;  // keeps it alive if the node goes down meanwhile
-  const Alarm alarm(agenda_, date, [&node = nodes_[me]] { be_late(node); });
+  const Alarm alarm(agenda_, date, [&node = nodes_[me], mail] {
+    if (node.mail == mail) be_late(node);  // otherwise the node has gone down at this date
+  });
   mail->acquire();
   if (!std::exchange(nodes_[me].is_late, false)) return take(me);
   if (has_mail(me)) return receive(me);
