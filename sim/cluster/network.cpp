@@ -322,9 +322,7 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   if (has_mail(me)) return receive(me);
   if (!(date > Agenda::now())) return std::nullopt;
   const sg4::SemaphorePtr mail = nodes_[me].mail;  // keeps it alive if the node goes down meanwhile
-  const Alarm alarm(agenda_, date, [&node = nodes_[me], mail] {
-    if (node.mail == mail) be_late(node);  // otherwise the node has gone down at this date
-  });
+  const Alarm alarm(agenda_, date, [&node = nodes_[me], mail] { be_late(node, *mail); });
   mail->acquire();
   if (!std::exchange(nodes_[me].is_late, false)) return take(me);
   if (has_mail(me)) return receive(me);
@@ -332,9 +330,10 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   return std::nullopt;
 }
 
-// A node that is held notices later, together with the messages that waited for it.
-void Network::be_late(Node& node) {
-  if (!node.inbox.empty()) return;
+// A node that is held notices later, together with the messages that waited for it. A node that went down at
+// this date does not wait at `mail` any more.
+void Network::be_late(Node& node, const sg4::Semaphore& mail) {
+  if (node.mail.get() != &mail || !node.inbox.empty()) return;
   node.is_late = true;
   if (!node.held) node.mail->release();
 }

@@ -177,7 +177,7 @@ class Network {
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
   void put(Node& node, Message&& message);
-  static void be_late(Node& node);
+  static void be_late(Node& node, const simgrid::s4u::Semaphore& mail);
   MessageKind record_sending(Message& message, std::uint64_t bytes);
   template <class T>
   std::int64_t record(NodeId node, const Flight& flight);

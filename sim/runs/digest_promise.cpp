@@ -4,15 +4,17 @@
 
 #include <algorithm>
 
+#include "sim/scenario/spec/one_machine.hpp"
+
 namespace psim {
 namespace {
 
 bool always(const LoadedScenario&) { return true; }
 
 // Under nic psim computes all dates itself; under fluid SimGrid computes those of messages, and its releases
-// round them differently.
+// round them differently. Messages within one machine are always fluid.
 bool is_fluid(const LoadedScenario& loaded) {
-  return loaded.scenario.cluster.network.model == NetworkModel::fluid;
+  return on_its_bus(loaded.scenario).cluster.network.model == NetworkModel::fluid;
 }
 
 bool uses_snappy(const LoadedScenario& loaded) {

@@ -51,6 +51,16 @@ TEST_CASE("under nic the digest holds everywhere", "[replay]") {
   }
 }
 
+TEST_CASE("a model over the devices of one machine is fluid under every model of the network", "[replay]") {
+  LoadedScenario loaded = under(NetworkModel::nic);
+  loaded.scenario.architecture = {.kind = Architecture::model_parallel, .over = PipelineOver::devices};
+  const DigestPromise promise =
+      promise_on_digest(loaded, old_debian, program("0.1.0", "4.0", "1.1.9", "x86-64"));
+  CHECK(says(promise.rule, "promise under fluid for another release of SimGrid"));
+  loaded.scenario.architecture.over = PipelineOver::nodes;
+  CHECK(promise_on_digest(loaded, old_debian, old_debian).rule.starts_with("promise under nic"));
+}
+
 TEST_CASE("under fluid no digest is promised between two processors of another kind", "[replay]") {
   const Json arm = program("0.1.0", "3.32", "1.1.9", "aarch64");
   const DigestPromise promise = promise_on_digest(under(NetworkModel::fluid), arm, arm);
