@@ -23,9 +23,10 @@ class CauseChain {
     at_ = now;
   }
   // The actor takes a message, timer or result that has been ready since `at`. That is the next cause, unless
-  // the actor was still busy at `at`.
+  // the actor was still busy at `at`. At equal dates the later event counts.
   void takes(double at, const Cause& cause) {
-    if (cause.event < 0 || at < at_) return;
+    const bool is_later = at > at_ || (at == at_ && cause.event > cause_.event);
+    if (cause.event < 0 || !is_later) return;
     needs(std::exchange(own_, -1));  // the next event needs it once
     goes_on(at, cause);
   }

@@ -55,8 +55,13 @@ TEST_CASE("what an actor takes is its cause, unless it was at something when tha
   CHECK(chain.cause() == Cause{11, Spent::service});
   chain.takes(5, {.event = 13});
   CHECK(chain.cause() == Cause{13, Spent::idle});
+  chain.did(6, 20);
+  chain.takes(6, {.event = 19});  // it came at this date, but before
+  CHECK(chain.cause() == Cause{20, Spent::idle});
+  chain.takes(6, {.event = 21});
+  CHECK(chain.cause() == Cause{21, Spent::idle});
   chain.takes(9, {});  // of nothing that is known
-  CHECK(chain.cause() == Cause{13, Spent::idle});
+  CHECK(chain.cause() == Cause{21, Spent::idle});
 }
 
 TEST_CASE("what an actor was at before it took something is needed too, each once", "[record][why]") {
