@@ -1,7 +1,6 @@
 #include "sim/cluster/speed_control.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "sim/scenario/spec/nodes.hpp"
@@ -48,14 +47,18 @@ std::vector<NodeId> SpeedControl::nodes_beside(NodeId node) const {
   return nodes_on(cluster_, host_of(cluster_, node));
 }
 
-double SpeedControl::factor_of(NodeId node) const {
-  const auto worker = worker_of(node);
-  return by_fault_[node] * (worker ? slowness_.speed_factor(*worker, Agenda::now()) : 1.0);
+// Stragglers and profiles are properties of the worker's machine. A fault of either node slows both.
+double SpeedControl::factor_of(const std::vector<NodeId>& machine) const {
+  double by_fault = 1, by_machine = 1;
+  for (const NodeId node : machine) {
+    by_fault = std::min(by_fault, by_fault_[node]);
+    if (const auto worker = worker_of(node)) by_machine = slowness_.speed_factor(*worker, Agenda::now());
+  }
+  return by_fault * by_machine;
 }
 
 void SpeedControl::apply(NodeId node) {
-  double factor = HUGE_VAL;  // a profile's factor may be above 1
-  for (const NodeId other : nodes_beside(node)) factor = std::min(factor, factor_of(other));
+  const double factor = factor_of(nodes_beside(node));
   if (factor > 0) return cpus_.of(node).set_factor(factor);
   cpus_.of(node).freeze();
   for (const NodeId other : nodes_beside(node)) network_.hold(other);

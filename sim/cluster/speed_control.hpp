@@ -1,8 +1,8 @@
-// The current speed of every node: windowed stragglers times faults.
+// The current speed of every machine: windowed stragglers times profiles times faults. With cluster.colocate
+// a fault of one node slows the whole machine.
 //
 // At factor 0 a node is frozen: its machine stops and its messages wait. With a speed near 0 instead, the
-// node would still do everything that takes no time, and a computation would end in a thousand years. A
-// machine is as slow as its slowest node.
+// node would still do everything that takes no time, and a computation would end in a thousand years.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ class SpeedControl {
   // The nodes of its machine, including itself.
   std::vector<NodeId> nodes_beside(NodeId node) const;
   std::optional<std::uint32_t> worker_of(NodeId node) const;
-  double factor_of(NodeId node) const;
+  double factor_of(const std::vector<NodeId>& machine) const;
 
   const ClusterSpec& cluster_;
   Cpus& cpus_;

@@ -71,7 +71,10 @@ double RunStats::staleness_mean() const {
 Recorder::Recorder(std::size_t servers, std::size_t workers, std::vector<std::uint32_t> shard_server)
     : owner_epoch_(shard_server.size()), state_(XXH3_createState()) {
   stats_.workers.resize(workers);
-  for (WorkerStats& worker : stats_.workers) books_.emplace_back(worker, stats_.last_work, least_clock_);
+  for (WorkerStats& worker : stats_.workers) {
+    books_.emplace_back(worker, stats_.last_work, least_clock_);
+    if (servers == 0) books_.back().has_no_servers();
+  }
   last_view_of_.assign(books_.size(), -1);
   stats_.servers.resize(servers);
   stats_.shard_updates.resize(shard_server.size());

@@ -90,10 +90,14 @@ void WorkerBook::on_begin(double at, const Computation& step) {
     stats_->last_start = at;
   }
   in_step_ = true;
-  returned_ = false;
-  // It computes this clock and the later clocks again: their earlier gradients have reached no server.
-  if (step.is_first() && !counts_steps_)
-    std::erase_if(held_, [&step](const Held& one) { return one.clock >= *step.clock; });
+  const bool is_back = std::exchange(returned_, false) || !pushes_;
+  // A worker that is back computes this clock and the later clocks again: their earlier gradients have
+  // reached no server. Another worker may begin a second batch of its clock while the push of the first is on
+  // its way.
+  if (step.is_first() && !counts_steps_) {
+    const std::int64_t again = *step.clock + (is_back ? 0 : 1);
+    std::erase_if(held_, [again](const Held& one) { return one.clock >= again; });
+  }
   reach(*step.clock);
 }
 

@@ -57,6 +57,7 @@ class WorkerBook {
   // The worker computes tasks, and the scheduler may give the tasks of a clock to other workers. So the book
   // counts only the steps that this worker ends, not the clocks that it skips. Pushes of tasks have no order.
   void does_tasks() { counts_steps_ = true; }
+  void has_no_servers() { pushes_ = false; }
   // A message from or to it leaves (1) or ends (-1).
   void on_message(double at, int change);
   // Its actor starts: it asks the scheduler to join.
@@ -103,6 +104,7 @@ class WorkerBook {
   bool skips_ = false;  // the others may have gone on without it: it has not finished the clocks that it
                         // skips next
   bool counts_steps_ = false;
+  bool pushes_ = true;    // to servers
   bool through_ = false;  // it has done its last clock; later time counts only if it continues
   WorkerTime later_;      // since then
   struct Mark {           // the state at last_work

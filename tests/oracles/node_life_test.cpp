@@ -153,20 +153,32 @@ TEST_CASE("energy to the target is that of the run until then", "[oracle][nodes]
 TEST_CASE("a profile of speed changes computations at its dates, again and again", "[oracle][nodes]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "speed.csv") << "# seconds, factor\n0.25, 0.5\n0.45, 2\n";
-  const auto run = [&](const std::string& more) {
-    return toml({.cluster = "workers = 1\nservers = 1",
-                 .more = "[[profile]]\nof = \"speed\"\nfile = \"speed.csv\"\n" + more})
+  const std::string apart = "workers = 1\nservers = 1", together = apart + "\ncolocate = true";
+  const auto run = [&](const std::string& more, const std::string& cluster) {
+    return toml({.cluster = cluster, .more = "[[profile]]\nof = \"speed\"\nfile = \"speed.csv\"\n" + more})
         .data_folder(folder.path())
         .run();
   };
   // Ten steps are 1 s of work: 0.25 until 0.25 s, 0.1 until 0.45 s, and the rest at double speed.
-  CHECK(seconds(run("")) == Approx(0.45 + 0.65 / 2));
-  // A period of 0.5 s does 0.25 + 0.1 + 0.1 at first; the next one begins at double speed: 0.5 + 0.1 (+ 0.1).
-  CHECK(seconds(run("every = \"500ms\"")) == Approx(0.5 + 0.25 + (0.05 / 0.5)).margin(1e-9));
-  CHECK(seconds(run("workers = [0]")) == Approx(0.45 + 0.65 / 2));
-  // A fault asks for the speed anew: from 0.6 s to 0.7 s it is 2 / 2. By 0.95 s 0.95 is done.
-  CHECK(seconds(run("every = \"500ms\"\n[[fault]]\nkind = \"slow\"\nnodes = [\"worker 0\"]\nfactor = 0.5\n"
-                    "from = \"600ms\"\nuntil = \"700ms\"\n")) == Approx(0.95 + 0.05 / 2).margin(1e-6));
+  for (const std::string& cluster : {apart, together}) {
+    INFO(cluster);
+    CHECK(seconds(run("", cluster)) == Approx(0.45 + 0.65 / 2));
+    // A period of 0.5 s does 0.25 + 0.1 + 0.1 at first; the next one begins at double speed: 0.5 + 0.1 (+
+    // 0.1).
+    CHECK(seconds(run("every = \"500ms\"", cluster)) == Approx(0.5 + 0.25 + (0.05 / 0.5)).margin(1e-9));
+    CHECK(seconds(run("workers = [0]", cluster)) == Approx(0.45 + 0.65 / 2));
+  }
+  // A fault asks for the speed anew: from 0.6 s to 0.7 s it is 2 / 2. By 0.95 s 0.95 is done. A fault of the
+  // server slows the worker only if they share a machine.
+  const auto faulty = [&](const std::string& node, const std::string& cluster) {
+    return seconds(run("every = \"500ms\"\n[[fault]]\nkind = \"slow\"\nnodes = [\"" + node +
+                           "\"]\nfactor = 0.5\nfrom = \"600ms\"\nuntil = \"700ms\"\n",
+                       cluster));
+  };
+  CHECK(faulty("worker 0", apart) == Approx(0.95 + 0.05 / 2).margin(1e-6));
+  CHECK(faulty("worker 0", together) == Approx(0.95 + 0.05 / 2).margin(1e-6));
+  CHECK(faulty("server 0", together) == Approx(0.95 + 0.05 / 2).margin(1e-6));
+  CHECK(faulty("server 0", apart) == Approx(seconds(run("every = \"500ms\"", apart))));
 }
 
 TEST_CASE("a profile of availability is the crashes that one would write by hand",

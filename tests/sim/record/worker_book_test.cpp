@@ -190,6 +190,34 @@ TEST_CASE("clocks that a worker passes over count where it was there, and not wh
   CHECK(off.stats().workers[0].clocks == 1);
 }
 
+TEST_CASE("a second batch of a clock leaves the first, whose push is on its way", "[record]") {
+  Recorder r(1, 2, {0});
+  const auto applied = [](double at) {
+    return Event{at, 1, PushOutcome{.worker = 2, .clock = 0, .staleness = 0}};
+  };
+  const std::int64_t& used = r.stats().workers[0].samples_used;
+  r.record(of_worker(1, ComputePhase::begun, 2, 0));
+  r.record(computed(2, 2, 0, 16));
+  r.record(of_worker(2, ComputePhase::begun, 2, 0));
+  r.record(applied(3));
+  CHECK(used == 16);
+  r.record(computed(4, 2, 0, 16));
+  r.record(applied(5));
+  CHECK(used == 32);
+}
+
+TEST_CASE("a batch that is computed again after a crash counts once", "[record]") {
+  Recorder r(1, 2, {0});
+  r.record(of_worker(1, ComputePhase::begun, 2, 0));
+  r.record(computed(2, 2, 0, 16));
+  r.record(fault(3, 2, "crash"));
+  r.record(move<Sent>(4, 2, 0, MessageKind::join));
+  r.record(of_worker(5, ComputePhase::begun, 2, 0));
+  r.record(computed(6, 2, 0, 16));
+  r.record({7, 1, PushOutcome{.worker = 2, .clock = 0, .staleness = 0}});
+  CHECK(r.stats().workers[0].samples_used == 16);
+}
+
 TEST_CASE("a shard is where its latest owner is, and nowhere when that is down", "[record]") {
   Recorder r(2, 1, {0, 1});
   const auto promote = [&](NodeId server, std::int64_t epoch) {
