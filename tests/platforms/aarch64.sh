@@ -100,7 +100,7 @@ took "a dozen scenarios"
 sh "$source/tests/platforms/digests.sh" "$folder/psim-aarch64" || worse=1
 took "the shipped scenarios"
 
-ctest --test-dir "$folder" -R '^unit: ' -LE 'slow|long' -j "$(nproc)" --output-on-failure >"$folder/tests.log" 2>&1 || {
+ctest --test-dir "$folder" -R '^unit:' -LE 'slow|long' -j "$(nproc)" --output-on-failure >"$folder/tests.log" 2>&1 || {
   sed -n '/The following tests FAILED/,$p' "$folder/tests.log"
   worse=1
 }
