@@ -144,12 +144,6 @@ std::vector<std::uint32_t> Sampler::samples(std::uint32_t worker, std::int64_t p
   return samples;
 }
 
-std::int64_t Sampler::shard_size(std::uint32_t worker) const {
-  if (options_.partition != Partition::iid) return static_cast<std::int64_t>(shards_[worker].size());
-  return static_cast<std::int64_t>(piece_begin(samples_, options_.workers, worker + 1) -
-                                   piece_begin(samples_, options_.workers, worker));
-}
-
 const Sampler::Shard& Sampler::shard_among(std::uint32_t worker, const std::vector<bool>& members) {
   const auto here = static_cast<std::uint32_t>(std::count(members.begin(), members.end(), true));
   if (here == members.size() || !members[worker]) return shards_[worker];  // also without members

@@ -42,8 +42,6 @@ class Sampler {
     return shard_among(worker, members);
   }
 
-  // Samples that worker `worker` owns; for iid its share of an epoch.
-  std::int64_t shard_size(std::uint32_t worker) const;
   // The fixed shard (empty for iid).
   const std::vector<std::uint32_t>& shard(std::uint32_t worker) const { return shards_[worker]; }
 

@@ -47,11 +47,7 @@ class RunFaults final : private FaultTarget {
     const bool was_up = actors_of(node).crash(node);
     return (disk_lost && lose_disk(node)) || was_up;
   }
-  bool restart(NodeId node) override {
-    const bool was_down = actors_of(node).restart(node);
-    if (speeds_.is_frozen(node)) speeds_.apply(node);
-    return was_down;
-  }
+  bool restart(NodeId node) override { return actors_of(node).restart(node); }
   bool leave(NodeId node) override { return actors_of(node).leave(node); }
   bool join(NodeId node) override { return restart(node); }
   bool lose_disk(NodeId node) override { return actors_of(node).lose_disk(node); }

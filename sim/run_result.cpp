@@ -75,10 +75,8 @@ std::vector<double> startups(const std::deque<Job>& jobs) {
   return seconds;
 }
 
-SpaceResult training_of(const Job& job) {
-  return {.scenario = job.plan().scenario,
-          .groups = job.plan().groups,
-          .curve = job.curve(),
+TrainingResult training_of(const Job& job) {
+  return {.curve = job.curve(),
           .target = job.target(),
           .last_miss = job.last_miss(),
           .judged_on = job.judged_on(),
@@ -106,13 +104,11 @@ RunResult result_of(const EndedRun& run) {
   Job& first = run.jobs.front();
   RunResult result{.stats = run.recorder.stats(),
                    .sim_time = run.end,
-                   .parameters = static_cast<std::int64_t>(first.plan().keys.parameters),
                    .server_parameters = std::vector<ServerParameters>(servers),
                    .server_ranges = std::vector<ServerRanges>(servers),
                    .keys_used = std::vector<std::uint64_t>(workers),
                    .flops_per_sample = flops_per_sample(first.plan().scenario.model),
                    .samples_told = std::vector<std::int64_t>(workers),
-                   .weights = first.hash_of_weights(),
                    .failures = run.recorder.failures(),
                    .economy = run.economy,
                    .sums = aggregator_count(run.scenario.cluster) > 0
@@ -126,7 +122,8 @@ RunResult result_of(const EndedRun& run) {
     job.finish_curve();
     add_workers(job, result);
     add_servers(job, result);
-    if (!run.scenario.groups.empty()) result.spaces.push_back(training_of(job));
+    if (!run.scenario.groups.empty())
+      result.spaces.push_back({training_of(job), job.plan().scenario, job.plan().groups});
     result.filters_used.merge(job.state().filter_buffers->used);
     result.scale_overflows = result.scale_overflows || job.state().totals.scale_overflows();
     result.final_differs = result.final_differs || job.final_differs();
@@ -135,11 +132,7 @@ RunResult result_of(const EndedRun& run) {
     result.copies_differ = result.copies_differ || (job.nodes().peers() && !job.nodes().peers()->agree());
   }
   result.tasks = tasks_of(first);
-  result.curve = first.curve();
-  result.target = first.target();
-  result.last_miss = first.last_miss();
-  result.judged_on = first.judged_on();
-  result.tested = first.tested();
+  static_cast<TrainingResult&>(result) = training_of(first);
   result.digest = finish_digest(run);
   check_invariants(result, resolved_toml(run.scenario));
   return result;

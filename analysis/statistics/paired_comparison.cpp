@@ -1,34 +1,8 @@
 #include "analysis/statistics/paired_comparison.hpp"
 
 #include <cmath>
-#include <map>
-#include <stdexcept>
-#include <string>
 
 namespace psim::statistics {
-namespace {
-
-std::map<std::uint64_t, double> by_seed(std::span<const SeedValue> values) {
-  std::map<std::uint64_t, double> result;
-  for (const SeedValue& value : values) {
-    if (!result.emplace(value.seed, value.value).second)
-      throw std::invalid_argument("seed " + std::to_string(value.seed) +
-                                  " is there twice: pairs need one run of each");
-  }
-  return result;
-}
-
-}  // namespace
-
-std::vector<Pair> pair_by_seed(std::span<const SeedValue> arm, std::span<const SeedValue> baseline) {
-  const std::map<std::uint64_t, double> arms = by_seed(arm), others = by_seed(baseline);
-  std::vector<Pair> pairs;
-  for (const auto& [seed, value] : arms) {
-    const auto other = others.find(seed);
-    if (other != others.end()) pairs.push_back({value, other->second});
-  }
-  return pairs;
-}
 
 PairedComparison compare_pairs(std::span<const Pair> pairs, Better better, const Resampling& how) {
   PairedComparison result{

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,15 +11,6 @@
 #include "analysis/statistics/significance.hpp"
 
 namespace psim::statistics {
-
-struct SeedValue {
-  std::uint64_t seed = 0;
-  double value = 0;  // a restricted time, bytes, an accuracy
-};
-
-// The pairs for seeds that both arms have, in order of seeds. Throws std::invalid_argument if an arm has a
-// seed twice.
-std::vector<Pair> pair_by_seed(std::span<const SeedValue> arm, std::span<const SeedValue> baseline);
 
 // From this number of seeds on, intervals cover 94 to 96 % (docs/statistics.md lists exceptions).
 constexpr std::size_t fewest_seeds = 5;

@@ -111,8 +111,6 @@ void require_finite(std::span<const Pair> pairs) {
   }
 }
 
-double partner(std::span<const Pair> pairs, std::size_t i) { return pairs[i].baseline; }
-
 }  // namespace
 
 std::size_t resamples_for(std::size_t values) {
@@ -123,9 +121,9 @@ std::size_t resamples_for(std::size_t values) {
 Estimate mean_difference(std::span<const Pair> pairs, const Resampling& how) {
   require_finite(pairs);
   Values values;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    values.each.push_back(pairs[i].arm - partner(pairs, i));
-    values.size = std::max({values.size, std::abs(pairs[i].arm), std::abs(pairs[i].baseline)});
+  for (const Pair& pair : pairs) {
+    values.each.push_back(pair.arm - pair.baseline);
+    values.size = std::max({values.size, std::abs(pair.arm), std::abs(pair.baseline)});
   }
   return estimate(std::move(values), how);
 }
@@ -135,8 +133,7 @@ std::optional<Estimate> mean_ratio(std::span<const Pair> pairs, const Resampling
   const auto positive = [](const Pair& pair) { return pair.arm > 0 && pair.baseline > 0; };
   if (!std::ranges::all_of(pairs, positive)) return std::nullopt;
   Values logs{.each = {}, .size = 1};
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    logs.each.push_back(std::log(pairs[i].arm) - std::log(partner(pairs, i)));
+  for (const Pair& pair : pairs) logs.each.push_back(std::log(pair.arm) - std::log(pair.baseline));
   const Estimate log = estimate(std::move(logs), how);
   return Estimate{std::exp(log.value), {std::exp(log.interval.low), std::exp(log.interval.high)}};
 }

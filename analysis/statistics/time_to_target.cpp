@@ -81,14 +81,6 @@ SurvivalCurve kaplan_meier(std::span<const TimedRun> runs) {
   return curve;
 }
 
-double survival_at(const SurvivalCurve& curve, double time_s) {
-  double survival = 1;
-  for (const SurvivalStep& step : curve.steps) {
-    if (step.time_s <= time_s) survival = step.survival;
-  }
-  return survival;
-}
-
 std::optional<double> survival_median(const SurvivalCurve& curve) {
   // Rounding may move a product of shares away from 1/2.
   const auto half =

@@ -58,8 +58,6 @@ struct SurvivalCurve {
 // date when another run reaches the target is still at risk at that date.
 SurvivalCurve kaplan_meier(std::span<const TimedRun> runs);
 
-double survival_at(const SurvivalCurve& curve, double time_s);
-
 // The first time at which the curve is at 1/2 or below.
 std::optional<double> survival_median(const SurvivalCurve& curve);
 

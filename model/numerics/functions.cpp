@@ -16,6 +16,8 @@ using kernels::ln2_low;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double one_by_root_pi = 5.6418958354775628695e-1;
+constexpr double pi = 3.14159265358979323846;
 constexpr double smallest_normal = std::numeric_limits<double>::min();
 
 // x = 2^exponent * factor, with sqrt(1/2) <= factor < sqrt(2), for a positive, finite x.
@@ -152,63 +154,29 @@ double cosine(double r) {
   return begin.high + (begin.low - 0.5 * square.low + z * z * polynomial(series, z));
 }
 
-// A rational approximation.
-template <std::size_t n>
-double ratio(const double (&above)[n], const double (&below)[n], double x) {
-  return polynomial(above, x) / polynomial(below, x);
+// erf(x) for |x| < 1/2: the Taylor series to the 27th power.
+double small_erf(double x) {
+  const double z = x * x;
+  double sum = 0.0;
+  double factorial = 6227020800.0;  // of n
+  for (int n = 13; n >= 0; factorial /= n > 0 ? n : 1, --n) sum = 1.0 / (factorial * (2 * n + 1)) - z * sum;
+  return 2.0 * one_by_root_pi * x * sum;
 }
 
-// erf(x) / x at z = x^2, for |x| <= 0.46875.
-double small_erf_ratio(double z) {
-  static constexpr double above[] = {1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2,
-                                     3.77485237685302021e2, 3.20937758913846947e3};
-  static constexpr double below[] = {1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
-                                     2.84423683343917062e3};
-  return ratio(above, below, z);
-}
-
-// e^(x^2) erfc(x), for 0.46875 <= x <= 4.
-double middle_erfc_factor(double x) {
-  static constexpr double above[] = {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0,
-                                     6.61191906371416295e1,  2.98635138197400131e2,  8.81952221241769090e2,
-                                     1.71204761263407058e3,  2.05107837782607147e3,  1.23033935479799725e3};
-  static constexpr double below[] = {1.0,
-                                     1.57449261107098347e1,
-                                     1.17693950891312499e2,
-                                     5.37181101862009858e2,
-                                     1.62138957456669019e3,
-                                     3.29079923573345963e3,
-                                     4.36261909014324716e3,
-                                     3.43936767414372164e3,
-                                     1.23033935480374942e3};
-  return ratio(above, below, x);
-}
-
-// e^(x^2) erfc(x), for x >= 4.
-double large_erfc_factor(double x) {
-  static constexpr double above[] = {1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
-                                     1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4};
-  static constexpr double below[] = {1.0,
-                                     2.56852019228982242e0,
-                                     1.87295284992346725e0,
-                                     5.27905102951428412e-1,
-                                     6.05183413124413191e-2,
-                                     2.33520497626869185e-3};
-  constexpr double one_by_root_pi = 5.6418958354775628695e-1;
-  const double z = 1.0 / (x * x);
-  return (one_by_root_pi - z * ratio(above, below, z)) / x;
+// erfc(x) for 1/2 <= x <= 28: the trapezoidal rule of step h = 1/2. The second summand removes its error.
+double large_erfc(double x) {
+  const double z = x * x;
+  double sum = 0.0;
+  for (int n = 12; n >= 1; --n) sum += kernels::exp(-0.25 * n * n) / (0.25 * n * n + z);
+  const DoubleDouble square = two_product(x, x);
+  const double gauss = kernels::exp_of_sum(-square.high, -square.low);
+  const double error = x < 2.0 * pi ? 2.0 / (kernels::exp(4.0 * pi * x) - 1.0) : 0.0;
+  return gauss * (x * (0.5 / z + sum)) / pi - error;
 }
 
 }  // namespace
 
 double exp(double x) { return kernels::exp(x); }
-
-double expm1(double x) {
-  if (std::abs(x) < 0x1p-54) return x;
-  if (x > 700.0) return kernels::exp(x);
-  const DoubleDouble result = kernels::expm1_parts(x < -40.0 ? -40.0 : x);
-  return result.high + result.low;
-}
 
 double log(double x) {
   if (!(x > 0.0)) return x == 0.0 ? -infinity : (x < 0.0 ? nan : x + x);
@@ -230,7 +198,6 @@ double log10(double x) { return logarithm_to_base(x, {0x1.bcb7b1526e50ep-2, 0x1.
 double log2(double x) { return logarithm_to_base(x, {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56}); }
 
 double tanh(double x) { return kernels::tanh(x); }
-double sigmoid(double x) { return kernels::sigmoid(x); }
 
 double pow(double x, double y) {
   if (y == 0.0 || x == 1.0) return 1.0;
@@ -250,16 +217,9 @@ double pow(double x, double y) {
 
 double erfc(double x) {
   const double size = std::abs(x);
-  if (size <= 0.46875) {
-    const double erf = x * small_erf_ratio(x * x);
-    return 1.0 - erf;
-  }
-  if (x != x) return x;
+  if (size < 0.5) return 1.0 - small_erf(x);
   if (size > 28.0) return x < 0.0 ? 2.0 : 0.0;
-  const DoubleDouble square = two_product(size, size);
-  const double factor = size <= 4.0 ? middle_erfc_factor(size) : large_erfc_factor(size);
-  const double result = kernels::exp_of_sum(-square.high, -square.low) * factor;
-  return x < 0.0 ? 2.0 - result : result;
+  return x < 0.0 ? 2.0 - large_erfc(size) : large_erfc(x);
 }
 
 double sin_of_turns(double x) {
@@ -277,7 +237,5 @@ double cos_of_turns(double x) {
 }
 
 float exp(float x) { return static_cast<float>(kernels::exp(static_cast<double>(x))); }
-float tanh(float x) { return static_cast<float>(kernels::tanh(static_cast<double>(x))); }
-float sigmoid(float x) { return static_cast<float>(kernels::sigmoid(static_cast<double>(x))); }
 
 }  // namespace psim::numerics

@@ -17,9 +17,6 @@ namespace psim::numerics {
 // Functions, 1980), then the Taylor series to r^13.
 double exp(double x);
 
-// e^x - 1, also for small x. At most 1.2 ulp. Reduced and summed as exp.
-double expm1(double x);
-
 // The natural logarithm; NaN for x < 0, -infinity for 0. At most 0.9 ulp. x = 2^k (1 + f), and with
 // s = f / (2 + f): log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...), arranged as in fdlibm (Ng, Sun Microsystems,
 // 1993).
@@ -36,15 +33,14 @@ double log2(double x);
 // The hyperbolic tangent. At most 1 ulp. (e^2x - 1) / (e^2x + 1), with the quotient corrected.
 double tanh(double x);
 
-// 1 / (1 + e^-x), the logistic function. At most 2.5 ulp.
-double sigmoid(double x);
-
 // x^y; NaN for x < 0 unless y is an integer. At most 0.8 ulp. The logarithm, its product with y and the
 // argument of exp are double-double numbers.
 double pow(double x, double y);
 
-// 1 - erf(x), the complement of the error function. At most 7.5 ulp. Cody, Rational Chebyshev approximations
-// for the error function, Mathematics of Computation 23, 1969; x^2 is a double-double number.
+// 1 - erf(x), the complement of the error function. At most 6 ulp. The Taylor series of erf for
+// |x| < 1/2, otherwise the trapezoidal rule for an integral, with its error corrected (Matta, Reichel:
+// Uniform computation of the error function and other related functions, Mathematics of Computation 25,
+// 1971).
 double erfc(double x);
 
 // sin(2 pi x) and cos(2 pi x): the angle is x turns. NaN for an infinite x. At most 0.8 ulp. The
@@ -53,9 +49,7 @@ double erfc(double x);
 double sin_of_turns(double x);
 double cos_of_turns(double x);
 
-// The functions of double, rounded to float: at most 0.500001 ulp of a float.
+// Rounded to float: at most 0.500001 ulp of a float.
 float exp(float x);
-float tanh(float x);
-float sigmoid(float x);
 
 }  // namespace psim::numerics

@@ -30,16 +30,16 @@ double Agenda::now() {
   return the_clock.date = std::max(the_clock.date, is_planned ? the_clock.planned : time);
 }
 
-Agenda::Ticket Agenda::at(double date, std::function<void()> action) {
+Agenda::Ticket Agenda::add(double date, std::function<void()> action, bool counts) {
   const Ticket ticket{std::max(date, now()), next_number_++};
-  entries_.emplace(ticket, Entry{recorder_.causes().cause(), std::move(action)});
+  entries_.emplace(ticket, Entry{recorder_.causes().cause(), std::move(action), counts});
   arm();
   return ticket;
 }
 
 void Agenda::cancel(const Ticket& ticket) {
   if (entries_.erase(ticket) == 0 || armed_ == nullptr) return;
-  if (!entries_.empty() && entries_.begin()->first.first <= the_clock.planned) return;
+  if (!entries_.empty() && first_date() <= the_clock.planned) return;
   armed_->remove();
   armed_ = nullptr;
   arm();
@@ -48,7 +48,7 @@ void Agenda::cancel(const Ticket& ticket) {
 void Agenda::sleep_until(double date) {
   if (!(date > now())) return;
   const simgrid::s4u::SemaphorePtr over = simgrid::s4u::Semaphore::create(0);
-  const Alarm alarm(*this, date, [over] { over->release(); });
+  const Alarm alarm(*this, end_of_work(date, [over] { over->release(); }));
   over->acquire();
 }
 
@@ -64,7 +64,7 @@ void Agenda::clear() {
 
 void Agenda::arm() {
   if (firing_ || entries_.empty()) return;
-  const double date = entries_.begin()->first.first;
+  const double date = first_date();
   if (armed_ != nullptr) {
     if (the_clock.planned <= date) return;
     armed_->remove();
@@ -81,10 +81,10 @@ void Agenda::arm() {
 void Agenda::fire() {
   firing_ = true;
   const double last = after(now());
-  while (!entries_.empty() && entries_.begin()->first.first <= last) {
+  while (!entries_.empty() && first_date() <= last) {
     const auto entry = entries_.extract(entries_.begin());
     the_clock.date = std::max(the_clock.date, entry.key().first);
-    ++fired_;
+    fired_ += entry.mapped().counts ? 1 : 0;
     recorder_.outside().goes_on(now(), entry.mapped().cause);
     entry.mapped().action();
   }

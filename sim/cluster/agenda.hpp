@@ -29,9 +29,13 @@ class Agenda {
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
-  // `action` runs in the simulation kernel, outside every actor, at `date`, or now if `date` is past.
   using Ticket = std::pair<double, std::uint64_t>;
-  Ticket at(double date, std::function<void()> action);
+  // `action` runs in the simulation kernel, outside every actor, at `date`, or now if `date` is past.
+  Ticket at(double date, std::function<void()> action) { return add(date, std::move(action), true); }
+  // The end of a node's own work or sleep: no work of psim, so fired() does not count it.
+  Ticket end_of_work(double date, std::function<void()> action) {
+    return add(date, std::move(action), false);
+  }
   // Without effect if the action has run.
   void cancel(const Ticket& ticket);
 
@@ -44,7 +48,7 @@ class Agenda {
   // Drops everything. Pending entries keep the simulated clock running, so this belongs to a run's end.
   void clear();
 
-  // Number of entries that have run: a measure of psim's own work.
+  // Number of actions that have run, except ends of work: a measure of psim's own work.
   std::uint64_t fired() const { return fired_; }
 
   // The planned date if SimGrid's clock has come to one, else SimGrid's.
@@ -54,7 +58,10 @@ class Agenda {
   struct Entry {
     Cause cause;
     std::function<void()> action;
+    bool counts;
   };
+  Ticket add(double date, std::function<void()> action, bool counts);
+  double first_date() const { return entries_.begin()->first.first; }
   void arm();
   void fire();
 
@@ -65,11 +72,10 @@ class Agenda {
   bool firing_ = false;
 };
 
-// An action that an actor plans during the life of this object.
+// A planned action that does not run after the end of this object.
 class Alarm {
  public:
-  Alarm(Agenda& agenda, double date, std::function<void()> action)
-      : agenda_(agenda), ticket_(agenda.at(date, std::move(action))) {}
+  Alarm(Agenda& agenda, const Agenda::Ticket& ticket) : agenda_(agenda), ticket_(ticket) {}
   ~Alarm() { agenda_.cancel(ticket_); }
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;

@@ -34,6 +34,10 @@ void Cpu::freeze() {
 
 void Cpu::sleep_until(double date) {
   agenda_.sleep_until(date);
+  wait_while_frozen();
+}
+
+void Cpu::wait_while_frozen() {
   if (is_frozen()) sleep(0);
 }
 
@@ -65,14 +69,14 @@ bool Cpu::Work::wait() {
 }
 
 void Cpu::Work::stop() {
-  if (!is_there_) return;
+  if (!is_running_) return;
   left_ = left();
   leave();
   over_->release();
 }
 
 double Cpu::Work::left() const {
-  return is_there_ ? std::max(0.0, left_ - (Agenda::now() - since_) * rate_) : left_;
+  return is_running_ ? std::max(0.0, left_ - (Agenda::now() - since_) * rate_) : left_;
 }
 
 // Work whose rate stays the same keeps its planned end: no sum of parts rounds it.
@@ -86,22 +90,21 @@ void Cpu::Work::adapt() {
 }
 
 void Cpu::Work::plan() {
-  if (end_) cpu_.agenda_.cancel(*end_);
   end_.reset();
   if (rate_ == 0) return;
-  end_ = cpu_.agenda_.at(since_ + left_ / rate_, [this] {
-    end_.reset();
+  const Agenda::Ticket ticket = cpu_.agenda_.end_of_work(since_ + left_ / rate_, [this] {
     left_ = 0;
     is_done_ = true;
     leave();
     over_->release();
   });
+  end_.emplace(cpu_.agenda_, ticket);
 }
 
 void Cpu::Work::leave() {
-  if (!is_there_) return;
-  is_there_ = false;
-  if (end_) cpu_.agenda_.cancel(*end_);
+  if (!is_running_) return;
+  is_running_ = false;
+  end_.reset();
   std::erase(cpu_.works_, this);
   if (kind_ == Kind::computes) --cpu_.computations_;
   cpu_.adapt();

@@ -55,9 +55,9 @@ class Cpu {
 
     Cpu& cpu_;
     Kind kind_;
-    double left_, since_, rate_ = 0;     // rate_ of the amount per second since the date since_
-    std::optional<Agenda::Ticket> end_;  // none on a frozen machine
-    bool is_there_ = true, is_done_ = false;
+    double left_, since_, rate_ = 0;  // rate_ of the amount per second since the date since_
+    std::optional<Alarm> end_;        // none on a frozen machine
+    bool is_running_ = true, is_done_ = false;
     simgrid::s4u::SemaphorePtr over_;
   };
 
@@ -66,6 +66,7 @@ class Cpu {
   void sleep(double seconds) { Work(*this, Work::Kind::sleeps, seconds).wait(); }
   // Waits until `date`; on a frozen machine until it goes on.
   void sleep_until(double date);
+  void wait_while_frozen();
 
  private:
   double rate_of(Work::Kind kind) const;

@@ -57,7 +57,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
 }
 
 void FluidCarrier::start(std::span<const Cargo> cargos) {
-  // When the sender yields to the kernel, it may be killed, or suspended for longer than its messages take.
+  // When the sender yields to the kernel, it may be killed.
   kernel::actor::simcall_answered([&] {
     for (const Cargo& cargo : cargos) {
       if (cargo.slot >= voyages_.size()) voyages_.resize(cargo.slot + std::size_t{1});

@@ -322,7 +322,7 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   if (has_mail(me)) return receive(me);
   if (!(date > Agenda::now())) return std::nullopt;
   const sg4::SemaphorePtr mail = nodes_[me].mail;  // keeps it alive if the node goes down meanwhile
-  const Alarm alarm(agenda_, date, [&node = nodes_[me], mail] { be_late(node, *mail); });
+  const Alarm alarm(agenda_, agenda_.at(date, [&node = nodes_[me], mail] { miss_date(node, *mail); }));
   mail->acquire();
   if (!std::exchange(nodes_[me].is_late, false)) return take(me);
   if (has_mail(me)) return receive(me);
@@ -332,7 +332,7 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
 
 // A node that is held notices later, together with the messages that waited for it. A node that went down at
 // this date does not wait at `mail` any more.
-void Network::be_late(Node& node, const sg4::Semaphore& mail) {
+void Network::miss_date(Node& node, const sg4::Semaphore& mail) {
   if (node.mail.get() != &mail || !node.inbox.empty()) return;
   node.is_late = true;
   if (!node.held) node.mail->release();
@@ -344,7 +344,7 @@ void Network::take_down(NodeId node, const std::function<void(const Message&)>& 
   down.up = false;
   for (const Message& message : down.inbox.take_all()) unread(message);
   for (const Message& message : std::exchange(down.waiting, {})) unread(message);
-  down.held = down.is_late = false;
+  down.is_late = false;
   down.sends_until = down.takes_until = 0;
   down.mail = sg4::Semaphore::create(0);  // the actors that waited at the old semaphore are gone
   for (auto& [ends, connection] : connections_) {

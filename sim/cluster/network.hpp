@@ -99,7 +99,7 @@ class Network {
   void set_faults(LinkFaults* faults) { faults_ = faults; }
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
   void set_bandwidth(NodeId node, double factor);
-  // From now on, messages for the node wait invisibly until hand_out().
+  // From now on, messages for the node wait invisibly until hand_out(), over crashes too.
   void hold(NodeId node) { nodes_[node].held = true; }
   bool is_held(NodeId node) const { return nodes_[node].held; }
   void hand_out(NodeId node);
@@ -177,7 +177,7 @@ class Network {
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
   void put(Node& node, Message&& message);
-  static void be_late(Node& node, const simgrid::s4u::Semaphore& mail);
+  static void miss_date(Node& node, const simgrid::s4u::Semaphore& mail);
   MessageKind record_sending(Message& message, std::uint64_t bytes);
   template <class T>
   std::int64_t record(NodeId node, const Flight& flight);

@@ -1,5 +1,5 @@
 // Messages in segments through the queues of NICs and switches (stations.hpp). A segment costs O(log n), for
-// any number of senders, and only open messages have state. SimGrid keeps the clock.
+// any number of senders, and only open messages have state.
 //
 // Decisions:
 // - As in SimGrid's flow models, a message first pays the latency of its route, and uses no bandwidth during

@@ -24,14 +24,14 @@ class SpeedControl {
   // Call once, before the simulation runs. Follows the stragglers' windows, until `is_stuck`.
   void start(std::function<bool()> is_stuck);
 
-  // Sets the factor of faults on the node's speed. At 0 the node is frozen until the next call.
+  // Sets the factor of faults on the node's speed. A machine is frozen until all its nodes have a factor
+  // above 0.
   void set_fault(NodeId node, double factor);
   bool is_frozen(NodeId node) const { return cpus_.of(node).is_frozen(); }
-  // Applies the current speed to a node that has come up again.
-  void apply(NodeId node);
 
  private:
   void follow(NodeId node);
+  void apply(NodeId node);
   // The nodes of its machine, including itself.
   std::vector<NodeId> nodes_beside(NodeId node) const;
   std::optional<std::uint32_t> worker_of(NodeId node) const;

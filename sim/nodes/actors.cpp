@@ -26,7 +26,7 @@ sg4::ActorPtr Actors::spawn(const std::string& name, NodeId node, bool daemon, s
   auto guarded = [this, node, incarnation, body = std::move(body)] {
     if (!network_.is_up(node) || network_.incarnation(node) != incarnation) return;
     try {
-      cpus_.of(node).sleep_until(0);  // a node may come up frozen
+      cpus_.of(node).wait_while_frozen();  // a node may come up frozen
       body();
     } catch (const simgrid::ForcefulKillException&) {
       throw;

@@ -60,7 +60,11 @@ struct JobContext {
     if constexpr (std::is_same_v<T, PushOutcome>) {
       if (what.outcome == Outcome::applied) observer.on_applied(what);
     }
-    return static_cast<std::int64_t>(recorder.record({Agenda::now(), node, what}, cause, needs));
+    const auto number = static_cast<std::int64_t>(recorder.record({Agenda::now(), node, what}, cause, needs));
+    if constexpr (std::is_same_v<T, Computation>) {
+      if (what.phase == ComputePhase::begun) recorder.causes().works_from(Agenda::now());
+    }
+    return number;
   }
 };
 

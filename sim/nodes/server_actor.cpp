@@ -35,7 +35,7 @@ void ServerActor::run() {
       on(std::move(*message));
       job_.recorder.causes().needs_nothing();
     } else {
-      take_turn(std::max(Agenda::now(), *turn));  // rounding may stop the clock just before it
+      take_turn();
     }
     for (ServerActor* part : parts_) part->shards_.take_announced();
   }
@@ -55,7 +55,8 @@ std::optional<double> ServerActor::next_turn() const {
   return first;
 }
 
-void ServerActor::take_turn(double now) {
+void ServerActor::take_turn() {
+  const double now = Agenda::now();
   const auto is_due = [now](const std::optional<double>& date) { return date && *date <= now; };
   for (ServerActor* part : parts_) {
     if (part->shards_.are_gone()) continue;

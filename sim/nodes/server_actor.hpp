@@ -44,7 +44,7 @@ class ServerActor {
 
  private:
   std::optional<double> next_turn() const;
-  void take_turn(double now);
+  void take_turn();
   void enter();
   void on(Message&& message);
   void on_view(const SharedView& view);

@@ -23,15 +23,19 @@ class CauseChain {
     at_ = now;
   }
   // The actor takes a message, timer or result that has been ready since `at`. That is the next cause, unless
-  // the actor was still busy at `at`. At equal dates the later event counts.
+  // the actor was still busy at `at`. If its work began or ended at `at`, the later event counts.
   void takes(double at, const Cause& cause) {
-    const bool is_later = at > at_ || (at == at_ && cause.event > cause_.event);
+    const bool is_later = at > at_ || (at == at_ && (busy_until_ < at || cause.event > cause_.event));
     if (cause.event < 0 || !is_later) return;
     needs(std::exchange(own_, -1));  // the next event needs it once
     goes_on(at, cause);
+    busy_until_ = -1;
   }
+  // The actor begins work that takes time.
+  void works_from(double now) { busy_until_ = now; }
   // The actor has been busy until `now`.
   void spends(double now, Spent spent) {
+    if (now > at_) busy_until_ = now;
     cause_.spent = spent;
     at_ = now;
   }
@@ -45,8 +49,9 @@ class CauseChain {
 
  private:
   Cause cause_;
-  double at_ = 0;          // since this date
-  std::int64_t own_ = -1;  // the last event that this actor recorded itself
+  double at_ = 0;           // since this date
+  double busy_until_ = -1;  // the actor worked at this date, or began to
+  std::int64_t own_ = -1;   // the last event that this actor recorded itself
   Dependencies needs_;
 };
 

@@ -17,8 +17,8 @@ std::string version_text();
 // The kind of processor for which psim was compiled: "x86-64", "aarch64" or "other".
 std::string cpu_family();
 
-// The versions, by name, of the libraries that decide recorded values: SimGrid computes dates, Snappy the
-// bytes of compressed messages.
+// The versions, by name, of the libraries that decide recorded values: SimGrid computes dates under fluid,
+// Snappy the bytes of compressed messages.
 std::map<std::string, std::string> libraries();
 
 // A hash of the running program. psim does not reuse results of another build.

@@ -81,17 +81,21 @@ struct FaultUse {
   bool mattered = false;  // it met a message, or a node that it could change
 };
 
-// The training of one namespace, if there are several.
-struct SpaceResult {
-  Scenario scenario;                     // as if its workers ran alone
-  std::vector<std::size_t> groups = {};  // of the run's scenario
-  std::vector<CurvePoint> curve = {};
-  std::optional<CurvePoint> target = {};
-  std::optional<double> last_miss = {};
+// The training of one namespace.
+struct TrainingResult {
+  std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
+  std::optional<CurvePoint> target = {};  // the first point that reached it and held it long enough
+  std::optional<double> last_miss = {};   // the date of the point before the target
   DataPart judged_on = DataPart::test;    // the curve, and so the target
   std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
   std::int64_t parameters = 0;
-  std::uint64_t weights = 0;  // a hash of the last weights
+  std::uint64_t weights = 0;  // a hash of the last weights; 0 for a phantom model
+};
+
+// The training of one namespace, if there are several.
+struct SpaceResult : TrainingResult {
+  Scenario scenario;                // as if its workers ran alone
+  std::vector<std::size_t> groups;  // of the run's scenario
 };
 
 // The executions of one [[task]].
@@ -102,25 +106,18 @@ struct TaskResult {
   std::optional<double> value = {};          // of a norm: the last value
 };
 
-struct RunResult {
+struct RunResult : TrainingResult {  // with groups: that of the first namespace
   RunStats stats;
   std::string digest = {};
-  double sim_time = 0;                    // seconds, when the last worker finished or the run was ended
-  std::vector<CurvePoint> curve = {};     // first: initial weights; last: final weights; empty for phantom
-  std::optional<CurvePoint> target = {};  // the first point that reached it and held it long enough
-  std::optional<double> last_miss = {};   // the date of the point before the target
-  DataPart judged_on = DataPart::test;    // the curve, and so the target
-  std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
-  std::int64_t parameters = 0;
+  double sim_time = 0;  // seconds, when the last worker finished or the run was ended
   std::vector<ServerParameters> server_parameters = {};
   std::vector<ServerRanges> server_ranges = {};
   std::vector<ShardBound> shard_bounds = {};  // empty if all shards share one bound
   std::vector<std::uint64_t> keys_used = {};  // sparse models: over all steps, by worker
   double flops_per_sample = 0;
   std::vector<std::int64_t> samples_told = {};  // as each worker counts them, over all its lives
-  std::uint64_t weights = 0;                    // a hash of the last weights; 0 for a phantom model
-  std::vector<SpaceResult> spaces = {};       // empty without groups; all above but `stats`: the first one's
-  std::optional<FailureStats> failures = {};  // if nodes or messages may fail
+  std::vector<SpaceResult> spaces = {};         // empty without groups
+  std::optional<FailureStats> failures = {};    // if nodes or messages may fail
   double slowest_heartbeat = 0;  // most seconds of a heartbeat to the scheduler; 0: none was sent
   std::optional<InferenceStats> inference = {};  // if there is an inference group
   std::vector<TaskResult> tasks = {};            // by table

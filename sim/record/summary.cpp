@@ -169,9 +169,7 @@ Json memory(const Scenario& scenario, const RunResult& r) {
   return all;
 }
 
-// `training`: a RunResult or a SpaceResult.
-template <class Result>
-Json target(const TrainingSpec& training, const Result& result) {
+Json target(const TrainingSpec& training, const TrainingResult& result) {
   const std::optional<CurvePoint>& reached = result.target;
   const Target& t = training.target;
   Json json = {{"given", t.given()}, {"reached", reached.has_value()}};
@@ -211,19 +209,16 @@ Json last_of(const std::vector<CurvePoint>& curve) {
   return evaluation_or_none(curve.empty() ? nullptr : &curve.back());
 }
 
-// The evaluation of the last weights. `training`: a RunResult or a SpaceResult.
-template <class Training>
-Json final_of(const Training& training) {
+// The evaluation of the last weights.
+Json final_of(const TrainingResult& training) {
   return training.tested ? evaluation(*training.tested) : last_of(training.curve);
 }
-template <class Training>
-Json validation_of(const Training& training) {
+Json validation_of(const TrainingResult& training) {
   return training.judged_on == DataPart::validation ? last_of(training.curve) : Json(nullptr);
 }
 
 // The samples over which the curve, the target and the last weights are evaluated.
-template <class Training>
-Json evaluated_on(const Training& training) {
+Json evaluated_on(const TrainingResult& training) {
   if (training.curve.empty()) return nullptr;
   const std::string_view judged_on = name_of(training.judged_on);
   return {{"curve", judged_on},

@@ -12,7 +12,8 @@ namespace {
 bool always(const LoadedScenario&) { return true; }
 
 // Under nic psim computes all dates itself; under fluid SimGrid computes those of messages, and its releases
-// round them differently. Messages within one machine are always fluid.
+// round them differently. A pipeline over the devices of one machine has its bus as its network, and a bus is
+// always fluid.
 bool is_fluid(const LoadedScenario& loaded) {
   return on_its_bus(loaded.scenario).cluster.network.model == NetworkModel::fluid;
 }
@@ -31,12 +32,13 @@ struct Property {
   const char* path;  // in a summary
   const char* name;  // for people
   bool (*decides)(const LoadedScenario&);
+  bool only_fluid = false;
 };
 constexpr Property properties[] = {
     {"/psim", "psim", always},
     {"/libraries/snappy", "Snappy", uses_snappy},
-    {"/libraries/simgrid", "SimGrid", is_fluid},
-    {"/cpu_family", "the processor", is_fluid},
+    {"/libraries/simgrid", "SimGrid", is_fluid, true},
+    {"/cpu_family", "the processor", is_fluid, true},
 };
 
 std::string value_in(const Json& summary, const char* path) {
@@ -63,17 +65,18 @@ std::string DigestPromise::verdict() const {
 
 DigestPromise promise_on_digest(const LoadedScenario& loaded, const Json& recorded, const Json& here) {
   std::string exceptions;
-  bool is_elsewhere = is_fluid(loaded) && value_in(here, "/cpu_family") != "x86-64";
+  const bool fluid = is_fluid(loaded);
+  bool is_elsewhere = fluid && value_in(here, "/cpu_family") != "x86-64";
   for (const Property& property : properties) {
     const std::string then = value_in(recorded, property.path), now = value_in(here, property.path);
     if (then == now || !property.decides(loaded)) continue;
     exceptions +=
         fmt::format("{}{} was {} and is {}", exceptions.empty() ? "" : ", ", property.name, then, now);
-    if (property.decides == is_fluid) is_elsewhere = true;
+    is_elsewhere = is_elsewhere || property.only_fluid;
   }
   if (is_elsewhere && exceptions.empty())
     exceptions = "under fluid psim promises no digest on this processor";
-  const char* rule = !is_fluid(loaded) ? nic_rule : is_elsewhere ? fluid_elsewhere_rule : fluid_rule;
+  const char* rule = !fluid ? nic_rule : is_elsewhere ? fluid_elsewhere_rule : fluid_rule;
   return {.rule = rule, .exceptions = std::move(exceptions)};
 }
 

@@ -13,6 +13,7 @@
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/slice.hpp"
 
@@ -50,16 +51,14 @@ std::string job_name(const std::string& name) {
 
 // `text` with the values of its {words}; {{ and }} are braces.
 std::string filled(const Ingredients& i, std::string_view text) {
-  const auto count = [](std::size_t number, const char* what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
   fmt::dynamic_format_arg_store<fmt::format_context> words;
   const auto add = [&](const char* word, const std::string& meaning) {
     words.push_back(fmt::arg(word, meaning));
   };
   const std::string parent = fs::path(i.folder).parent_path().string();
   add("about", fmt::format("{}: {} in {}, together about {} of one core (psim's estimate).", i.name,
-                           count(i.effort.runs, "run"), count(i.slices, "slice"), time_text(i.seconds)));
+                           counted(static_cast<std::int64_t>(i.effort.runs), "run"),
+                           counted(static_cast<std::int64_t>(i.slices), "slice"), time_text(i.seconds)));
   add("compare", i.compare);
   add("merge", i.merge);
   add("parent", shell_word(parent));
@@ -72,6 +71,13 @@ std::string filled(const Ingredients& i, std::string_view text) {
                    : "# [tune] takes several rounds: each round needs the results of the round before.\n");
   add("minutes", fmt::format("{:.0f}", i.minutes));
   add("megabytes", fmt::format("{:.0f}", i.megabytes));
+  add("of_a_task", fmt::format(R"(#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem={:.0f}M
+#SBATCH --time={:.0f}
+#SBATCH --requeue
+#SBATCH --output=/dev/null)",
+                               i.megabytes, i.minutes));
   add("command", shell_word(i.compare));
   add("python_study", python_text(i.folder));
   add("python_merge", python_text(with_double_braces(i.merge)));
@@ -99,12 +105,7 @@ slices() {{
 #!/bin/sh
 #SBATCH --job-name={name}
 #SBATCH --array=1-{slices}
-#SBATCH --ntasks=1
-#SBATCH --cpus-per-task=1
-#SBATCH --mem={megabytes}M
-#SBATCH --time={minutes}
-#SBATCH --requeue
-#SBATCH --output=/dev/null
+{of_a_task}
 exec >>{log}"$SLURM_ARRAY_TASK_ID".out 2>&1
 {compare} --slice "$SLURM_ARRAY_TASK_ID/{slices}"
 END
@@ -114,12 +115,7 @@ merge() {{
   sbatch --parsable "$@" <<'END'
 #!/bin/sh
 #SBATCH --job-name={name}-merge
-#SBATCH --ntasks=1
-#SBATCH --cpus-per-task=1
-#SBATCH --mem={megabytes}M
-#SBATCH --time={minutes}
-#SBATCH --requeue
-#SBATCH --output=/dev/null
+{of_a_task}
 exec >{log}merge.out 2>&1
 {merge}
 END

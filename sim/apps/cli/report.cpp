@@ -25,6 +25,7 @@
 #include "sim/runs/shell.hpp"
 #include "sim/scenario/definition.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/spec/memory.hpp"
 
 namespace psim::cli {
 namespace {
@@ -33,7 +34,7 @@ namespace {
 void put_page(const fs::path& target, const std::string& text) {
   put_file(target, text);
   fmt::print("report: {}   ({}; open it in a browser: xdg-open {})\n", target.string(),
-             size_text(static_cast<double>(text.size())), file_word(target));
+             size_text(static_cast<double>(text.size()), 3), file_word(target));
 }
 
 // The command with the study's own copy of the scenario instead of the author's file.

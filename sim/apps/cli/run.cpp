@@ -188,8 +188,8 @@ void say_memory(const LoadedScenario& loaded) {
   if (jobs.empty()) jobs.push_back(&loaded.scenario);
   const auto line = [](const NodeMemory& one) {
     const std::optional<double> limit = one.limit();
-    const std::string of = limit ? " of " + exact_size_text(*limit) : "";
-    say("memory of a {}: {}{} ({})\n", one.node, exact_size_text(one.bytes()), of, parts_text(one));
+    const std::string of = limit ? " of " + size_text(*limit, 6) : "";
+    say("memory of a {}: {}{} ({})\n", one.node, size_text(one.bytes(), 6), of, parts_text(one));
   };
   for (const Scenario* job : jobs) std::ranges::for_each(worker_memory(*job), line);
   if (loaded.scenario.architecture.has_servers()) line(server_memory(jobs));

@@ -16,6 +16,7 @@
 #include "sim/runs/outcome.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"
+#include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/publish/contents.hpp"
@@ -229,7 +230,7 @@ void remove_run_called(const Shelf& shelf, const std::string& name) {
   if (const std::error_code error = analysis::remove_run(dir))
     throw fs::filesystem_error("remove", dir, error);
   mend_latest(shelf, dir);
-  fmt::print("removed {}/, {}\n", dir.string(), size_text(static_cast<double>(bytes)));
+  fmt::print("removed {}/, {}\n", dir.string(), size_text(static_cast<double>(bytes), 3));
 }
 
 void rename_run(const Shelf& shelf, const std::string& name, const std::string& to) {

@@ -217,16 +217,6 @@ std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> c
   return analysis::render(shown, {}, analysis::TableFormat::text, width);
 }
 
-std::string size_text(double bytes) {
-  const char* unit = "B";
-  for (const char* larger : {"kB", "MB", "GB", "TB"}) {
-    if (bytes < 1000) break;
-    bytes /= 1000;
-    unit = larger;
-  }
-  return fmt::format("{:.3g} {}", bytes, unit);
-}
-
 std::string date_of(const fs::path& path) {
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) return "";

@@ -70,8 +70,6 @@ struct ListColumn {
 };
 std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> columns);
 
-// "12.3 MB"
-std::string size_text(double bytes);
 // "2026-11-23 06:20": the date of the file at `path`, UTC; empty if it does not exist.
 std::string date_of(const fs::path& path);
 // `text`, cut to at most `width` characters.

@@ -13,6 +13,7 @@
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/lock.hpp"
@@ -80,7 +81,7 @@ constexpr ListColumn study_columns[] = {
     {"state", true, [](const Json& row) { return row["state"].get<std::string>(); }},
     {"psim", true, [](const Json& row) { return row.value("psim", "-"); }},
     {"begun", true, [](const Json& row) { return row["written"].get<std::string>(); }},
-    {"size", false, [](const Json& row) { return size_text(row["bytes"].get<double>()); }},
+    {"size", false, [](const Json& row) { return size_text(row["bytes"].get<double>(), 3); }},
 };
 
 int list_studies(const Shelf& shelf, const std::string& pattern, bool json) {
@@ -122,7 +123,7 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   fmt::print("removed {}{}: {} and {}, {}\n", contents.foreign.empty() ? "" : "from ", dir.string() + "/",
              counted(static_cast<std::int64_t>(contents.files.size() + contents.made.size()), "file"),
              counted(static_cast<std::int64_t>(contents.runs.size()), "recorded run"),
-             size_text(static_cast<double>(bytes - std::min(bytes, left))));
+             size_text(static_cast<double>(bytes - std::min(bytes, left)), 3));
   if (contents.foreign.empty()) return;
   constexpr std::size_t most = 5;
   std::vector<std::string> names;

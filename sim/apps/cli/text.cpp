@@ -7,6 +7,7 @@
 
 #include "analysis/columns.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
@@ -19,16 +20,6 @@ std::string line(ColumnName name) { return fmt::format("\n  {:<10}  ", name.name
 
 std::int64_t number_of(const Json& list) { return static_cast<std::int64_t>(list.size()); }
 
-std::string bytes_text(double bytes) {
-  const char* unit = "B";
-  for (const char* larger : {"kB", "MB", "GB"}) {
-    if (bytes < 1000) break;
-    bytes /= 1000;
-    unit = larger;
-  }
-  return fmt::format("{:.4g} {}", bytes, unit);
-}
-
 // A value in this form: an optional format of fmt and an optional unit; "-" for null. The unit " #update"
 // gives "1 update" or "2 updates".
 std::string shown(const Json& value, std::string_view form) {
@@ -39,7 +30,7 @@ std::string shown(const Json& value, std::string_view form) {
   if (value.is_string()) return in_format(value.get<std::string>());
   if (unit.empty() && value.is_number_integer()) return in_format(value.get<std::int64_t>());
   if (unit.starts_with(" #")) return in_format(counted(value.get<std::int64_t>(), unit.substr(2)));
-  if (unit == " bytes") return in_format(bytes_text(value));
+  if (unit == " bytes") return in_format(size_text(value, 4));
   const double scale = unit == " %" ? 100 : unit == " ms" ? 1e3 : 1;
   return in_format(scale * value.get<double>()) + unit;
 }
@@ -315,7 +306,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   out += line("traffic", s, "{messages: #message}, {bytes_sent: bytes}");
   if (const double updates = s["updates"]; updates > 0 && !has_groups)
     out += fmt::format("; per update {:.1f} messages, {}", s["messages"].get<double>() / updates,
-                       bytes_text(s["bytes_sent"].get<double>() / updates));
+                       size_text(s["bytes_sent"].get<double>() / updates, 4));
   out += ranges_text(s["servers"]) + late_text(s["pushes"]);
   if (s.contains("failures")) out += failures_text(s["failures"]);
   if (s.contains("slow_workers")) out += slow_text(s["slow_workers"]);

@@ -39,12 +39,11 @@ std::optional<double> FailureAwareScheduler::next_date() const {
 void FailureAwareScheduler::on_date(double now) {
   now_ = now;
   const std::int64_t before = view().number;
-  const double date = std::max(now, *next_date());
   if (looks_until_) {
     take_up();
   } else {
-    for (WorkSharing& sharing : sharing_) sharing.decide_overdue(date);
-    suspect(date);
+    for (WorkSharing& sharing : sharing_) sharing.decide_overdue(now);
+    suspect(now);
   }
   spread(before);
   // The last worker that the others waited for is gone for good, and the scheduler learns it only now. If all

@@ -33,7 +33,7 @@ class FailureAwareScheduler {
   void on(const Message& message, double now);
   // The date of the next decision without a message.
   std::optional<double> next_date() const;
-  // That date has come; the clock may stop one rounding error earlier.
+  // That date has come.
   void on_date(double now);
   // No node has steps left.
   bool is_over() const { return ended_jobs() == ended_.size(); }

@@ -7,6 +7,25 @@
 #include "model/numerics/functions.hpp"
 
 namespace psim {
+namespace {
+
+// A silence has this phi if it is longer than the mean by so many standard deviations.
+double deviations_at(double threshold) {
+  double low = 0, high = 40;
+  for (int i = 0; i < 60; ++i) {
+    const double z = (low + high) / 2;
+    const double phi = -numerics::log10(0.5 * numerics::erfc(z / std::sqrt(2.0)));
+    (phi < threshold ? low : high) = z;
+  }
+  return high;
+}
+
+}  // namespace
+
+FailureDetector::FailureDetector(DetectorSpec spec)
+    : spec_(spec),
+      deviations_(spec.kind == DetectorKind::phi_accrual ? deviations_at(spec.threshold) : 0),
+      suspect_at_(spec.timeout) {}
 
 void FailureDetector::heard(double now) {
   constexpr std::size_t window = 100;  // gaps
@@ -25,13 +44,7 @@ double FailureDetector::longest_silence() const {
   // Equal gaps would lead to a suspicion at once, so their standard deviation counts as at least a tenth of
   // their mean.
   const double deviation = std::max(std::sqrt(variance), mean / 10);
-  double low = 0, high = 40;  // standard deviations beyond the mean
-  for (int i = 0; i < 60; ++i) {
-    const double z = (low + high) / 2;
-    const double phi = -numerics::log10(0.5 * numerics::erfc(z / std::sqrt(2.0)));
-    (phi < spec_.threshold ? low : high) = z;
-  }
-  return mean + high * deviation;
+  return mean + deviations_ * deviation;
 }
 
 }  // namespace psim

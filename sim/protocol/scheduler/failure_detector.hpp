@@ -16,7 +16,7 @@ struct DetectorSpec {
 
 class FailureDetector {
  public:
-  explicit FailureDetector(DetectorSpec spec) : spec_(spec), suspect_at_(spec.timeout) {}
+  explicit FailureDetector(DetectorSpec spec);
   void heard(double now);
   // The date of the suspicion, if no message comes before it. phi-accrual: the date when the probability of
   // such a long silence of a live node, under a normal distribution of the last gaps, falls below
@@ -27,6 +27,7 @@ class FailureDetector {
   double longest_silence() const;
 
   DetectorSpec spec_;
+  double deviations_;  // phi-accrual
   double last_ = 0;
   double suspect_at_;
   std::deque<double> gaps_;

@@ -76,8 +76,6 @@ class ReplicatedLog {
   bool has_pushes() const { return options_.replication.when == ReplicateWhen::every_push; }
   // Forgets everything that is still to be sent to copies, and entries that came too early.
   void clear();
-  // Also forgets the entries for which the next owner may ask.
-  void clear_past() { past_.clear(); }
 
   // --- The owner's side
 

@@ -41,8 +41,8 @@ void check_room(const Check& check, const NodeMemory& memory) {
                                          fmt::join(remedies(check.s, memory, limit.field), ", or "));
     check.add({limit.field, "model", "training", "architecture", "cluster.worker.device.count",
                "cluster.worker.device.aggregate", "cluster.servers", "cluster.workers"},
-              fmt::format("not enough memory: {} needs {}", memory.node, exact_size_text(memory.bytes())),
-              fmt::format("it has {}", exact_size_text(limit.bytes)), help);
+              fmt::format("not enough memory: {} needs {}", memory.node, size_text(memory.bytes(), 6)),
+              fmt::format("it has {}", size_text(limit.bytes, 6)), help);
   }
 }
 

@@ -232,24 +232,20 @@ NodeMemory server_memory(std::span<const Scenario* const> jobs) {
   return fullest;
 }
 
-std::vector<NodeMemory> memory_of(const Scenario& scenario) {
-  std::vector<NodeMemory> all = worker_memory(scenario);
-  const Scenario* const job = &scenario;
-  if (scenario.architecture.has_servers()) all.push_back(server_memory({&job, 1}));
-  return all;
-}
-
-std::string exact_size_text(double bytes) {
-  for (const auto& [unit, size] : {std::pair{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}) {
-    if (bytes >= size) return fmt::format("{:.6g} {}", bytes / size, unit);
+std::string size_text(double bytes, int digits) {
+  const char* unit = "B";
+  for (const char* larger : {"kB", "MB", "GB", "TB"}) {
+    if (bytes < 1000) break;
+    bytes /= 1000;
+    unit = larger;
   }
-  return fmt::format("{:.6g} B", bytes);
+  return fmt::format("{:.{}g} {}", bytes, digits, unit);
 }
 
 std::string parts_text(const NodeMemory& memory) {
   std::string text;
   for (const NodePart& part : memory.parts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part.name, exact_size_text(part.bytes));
+    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", part.name, size_text(part.bytes, 6));
   return text;
 }
 

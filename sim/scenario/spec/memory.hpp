@@ -55,11 +55,8 @@ std::vector<NodeMemory> worker_memory(const Scenario& scenario);
 // are no servers.
 NodeMemory server_memory(std::span<const Scenario* const> jobs);
 
-// All nodes of a scenario without groups.
-std::vector<NodeMemory> memory_of(const Scenario& scenario);
-
-// "24 MB"
-std::string exact_size_text(double bytes);
+// "24.3 MB", with so many digits.
+std::string size_text(double bytes, int digits);
 // "weights 4 MB + gradients 4 MB + activations 16 MB"
 std::string parts_text(const NodeMemory& memory);
 

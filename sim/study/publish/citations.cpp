@@ -108,7 +108,7 @@ void add_methods_of(const StudyFolder& folder, std::vector<Citation>& all) {
 
 std::vector<Citation> citations_of_psim() {
   return {{"psim, the simulator", references_in("psim itself")},
-          {"SimGrid, its machines, network and clock", references_in("Casanova et al. 2014")},
+          {"SimGrid, its actors and its network", references_in("Casanova et al. 2014")},
           {"Eigen, its linear algebra", references_in("Guennebaud, Jacob et al. 2010")}};
 }
 

@@ -36,18 +36,6 @@ bool same(const Interval& a, const Interval& b) { return a.low == b.low && a.hig
 
 }  // namespace
 
-TEST_CASE("runs are paired by their seeds", "[statistics]") {
-  const auto pairs = pair_by_seed(std::vector<SeedValue>{{3, 30}, {1, 10}, {2, 20}},
-                                  std::vector<SeedValue>{{1, 11}, {3, 33}, {9, 99}});
-  REQUIRE(pairs.size() == 2);
-  CHECK(pairs[0].arm == 10);
-  CHECK(pairs[0].baseline == 11);
-  CHECK(pairs[1].arm == 30);
-  CHECK(pairs[1].baseline == 33);
-  CHECK_THROWS_WITH(pair_by_seed(std::vector<SeedValue>{{1, 1}, {1, 2}}, {}),
-                    Catch::Contains("seed 1 is there twice"));
-}
-
 TEST_CASE("a comparison of pairs by hand", "[statistics]") {
   const PairedComparison c = compare_pairs(ten);
   CHECK(c.seeds == 10);

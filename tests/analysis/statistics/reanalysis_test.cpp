@@ -44,10 +44,15 @@ std::vector<TimedRun> runs_of(const std::string& condition, std::size_t arm) {
 Json number(double x) { return std::isinf(x) ? Json(x > 0 ? "inf" : "-inf") : Json(x); }
 Json number(const std::optional<double>& x) { return x ? number(*x) : Json(); }
 
-std::vector<SeedValue> restricted(const std::vector<TimedRun>& runs, double tau) {
-  std::vector<SeedValue> values;
-  for (const TimedRun& run : runs) values.push_back({run.seed, restricted_time(run, tau)});
-  return values;
+std::vector<Pair> restricted_pairs(const std::vector<TimedRun>& arm, const std::vector<TimedRun>& baseline,
+                                   double tau) {
+  std::map<std::uint64_t, double> others;
+  for (const TimedRun& run : baseline) others[run.seed] = restricted_time(run, tau);
+  std::vector<Pair> pairs;
+  for (const TimedRun& run : arm) {
+    if (others.contains(run.seed)) pairs.push_back({restricted_time(run, tau), others[run.seed]});
+  }
+  return pairs;
 }
 
 Json json_of(const TimeSummary& summary, const std::optional<RestrictedMean>& area) {
@@ -87,8 +92,8 @@ Json analysed(const Resampling& how) {
       Json& numbers = by_arm[arms[arm]] = json_of(summary, restricted_mean(kaplan_meier(runs), tau));
       medians[arm].push_back(summary.median_s.value_or(std::numeric_limits<double>::infinity()));
       if (arm == 0) continue;
-      const PairedComparison pairs = compare_pairs(
-          pair_by_seed(restricted(runs, tau), restricted(runs_of(condition, 0), tau)), Better::smaller, how);
+      const PairedComparison pairs =
+          compare_pairs(restricted_pairs(runs, runs_of(condition, 0), tau), Better::smaller, how);
       family.push_back(pairs.test.p);
       numbers.update(json_of(pairs));
     }

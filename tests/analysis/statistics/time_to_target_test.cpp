@@ -38,6 +38,14 @@ std::vector<TimedRun> any_runs(double budget) {
   return runs;
 }
 
+double survival_at(const SurvivalCurve& curve, double time_s) {
+  double survival = 1;
+  for (const SurvivalStep& step : curve.steps) {
+    if (step.time_s <= time_s) survival = step.survival;
+  }
+  return survival;
+}
+
 }  // namespace
 
 TEST_CASE("the interval of a restricted mean is Student's where nothing is cut", "[statistics]") {

@@ -57,6 +57,11 @@ void check_sums() {
   CHECK(other_than_in_sequence > 50);
 }
 
+template <double (*of)(double)>
+float rounded(float x) {
+  return static_cast<float>(of(static_cast<double>(x)));
+}
+
 template <class Scalar>
 void check_each(void (*of_each)(std::span<Scalar>), Scalar (*of)(Scalar)) {
   using Limits = std::numeric_limits<Scalar>;
@@ -87,8 +92,8 @@ TEST_CASE("numerics: a sum has the documented shape", "[numerics]") {
 TEST_CASE("numerics: functions over arrays have the bits of those of one number", "[numerics]") {
   check_each<float>(n::exp_of_each, n::exp);
   check_each<double>(n::exp_of_each, n::exp);
-  check_each<float>(n::tanh_of_each, n::tanh);
+  check_each<float>(n::tanh_of_each, rounded<n::kernels::tanh>);
   check_each<double>(n::tanh_of_each, n::tanh);
-  check_each<float>(n::sigmoid_of_each, n::sigmoid);
-  check_each<double>(n::sigmoid_of_each, n::sigmoid);
+  check_each<float>(n::sigmoid_of_each, rounded<n::kernels::sigmoid>);
+  check_each<double>(n::sigmoid_of_each, n::kernels::sigmoid);
 }

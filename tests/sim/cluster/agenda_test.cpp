@@ -58,12 +58,26 @@ TEST_CASE("agenda: a cancelled action keeps no clock running", "[agenda]") {
   CHECK(lines == Lines{"2 stuck"});
 }
 
+TEST_CASE("agenda: ends of sleeps and computations are no work of psim", "[agenda]") {
+  const Lines lines = play([](Stage& stage, Agenda& agenda) {
+    stage.act(stage.worker(0), [&] {
+      Cpu& cpu = stage.job().cpus.of(stage.worker(0));
+      for (int i = 0; i < 10; ++i) cpu.sleep_until(i);
+      cpu.compute(1e9);
+      cpu.sleep(1);
+      stage.say(fmt::format("{} actions", agenda.fired()));
+    });
+    for (const int date : {1, 2, 3}) agenda.at(date, [] {});
+  });
+  CHECK(lines == Lines{"10.1 3 actions"});
+}
+
 TEST_CASE("agenda: an alarm rings during its object's life only", "[agenda]") {
   const Lines lines = play([](Stage& stage, Agenda& agenda) {
     stage.act(stage.worker(0), [&] {
       {
-        const Alarm rings(agenda, 1, [&] { stage.say("rings"); });
-        const Alarm silent(agenda, 3, [&] { stage.say("too late"); });
+        const Alarm rings(agenda, agenda.at(1, [&] { stage.say("rings"); }));
+        const Alarm silent(agenda, agenda.at(3, [&] { stage.say("too late"); }));
         agenda.sleep_until(2);
       }
       agenda.sleep_until(1);

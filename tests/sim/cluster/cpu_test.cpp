@@ -104,7 +104,7 @@ TEST_CASE("cpu: a stopped or killed computation leaves the processor to the othe
       stage.at(2.5, [&] { work.stop(); });
       const bool is_done = work.wait();
       stage.say(fmt::format("{} left {}", is_done, date(work.left() / 1e6)));
-      Stage::sleep(3);
+      stage.sleep(3);
     });
   });
   // A third of 1.5 s, half of 0.5 s, then alone.

@@ -80,7 +80,10 @@ TEST_CASE("network: a new life of a node knows nothing of a date that has passed
     return on_stage(scenario, [&](Stage& stage) {
       Network& network = stage.job().network;
       const simgrid::s4u::ActorPtr first = stage.act(stage.worker(0), [&stage] { wait_twice(stage); });
-      if (is_held) stage.at(1, [&] { network.hold(stage.worker(0)); });
+      if (is_held) {
+        stage.at(1, [&] { network.hold(stage.worker(0)); });
+        stage.at(3.5, [&] { network.hand_out(stage.worker(0)); });
+      }
       stage.at(date, [&, first] {
         first->kill();
         network.take_down(stage.worker(0), [](const Message&) {});
@@ -98,4 +101,23 @@ TEST_CASE("network: a new life of a node knows nothing of a date that has passed
     CHECK(crash(date, true) == Lines{"4 mail of the new life"});
     if (date <= 2) CHECK(crash(date, false) == Lines{"4 mail of the new life"});
   }
+}
+
+TEST_CASE("network: a node that crashes on a frozen machine stays held", "[network]") {
+  const Lines lines = on_stage(scenario, [](Stage& stage) {
+    Network& network = stage.job().network;
+    stage.at(1, [&] { network.hold(stage.worker(0)); });
+    stage.at(1.5, [&] {
+      network.take_down(stage.worker(0), [](const Message&) {});
+      network.bring_up(stage.worker(0));
+      stage.act(stage.worker(0), [&] {
+        network.receive(stage.worker(0));
+        stage.say("mail");
+      });
+    });
+    notify(stage, 2);
+    stage.at(3, [&] { network.hand_out(stage.worker(0)); });
+    stage.run();
+  });
+  CHECK(lines == Lines{"3 mail"});
 }

@@ -54,7 +54,7 @@ struct Play {
     });
   }
   void run_until(double date) {
-    stage.act(scheduler_node, [date] { Stage::sleep(date); });
+    stage.act(scheduler_node, [this, date] { stage.sleep(date); });
     stage.run();
     stage.say(fmt::format("version {}", all.version()));
   }

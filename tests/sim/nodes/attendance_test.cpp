@@ -48,9 +48,9 @@ TEST_CASE("joining: without failures a node says it once and waits for as long a
     stage.act(2, [&] { join_and_say(stage); });
     stage.act(0, [&] {
       stage.job().network.receive(0);
-      Stage::sleep(99);
+      stage.sleep(99);
       answer(stage, Assign{});
-      Stage::sleep(1);
+      stage.sleep(1);
       answer(stage, Start{.goes_on = true});
     });
     stage.run();
@@ -64,7 +64,7 @@ TEST_CASE("joining: what a node does meanwhile comes after it has said that it i
     stage.say_sent({MessageKind::join});
     stage.act(2, [&] {
       const Start start = join(stage.job(), 2, {}, [&]() -> std::optional<Start> {
-        Stage::sleep(4);
+        stage.sleep(4);
         stage.say("warm");
         return Start{.goes_on = true};  // it came upon it
       });
@@ -87,7 +87,7 @@ TEST_CASE("joining: where messages may get lost it is said again, and the job kn
     stage.at(5, say_who_joins);
     stage.at(13, say_who_joins);
     stage.act(0, [&] {
-      Stage::sleep(10.5);
+      stage.sleep(10.5);
       answer(stage, Start{});
     });
     stage.run();
@@ -101,7 +101,7 @@ TEST_CASE("joining: it is not said again while it is on its way", "[roles][atten
     stage.say_sent({MessageKind::join});
     stage.act(2, [&] { join_and_say(stage); });
     stage.act(0, [&] {
-      Stage::sleep(2);
+      stage.sleep(2);
       answer(stage, Start{});
     });
     stage.run();
@@ -146,9 +146,9 @@ TEST_CASE("leaving: where messages may get lost a worker goes when the scheduler
       stage.say("gone");
     });
     stage.act(0, [&] {
-      Stage::sleep(2);
+      stage.sleep(2);
       answer(stage, Start{});  // is no answer to that
-      Stage::sleep(2.5);
+      stage.sleep(2.5);
       answer(stage, LeaveAck{});
     });
     stage.run();

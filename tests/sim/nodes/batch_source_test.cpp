@@ -189,9 +189,9 @@ TEST_CASE("batches: a database is asked for the bytes of all samples of a step",
         });
         stage.act(stage.worker(1), [&] {
           sources.of[1].prepare(0);
-          Stage::sleep(1);
+          stage.sleep(1);
           sources.of[1].prepare(1);
-          Stage::sleep(1);
+          stage.sleep(1);
         });
         stage.run();
       });

@@ -67,12 +67,12 @@ TEST_CASE("database: a question that comes again while its answer is on its way 
         4, [&] { run_database(stage.job()); }, true);
     stage.act(2, [&] {
       ask(stage, 2, 0);
-      Stage::sleep(0.5);
+      stage.sleep(0.5);
       ask(stage, 2, 0);  // is there when the answer has half of its way behind it
       ask(stage, 2, 1);  // another one
-      Stage::sleep(3);
+      stage.sleep(3);
       ask(stage, 2, 0);  // it remembers nothing
-      Stage::sleep(4);
+      stage.sleep(4);
     });
     stage.run();
   });

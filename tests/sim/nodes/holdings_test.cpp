@@ -152,7 +152,7 @@ TEST_CASE("holdings: a holder that does not answer is not asked again, but the d
     Holdings holdings(stage.job(), stage.worker(3), requests);
     stage.act(stage.worker(3), [&] {
       holdings.need({true, false, false, true});
-      Stage::sleep(5);
+      stage.sleep(5);
       requests.repeat(5);
     });
     stage.run();
@@ -182,13 +182,13 @@ TEST_CASE("holdings: a worker sends what it holds, and it keeps what it has to g
     });
     stage.act(stage.worker(0), [&] {
       serve();  // before it knows its part
-      Stage::sleep(1);
+      stage.sleep(1);
       holdings.need(first_three);
       serve();
-      Stage::sleep(1);
+      stage.sleep(1);
       holdings.need(all);
       serve();
-      Stage::sleep(1);
+      stage.sleep(1);
       holdings.need({true, true, false, true});
       serve();
     });

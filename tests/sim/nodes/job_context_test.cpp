@@ -140,7 +140,7 @@ TEST_CASE("workers that pulled the same version share one copy of the weights", 
 TEST_CASE("a wait is recorded if it took time and a message ended it", "[roles][context]") {
   const Lines lines = play(scenario(), [](Stage& stage) {
     stage.act(4, [&] {
-      Stage::sleep(3);
+      stage.sleep(3);
       const auto record = [&](double since, std::optional<std::uint64_t> sent) {
         Message message{.from = 2, .to = 4, .shard = 1, .body = Ack{}, .sent = sent};
         record_wait(stage.job(), 4, Awaited::weights, since, 6, Heard(message));
@@ -162,15 +162,15 @@ TEST_CASE("a node computes as long as one of its computations lives", "[roles][c
     const NodeUsage& usage = stage.job().state.usage;
     const auto actor = stage.act(5, [&] {
       const Busy step(stage.job(), 5);
-      Stage::sleep(2);
+      stage.sleep(2);
       const Busy piece(stage.job(), 5);
-      Stage::sleep(90);
+      stage.sleep(90);
     });
     stage.at(6, [&, actor] { actor->kill(); });
     stage.act(4, [&] {
-      Stage::sleep(3);
+      stage.sleep(3);
       stage.say(fmt::format("{} at once", usage.computations(5)));
-      Stage::sleep(7);
+      stage.sleep(7);
       stage.say(
           fmt::format("{} at once, busy for {}", usage.computations(5), date(usage.busy_seconds(5, 10))));
     });

@@ -72,7 +72,7 @@ TEST_CASE("mailbox: messages are taken as the algorithm wants them, in whatever 
       boxes[1].send(3, Standing{.version = 8, .round = 1});
     });
     stage.act(2, [&] {
-      Stage::sleep(0.5);
+      stage.sleep(0.5);
       boxes[2].send(3, chunk(0, 1, 21));
     });
     stage.act(3, [&] {
@@ -93,7 +93,7 @@ TEST_CASE("mailbox: it says for whose message it waits", "[roles][mailbox]") {
   const Lines lines = play(quiet(), [](Stage& stage, Boxes& boxes) {
     stage.act(2, [&] { boxes[2].take(MessageKind::chunk, 3, 6, 4); });
     stage.act(3, [&] {
-      Stage::sleep(3);
+      stage.sleep(3);
       const Mailbox::Wanted& wanted = *boxes[2].wanted();
       stage.say(fmt::format("{} of {}, clock {}, {}", name_of(wanted.kind), wanted.from, *wanted.clock,
                             *wanted.number));
@@ -110,7 +110,7 @@ TEST_CASE("mailbox: who tracks waits until all that it sent is there", "[roles][
         [](Stage& stage, Boxes& boxes) {
           stage.act(1, [&] {
             boxes[1].send(2, chunk(0, 0));
-            Stage::sleep(0.25);
+            stage.sleep(0.25);
             boxes[1].send(3, chunk(0, 0));
             boxes[1].flush();
             stage.say("all is there");
@@ -132,7 +132,7 @@ TEST_CASE("mailbox: what does not arrive is sent again until it does", "[roles][
     stage.act(1, [&] {
       boxes[1].send(2, chunk(4, 7));
       boxes[1].send(3, chunk(4, 9));
-      Stage::sleep(1);
+      stage.sleep(1);
       boxes[1].send(2, chunk(4, 8));
       boxes[1].flush();
       stage.say("all is there");
@@ -167,14 +167,14 @@ TEST_CASE("mailbox: what an older group said is dropped, and what a newer one sa
       boxes[1].send(2, chunk(0, 0, 5));
     });
     stage.act(2, [&] {
-      Stage::sleep(1.5);
+      stage.sleep(1.5);
       boxes[2].join(view(5));
       stage.say(version_of(boxes[2].take(MessageKind::chunk, 1, 0, 0)));
     });
     stage.act(3, [&] {
       boxes[3].join(view(4));
       stage.say(version_of(boxes[3].take(MessageKind::chunk, 1, 0, 0)));
-      Stage::sleep(2);
+      stage.sleep(2);
       boxes[3].look();
       boxes[3].join(view(5));
       stage.say(version_of(boxes[3].take(MessageKind::chunk, 1, 0, 0)));
@@ -206,7 +206,7 @@ TEST_CASE("mailbox: who waits is told of a newer group, and of no other", "[role
           stage.job().network.send({.from = 0, .to = 2, .body = NewView{view(number)}});
       });
       stage.act(1, [&] {
-        Stage::sleep(3);
+        stage.sleep(3);
         boxes[1].join(view(4));
         boxes[1].send(2, chunk(0, 0, 7));
       });
@@ -228,7 +228,7 @@ TEST_CASE("mailbox: who waits is told of a newer group, and of no other", "[role
 TEST_CASE("mailbox: who waits for a group gets the next one", "[roles][mailbox]") {
   const Lines lines = play(lossy("restart"), [](Stage& stage, Boxes& boxes) {
     stage.act(0, [&] {
-      Stage::sleep(2);
+      stage.sleep(2);
       stage.say(boxes[3].awaits_group() ? "awaits a group" : "awaits none");
       stage.job().network.send({.from = 0, .to = 3, .body = NewView{view(1)}});
     });
@@ -250,7 +250,7 @@ TEST_CASE("mailbox: a scheduler that asks is told the newest view, also while so
     stage.say_sent({MessageKind::view});
     stage.act(0, [&] { stage.job().network.send({.from = 0, .to = 2, .body = AskView{}}); });
     stage.act(1, [&] {
-      Stage::sleep(2);
+      stage.sleep(2);
       boxes[1].join(view(6));
       boxes[1].send(2, chunk(0, 0, 1));
     });
@@ -269,7 +269,7 @@ TEST_CASE("mailbox: samples and assignments go to who asked for them", "[roles][
     });
     stage.act(0, [&] { stage.job().network.send({.from = 0, .to = 2, .body = Assign{}}); });
     stage.act(1, [&] {
-      Stage::sleep(2);
+      stage.sleep(2);
       stage.job().network.send({.from = 1, .to = 2, .body = Samples{}});
       boxes[1].send(2, chunk(0, 0, 1));
     });
@@ -281,13 +281,13 @@ TEST_CASE("mailbox: samples and assignments go to who asked for them", "[roles][
 TEST_CASE("mailbox: a look takes what has come and waits for no more", "[roles][mailbox]") {
   const Lines lines = play(lossy("remove"), [](Stage& stage, Boxes& boxes) {
     stage.act(0, [&] {
-      Stage::sleep(4);
+      stage.sleep(4);
       stage.job().network.send({.from = 0, .to = 2, .body = NewView{view(1)}});
     });
     stage.act(2, [&] {
       boxes[2].look();
       stage.say("looked");
-      Stage::sleep(7);
+      stage.sleep(7);
       try {
         boxes[2].look();
       } catch (const NewGroup& group) {
@@ -312,7 +312,7 @@ TEST_CASE("mailbox: a crash makes it forget all that it knew and had", "[roles][
       stage.say(version_of(boxes[2].take(MessageKind::chunk, 1, 0, 0)));
     });
     stage.act(1, [&] {
-      Stage::sleep(2);
+      stage.sleep(2);
       boxes[1].send(2, chunk(0, 0, 2));
     });
   });
@@ -325,11 +325,11 @@ TEST_CASE("mailbox: a wait is recorded from its beginning, and while the worker 
   for (const double computes_until : {0.0, 2.0, 9.0}) {
     const Lines lines = play(quiet(), [computes_until](Stage& stage, Boxes& boxes) {
       stage.act(1, [&] {
-        Stage::sleep(4);
+        stage.sleep(4);
         boxes[1].send(2, chunk(3, 0));
       });
       stage.act(2, [&] {
-        Stage::sleep(1);
+        stage.sleep(1);
         if (computes_until > 0) boxes[2].computes(true);
         stage.at(computes_until, [&] { boxes[2].computes(false); });
         boxes[2].take(MessageKind::chunk, 1, 3, 0);

@@ -105,7 +105,7 @@ TEST_CASE("meeting: all go on when the last one is there", "[roles][peers]") {
     static constexpr std::array<NodeId, 3> nodes{2, 1, 3};  // the first of them hears from all
     for (const NodeId node : {1U, 2U, 3U}) {
       stage.act(node, [&, node] {
-        Stage::sleep(node == 3 ? 4 : 0);
+        stage.sleep(node == 3 ? 4 : 0);
         const bool agree = meet(boxes[node - 1], nodes, node, 5);
         stage.say(fmt::format("{} {}", node, agree ? "goes on" : "does not"));
       });

@@ -92,7 +92,7 @@ TEST_CASE("processor: a pause leaves the operations that were not done yet", "[r
     stage.at(1.25, [&] { processor.pause(); });
     say(stage, processor.compute(4e6), processor);
     stage.say(fmt::format("left {}", date(processor.left() / 1e6)));
-    Stage::sleep(2);
+    stage.sleep(2);
     say(stage, processor.compute(processor.left()), processor);
   });
   CHECK(lines == Lines{"1.25 stopped after 1.25", "1.25 left 2.75", "6 done after 4",

@@ -70,11 +70,11 @@ TEST_CASE("requests: each is sent again after its own longer and longer waits, u
     stage.act(me, [&] {
       requests.ask(5, fetch(me, 4, 5));
       stage.say(due(requests));
-      Stage::sleep(1.5);
+      stage.sleep(1.5);
       requests.ask(6, fetch(me, 4, 6));
       stage.say(due(requests));
       for (int turn = 0; turn < 4; ++turn) {
-        Stage::sleep(*requests.next() - Agenda::now());
+        stage.sleep(*requests.next() - Agenda::now());
         requests.repeat(Agenda::now());
       }
       stage.say(due(requests));
@@ -96,9 +96,9 @@ TEST_CASE("requests: only those that are due are sent again", "[roles][requests]
     Requests requests(stage.job(), me);
     stage.act(me, [&] {
       requests.ask(1, fetch(me, 4, 1));
-      Stage::sleep(2.9);
+      stage.sleep(2.9);
       requests.repeat(Agenda::now());
-      Stage::sleep(0.1);
+      stage.sleep(0.1);
       requests.repeat(3);  // at the very date
       stage.say(due(requests));
     });
@@ -118,12 +118,12 @@ TEST_CASE("requests: none is repeated while it or its answer is on its way", "[r
       Requests requests(stage.job(), me);
       stage.act(me, [&] {
         requests.ask(7, fetch(me, 4, 7));
-        Stage::sleep(3);
+        stage.sleep(3);
         requests.repeat(3);
         stage.say(due(requests));
       });
       stage.act(4, [&] {
-        Stage::sleep(2.5);
+        stage.sleep(2.5);
         stage.job().network.send({.from = 4, .to = me, .body = Samples{.step = answers ? 7 : 8}});
       });
       stage.run();
@@ -144,7 +144,7 @@ TEST_CASE("requests: repetitions go to another node where one is named, and to t
     stage.act(me, [&] {
       requests.ask(0, fetch(me, 1, 0), 4);
       requests.ask(1, fetch(me, 1, 1));
-      Stage::sleep(3);
+      stage.sleep(3);
       requests.repeat(3);
     });
     stage.run();
@@ -176,7 +176,7 @@ TEST_CASE("requests: a request is given up after as many repetitions as are allo
     stage.act(me, [&] {
       requests.ask(0, fetch(me, 4, 0));
       for (int turn = 0; turn < 3; ++turn) {
-        Stage::sleep(*requests.next() - Agenda::now());
+        stage.sleep(*requests.next() - Agenda::now());
         requests.repeat(Agenda::now());
       }
     });

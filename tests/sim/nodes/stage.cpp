@@ -69,8 +69,6 @@ void Stage::run() {
   actors_.rethrow();
 }
 
-void Stage::sleep(double seconds) { simgrid::s4u::this_actor::sleep_for(seconds); }
-
 std::string date(double seconds) { return fmt::format("{:.6g}", std::round(seconds * 1e5) / 1e5); }
 
 void Stage::say(const std::string& words) { listener_(date(Agenda::now()) + " " + words); }

@@ -45,7 +45,7 @@ class Stage final : private JobObserver, private RunWatch, private EventSink {
   // Until all actors are through. Says "stuck" when some wait for ever.
   void run();
   // In an actor: lets a time pass.
-  static void sleep(double seconds);
+  void sleep(double seconds) { machines_.agenda.sleep_until(Agenda::now() + seconds); }
 
   void say(const std::string& words);
   // From now on every message of these kinds is said when it is sent: "0 fetch 3 > 5 #2".

@@ -61,7 +61,7 @@ TEST_CASE("storage: a snapshot is written and read at the disk's speed, one thin
           "[roles][storage]") {
   const Lines lines = play(served, [](Stage& stage) {
     keep(stage, 1, 0, 2, 5, 1000);
-    Stage::sleep(1);
+    stage.sleep(1);
     read(stage, 1, 0);  // written from 1 to 11 s, and read from then to 21 s
   });
   CHECK(lines == Lines{"22 shard 0: version 5 of epoch 2", "22 kept 5 of 0"});
@@ -89,7 +89,7 @@ TEST_CASE("storage: of each shard the last snapshot of the latest epoch counts",
 TEST_CASE("storage: who asks for what is not there is told so at once", "[roles][storage]") {
   const Lines lines = play(served, [](Stage& stage) {
     keep(stage, 1, 0, 2, 5, 100);
-    Stage::sleep(0.5);
+    stage.sleep(0.5);
     read(stage, 1, 1);
   });
   CHECK(lines == Lines{"3 shard 1: version 0 of epoch 0", "3 kept 5 of 0"});

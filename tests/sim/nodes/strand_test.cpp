@@ -42,7 +42,7 @@ TEST_CASE("strand: parts are computed one after the other, beside the worker", "
     stage.say("goes on");
     strand.wait_for(1, 0);
     stage.say(strand.is_running() ? "one is done" : "all are done");
-    Stage::sleep(0.25);  // what it does itself
+    stage.sleep(0.25);  // what it does itself
     strand.wait_for(2, 0);
     stage.say("two are done");
     strand.wait_for(1, 0);
@@ -58,7 +58,7 @@ TEST_CASE("strand: of what is stopped the rest is not computed, and the next ste
           "[roles][strand]") {
   const Lines lines = play([](Stage& stage, Strand& strand) {
     strand.start({{1e6, 0}, {2e6, 0}}, [&] { stage.say("never"); });
-    Stage::sleep(1.5);
+    stage.sleep(1.5);
     strand.stop();
     stage.say(strand.is_running() ? "runs" : "does not run");
     strand.stop();
@@ -89,7 +89,7 @@ TEST_CASE("strand: filters take time, and are recorded where no step is computed
   // before the step is done.
   const Lines beside = play([](Stage& stage, Strand& strand) {
     strand.start({{2e6, 0}}, [&] { stage.say("the step ends"); });
-    Stage::sleep(1);
+    stage.sleep(1);
     strand.filter(4e6);
     stage.say("filtered");
   });

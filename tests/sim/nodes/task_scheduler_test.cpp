@@ -57,7 +57,7 @@ Lines play(const std::string& toml, const Parts& parts, const std::function<void
           const RunTask& order = *message.as<RunTask>();
           stage.say(fmt::format("{}: {}", node, words(order)));
           if (!order.task) return;
-          if (order.kind == TaskKind::gradient) Stage::sleep(parts.seconds.at(node));
+          if (order.kind == TaskKind::gradient) stage.sleep(parts.seconds.at(node));
           if (order.kind == TaskKind::push) ++pushes;
           network.send(
               {.from = node, .to = scheduler_node, .body = TaskDone{.task = *order.task, .pushes = pushes}});
@@ -77,7 +77,7 @@ Lines play(const std::string& toml, const Parts& parts, const std::function<void
                   call.values > 0 ? fmt::format(", {} values", call.values) : std::string();
               stage.say(fmt::format("{}: {} shard {}{}{}", node, name_of(call.function), message.shard,
                                     values, push));
-              Stage::sleep(node == 1 ? 0.5 : 1);
+              stage.sleep(node == 1 ? 0.5 : 1);
               const double value = parts.norms.contains(node) ? parts.norms.at(node) : 0;
               network.send(
                   {.from = node, .to = scheduler_node, .body = Returned{.task = call.task, .value = value}});

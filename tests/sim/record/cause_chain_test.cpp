@@ -56,7 +56,11 @@ TEST_CASE("what an actor takes is its cause, unless it was at something when tha
   chain.takes(5, {.event = 13});
   CHECK(chain.cause() == Cause{13, Spent::idle});
   chain.did(6, 20);
-  chain.takes(6, {.event = 19});  // it came at this date, but before
+  chain.takes(6, {.event = 18});  // an actor that does nothing waits for nothing else
+  CHECK(chain.cause() == Cause{18, Spent::idle});
+  chain.did(6, 20);
+  chain.works_from(6);
+  chain.takes(6, {.event = 19});  // it came at this date, but before the work
   CHECK(chain.cause() == Cause{20, Spent::idle});
   chain.takes(6, {.event = 21});
   CHECK(chain.cause() == Cause{21, Spent::idle});

@@ -101,8 +101,7 @@ TEST_CASE("of each group its own pushes say whether any was late", "[notes]") {
   scenario.groups[1].name = "text";
   RunResult run = good_run();
   run.stats.spaces = {{.first_worker = 0, .workers = 1}, {.first_worker = 1, .workers = 1}};
-  run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
-                {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  run.spaces = {SpaceResult{{.curve = run.curve}, {}, {0}}, SpaceResult{{.curve = run.curve}, {}, {1}}};
   for (SpaceResult& space : run.spaces) space.scenario.consistency.max_staleness = 2;
   run.stats.staleness_max = 5;  // of all workers
   run.stats.workers[0].staleness.applied = {{5, 1}};
@@ -199,8 +198,7 @@ TEST_CASE("of several namespaces each is noted by the name of its groups", "[not
   scenario.groups[0].name = "vision";
   scenario.groups[1].name = "text";
   RunResult run = good_run();
-  run.spaces = {{.scenario = {}, .groups = {0}, .curve = run.curve},
-                {.scenario = {}, .groups = {1}, .curve = run.curve}};
+  run.spaces = {SpaceResult{{.curve = run.curve}, {}, {0}}, SpaceResult{{.curve = run.curve}, {}, {1}}};
   run.stats.spaces = {{.first_worker = 0, .workers = 1}, {.first_worker = 1, .workers = 1}};
   run.spaces[1].curve.back().result.loss = 3;
   CHECK(says("diverged", scenario, run, "text: diverged"));

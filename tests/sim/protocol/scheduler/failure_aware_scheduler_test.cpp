@@ -85,14 +85,6 @@ TEST_CASE("scheduler: a silent server is suspected, and a new view gives its sha
   CHECK(play.box.told->owners[1].epoch == 1);
 }
 
-TEST_CASE("scheduler: the clock may stop a rounding error before a date", "[scheduler]") {
-  Play play;
-  play.start();
-  for (const NodeId node : {1U, 3U, 4U}) play.beat(node, 1);
-  play.scheduler.on_date(2 - 1e-12);
-  CHECK(play.box.take().front() == "suspects 2 since event 12");
-}
-
 TEST_CASE("scheduler: who reports an older view is told the newest", "[scheduler]") {
   Play play;
   play.start();
