@@ -272,6 +272,10 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
   }
 }
 
+void load_data_again(LoadedScenario& loaded, const LoadRequest& request) {
+  if (loaded.scenario.model.kind->has_numbers) loaded.data = find_data(loaded.scenario, request);
+}
+
 std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnostics& diagnostics) {
   const Diagnostics sources = diagnostics;
   std::optional<Document> document = read_request(request, diagnostics);

@@ -28,6 +28,9 @@ void merge(const Diagnostics& found, Diagnostics& diagnostics);
 std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequest& request,
                                               const Reading& reading, const Check& check);
 
+// Loads the data of a loaded scenario without groups again, for its seed. Throws DataError.
+void load_data_again(LoadedScenario& loaded, const LoadRequest& request);
+
 // load_axes.cpp
 //
 // Takes the axes of [compare] out of `document`.

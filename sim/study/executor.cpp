@@ -16,6 +16,7 @@
 #include "sim/runs/refused.hpp"
 #include "sim/runs/scratch.hpp"
 #include "sim/runs/shipped.hpp"
+#include "sim/scenario/load_parts.hpp"
 
 namespace psim::study {
 namespace {
@@ -31,12 +32,17 @@ std::string cause_in(const fs::path& folder, const Json& summary) try {
   return "";
 }
 
-RunAnswer make_run(const PlannedRun& run, unsigned threads) {
+// In a copy of the planner's process.
+RunAnswer make_run(PlannedRun& run, unsigned threads) {
   RunRequest request = run.request;
   request.threads = threads;
-  std::optional<LoadedScenario> again;
-  if (!run.loaded) again = load_for_run(request);
-  const LoadedScenario& loaded = run.loaded ? *run.loaded : *again;
+  if (!run.loaded) {
+    run.loaded = load_for_run(request);
+  } else if (run.lacks_data) {
+    Diagnostics none;
+    load_data_again(*run.loaded, load_request(request, none));
+  }
+  const LoadedScenario& loaded = *run.loaded;
   const RunIdentity identity = identity_of(loaded, scenario_name(request.scenario));
   if (identity.scenario_hash != run.hash)
     throw Refused("the scenario or its data changed during the study",

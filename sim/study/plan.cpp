@@ -18,6 +18,7 @@
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::study {
 namespace {
@@ -74,8 +75,10 @@ Parts parts_of(const Request& asked, Diagnostics& diagnostics) {
 struct Candidate {
   PlannedRun run;
   std::vector<AxisChoice> choices;
-  std::vector<Override> last;  // overrides of its variant
-  std::string name;            // "consistency = ssp 3, seed = 2"
+  std::vector<Override> last;        // overrides of its variant
+  std::optional<std::int64_t> seed;  // from the axis
+  std::string cell;                  // the name without this seed
+  std::string name;                  // "consistency = ssp 3, seed = 2"
 };
 
 // Every candidate with every value of the axis. The new axis varies faster than the old ones.
@@ -86,8 +89,14 @@ std::vector<Candidate> crossed(const std::vector<Candidate>& candidates, const A
     for (std::size_t i = 0; i < axis.values.size(); ++i) {
       Candidate next = one;
       const AxisValue& value = axis.values[i];
-      if (axis.key == arm_axis) next.run.arm = value.label;
-      else if (axis.key != "seed") next.run.condition.push_back(value.label);
+      if (axis.key == "seed") {
+        next.seed = number_in<std::int64_t>(value.label);
+        next.cell = one.name;
+      } else if (axis.key == arm_axis) {
+        next.run.arm = value.label;
+      } else {
+        next.run.condition.push_back(value.label);
+      }
       next.run.request.sets.insert(next.run.request.sets.end(), value.sets.begin(), value.sets.end());
       next.choices.push_back({axis.key, i});
       next.name += fmt::format("{}{} = {}", next.name.empty() ? "" : ", ", axis.key, value.label);
@@ -173,6 +182,15 @@ double seconds_of(const Estimate& work) {
   return std::isfinite(seconds) ? seconds : 60;
 }
 
+// Whether all else that loading gives, and all checks of it, are the same for every seed. Groups may have
+// seeds of their own, the density of sparse data depends on their split, and the largest server on the
+// placement of shards. A long trace would be there for each run.
+bool depends_on_seed_by_data_alone(const LoadedScenario& loaded) {
+  const Scenario& s = loaded.scenario;
+  return loaded.jobs.empty() && !s.cluster.server.memory && s.compute.trace_rows.empty() &&
+         (!loaded.data || !loaded.data->train.is_sparse());
+}
+
 // Checks every run. Throws each diagnostic once, at the line of the axis's value. `runs`: also checks that
 // each run fits into memory.
 class Resolver {
@@ -183,9 +201,7 @@ class Resolver {
 
   void resolve(Candidate& one) {
     Diagnostics diagnostics;
-    request_.point = one.choices;
-    request_.last = one.last;
-    std::optional<LoadedScenario> loaded = load_scenario(request_, diagnostics);
+    std::optional<LoadedScenario> loaded = load(one, diagnostics);
     if (!loaded || !diagnostics.empty()) {
       if (!one.name.empty()) diagnostics.annotate(fmt::format("in the run with {}", one.name));
       if (found_) merge(diagnostics, *found_);
@@ -203,8 +219,10 @@ class Resolver {
     const Estimate work = estimate(*loaded, 1);
     one.run.seconds = seconds_of(work);
     one.run.bytes = work.bytes();
-    if (data_.takes(*loaded)) one.run.loaded = std::move(loaded);
-    else cache_.clear();
+    one.run.lacks_data = !data_.takes(*loaded);
+    if (one.run.lacks_data && !depends_on_seed_by_data_alone(*loaded)) return cache_.clear();
+    if (one.run.lacks_data) loaded->data.reset(), cache_.clear();
+    one.run.loaded = std::move(loaded);
   }
 
   std::string title;  // of the last scenario
@@ -217,8 +235,32 @@ class Resolver {
   }
 
  private:
+  // Loads a scenario that differs by its seed from the one before without reading and checking it again.
+  std::optional<LoadedScenario> load(const Candidate& one, Diagnostics& diagnostics) {
+    if (before_ && one.seed && one.cell == cell_) try {
+        LoadedScenario next = *before_;
+        next.scenario.seed = *one.seed;
+        load_data_again(next, request_);
+        return next;
+      } catch (const DataError&) {  // below it becomes a diagnostic
+      }
+    request_.point = one.choices;
+    request_.last = one.last;
+    std::optional<LoadedScenario> loaded = load_scenario(request_, diagnostics);
+    before_.reset();
+    if (loaded && diagnostics.empty() && loaded->scenario.seed == one.seed &&
+        depends_on_seed_by_data_alone(*loaded)) {
+      before_ = loaded;
+      before_->data.reset();
+      cell_ = one.cell;
+    }
+    return loaded;
+  }
+
   LoadRequest request_;
   bool runs_, is_first_ = true;
+  std::optional<LoadedScenario> before_;  // of cell_, without data
+  std::string cell_;
   std::optional<Diagnostics> found_;
   std::set<std::string> too_large_;
   DataCache cache_;

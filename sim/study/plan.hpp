@@ -24,7 +24,8 @@ struct PlannedRun {
   double seconds = 0;                    // estimated, on one core
   double bytes = 0;                      // estimated memory of its process
   bool is_explained = false;             // its result says what took the time
-  std::optional<LoadedScenario> loaded;  // none if the data of all runs would take too much memory
+  std::optional<LoadedScenario> loaded;  // none: the run has to load it
+  bool lacks_data = false;               // `loaded` is without its data: all data take too much memory
 };
 
 // A further axis, whose values depend on the cell.

@@ -1,0 +1,74 @@
+// Goal: a plan's runs are those that their own commands make. Method: every shipped scenario, planned with
+// three seeds, beside each run loaded by itself.
+#include "sim/study/plan.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "model/dataset.hpp"
+#include "sim/record/identity.hpp"
+#include "sim/scenario/load_parts.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/run_psim.hpp"
+
+using namespace psim;
+using psim::test::source_folder;
+
+namespace {
+
+bool same_data(const DataSplit* a, const DataSplit* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  const auto same = [](const Dataset& x, const Dataset& y) {
+    return x.size() == y.size() && x.inputs == y.inputs && x.labels == y.labels &&
+           x.sparse_inputs.index == y.sparse_inputs.index;
+  };
+  return same(a->train, b->train) && same(a->test, b->test) && same(a->validation, b->validation);
+}
+
+void check_plan(const study::Request& request) {
+  study::Plan plan = study::plan_study(request, false, {});
+  for (study::PlannedRun& run : plan.runs) {
+    INFO(request.scenario << ", seed " << run.seed);
+    const LoadedScenario alone = load_for_run(run.request);
+    CHECK(run.hash == scenario_hash(alone));
+    CHECK(run.seed == alone.scenario.seed);
+    if (!run.loaded) continue;
+    Diagnostics none;
+    if (run.lacks_data) load_data_again(*run.loaded, load_request(run.request, none));
+    CHECK(same_data(run.loaded->data.get(), alone.data.get()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each run of a plan is the one that its own command makes", "[study]") {
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "scenarios")) {
+    if (entry.path().extension() != ".toml" || entry.path().stem() == "fashion_mnist") continue;
+    study::Request request;
+    request.scenario = entry.path();
+    request.seeds = "1,2,7";
+    check_plan(request);
+  }
+}
+
+TEST_CASE("a plan with more data than it keeps, a seed of an arm, and limits of memory", "[study]") {
+  const psim::test::TemporaryFolder folder;
+  const std::string file = folder.path() / "scenario.toml";
+  const char* const texts[] = {
+      R"(data = { source = "blobs", samples = 20000, features = 60 }
+model.layers = [60, 3]
+)",
+      R"(compare.arm = [{ name = "a" }, { name = "b", consistency.model = "asp" }]
+)",
+      R"(cluster = { servers = 3, server.memory = "1GB" }
+placement.kind = "hash-ring"
+)"};
+  for (const char* text : texts) {
+    std::ofstream(file) << text << "training.steps = 1\n";
+    study::Request request;
+    request.scenario = file;
+    request.seeds = "1,2,3,4,5,6,7,8,9,10";
+    check_plan(request);
+  }
+}
