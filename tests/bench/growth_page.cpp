@@ -178,7 +178,7 @@ std::map<std::string, std::string> growth_files(const Json& data, const std::str
        "workers",
        "W",
        {{"nic", 0, messages, "workers", "network", "nic"},
-        {"fluid", 0, messages, "workers", "network", "fluid"}}},
+        {"fluid", 100, messages, "workers", "network", "fluid"}}},
       {"updates", "an update", "parameters", "P", {{"an update", 1e6, data["updates"], "parameters"}}},
       {"shards", "an update", "shards", "S", {{"an update", 0, data["shards"], "servers"}}},
       {"study",
