@@ -118,9 +118,8 @@ class Forecast {
 
   std::string memory() const {
     return fmt::format(
-        "With `nic` the program takes {}, a node adds {}, and a worker adds {} at each server. A worker and "
-        "a server\n"
-        "exchange {:.1f} messages in a step.\n",
+        "With `nic` the program takes {}, a node adds {}, and a worker adds {} at each server.\n"
+        "A worker and a server exchange {:.1f} messages in a step.\n",
         memory_text(program_), memory_text(per_node_), memory_text(per_pair_), messages_of_pair_);
   }
 
