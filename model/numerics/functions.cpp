@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 
 #include "model/numerics/double_double.hpp"
 #include "model/numerics/kernels.hpp"
@@ -16,8 +17,6 @@ using kernels::ln2_low;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double one_by_root_pi = 5.6418958354775628695e-1;
-constexpr double pi = 3.14159265358979323846;
 constexpr double smallest_normal = std::numeric_limits<double>::min();
 
 // x = 2^exponent * factor, with sqrt(1/2) <= factor < sqrt(2), for a positive, finite x.
@@ -159,12 +158,16 @@ double small_erf(double x) {
   const double z = x * x;
   double sum = 0.0;
   double factorial = 6227020800.0;  // of n
-  for (int n = 13; n >= 0; factorial /= n > 0 ? n : 1, --n) sum = 1.0 / (factorial * (2 * n + 1)) - z * sum;
-  return 2.0 * one_by_root_pi * x * sum;
+  for (int n = 13; n >= 1; --n) {
+    sum = 1.0 / (factorial * (2 * n + 1)) - z * sum;
+    factorial /= n;
+  }
+  return 2.0 * std::numbers::inv_sqrtpi * x * (1.0 - z * sum);
 }
 
 // erfc(x) for 1/2 <= x <= 28: the trapezoidal rule of step h = 1/2. The second summand removes its error.
 double large_erfc(double x) {
+  using std::numbers::pi;
   const double z = x * x;
   double sum = 0.0;
   for (int n = 12; n >= 1; --n) sum += kernels::exp(-0.25 * n * n) / (0.25 * n * n + z);

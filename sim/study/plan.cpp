@@ -220,8 +220,11 @@ class Resolver {
     one.run.seconds = seconds_of(work);
     one.run.bytes = work.bytes();
     one.run.lacks_data = !data_.takes(*loaded);
-    if (one.run.lacks_data && !depends_on_seed_by_data_alone(*loaded)) return cache_.clear();
-    if (one.run.lacks_data) loaded->data.reset(), cache_.clear();
+    if (one.run.lacks_data) {
+      cache_.clear();
+      if (!depends_on_seed_by_data_alone(*loaded)) return;
+      loaded->data.reset();
+    }
     one.run.loaded = std::move(loaded);
   }
 
@@ -235,15 +238,20 @@ class Resolver {
   }
 
  private:
-  // Loads a scenario that differs by its seed from the one before without reading and checking it again.
+  // The scenario before with another seed, without reading and checking it again. Nothing if more than the
+  // seed differs, or the data cannot be loaded.
+  std::optional<LoadedScenario> before_with_seed_of(const Candidate& one) try {
+    if (!before_ || !one.seed || one.cell != cell_) return std::nullopt;
+    LoadedScenario next = *before_;
+    next.scenario.seed = *one.seed;
+    load_data_again(next, request_);
+    return next;
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+
   std::optional<LoadedScenario> load(const Candidate& one, Diagnostics& diagnostics) {
-    if (before_ && one.seed && one.cell == cell_) try {
-        LoadedScenario next = *before_;
-        next.scenario.seed = *one.seed;
-        load_data_again(next, request_);
-        return next;
-      } catch (const DataError&) {  // below it becomes a diagnostic
-      }
+    if (auto next = before_with_seed_of(one)) return next;
     request_.point = one.choices;
     request_.last = one.last;
     std::optional<LoadedScenario> loaded = load_scenario(request_, diagnostics);

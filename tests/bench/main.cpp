@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "sim/runs/files.hpp"
 #include "tests/bench/growth.hpp"
 #include "tests/bench/harness.hpp"
 
@@ -103,7 +104,7 @@ int growth(const Settings& settings, Growth mode) {
   if (measure) {
     const Json measured = measure_growth(settings);
     if (settings.quick) return 0;
-    std::ofstream(docs / "growth.json") << measured.dump(1) << "\n";  // first: it took a quarter of an hour
+    write_file(docs / "growth.json", measured.dump(1) + "\n");  // first: it took a quarter of an hour
   }
   const Json data = Json::parse(content_of(docs / "growth.json"));
   const std::map<std::string, std::string> files = growth_files(data, content_of(docs / "growth.md"));
@@ -114,8 +115,7 @@ int growth(const Settings& settings, Growth mode) {
       fmt::print("docs/{} is not that of docs/growth.json\n", name);
       code = 1;
     }
-    if (!check && !(std::ofstream(docs / name, std::ios::binary) << text << std::flush))
-      throw std::runtime_error("cannot write docs/" + name);
+    if (!check) write_file(docs / name, text);
   }
   return code;
 }

@@ -161,6 +161,11 @@ TEST_CASE("a large Dirichlet alpha deals every class evenly and a small one does
   CHECK(most_of_class_0(0.01) > 900);
 }
 
+TEST_CASE("iid workers have no shards of their own", "[sampler]") {
+  const Sampler sampler(classified(103, 5), {.workers = 10});
+  for (std::uint32_t w = 0; w < 10; ++w) CHECK(sampler.shard(w).empty());
+}
+
 TEST_CASE("more workers than samples can share epochs but not own shards", "[sampler]") {
   const Dataset data = classified(3, 3);
   Sampler iid(data, {.workers = 5, .batch = 4});

@@ -9,7 +9,7 @@
 namespace psim {
 namespace {
 
-// A silence has this phi if it is longer than the mean by so many standard deviations.
+// The standard deviations from the mean gap to the silence with this phi.
 double deviations_at(double threshold) {
   double low = 0, high = 40;
   for (int i = 0; i < 60; ++i) {

@@ -55,7 +55,7 @@ std::vector<NodeMemory> worker_memory(const Scenario& scenario);
 // are no servers.
 NodeMemory server_memory(std::span<const Scenario* const> jobs);
 
-// "24.3 MB", with so many digits.
+// "24.3 MB"; `digits`: significant ones.
 std::string size_text(double bytes, int digits);
 // "weights 4 MB + gradients 4 MB + activations 16 MB"
 std::string parts_text(const NodeMemory& memory);
