@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/cluster/fault_plan.hpp"
+#include "sim/cluster/link_control.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "sim/job.hpp"
 #include "sim/machines.hpp"
@@ -17,8 +18,9 @@ namespace psim {
 
 class RunFaults final : private FaultTarget {
  public:
-  RunFaults(const Scenario& scenario, Machines& machines, std::deque<Job>& jobs, SpeedControl& speeds)
-      : jobs_(jobs), speeds_(speeds) {
+  RunFaults(const Scenario& scenario, Machines& machines, std::deque<Job>& jobs, SpeedControl& speeds,
+            LinkControl& links)
+      : jobs_(jobs), speeds_(speeds), links_(links) {
     if (!scenario.faults.empty())
       plan_.emplace(scenario, machines.network, machines.recorder, machines.agenda,
                     static_cast<FaultTarget&>(*this));
@@ -52,6 +54,7 @@ class RunFaults final : private FaultTarget {
   bool join(NodeId node) override { return restart(node); }
   bool lose_disk(NodeId node) override { return actors_of(node).lose_disk(node); }
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
+  void set_bandwidth(NodeId node, double factor) override { links_.set_fault(node, factor); }
 
   NodeActors& actors_of(NodeId node) {
     const auto job = std::ranges::find_if(jobs_, [node](Job& one) { return one.actors().has(node); });
@@ -60,6 +63,7 @@ class RunFaults final : private FaultTarget {
 
   std::deque<Job>& jobs_;
   SpeedControl& speeds_;
+  LinkControl& links_;
   std::optional<FaultPlan> plan_;
 };
 

@@ -23,7 +23,8 @@ class Simulation final : public RunObserver {
         machines_(scenario_, plans_, options, sinks),
         jobs_(make_jobs(plans_, machines_, *this, options.gradients)),
         speeds_(scenario_.cluster, machines_.cpus, machines_.slowness, machines_.agenda, machines_.network),
-        faults_(scenario_, machines_, jobs_, speeds_),
+        links_(scenario_, machines_.network, machines_.agenda),
+        faults_(scenario_, machines_, jobs_, speeds_, links_),
         end_(machines_, jobs_),
         watch_({scenario_, jobs_, machines_.network, speeds_, machines_.recorder, machines_.agenda,
                 faults_.plan()},
@@ -34,6 +35,7 @@ class Simulation final : public RunObserver {
   RunResult run() {
     start_jobs(jobs_, machines_);
     speeds_.start([this] { return watch_.is_stuck(); });
+    links_.start([this] { return watch_.is_stuck(); });
     faults_.start([this] { return watch_.is_quiet(); });
     for (Job& job : jobs_) job.plan_evaluations();
     for (Job& job : jobs_) job.plan_end();
@@ -72,6 +74,7 @@ class Simulation final : public RunObserver {
   Machines machines_;
   std::deque<Job> jobs_;
   SpeedControl speeds_;
+  LinkControl links_;
   RunFaults faults_;
   RunEnd end_;
   ProgressWatch watch_;

@@ -100,10 +100,11 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
     traced = traced || one.cell->runs.front().by_trace;
   }
   if (arms.empty()) return;
-  say(out, fmt::format("{} {}. They count as one observation, not {}, without interval and p value.",
+  say(out, fmt::format("{} {}. They count as one observation, not {}, without interval and p value.{}",
                        traced ? "All seeds have the step times of one trace under"
                               : "Seeds do not change the times of",
-                       fmt::join(arms, ", "), fewest_runs(evaluation)));
+                       fmt::join(arms, ", "), fewest_runs(evaluation),
+                       traced ? " trace_resample in [compute] draws other step times for each seed." : ""));
 }
 
 // Without a target an arm may be fast because it learns less.

@@ -160,7 +160,7 @@ bool FaultPlan::act_on(std::size_t table, NodeId node, bool begins) {
   if (!kind.takes_factor()) return changed;
   active_[table][node] += begins ? 1 : -1;
   if (kind.slows) target_.set_speed(node, product(&FaultKindRow::slows, node));
-  if (kind.degrades) network_.set_bandwidth(node, product(&FaultKindRow::degrades, node));
+  if (kind.degrades) target_.set_bandwidth(node, product(&FaultKindRow::degrades, node));
   return changed || *fault.factor != 1;
 }
 

@@ -183,7 +183,7 @@ void Network::launch(Message&& message, const MessageFate& fate, Flights& flight
                 .to = message.to,
                 .sent = *message.sent,
                 .bytes = bytes,
-                .delay = fate.delay,
+                .delay = fate.delay + nodes_[message.from].extra_latency + nodes_[message.to].extra_latency,
                 .kind = kind,
                 .what = summable(message),
                 .has_turn = has_turn,

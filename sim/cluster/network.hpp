@@ -99,6 +99,8 @@ class Network {
   void set_faults(LinkFaults* faults) { faults_ = faults; }
   // Sets the remaining share of the bandwidth of a node's own links, both ways. From the agenda.
   void set_bandwidth(NodeId node, double factor);
+  // Seconds by which messages that the node sends or gets from now on arrive later.
+  void set_extra_latency(NodeId node, double seconds) { nodes_[node].extra_latency = seconds; }
   // From now on, messages for the node wait invisibly until hand_out(), over crashes too.
   void hold(NodeId node) { nodes_[node].held = true; }
   bool is_held(NodeId node) const { return nodes_[node].held; }
@@ -121,7 +123,8 @@ class Network {
     bool is_late = false;                     // its actor waited for mail until a date that is past
     std::vector<Message> waiting = {};        // while held
     double sends_until = 0, takes_until = 0;  // dates: busy with messages
-    double bandwidth = 1;                     // share that faults leave
+    double bandwidth = 1;                     // share that faults and profiles leave
+    double extra_latency = 0;
   };
   using Name = std::tuple<MessageKind, std::uint32_t, std::uint32_t, std::optional<std::int64_t>>;
   static Name name_of(const Message& message);

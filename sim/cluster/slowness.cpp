@@ -43,7 +43,8 @@ Slowness::Slowness(ComputeSpec spec, std::vector<StragglerSpec> stragglers, std:
       stragglers_(std::move(stragglers)),
       profiles_(std::move(profiles)),
       seed_(seed),
-      mean_steps_(std::move(mean_steps)) {}
+      mean_steps_(std::move(mean_steps)),
+      effects_(spec_.effects.size()) {}
 
 double Slowness::of_step(std::uint32_t worker, std::int64_t step) {
   double factor = draw(worker, step);
@@ -57,16 +58,37 @@ double Slowness::of_step(std::uint32_t worker, std::int64_t step) {
 }
 
 double Slowness::draw(std::uint32_t worker, std::int64_t step) {
-  if (states_.size() <= worker) states_.resize(worker + 1);
-  StepDraw draw{.settings = spec_.settings,
-                .trace = spec_.trace_rows,
-                .seed = seed_,
+  double factor = of_factor(spec_, seed_, states_, worker, step);
+  for (std::size_t i = 0; i < spec_.effects.size(); ++i) {
+    const EffectSpec& effect = spec_.effects[i];
+    if (effect.concerns(worker)) factor *= of_effect(i, worker, step);
+  }
+  return factor;
+}
+
+// A shared effect is drawn once for each step, whichever worker gets there first.
+double Slowness::of_effect(std::size_t index, std::uint32_t worker, std::int64_t step) {
+  const EffectSpec& spec = spec_.effects[index];
+  Effect& effect = effects_[index];
+  const std::uint64_t seed = combine(combine(seed_, "effect"), index);
+  if (!spec.shared) return of_factor(spec, seed, effect.states, worker, step);
+  while (std::ssize(effect.drawn) <= step)
+    effect.drawn.push_back(of_factor(spec, seed, effect.states, 0, std::ssize(effect.drawn)));
+  return effect.drawn[static_cast<std::size_t>(step)];
+}
+
+double Slowness::of_factor(const FactorSpec& factor, std::uint64_t seed, std::vector<StepState>& states,
+                           std::uint32_t worker, std::int64_t step) const {
+  if (states.size() <= worker) states.resize(worker + 1);
+  StepDraw draw{.settings = factor.settings,
+                .trace = &factor,
+                .seed = seed,
                 .worker = worker,
                 .step = step,
                 .mean_step = mean_steps_.at(worker),
-                .state = states_[worker],
-                .stream = Stream(seed_, "compute", worker, static_cast<std::uint64_t>(step))};
-  return spec_.distribution->draw(draw);
+                .state = states[worker],
+                .stream = Stream(seed, "compute", worker, static_cast<std::uint64_t>(step))};
+  return factor.distribution->draw(draw);
 }
 
 double Slowness::speed_factor(std::uint32_t worker, double now) const {
@@ -75,7 +97,7 @@ double Slowness::speed_factor(std::uint32_t worker, double now) const {
     if (!s.probability && concerns(s, worker) && active(s, now)) factor /= s.slowdown;
   }
   for (const ProfileSpec& profile : profiles_) {
-    if (psim::concerns(profile, worker)) factor *= value_at(profile, now);
+    if (psim::concerns(profile, worker)) factor *= value_at(profile, now, 1, seed_, worker);
   }
   return factor;
 }
@@ -93,7 +115,7 @@ std::optional<double> Slowness::next_change(std::uint32_t worker, double now) co
   }
   for (const ProfileSpec& profile : profiles_) {
     if (!psim::concerns(profile, worker)) continue;
-    if (const std::optional<double> row = next_row(profile, now)) consider(*row);
+    if (const std::optional<double> row = next_row(profile, now, seed_, worker)) consider(*row);
   }
   return next;
 }

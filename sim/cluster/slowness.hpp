@@ -10,7 +10,7 @@
 
 namespace psim {
 
-// Slowness of each step of each worker; mean 1 over steps (trace: the file's own mean).
+// Slowness of each step of each worker; mean 1 over steps (a trace of factors: the file's own mean).
 class Slowness {
  public:
   // `mean_steps`: by worker, the mean time of a step in seconds, which includes `shift`.
@@ -27,14 +27,22 @@ class Slowness {
   std::optional<double> next_change(std::uint32_t worker, double now) const;
 
  private:
+  struct Effect {
+    std::vector<StepState> states;  // by worker
+    std::vector<double> drawn;      // of a shared effect: by step
+  };
   double draw(std::uint32_t worker, std::int64_t step);
+  double of_effect(std::size_t index, std::uint32_t worker, std::int64_t step);
+  double of_factor(const FactorSpec& factor, std::uint64_t seed, std::vector<StepState>& states,
+                   std::uint32_t worker, std::int64_t step) const;
 
   ComputeSpec spec_;
   std::vector<StragglerSpec> stragglers_;
   std::vector<ProfileSpec> profiles_;
   std::uint64_t seed_;
   std::vector<double> mean_steps_;
-  std::vector<StepState> states_;  // by worker
+  std::vector<StepState> states_;  // of the factor of all workers, by worker
+  std::vector<Effect> effects_;
 };
 
 }  // namespace psim

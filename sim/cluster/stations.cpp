@@ -152,7 +152,7 @@ void Stations::count_out(std::uint32_t slot) {
 bool Stations::is_alone(std::uint32_t slot) const {
   const Open& open = open_[slot];
   const auto is_own = [this](const Hop& hop) { return stations_[hop.station].loads == 1; };
-  return open.step > 0 && std::ranges::all_of(std::span(hops_of(slot), open.hops + open.back), is_own);
+  return std::ranges::all_of(std::span(hops_of(slot), open.hops + open.back), is_own);
 }
 
 // Sends the rest in one piece, at the speed of its slowest station, after the packets there.

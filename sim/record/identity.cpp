@@ -49,7 +49,9 @@ void add_files(const Scenario& scenario, const DataSplit* data, Parts& parts) {
     add_data(data->test, parts);
     add_data(data->validation, parts);
   }
-  for (const std::vector<double>& row : scenario.compute.trace_rows) parts.add(row);
+  for (const FactorSpec* factor : scenario.compute.factors()) {
+    if (factor->steps != nullptr) parts.add(factor->steps->values());
+  }
   for (const ProfileSpec& profile : scenario.profiles) {
     for (const auto& [date, value] : profile.rows) parts.add(std::vector<double>{date, value});
   }

@@ -147,71 +147,6 @@ std::shared_ptr<const DataSplit> find_data(const Scenario& scenario, const LoadR
   return cached;
 }
 
-// One row of factors per line, separated by commas or spaces.
-class TraceFile {
- public:
-  TraceFile(Scenario& scenario, const Check& check) : scenario_(scenario), check_(check) {}
-
-  // False: an error was reported.
-  bool take(std::string_view line) {
-    ++number_;
-    std::vector<double> row;
-    constexpr std::string_view gaps = ", \t\r";
-    for (std::size_t at = 0; (at = line.find_first_not_of(gaps, at)) != std::string_view::npos;) {
-      const std::string_view word = line.substr(at, line.find_first_of(gaps, at) - at);
-      at += word.size();
-      const auto factor = number_in<double>(word);
-      if (!factor || !(*factor >= 0) || *factor > 1e9)
-        return refuse({"compute.trace"}, fmt::format("{} is not a factor", in_backticks(word)),
-                      "in this file", "factors are numbers from 0 to 1e9");
-      row.push_back(*factor);
-      if (++factors_ > most_factors)
-        return refuse(
-            {"compute.trace"}, fmt::format("more than {} million factors", most_factors / 1'000'000),
-            "too large for memory", "psim repeats a trace after its last line, so a part of it is enough");
-    }
-    const auto workers = static_cast<std::size_t>(scenario_.cluster.workers);
-    if (row.empty()) return true;
-    if (row.size() != 1 && row.size() != workers)
-      return refuse(
-          {"compute.trace", "cluster.workers"}, fmt::format("{} columns", row.size()), "in this file",
-          fmt::format("must be one column, or one for each worker: cluster.workers is {}", workers));
-    scenario_.compute.trace_rows.push_back(std::move(row));
-    return true;
-  }
-
- private:
-  static constexpr std::size_t most_factors = 10'000'000;
-
-  bool refuse(std::vector<std::string> fields, const std::string& what, std::string label, std::string help) {
-    check_.add_data(std::move(fields), fmt::format("{}:{}: {}", scenario_.compute.trace, number_, what),
-                    std::move(label), std::move(help));
-    return false;
-  }
-
-  Scenario& scenario_;
-  const Check& check_;
-  std::size_t number_ = 0, factors_ = 0;
-};
-
-void load_trace(Scenario& scenario, const LoadRequest& request, const Check& check) {
-  constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30U;
-  const std::string& name = scenario.compute.trace;
-  const std::optional<fs::path> path = find_file(request, name);
-  if (!path)
-    return check.add_data({"compute.trace"}, fmt::format("there is no file `{}`", name), "not found",
-                          "psim looked in --data-dir, PSIM_DATA and the scenario's folder");
-  bool is_good = true;
-  try {
-    TraceFile trace(scenario, check);
-    each_input_line(*path, most_bytes, [&](std::string_view line) { return is_good = trace.take(line); });
-  } catch (const InputError& error) {
-    return check.add_data({"compute.trace"}, error.what(), "this file", error.help);
-  }
-  if (is_good && scenario.compute.trace_rows.empty())
-    check.add_data({"compute.trace"}, fmt::format("{} has no factors", name), "an empty file");
-}
-
 }  // namespace
 
 std::optional<Document> read_request(const LoadRequest& request, Diagnostics& diagnostics) {
@@ -309,8 +244,8 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   // The platform file comes first, because it may give the speeds.
   if (can_load_platform(check)) load_platform(scenario, request, check);
   share_workers(scenario);
+  load_traces(scenario, request, check);
   check_scenario(check);
-  if (!scenario.compute.trace.empty()) load_trace(scenario, request, check);
   if (scenario.groups.empty()) {
     loaded.data = load_data_of(scenario, request, reading, check);
   } else if (can_load_jobs(check)) {

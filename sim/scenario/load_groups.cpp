@@ -100,14 +100,22 @@ void narrow(Scenario& job, const Scenario& all, std::int64_t first, std::int64_t
   job.cluster.workers = count;
   cut(job.cluster.worker.speed.values, first, count);
   cut(job.cluster.worker.speed.of_platform, first, count);
-  job.compute.trace_rows = all.compute.trace_rows;
-  for (std::vector<double>& row : job.compute.trace_rows) cut(row, first, count);
+  const std::optional<Seconds> time = job.compute.time;  // a group may set it
+  job.compute = all.compute;
+  job.compute.time = time;
+  job.compute.time_speed = all.cluster.worker.speed.of(0);
+  const auto narrow_workers = [=](std::vector<std::int64_t>& workers) {
+    std::erase_if(workers, [=](std::int64_t w) { return w < first || w >= first + count; });
+    for (std::int64_t& w : workers) w -= first;
+    return !workers.empty();
+  };
+  cut(job.compute.columns, first, count);
+  std::erase_if(job.compute.effects, [&](EffectSpec& effect) {
+    cut(effect.columns, first, count);
+    return !effect.workers.empty() && !narrow_workers(effect.workers);
+  });
   job.stragglers = all.stragglers;
-  for (StragglerSpec& straggler : job.stragglers) {
-    std::erase_if(straggler.workers, [=](std::int64_t w) { return w < first || w >= first + count; });
-    for (std::int64_t& w : straggler.workers) w -= first;
-  }
-  std::erase_if(job.stragglers, [](const StragglerSpec& straggler) { return straggler.workers.empty(); });
+  std::erase_if(job.stragglers, [&](StragglerSpec& straggler) { return !narrow_workers(straggler.workers); });
 }
 
 // The names of the job's workers, counted from `first`; leaves out the workers of other jobs.

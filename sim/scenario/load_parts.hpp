@@ -63,6 +63,11 @@ void add_fields(const std::string& key, const toml::node& value, std::set<std::s
 // Each of these fields as KEY=VALUE. An empty table counts as a value.
 void add_sets(const std::string& key, const toml::node& value, std::vector<std::string>& sets);
 
+// load_traces.cpp
+//
+// Reads the files of step times, and gives each worker its column.
+void load_traces(Scenario& scenario, const LoadRequest& request, const Check& check);
+
 // load_profiles.cpp
 //
 // Reads the files of profiles. Times in which a worker is not available become faults, with the place of

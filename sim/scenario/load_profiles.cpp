@@ -1,4 +1,4 @@
-// Reads profiles of workers' speed and availability from files, as factors and faults.
+// Reads profiles from files; those of availability become faults.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,14 +47,16 @@ class ProfileFile {
     }
     if (!is_good) return false;
     if (profile_.rows.empty())
-      return refuse(fmt::format("{} has no rows", profile_.file), "an empty file",
-                    profile_.of == ProfileOf::speed
-                        ? "a row is a date in seconds and a factor, as in `0.5, 0.25`"
-                        : "a row is a date in seconds and 0 or 1, as in `0.5, 0`");
+      return refuse(
+          fmt::format("{} has no rows", profile_.file), "an empty file",
+          fmt::format("a row is a date in seconds and {}, as in `0.5, {}`", values().what, values().example));
     if (profile_.every && profile_.rows.back().first >= profile_.every->value)
       return refuse(fmt::format("{} is longer than its period", profile_.file), "in this file",
                     fmt::format("the last date is {} s, and `every` is {} s", profile_.rows.back().first,
                                 profile_.every->value));
+    if (profile_.resampling.kind == ResamplingKind::blocks && profile_.resampling.block >= profile_.length())
+      return refuse(fmt::format("{} has {:.6g} s", profile_.file, profile_.length()),
+                    "too short for these blocks", "a block must be shorter than the profile");
     return true;
   }
 
@@ -71,20 +73,53 @@ class ProfileFile {
     if (!profile_.rows.empty() && *date <= profile_.rows.back().first)
       return refuse(at + fmt::format("{} s is not after {} s", words[0], profile_.rows.back().first),
                     "in this file", "dates must rise");
-    const bool speed = profile_.of == ProfileOf::speed;
-    const bool fits = value && (speed ? *value >= 1e-6 && *value <= 1e6
-                                      : !(*value > 0 && *value < 1) && *value >= 0 && *value <= 1);
-    if (!fits)
-      return refuse(
-          at + fmt::format("{} is not {}", in_backticks(words[1]), speed ? "a factor" : "0 or 1"),
-          "in this file",
-          speed ? "factors are numbers from 1e-6 to 1e6; use of = \"availability\" for a worker that stops"
-                : "1 is up, 0 is down");
+    const Values allowed = values();
+    if (!value || !(*value >= allowed.least && *value <= allowed.most) ||
+        (profile_.of == ProfileOf::availability && *value > 0 && *value < 1))
+      return refuse(at + fmt::format("{} is not {}", in_backticks(words[1]), allowed.what), "in this file",
+                    std::string(allowed.help));
     constexpr std::size_t most = 10'000;
     if (profile_.rows.size() == most)
       return refuse(at + "too many rows", "in this file", fmt::format("at most {}", most));
-    profile_.rows.emplace_back(*date, *value);
+    profile_.rows.emplace_back(*date, *value / allowed.divided_by);
     return true;
+  }
+
+  struct Values {
+    double least, most;
+    std::string_view what, example, help;
+    double divided_by = 1;
+  };
+  Values values() const {
+    constexpr double least = 1e-6;
+    if (profile_.of == ProfileOf::availability)
+      return {.least = 0, .most = 1, .what = "0 or 1", .example = "0", .help = "1 is up, 0 is down"};
+    if (profile_.of == ProfileOf::latency)
+      return {.least = 0,
+              .most = 3600,
+              .what = "a latency",
+              .example = "0.002",
+              .help = "seconds from 0 to 3600 in addition to the latency of the network"};
+    if (profile_.of == ProfileOf::speed)
+      return {
+          .least = least,
+          .most = 1e6,
+          .what = "a factor",
+          .example = "0.25",
+          .help = "factors are numbers from 1e-6 to 1e6; use of = \"availability\" for a worker that stops"};
+    if (profile_.unit == ProfileUnit::factors)
+      return {.least = least,
+              .most = 1,
+              .what = "a share of the bandwidth",
+              .example = "0.25",
+              .help = "numbers from 1e-6 to 1; give the largest bandwidth as cluster.network.bandwidth"};
+    const double most = check_.s.cluster.network.bandwidth.value;
+    return {.least = least * most,
+            .most = most,
+            .what = "a bandwidth",
+            .example = "1e8",
+            .help = "bytes per second, at most cluster.network.bandwidth and at least a millionth of it",
+            .divided_by = most};
   }
   bool refuse(std::string message, std::string label, std::string help = {}) const {
     check_.add_data({path_ + ".file"}, std::move(message), std::move(label), std::move(help));
@@ -141,6 +176,11 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
     ProfileSpec& profile = scenario.profiles[i];
     const std::string path = fmt::format("profile.{}", i), field = path + ".file";
     const Check check{.s = scenario, .reading = reading, .diagnostics = diagnostics};
+    const std::optional<Resampling> how = time_resampling(profile.resample);
+    if (!how)
+      check.add({path + ".resample"}, fmt::format("psim cannot resample `{}`", profile.resample),
+                "not understood", "\"as it is\", or for example \"blocks of 10s\"");
+    profile.resampling = how.value_or(Resampling{});
     if (!reading.given(field) || !reading.reliable(field)) continue;
     const std::optional<fs::path> found = find_file(request, profile.file);
     if (!found) {

@@ -137,11 +137,9 @@ std::vector<Candidate> cross_product(const RunRequest& request, const std::vecto
   return seeds == axes.end() ? candidates : crossed(candidates, *seeds, arm_axis);
 }
 
-bool reads_trace(const LoadedScenario& loaded) {
-  return loaded.scenario.compute.distribution->reads_trace ||
-         std::ranges::any_of(loaded.jobs, [](const LoadedJob& job) {
-           return job.scenario.compute.distribution->reads_trace;
-         });
+// Whether every seed takes the same step times from a file.
+bool repeats_trace(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.compute.factors(), &FactorSpec::is_trace_as_it_is);
 }
 
 double bytes_of(const DataSplit& data) {
@@ -187,7 +185,9 @@ double seconds_of(const Estimate& work) {
 // placement of shards. A long trace would be there for each run.
 bool depends_on_seed_by_data_alone(const LoadedScenario& loaded) {
   const Scenario& s = loaded.scenario;
-  return loaded.jobs.empty() && !s.cluster.server.memory && s.compute.trace_rows.empty() &&
+  return loaded.jobs.empty() && !s.cluster.server.memory &&
+         std::ranges::all_of(s.compute.factors(),
+                             [](const FactorSpec* factor) { return factor->steps == nullptr; }) &&
          (!loaded.data || !loaded.data->train.is_sparse());
 }
 
@@ -214,7 +214,7 @@ class Resolver {
         too_large_.insert(std::move(why_not));
     one.run.seed = loaded->scenario.seed;
     one.run.hash = scenario_hash(*loaded);
-    one.run.by_trace = reads_trace(*loaded);
+    one.run.by_trace = repeats_trace(loaded->scenario);
     title = loaded->scenario.title;
     const Estimate work = estimate(*loaded, 1);
     one.run.seconds = seconds_of(work);

@@ -153,6 +153,9 @@ class Pairs {
   explicit Pairs(fs::path folder) : folder_(std::move(folder)) {
     write(folder_ / "pair.toml", base);
     write(folder_ / "cluster.xml", platform);
+    write(folder_ / "links.csv", "0, 1\n0.004, 0.5\n0.03, 0.1\n0.05, 1\n");
+    write(folder_ / "steps.csv",
+          "worker,step,seconds\n0,0,0.001\n0,1,0.004\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
   }
 
   // `a` and `b` may be one.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"
@@ -11,15 +12,62 @@
 namespace psim {
 namespace {
 
-std::optional<Misfit> misfit_of(const ComputeSpec& compute, std::optional<double> shortest) {
-  const auto misfit = compute.distribution->misfit;
-  return misfit == nullptr ? std::nullopt : misfit(compute.settings, shortest);
+using Refuse =
+    std::function<void(std::string field, std::string message, std::string label, std::string help)>;
+
+// The path of factor `index` of [compute].
+std::string path_of_factor(std::size_t index) {
+  return index == 0 ? "compute." : fmt::format("compute.effect.{}.", index - 1);
 }
 
-std::string text_of(const ComputeSpec& compute, const Misfit& misfit) {
-  const bool time = std::holds_alternative<Seconds>(misfit.setting.value);
-  return fmt::format("`compute.{}` is {}{}", misfit.setting.key, compute.settings.of(misfit.setting),
-                     time ? " s" : "");
+void check_settings(const ComputeSpec& compute, std::optional<double> shortest, const Refuse& report) {
+  const std::vector<const FactorSpec*> factors = compute.factors();
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const auto misfit_of = factors[i]->distribution->misfit;
+    if (misfit_of == nullptr) continue;
+    const std::optional<Misfit> misfit = misfit_of(factors[i]->settings, shortest);
+    if (!misfit) continue;
+    const std::string field = path_of_factor(i) + std::string(misfit->setting.key);
+    const bool is_time = std::holds_alternative<Seconds>(misfit->setting.value);
+    report(field,
+           fmt::format("`{}` is {}{}", field, factors[i]->settings.of(misfit->setting), is_time ? " s" : ""),
+           misfit->label, misfit->help);
+  }
+}
+
+void check_trace(const Check& check, const FactorSpec& factor, const std::string& path) {
+  if (!factor.distribution->reads_trace) return;
+  if (factor.trace.empty())
+    check.add({path + "distribution", path + "trace"}, "a trace needs its file", "`trace` is missing",
+              "for example trace = \"factors.csv\"");
+  const std::string resample = path + "trace_resample", start = path + "trace_start";
+  if (!step_resampling(factor.trace_resample))
+    check.add({resample}, fmt::format("psim cannot resample `{}`", factor.trace_resample), "not understood",
+              "\"as it is\", \"iid\", or for example \"blocks of 60 steps\"");
+  else if (factor.trace_start == TraceStart::draw && factor.trace_resample != "as it is")
+    check.add({start, resample}, "a resampled trace has no first row", "trace_resample draws all rows",
+              "remove trace_start");
+}
+
+void check_effects(const Check& check) {
+  const ComputeSpec& c = check.s.compute;
+  const auto gives_time = [&](std::size_t effect, std::uint32_t worker) {
+    return c.effects[effect].is_in_seconds() && c.effects[effect].concerns(worker);
+  };
+  for (std::size_t i = 0; i < c.effects.size(); ++i) {
+    const std::string path = path_of_factor(i + 1);
+    check_workers(check, path, c.effects[i].workers);
+    for (std::uint32_t worker = 0; worker < check.s.cluster.workers; ++worker) {
+      if (!gives_time(i, worker)) continue;
+      bool is_given = c.is_in_seconds();
+      for (std::size_t before = 0; before < i; ++before) is_given = is_given || gives_time(before, worker);
+      if (!is_given) continue;
+      check.add({path + "trace_unit", "compute.trace_unit"},
+                fmt::format("two traces give the time of worker {} in seconds", worker), "the second of them",
+                "one may be in seconds; the others are factors");
+      break;
+    }
+  }
 }
 
 // Server i runs on the machine of worker i, so this worker must exist. The machine has one speed and one
@@ -42,6 +90,15 @@ void check_colocation(const Check& check) {
 
 }  // namespace
 
+void check_workers(const Check& check, const std::string& path, const std::vector<std::int64_t>& workers) {
+  for (const std::int64_t worker : workers) {
+    if (worker < check.s.cluster.workers) continue;
+    check.add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", worker),
+              check.s.cluster.workers == 1 ? "the only worker is 0"
+                                           : fmt::format("workers are 0 to {}", check.s.cluster.workers - 1));
+  }
+}
+
 void check_cluster(const Check& check) {
   const ClusterSpec& c = check.s.cluster;
   const auto one_each = [&](const std::string& path, const std::string& count, const Speeds& speeds,
@@ -59,25 +116,27 @@ void check_cluster(const Check& check) {
 
 void check_compute(const Check& check) {
   const ComputeSpec& c = check.s.compute;
-  const std::string distribution = "compute.distribution";
-  if (const auto misfit = misfit_of(c, std::nullopt)) {
-    check.add({fmt::format("compute.{}", misfit->setting.key), distribution}, text_of(c, *misfit),
-              misfit->label, misfit->help);
-  }
-  if (c.distribution->reads_trace && c.trace.empty()) {
-    check.add({distribution, "compute.trace"}, "a trace needs its file", "`trace` is missing",
-              "for example trace = \"factors.csv\"");
-  }
+  check_settings(c, std::nullopt,
+                 [&](std::string field, std::string message, std::string label, std::string help) {
+                   check.add({std::move(field), "compute.distribution"}, std::move(message), std::move(label),
+                             std::move(help));
+                 });
+  const std::vector<const FactorSpec*> factors = c.factors();
+  for (std::size_t i = 0; i < factors.size(); ++i) check_trace(check, *factors[i], path_of_factor(i));
+  check_effects(check);
 }
 
 // One value for every machine, or one for all; empty if an error makes them unknown.
 std::vector<double> mean_steps(const Check& check) {
-  const std::size_t machines = check.s.cluster.worker.speed.used().size();
+  std::size_t machines = check.s.cluster.worker.speed.used().size();
   const DeviceSpec& devices = check.s.cluster.worker_devices;
   const std::size_t device_speeds = devices.speeds.values.size();
   std::vector<double> steps;
   const bool sound = (machines == 1 || machines == static_cast<std::size_t>(check.s.cluster.workers)) &&
                      (device_speeds <= 1 || device_speeds == static_cast<std::size_t>(devices.count));
+  const ComputeSpec& compute = check.s.compute;
+  if (std::ranges::any_of(compute.factors(), &FactorSpec::is_in_seconds))
+    machines = static_cast<std::size_t>(check.s.cluster.workers);
   for (std::size_t w = 0; sound && knows_model(check) && w < machines; ++w)
     steps.push_back(mean_step_seconds(check.s, w));
   return steps;
@@ -135,10 +194,7 @@ void check_pace(const Check& check) {
          "cluster.network.bandwidth", "training.batch_size", "training.duration", "model"},
         std::move(message), std::move(label), std::move(help));
   };
-  if (const auto misfit = misfit_of(check.s.compute, *least)) {
-    report_pace(fmt::format("compute.{}", misfit->setting.key), text_of(check.s.compute, *misfit),
-                misfit->label, misfit->help);
-  }
+  check_settings(check.s.compute, *least, report_pace);
   const double bytes = static_cast<double>(parameter_count(check.s.model)) *
                        static_cast<double>(bytes_per_value(check.s.model.precision));
   constexpr double ways = 4;  // number of transfers in a clock
@@ -157,13 +213,7 @@ void check_stragglers(const Check& check) {
   for (std::size_t i = 0; i < check.s.stragglers.size(); ++i) {
     const StragglerSpec& g = check.s.stragglers[i];
     const std::string path = fmt::format("straggler.{}.", i);
-    for (const std::int64_t w : g.workers) {
-      if (w < check.s.cluster.workers) continue;
-      check.add({path + "workers", "cluster.workers"}, fmt::format("there is no worker {}", w),
-                check.s.cluster.workers == 1
-                    ? "the only worker is 0"
-                    : fmt::format("workers are 0 to {}", check.s.cluster.workers - 1));
-    }
+    check_workers(check, path, g.workers);
     const std::string from = path + "from", until = path + "until", every = path + "every";
     const double begin = g.from ? g.from->value : 0;
     if (g.until && g.until->value <= begin)

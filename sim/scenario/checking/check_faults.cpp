@@ -17,46 +17,6 @@ std::string path_of(std::size_t fault, std::string_view field) {
   return fmt::format("fault.{}.{}", fault, field);
 }
 
-// Checks that a node of this name exists.
-bool check_node_name(const Check& check, const std::string& field, const std::string& name) {
-  if (is_known(check.s.cluster, name)) return true;
-  const std::string meant = meant_node(name);
-  const auto range = [](std::string_view what, std::int64_t count) {
-    return count == 1 ? fmt::format("the only one is {} 0", what)
-                      : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
-  };
-  std::string label =
-                  "possible are scheduler, server N, worker N, database, storage, servers, workers and all",
-              help;
-  if (check.s.cluster.inference.given)
-    label =
-        "possible are scheduler, server N, worker N, inference N, database, storage, servers, workers and "
-        "all";
-  if (check.s.cluster.colocate && name.starts_with("host"))
-    label = fmt::format("machines of workers are host 0 to {}", check.s.cluster.workers - 1);
-  if (meant == "database" && !node_named(check.s.cluster, meant))
-    label = "every worker holds its samples, so there is no database";
-  else if (meant == "storage" && !check.s.cluster.storage)
-    label = "servers make no snapshots, so there is no storage";
-  else if (!meant.empty() && node_named(check.s.cluster, meant))
-    help = fmt::format("did you mean \"{}\"?", meant);
-  else if (meant.starts_with("server")) label = range("server", check.s.cluster.servers);
-  else if (meant.starts_with("worker")) label = range("worker", check.s.cluster.workers);
-  else if (meant.starts_with("inference") && check.s.cluster.inference.given)
-    label = range("inference", check.s.cluster.inference.nodes);
-  else if (meant.starts_with("inference"))
-    label = "there is no inference group", help = "[inference] adds inference nodes";
-  else if (const std::string near =
-               nearest(name, {"scheduler", "servers", "workers", "all", "storage", "database"});
-           !near.empty())
-    help = fmt::format("did you mean \"{}\"?", near);
-  if (meant == "database" && help.empty()) help = "delivery = \"database\" in [data] adds it";
-  if (meant == "storage" && !check.s.cluster.storage) help = "every = \"1s\" in [snapshot] adds it";
-  check.add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
-            fmt::format("there is no node `{}`", name), std::move(label), std::move(help));
-  return false;
-}
-
 void check_condition(const Check& check, std::size_t i) {
   const std::string when = path_of(i, "when"), &text = check.s.faults[i].when;
   const auto parsed = parse_condition(text);
@@ -279,6 +239,45 @@ void check_fault_order(const Check& check, std::size_t i) {
 bool is_known(const ClusterSpec& cluster, const std::string& name) {
   return names_several_nodes(name) || host_named(cluster, name) ||
          (meant_node(name) == name && node_named(cluster, name));
+}
+
+bool check_node_name(const Check& check, const std::string& field, const std::string& name) {
+  if (is_known(check.s.cluster, name)) return true;
+  const std::string meant = meant_node(name);
+  const auto range = [](std::string_view what, std::int64_t count) {
+    return count == 1 ? fmt::format("the only one is {} 0", what)
+                      : fmt::format("there are {0} 0 to {0} {1}", what, count - 1);
+  };
+  std::string label =
+                  "possible are scheduler, server N, worker N, database, storage, servers, workers and all",
+              help;
+  if (check.s.cluster.inference.given)
+    label =
+        "possible are scheduler, server N, worker N, inference N, database, storage, servers, workers and "
+        "all";
+  if (check.s.cluster.colocate && name.starts_with("host"))
+    label = fmt::format("machines of workers are host 0 to {}", check.s.cluster.workers - 1);
+  if (meant == "database" && !node_named(check.s.cluster, meant))
+    label = "every worker holds its samples, so there is no database";
+  else if (meant == "storage" && !check.s.cluster.storage)
+    label = "servers make no snapshots, so there is no storage";
+  else if (!meant.empty() && node_named(check.s.cluster, meant))
+    help = fmt::format("did you mean \"{}\"?", meant);
+  else if (meant.starts_with("server")) label = range("server", check.s.cluster.servers);
+  else if (meant.starts_with("worker")) label = range("worker", check.s.cluster.workers);
+  else if (meant.starts_with("inference") && check.s.cluster.inference.given)
+    label = range("inference", check.s.cluster.inference.nodes);
+  else if (meant.starts_with("inference"))
+    label = "there is no inference group", help = "[inference] adds inference nodes";
+  else if (const std::string near =
+               nearest(name, {"scheduler", "servers", "workers", "all", "storage", "database"});
+           !near.empty())
+    help = fmt::format("did you mean \"{}\"?", near);
+  if (meant == "database" && help.empty()) help = "delivery = \"database\" in [data] adds it";
+  if (meant == "storage" && !check.s.cluster.storage) help = "every = \"1s\" in [snapshot] adds it";
+  check.add({field, "cluster.workers", "cluster.servers", "data.delivery", "snapshot"},
+            fmt::format("there is no node `{}`", name), std::move(label), std::move(help));
+  return false;
 }
 
 void check_faults(const Check& check) {

@@ -51,14 +51,9 @@ void check_spares(const Check& check) {
 
 void check_profiles(const Check& check) {
   for (std::size_t i = 0; i < check.s.profiles.size(); ++i) {
-    for (const std::int64_t worker : check.s.profiles[i].workers) {
-      if (worker < check.s.cluster.workers) continue;
-      check.add({fmt::format("profile.{}.workers", i), "cluster.workers"},
-                fmt::format("there is no worker {}", worker),
-                check.s.cluster.workers == 1
-                    ? "the only worker is 0"
-                    : fmt::format("workers are 0 to {}", check.s.cluster.workers - 1));
-    }
+    const std::string path = fmt::format("profile.{}.", i);
+    check_workers(check, path, check.s.profiles[i].workers);
+    for (const std::string& name : check.s.profiles[i].nodes) check_node_name(check, path + "nodes", name);
   }
 }
 

@@ -27,6 +27,8 @@ void check_recovery(const Check& check);  // check_recovery.cpp
 // check_cluster.cpp
 void check_cluster(const Check& check);
 void check_compute(const Check& check);
+// Reports numbers in `path`workers that no worker has.
+void check_workers(const Check& check, const std::string& path, const std::vector<std::int64_t>& workers);
 void check_stragglers(const Check& check);
 void check_pace(const Check& check);
 // Mean seconds of a step, for every machine, or one value for all; empty if their fields have errors.
@@ -48,5 +50,7 @@ void check_faults(const Check& check);
 void check_pace_of_faults(const Check& check, double clock);
 // Whether a fault may have `name` among its nodes.
 bool is_known(const ClusterSpec& cluster, const std::string& name);
+// Reports a name in `field` that no node has; false: it did.
+bool check_node_name(const Check& check, const std::string& field, const std::string& name);
 
 }  // namespace psim

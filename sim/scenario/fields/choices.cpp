@@ -111,10 +111,22 @@ std::vector<Choice> choices<Warmup>() {
 
 template <>
 std::vector<Choice> choices<ProfileOf>() {
-  return {{"speed", "the second column is the factor of the worker's speed from this date on"},
-          {"availability",
-           "the second column is 1 from when the worker is up, and 0 from when it is down; it crashes and "
-           "restarts at these dates"}};
+  return {
+      {"speed", "the second column is the factor of the worker's speed from this date on"},
+      {"availability",
+       "the second column is 1 from when the worker is up, and 0 from when it is down; it crashes and "
+       "restarts at these dates"},
+      {"bandwidth",
+       "the second column is the bandwidth of the node's own links from this date on, in both directions"},
+      {"latency",
+       "the second column is the additional one-way latency, in seconds, of messages from or to the node "
+       "that are sent from this date on"}};
+}
+
+template <>
+std::vector<Choice> choices<ProfileUnit>() {
+  return {{"factors", "the share of the scenario's bandwidth that remains, at most 1"},
+          {"bytes/s", "bytes per second, at most the network's `bandwidth`"}};
 }
 
 template <>

@@ -41,7 +41,7 @@ void describe(FieldVisitor& v, Scenario& s) {
            "`steps` is the number of clocks.",
            s.tasks, describe_task);
   v.tables("straggler", "Workers that are slow, always or at times.", s.stragglers, describe_straggler);
-  v.tables("profile", "Speed or availability of workers over time, read from a file.", s.profiles,
+  v.tables("profile", "Speed, availability, bandwidth or latency over time, read from a file.", s.profiles,
            describe_profile);
   v.tables("filter", "Filters that every message passes before it is sent, in this order.", s.filters,
            describe_filter);

@@ -75,7 +75,9 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
                                                    "torus", "dragonfly", "graph"};
   v.field("bandwidth", &n.bandwidth, "Bandwidth of every link, in each direction.", within(1, 1e30),
           when("topology", own_links));
-  v.field("latency", &n.latency, "One-way latency of every link. A path through one switch has two links.",
+  v.field("latency", &n.latency,
+          "One-way latency of every link. A path through one switch has two links. The default of "
+          "`simgrid_model`, lv08, multiplies it by 13.01; cm02 takes a measured latency as it is.",
           within(0, 3600), when("topology", own_links));
   v.field("model", choice(n.model), "How transfers share the links.");
   v.field("segments", &n.segments,
@@ -107,21 +109,26 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
   v.tables("link", "The links of the network.", n.links, describe_link, when("topology", {"graph"}));
 }
 
-// compute.time replaces work / speed of a step. Other work still needs the speed.
+// A given time of a step replaces work / speed. Other work still needs the speed, and so does a time for
+// workers of different speeds.
 Need speed_need(Scenario& s) {
   const std::vector<FlopsPerSecond>& speeds = s.cluster.worker.speed.values;
-  return {.keys = {"compute.time", "cluster.worker.device.speeds", "training.update", "filter", "group"},
-          .text = "without compute.time, or if updates, filters or devices need the speed",
-          .met =
-              [&s] {
-                const bool filters = std::ranges::any_of(
-                    s.filters, [](const FilterSpec& filter) { return filter.flops_per_value > 0; });
-                const bool updates =
-                    s.training.update == UpdateAt::worker && s.cluster.worker.flops_per_value > 0;
-                return !s.compute.time || !s.groups.empty() || filters || updates ||
-                       !s.cluster.worker_devices.speeds.values.empty();
-              },
-          .kept = speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value};
+  return {
+      .keys = {"compute.time", "compute.trace_unit", "cluster.worker.device.speeds", "training.update",
+               "filter", "group"},
+      .text = "without compute.time, with different speeds, or if updates, filters or devices need the speed",
+      .met =
+          [&s] {
+            const bool filters = std::ranges::any_of(
+                s.filters, [](const FilterSpec& filter) { return filter.flops_per_value > 0; });
+            const bool updates =
+                s.training.update == UpdateAt::worker && s.cluster.worker.flops_per_value > 0;
+            const bool has_steps =
+                s.compute.is_in_seconds() || (s.compute.time && s.cluster.worker.speed.values.size() == 1);
+            return !has_steps || !s.groups.empty() || filters || updates ||
+                   !s.cluster.worker_devices.speeds.values.empty();
+          },
+      .kept = speeds.size() != 1 || speeds[0].value != Speeds{}.values[0].value};
 }
 
 void describe_worker(FieldVisitor& v, Scenario& s) {
@@ -179,28 +186,6 @@ void describe_cluster(FieldVisitor& v, Scenario& s) {
   v.table("worker", "Every worker's machine.", [&] { describe_worker(v, s); });
   v.table("server", "Every server's machine.", [&] { describe_server(v, c); });
   v.table("network", "The network between them.", [&] { describe_network(v, c.network); });
-}
-
-void describe_compute(FieldVisitor& v, ComputeSpec& c) {
-  v.field("distribution", choice(c.distribution), "How the time of a step varies; the mean stays the same.");
-  describe_settings<DistributionRow>(v, "distribution", c.settings);
-  v.field("time", &c.time, "Mean time of a step: of one batch on one device that is as fast as `speed`.",
-          within(0, 1e9), otherwise("flops of the gradient / speed"));
-  v.field(
-      "trace", &c.trace,
-      "File of factors: one row per step, with one column for all workers or one for each.",
-      when("distribution", names_of_rows<DistributionRow>([](const auto& row) { return row.reads_trace; })));
-}
-
-void describe_straggler(FieldVisitor& v, StragglerSpec& s) {
-  v.field("workers", &s.workers, "Which workers, counted from 0.", within(0, 19'999), required);
-  v.field("slowdown", &s.slowdown, "How many times as long a step of these workers takes.", within(1, 1e6));
-  v.field("from", &s.from, "Start of the slow time.", within(0, 1e9), otherwise("the beginning"));
-  v.field("until", &s.until, "End of the slow time.", above(0, 1e9), otherwise("the end"));
-  v.field("every", &s.every, "Repeat the slow time with this period.", above(0, 1e9), otherwise("once"));
-  v.field("probability", &s.probability,
-          "Probability that a step is slow; excludes `from`, `until` and `every`.", within(0, 1),
-          otherwise("slow by time, not by chance"));
 }
 
 }  // namespace psim

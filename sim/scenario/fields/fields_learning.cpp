@@ -79,12 +79,12 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
           within(0, 1e12), filled, of_kind("work"), otherwise("in proportion to the arrays' sizes"));
   v.field("flops_per_sample", &m.flops_per_sample, "Floating-point operations for one sample's gradient.",
           within(0, 1e18), of_kind("flops_per_sample"),
-          only({.keys = {"compute.time", "inference", "group"},
-                .text = "without compute.time",
+          only({.keys = {"compute.time", "compute.trace_unit", "inference", "group"},
+                .text = "without a given time of a step",
                 .met =
                     [&s] {
                       const InferenceSpec& inference = s.cluster.inference;
-                      return !s.compute.time || !s.groups.empty() ||
+                      return !(s.compute.time || s.compute.is_in_seconds()) || !s.groups.empty() ||
                              (inference.given && !inference.flops_per_request);
                     },
                 .kept = m.flops_per_sample != ModelSpec{}.flops_per_sample}));

@@ -58,14 +58,23 @@ void describe_slow(FieldVisitor& v, Scenario& s) {
 }
 
 void describe_profile(FieldVisitor& v, ProfileSpec& p) {
-  v.field("of", choice(p.of), "What the values in the file mean.");
+  v.field("of", choice(p.of), "Meaning of the values in the file.");
   v.field("file", &p.file,
           "File with a date in seconds and a value in each line, in the order of the dates. Its content is "
           "part of the run's identity.",
           required);
   v.field("workers", &p.workers, "Which workers, counted from 0.", within(0, 19'999), filled,
-          otherwise("all"));
+          when("of", {"speed", "availability"}), otherwise("all"));
+  v.field("nodes", &p.nodes, "The nodes whose links change, named as in [[fault]].", filled,
+          when("of", {"bandwidth", "latency"}), otherwise("all nodes"));
+  v.field("unit", choice(p.unit), "Unit of a bandwidth.", when("of", {"bandwidth"}));
   v.field("every", &p.every, "Repeat the profile with this period.", above(0, 1e9), otherwise("once"));
+  v.field(
+      "resample", &p.resample,
+      "How a run takes the file. \"as it is\": from its beginning. \"blocks of TIME\": spans of the "
+      "duration TIME from random places, one after the other (moving block bootstrap); the seed draws the "
+      "places for each node.",
+      when("of", {"speed", "bandwidth", "latency"}));
 }
 
 }  // namespace psim

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/numerics/functions.hpp"
+#include "sim/scenario/spec/compute.hpp"
 
 namespace psim {
 namespace {
@@ -29,10 +30,11 @@ const Setting shift{.key = "shift",
                     .max = 1e9,
                     .draws = {"\"200us\""}};
 const Setting slowdown{.key = "slowdown",
-                       .doc = "Factor by which a step takes longer in the slow state.",
+                       .doc = "Factor by which a step takes longer in the slow state; below 1 it is faster.",
                        .value = 5.0,
-                       .min = 1,
+                       .min = 0,
                        .max = 1e6,
+                       .above_min = true,
                        .draws = {"2.0", "10.0"}};
 const Setting enter{.key = "enter",
                     .doc = "Probability that a worker becomes slow with a step.",
@@ -48,6 +50,13 @@ const Setting leave{.key = "leave",
                     .max = 1,
                     .above_min = true,
                     .draws = {"0.5"}};
+const Setting correlation{.key = "correlation",
+                          .doc = "Correlation of a worker's step with its next step.",
+                          .value = 0.9,
+                          .min = 0,
+                          .max = 1,
+                          .below_max = true,
+                          .draws = {"0.5", "0.95"}};
 
 const double root3 = std::sqrt(3.0);
 
@@ -73,9 +82,26 @@ double gamma(StepDraw& d) {
   return variance > 0 ? d.stream.gamma(1 / variance) * variance : 1.0;
 }
 
-double lognormal(StepDraw& d) {
+// The lognormal number that lies `level` standard deviations from the median of the logarithm; mean 1.
+double lognormal_at(StepDraw& d, double level) {
   const double variance = numerics::log1p(d(cv) * d(cv));
-  return numerics::exp(std::sqrt(variance) * d.stream.normal() - (variance / 2));
+  return numerics::exp(std::sqrt(variance) * level - (variance / 2));
+}
+
+double lognormal(StepDraw& d) { return lognormal_at(d, d.stream.normal()); }
+
+// The logarithm is a stationary autoregression of order 1: level' = r level + sqrt(1 - r^2) normal. It starts
+// in its stationary distribution. A draw continues from the last drawn step.
+double ar1(StepDraw& d) {
+  StepState& state = d.state;
+  if (d.step < state.step) state = {};
+  while (state.step < d.step) {
+    ++state.step;
+    const double z = Stream(d.seed, "ar1", d.worker, static_cast<std::uint64_t>(state.step)).normal();
+    const double r = state.step == 0 ? 0 : d(correlation);
+    state.level = (r * state.level) + (std::sqrt(1 - (r * r)) * z);
+  }
+  return lognormal_at(d, state.level);
 }
 
 // The two-state chain starts in its stationary distribution. A draw continues from the last drawn step.
@@ -93,8 +119,12 @@ double markov(StepDraw& d) {
 }
 
 double trace(StepDraw& d) {
-  const auto& row = d.trace[static_cast<std::size_t>(d.step) % d.trace.size()];
-  return row[d.worker % row.size()];
+  const FactorSpec& of = *d.trace;
+  const auto [column, copy] = of.columns.at(d.worker);
+  const std::size_t row =
+      row_of_step(of.resampling, of.trace_start == TraceStart::draw, of.steps->rows(), d.seed, copy, d.step);
+  const double value = of.steps->at(row, column);
+  return of.is_in_seconds() ? value / of.steps->mean(column) : value;
 }
 
 }  // namespace
@@ -129,8 +159,13 @@ std::deque<DistributionRow> built_in_rows() {
        .doc = "a two-state chain for each worker: it is normal, or for some time `slowdown` times slower",
        .settings = {&slowdown, &enter, &leave},
        .draw = markov},
+      {.name = "ar1",
+       .doc = "lognormal with coefficient of variation `cv`, and each step is like the worker's step before: "
+              "an autoregression of order 1 with `correlation`",
+       .settings = {&cv, &correlation},
+       .draw = ar1},
       {.name = "trace",
-       .doc = "factors from a file, one row per step; after the last row the file repeats",
+       .doc = "factors or seconds from a file, one row per step",
        .draw = trace,
        .reads_trace = true,
        .fuzz = 0}};

@@ -14,16 +14,19 @@
 
 namespace psim {
 
+struct FactorSpec;
+
 // A worker's last step, for distributions in which a step depends on the step before.
 struct StepState {
   std::int64_t step = -1;
   bool slow = false;
+  double level = 0;
 };
 
 // The step for which a distribution draws the slowness.
 struct StepDraw {
   const Settings& settings;
-  const std::vector<std::vector<double>>& trace;  // the rows of the file, for distributions that read one
+  const FactorSpec* trace;  // with its file, for distributions that read one
   std::uint64_t seed;
   std::uint32_t worker;
   std::int64_t step;
@@ -45,7 +48,7 @@ struct DistributionRow {
   std::string_view aliases = {};  // separated by spaces
   SettingList settings = {};
   double (*draw)(StepDraw&) = nullptr;  // the step's time divided by its mean
-  bool reads_trace = false;             // needs compute.trace
+  bool reads_trace = false;             // needs a file
   // `shortest`: the shortest mean time of a worker's step in seconds, if known.
   std::optional<Misfit> (*misfit)(const Settings& settings, std::optional<double> shortest) = nullptr;
   double fuzz = 1;  // how often the fuzzer draws it, beside 1

@@ -22,6 +22,8 @@ class FaultTarget {
   virtual bool join(std::uint32_t node) = 0;
   virtual void set_speed(std::uint32_t node,
                          double factor) = 0;  // factor of the node's own speed; 0: frozen, 1: as before
+  // Share of the bandwidth of the node's own links that faults leave.
+  virtual void set_bandwidth(std::uint32_t node, double factor) = 0;
   virtual bool lose_disk(std::uint32_t node) = 0;
 };
 

@@ -335,6 +335,24 @@ const Feature feature_table[] = {
         "fault = [{kind = \"degrade\", nodes = [\"worker 0\"], factor = 0.5, at = \"1ms\"}]",
         "kind = \"delay\"", {.needs = own_links}, "kind",
         [](const FaultSpec& f) { return f.kind->degrades; }),
+    row("a link that changes over time", "profile = [{of = \"bandwidth\", file = \"links.csv\"}]",
+        "no [[profile]] of bandwidth", {.needs = own_links},
+        [](const Scenario& s) {
+          return std::ranges::any_of(
+              s.profiles, [](const ProfileSpec& p) { return p.of == ProfileOf::bandwidth; });
+        }),
+    row("measured step times",
+        "compute.distribution = \"trace\"\ncompute.trace = \"steps.csv\"\ncompute.trace_unit = \"seconds\"\n"
+        "compute.trace_workers = \"draw\"\ncompute.trace_resample = \"blocks of 3 steps\"",
+        "another distribution", {},
+        [](const Scenario& s) {
+          return std::ranges::any_of(s.compute.factors(),
+                                     [](const FactorSpec* f) { return f->distribution->reads_trace; });
+        }),
+    row("an effect on the time of steps",
+        "compute.effect = [{distribution = \"ar1\", cv = 0.3, shared = true}, {distribution = \"markov\", "
+        "workers = [0]}]",
+        "no [[compute.effect]]", {}, [](const Scenario& s) { return !s.compute.effects.empty(); }),
     row("a fault with a condition on loss or accuracy",
         "fault = [{kind = \"slow\", nodes = [\"worker 1\"], factor = 0.5, when = \"loss < 100\"}]",
         "a condition such as when = \"updates >= 200\"", {.needs = real_data}, "when", waits_for_loss),

@@ -1,12 +1,7 @@
-// Start-up times of nodes, profiles of their speed and availability, their power and price, and the
-// replacement of slow workers.
+// Start-up times of nodes, their power and price, and the replacement of slow workers.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "model/settings.hpp"
 #include "sim/protocol/scheduler/slow_worker_policy.hpp"
@@ -37,23 +32,6 @@ struct EconomySpec {
 
 // When workers do the local steps of the first clock.
 enum class Warmup : std::uint8_t { after_pull, before_servers };
-
-enum class ProfileOf : std::uint8_t { speed, availability };
-
-// Dates and values of a file, for workers.
-struct ProfileSpec {
-  ProfileOf of = ProfileOf::speed;
-  std::string file;
-  std::vector<std::int64_t> workers;                 // empty: all
-  std::optional<Seconds> every;                      // period of repetition
-  std::vector<std::pair<double, double>> rows = {};  // the content of the file; the loader fills it in
-};
-
-bool concerns(const ProfileSpec& profile, std::int64_t worker);
-// The value at a date: the value of the last row before it; 1 before the first row.
-double value_at(const ProfileSpec& profile, double now);
-// The date of the next row after `now`.
-std::optional<double> next_row(const ProfileSpec& profile, double now);
 
 struct SlowSpec {
   bool given = false;  // false: no table, so no search

@@ -17,9 +17,14 @@ constexpr double epochs_without_end = 1000;
 double mean_gradient_seconds(const Scenario& s, std::size_t worker) {
   const auto batches = static_cast<double>(s.training.batches_per_clock());
   const double devices = devices_time_ratio(s, worker);
-  if (s.compute.time) return devices * batches * s.compute.time->value;
-  return devices * batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) /
-         s.cluster.worker.speed.of(worker).value;
+  if (const std::optional<double> seconds = s.compute.traced_seconds(static_cast<std::uint32_t>(worker)))
+    return devices * batches * *seconds;
+  const double speed = s.cluster.worker.speed.of(worker).value;
+  if (s.compute.time) {
+    const FlopsPerSecond usual = s.compute.time_speed.value_or(s.cluster.worker.speed.of(0));
+    return devices * batches * s.compute.time->value * (usual.value / speed);
+  }
+  return devices * batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) / speed;
 }
 
 std::int64_t batches_of_workers(const Scenario& scenario) {

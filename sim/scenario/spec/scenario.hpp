@@ -15,10 +15,11 @@
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/work.hpp"
-#include "sim/scenario/spec/distributions.hpp"
+#include "sim/scenario/spec/compute.hpp"
 #include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/node_life.hpp"
 #include "sim/scenario/spec/presets.hpp"
+#include "sim/scenario/spec/profiles.hpp"
 #include "sim/scenario/spec/recovery.hpp"
 #include "sim/scenario/spec/tasks.hpp"
 #include "sim/scenario/spec/units.hpp"
@@ -243,14 +244,6 @@ struct ClusterSpec {
   InferenceSpec inference;
 };
 
-struct ComputeSpec {
-  Distribution distribution;
-  Settings settings;            // of the distribution
-  std::optional<Seconds> time;  // mean time of a step, instead of flops / speed
-  std::string trace;            // trace: file with one row per step, and one column or one per worker
-  std::vector<std::vector<double>> trace_rows;  // the content of the file; the loader fills it in
-};
-
 struct StragglerSpec {
   std::vector<std::int64_t> workers;
   double slowdown = 2;
@@ -303,7 +296,7 @@ struct Scenario {
   std::vector<GroupSpec> groups;
   std::vector<TaskSpec> tasks;
   std::vector<StragglerSpec> stragglers;
-  std::vector<ProfileSpec> profiles;  // of speed; the loader turns profiles of availability into faults
+  std::vector<ProfileSpec> profiles;  // the loader turns profiles of availability into faults
   std::vector<FilterSpec> filters;
   std::vector<FaultSpec> faults;
   RecoverySpec recovery;

@@ -156,8 +156,8 @@ TEST_CASE("a straggler with a probability slows steps, not the worker", "[slowne
 TEST_CASE("a random straggler's steps do not depend on the compute distribution, nor the reverse",
           "[slowness]") {
   const std::vector<StragglerSpec> stragglers{{.workers = {0}, .slowdown = 3, .probability = 0.3}};
-  Slowness constant({}, stragglers, 1, {0.1}), spread({.distribution = "lognormal"}, stragglers, 1, {0.1}),
-      spread_alone({.distribution = "lognormal"}, {}, 1, {0.1});
+  Slowness constant({}, stragglers, 1, {0.1}), spread({{.distribution = "lognormal"}}, stragglers, 1, {0.1}),
+      spread_alone({{.distribution = "lognormal"}}, {}, 1, {0.1});
   for (std::int64_t step = 0; step < 500; ++step) {
     REQUIRE(spread.of_step(0, step) == Approx(constant.of_step(0, step) * spread_alone.of_step(0, step)));
   }

@@ -1,0 +1,283 @@
+// Reads files of step times: a row for each step with a column for each worker, or a table of workers, steps
+// and seconds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "model/data/text.hpp"
+#include "model/input.hpp"
+#include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/text/number_in.hpp"
+
+namespace psim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_values = 10'000'000;
+
+// What is wrong with a file, and where.
+struct TraceError {
+  std::size_t line;  // 0: the whole file
+  std::string what, label, help;
+};
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  line = trim(line.substr(0, line.find('#')));
+  const bool by_comma = line.find(',') != std::string_view::npos;
+  const bool by_semicolon = !by_comma && line.find(';') != std::string_view::npos;
+  const std::string_view separators = by_comma ? "," : by_semicolon ? ";" : " \t";
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find_first_of(separators), line.size());
+    std::string_view cell = trim(line.substr(0, end));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
+    if (by_comma || by_semicolon || !cell.empty()) cells.push_back(cell);
+    const bool ends_with_separator = end + 1 == line.size() && (by_comma || by_semicolon);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    if (ends_with_separator) cells.emplace_back();
+  }
+  return cells;
+}
+
+// Reads the lines of one file.
+class TraceLines {
+ public:
+  // Throws TraceError.
+  void take(std::string_view line) {
+    ++number_;
+    const std::vector<std::string_view> cells = cells_of(line);
+    if (cells.empty()) return;
+    if (std::exchange(is_first_, false) && is_header(cells)) return take_header(cells);
+    if (is_long_) return take_record(cells);
+    take_row(cells);
+  }
+
+  StepTrace finish() && {
+    if (is_long_) join_records();
+    if (values_.empty()) throw TraceError{0, "the file has no step times", "an empty file", ""};
+    return {columns_, std::move(values_)};
+  }
+
+ private:
+  static constexpr std::array<std::string_view, 7> names_of_step{"step",  "clock", "iteration", "iter",
+                                                                 "index", "",      "batch"};
+
+  static bool is_header(const std::vector<std::string_view>& cells) {
+    return std::ranges::none_of(cells,
+                                [](std::string_view cell) { return number_in<double>(cell).has_value(); });
+  }
+
+  void take_header(const std::vector<std::string_view>& cells) {
+    const auto place = [&](const auto& names) -> std::optional<std::size_t> {
+      for (const std::string_view name : names) {
+        const auto found = std::ranges::find(cells, name);
+        if (found != cells.end()) return static_cast<std::size_t>(found - cells.begin());
+      }
+      return std::nullopt;
+    };
+    const auto step = place(names_of_step), worker = place(std::array<std::string_view, 2>{"worker", "rank"}),
+               value = place(std::array<std::string_view, 6>{"seconds", "compute_s", "compute", "time",
+                                                             "duration", "factor"});
+    header_ = cells.size();
+    if (!worker) return void(ignored_ = step);
+    if (!step || !value)
+      throw TraceError{number_, "a table of workers lacks a column", "in this file",
+                       "its columns are worker, step and seconds"};
+    is_long_ = true;
+    worker_ = *worker, step_ = *step, value_ = *value;
+  }
+
+  double value_in(std::string_view cell) const {
+    const auto value = number_in<double>(cell);
+    if (!value || !(*value >= 0) || *value > 1e9)
+      throw TraceError{number_, fmt::format("{} is not a step time", in_backticks(cell)), "in this file",
+                       "step times are numbers from 0 to 1e9"};
+    return *value;
+  }
+
+  std::int64_t whole_in(std::string_view cell, std::string_view what) const {
+    const auto value = number_in<std::int64_t>(cell);
+    if (!value || *value < 0)
+      throw TraceError{number_, fmt::format("{} is not the number of a {}", in_backticks(cell), what),
+                       "in this file", "whole numbers from 0 on"};
+    return *value;
+  }
+
+  void check_room(std::size_t values) const {
+    if (values <= most_values) return;
+    throw TraceError{number_, fmt::format("more than {} million step times", most_values / 1'000'000),
+                     "too large for memory", "psim repeats or resamples a trace, so a part of it is enough"};
+  }
+
+  void take_row(const std::vector<std::string_view>& cells) {
+    const std::size_t width = cells.size() - (ignored_ ? 1 : 0);
+    if (columns_ == 0) columns_ = width;
+    if (width != columns_ || (header_ > 0 && cells.size() != header_))
+      throw TraceError{
+          number_,
+          fmt::format("a row of {} after {}", counted(std::ssize(cells), "value"),
+                      counted(static_cast<std::int64_t>(header_ > 0 ? header_ : columns_), "column")),
+          "in this file", "every row needs a value for each column"};
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (ignored_ != i) values_.push_back(value_in(cells[i]));
+    }
+    check_room(values_.size());
+  }
+
+  void take_record(const std::vector<std::string_view>& cells) {
+    if (cells.size() != header_)
+      throw TraceError{number_, fmt::format("a row of {}", counted(std::ssize(cells), "value")),
+                       "in this file", fmt::format("the header has {}", header_)};
+    const std::int64_t worker = whole_in(cells[worker_], "worker"), step = whole_in(cells[step_], "step");
+    if (!records_[worker].emplace(step, value_in(cells[value_])).second)
+      throw TraceError{number_, fmt::format("worker {} has step {} twice", worker, step), "in this file",
+                       "each step of a worker has one line"};
+    check_room(++recorded_);
+  }
+
+  // Puts the workers' records side by side. Every worker needs the same steps.
+  void join_records() {
+    std::set<std::int64_t> steps;
+    for (const auto& [worker, times] : records_) {
+      for (const auto& [step, time] : times) steps.insert(step);
+    }
+    columns_ = records_.size();
+    for (const auto& [worker, times] : records_) {
+      if (times.size() == steps.size()) continue;
+      const auto lost = std::ranges::find_if(steps, [&](std::int64_t step) { return !times.contains(step); });
+      throw TraceError{
+          0,
+          fmt::format("worker {} lacks {}, first step {}", worker,
+                      counted(static_cast<std::int64_t>(steps.size() - times.size()), "step"), *lost),
+          "in this file", "every worker needs the same steps; psim calibrate accepts gaps"};
+    }
+    for (const std::int64_t step : steps) {
+      for (const auto& [worker, times] : records_) values_.push_back(times.at(step));
+    }
+  }
+
+  std::size_t number_ = 0, columns_ = 0, header_ = 0;  // header_: its number of cells; 0: no header
+  bool is_first_ = true, is_long_ = false;
+  std::size_t worker_ = 0, step_ = 0, value_ = 0, recorded_ = 0;
+  std::optional<std::size_t> ignored_;  // the column that numbers the steps
+  std::vector<double> values_;
+  std::map<std::int64_t, std::map<std::int64_t, double>> records_;  // by worker and step
+};
+
+class TraceLoader {
+ public:
+  TraceLoader(Scenario& scenario, const LoadRequest& request, const Check& check)
+      : scenario_(scenario), request_(request), check_(check) {}
+
+  // `concerned`: the workers that have the factor. `path` ends with a dot.
+  void load(FactorSpec& factor, const std::string& path, const std::vector<std::int64_t>& concerned,
+            bool is_shared) {
+    const std::string field = path + "trace";
+    const std::optional<Resampling> how = step_resampling(factor.trace_resample);
+    if (!factor.distribution->reads_trace || factor.trace.empty() || !how) return;
+    const auto refuse = [&](std::string what, std::string label, std::string help) {
+      check_.add_data({field, "cluster.workers"}, std::move(what), std::move(label), std::move(help));
+    };
+    const std::optional<fs::path> found = find_file(request_, factor.trace);
+    if (!found)
+      return refuse(fmt::format("there is no file `{}`", factor.trace), "not found",
+                    "psim looked in --data-dir, PSIM_DATA and the scenario's folder");
+    std::optional<StepTrace> steps;
+    try {
+      steps = read(*found);
+    } catch (const TraceError& error) {
+      const std::string line = error.line > 0 ? fmt::format(":{}", error.line) : "";
+      return refuse(fmt::format("{}{}: {}", factor.trace, line, error.what), error.label, error.help);
+    } catch (const InputError& error) {
+      return refuse(error.what(), "this file", error.help);
+    }
+    if (!fits(*steps, factor, *how, concerned, is_shared, refuse)) return;
+    const std::vector<TraceColumn> columns =
+        trace_columns(steps->columns(), concerned.size(), factor.trace_workers == TraceWorkers::draw,
+                      static_cast<std::uint64_t>(scenario_.seed));
+    factor.columns.assign(static_cast<std::size_t>(scenario_.cluster.workers), {});
+    for (std::size_t i = 0; i < concerned.size(); ++i)
+      factor.columns[static_cast<std::size_t>(concerned[i])] = columns[i];
+    factor.resampling = *how;
+    factor.steps = std::make_shared<const StepTrace>(std::move(*steps));
+  }
+
+ private:
+  static StepTrace read(const fs::path& path) {
+    constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 30U;
+    TraceLines lines;
+    each_input_line(path, most_bytes, [&](std::string_view line) {
+      lines.take(line);
+      return true;
+    });
+    return std::move(lines).finish();
+  }
+
+  template <class Refuse>
+  static bool fits(const StepTrace& steps, const FactorSpec& factor, const Resampling& how,
+                   const std::vector<std::int64_t>& concerned, bool is_shared, const Refuse& refuse) {
+    const std::string columns = counted(static_cast<std::int64_t>(steps.columns()), "column");
+    const bool draws = factor.trace_workers == TraceWorkers::draw;
+    if (is_shared && steps.columns() > 1) {
+      refuse(fmt::format("{}: {}", factor.trace, columns), "a shared effect has one column",
+             "remove `shared`, or the other columns");
+      return false;
+    }
+    if (!draws && steps.columns() != 1 && steps.columns() != concerned.size()) {
+      refuse(fmt::format("{}: {}", factor.trace, columns), "in this file",
+             fmt::format("must be one column, or one for each worker: there are {}; or use "
+                         "trace_workers = \"draw\"",
+                         concerned.size()));
+      return false;
+    }
+    if (how.kind == ResamplingKind::blocks && how.block >= static_cast<double>(steps.rows())) {
+      refuse(fmt::format("{} has {}", factor.trace, counted(static_cast<std::int64_t>(steps.rows()), "row")),
+             "too short for these blocks", "a block must be shorter than the trace");
+      return false;
+    }
+    for (std::size_t c = 0; factor.is_in_seconds() && c < steps.columns(); ++c) {
+      if (steps.mean(c) > 0) continue;
+      refuse(fmt::format("{}: column {} has no time above 0", factor.trace, c), "in this file",
+             "trace_unit = \"seconds\" needs a mean above 0");
+      return false;
+    }
+    return true;
+  }
+
+  Scenario& scenario_;
+  const LoadRequest& request_;
+  const Check& check_;
+};
+
+}  // namespace
+
+void load_traces(Scenario& scenario, const LoadRequest& request, const Check& check) {
+  const auto knows = [&](const std::string& path) {
+    return std::ranges::all_of(
+        std::array{"distribution", "trace", "trace_unit", "trace_resample", "trace_workers", "workers"},
+        [&](const char* key) { return check.reading.reliable(path + key); });
+  };
+  if (!check.reading.reliable("cluster.workers")) return;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(scenario.cluster.workers));
+  std::iota(all.begin(), all.end(), 0);
+  TraceLoader loader(scenario, request, check);
+  if (knows("compute.")) loader.load(scenario.compute, "compute.", all, false);
+  for (std::size_t i = 0; i < scenario.compute.effects.size(); ++i) {
+    EffectSpec& effect = scenario.compute.effects[i];
+    const std::string path = fmt::format("compute.effect.{}.", i);
+    const bool are_known = std::ranges::all_of(
+        effect.workers, [&](std::int64_t worker) { return worker < scenario.cluster.workers; });
+    if (!knows(path) || !are_known) continue;
+    loader.load(effect, path, effect.workers.empty() ? all : effect.workers, effect.shared);
+  }
+}
+
+}  // namespace psim

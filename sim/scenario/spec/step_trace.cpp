@@ -1,0 +1,79 @@
+#include "sim/scenario/spec/step_trace.hpp"
+
+#include <utility>
+
+#include "model/random.hpp"
+#include "sim/scenario/spec/units.hpp"
+#include "sim/scenario/text/number_in.hpp"
+
+namespace psim {
+namespace {
+
+// The text after "blocks of ".
+std::optional<std::string_view> block_text(std::string_view text) {
+  constexpr std::string_view begin = "blocks of ";
+  if (!text.starts_with(begin)) return std::nullopt;
+  return text.substr(begin.size());
+}
+
+}  // namespace
+
+std::optional<Resampling> step_resampling(std::string_view text) {
+  if (text == "as it is") return Resampling{};
+  if (text == "iid") return Resampling{.kind = ResamplingKind::iid};
+  std::optional<std::string_view> block = block_text(text);
+  if (!block) return std::nullopt;
+  const std::size_t blank = block->find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::string_view unit = block->substr(blank + 1);
+  const auto length = number_in<std::int64_t>(block->substr(0, blank));
+  if (!length || *length < 1 || (unit != "steps" && !(unit == "step" && *length == 1))) return std::nullopt;
+  return Resampling{.kind = ResamplingKind::blocks, .block = static_cast<double>(*length)};
+}
+
+std::optional<Resampling> time_resampling(std::string_view text) {
+  if (text == "as it is") return Resampling{};
+  const std::optional<std::string_view> block = block_text(text);
+  if (!block) return std::nullopt;
+  const std::optional<double> length = parse_quantity(*block, Unit<Seconds>::names);
+  if (!length || !(*length > 0)) return std::nullopt;
+  return Resampling{.kind = ResamplingKind::blocks, .block = *length};
+}
+
+StepTrace::StepTrace(std::size_t columns, std::vector<double> values)
+    : columns_(columns), values_(std::move(values)), means_(columns) {
+  for (std::size_t i = 0; i < values_.size(); ++i) means_[i % columns] += values_[i];
+  for (double& mean : means_) mean /= static_cast<double>(rows());
+}
+
+std::size_t row_of_step(const Resampling& how, bool drawn_start, std::size_t rows, std::uint64_t seed,
+                        std::uint32_t copy, std::int64_t step) {
+  const auto at = static_cast<std::uint64_t>(step);
+  if (how.kind == ResamplingKind::iid) return Stream(seed, "trace", copy, at).below(rows);
+  if (how.kind == ResamplingKind::blocks) {
+    const auto block = static_cast<std::uint64_t>(how.block);
+    return Stream(seed, "trace", copy, at / block).below(rows - block + 1) + at % block;
+  }
+  const std::uint64_t start = drawn_start || copy > 0 ? Stream(seed, "trace start", copy).below(rows) : 0;
+  return (start + at) % rows;
+}
+
+std::vector<TraceColumn> trace_columns(std::size_t columns, std::size_t workers, bool drawn,
+                                       std::uint64_t seed) {
+  std::vector<TraceColumn> result(workers);
+  std::vector<std::uint32_t> order;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto place = static_cast<std::uint32_t>(worker % columns),
+               round = static_cast<std::uint32_t>(worker / columns);
+    if (!drawn) {
+      result[worker] = {.column = place, .copy = 0};
+      continue;
+    }
+    if (place == 0)
+      order = permutation(static_cast<std::uint32_t>(columns), Stream(seed, "trace column", round));
+    result[worker] = {.column = order[place], .copy = round};
+  }
+  return result;
+}
+
+}  // namespace psim

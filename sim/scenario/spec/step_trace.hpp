@@ -1,0 +1,63 @@
+// Measured step times from a file, and the ways in which a run takes them: as they are, or resampled with a
+// bootstrap. Pure functions of the seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace psim {
+
+// How a run takes the rows of a measured series.
+// - as_it_is: in the order of the file, and again from its beginning.
+// - iid: each step draws a row of its own. This keeps the distribution and loses the order.
+// - blocks: the moving block bootstrap (Kuensch 1989). Runs of `block`
+//   neighbouring rows begin at random rows, so a step stays as slow as the steps near it.
+enum class ResamplingKind : std::uint8_t { as_it_is, iid, blocks };
+
+struct Resampling {
+  ResamplingKind kind = ResamplingKind::as_it_is;
+  double block = 0;  // blocks: their length, in rows of a trace or in seconds of a profile
+};
+
+// "as it is", "iid" or "blocks of N steps". Nothing for another text.
+std::optional<Resampling> step_resampling(std::string_view text);
+// "as it is" or "blocks of TIME", where TIME is a duration such as "10s". Nothing for another text.
+std::optional<Resampling> time_resampling(std::string_view text);
+
+// A worker's column in a trace. Workers with the same column have different copies of it: they take the same
+// times at different steps.
+struct TraceColumn {
+  std::uint32_t column = 0, copy = 0;
+};
+
+class StepTrace {
+ public:
+  // `values`: row by row, each with `columns` values. At least one row.
+  StepTrace(std::size_t columns, std::vector<double> values);
+
+  std::size_t columns() const { return columns_; }
+  std::size_t rows() const { return values_.size() / columns_; }
+  const std::vector<double>& values() const { return values_; }
+  double mean(std::size_t column) const { return means_[column]; }
+  double at(std::size_t row, std::size_t column) const { return values_[row * columns_ + column]; }
+
+ private:
+  std::size_t columns_;
+  std::vector<double> values_, means_;
+};
+
+// Which row of a series of `rows` rows a run takes in a step. Copies of a column take different rows; the
+// first copies of all columns take the same row, which keeps the effects that slow all workers at once.
+// `drawn_start`: a series as it is begins at a random row.
+std::size_t row_of_step(const Resampling& how, bool drawn_start, std::size_t rows, std::uint64_t seed,
+                        std::uint32_t copy, std::int64_t step);
+
+// The columns of `workers` workers. Without a draw worker i has column i of as many, or the single column.
+// With a draw every column is taken once, in random order, before any is taken again.
+std::vector<TraceColumn> trace_columns(std::size_t columns, std::size_t workers, bool drawn,
+                                       std::uint64_t seed);
+
+}  // namespace psim
