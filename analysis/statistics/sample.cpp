@@ -56,4 +56,12 @@ std::optional<Interval> student_interval(std::span<const double> values) {
   return Interval{mean_of(values) - half, mean_of(values) + half};
 }
 
+std::optional<Interval> prediction_interval(std::span<const double> values) {
+  const std::optional<double> sd = sd_of(values);
+  if (!sd) return std::nullopt;
+  const double half = student_quantile(0.975, values.size() - 1) * *sd *
+                      std::sqrt(1 + 1 / static_cast<double>(values.size()));
+  return Interval{mean_of(values) - half, mean_of(values) + half};
+}
+
 }  // namespace psim::statistics

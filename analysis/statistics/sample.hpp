@@ -26,4 +26,8 @@ double student_quantile(double p, std::size_t degrees);
 // mean +- t * sd / sqrt(n) with 95 % confidence; absent for a single value.
 std::optional<Interval> student_interval(std::span<const double> values);
 
+// mean +- t * sd * sqrt(1 + 1 / n): holds one further value of the same normal distribution with 95 %
+// probability (Hahn and Meeker, Statistical intervals, 1991, section 4.8). Absent for a single value.
+std::optional<Interval> prediction_interval(std::span<const double> values);
+
 }  // namespace psim::statistics

@@ -72,6 +72,23 @@ void forget_chance(VersusBaseline& versus) {
   versus.pairs.trustworthy = false;
 }
 
+// The intervals hold the ratio and the difference of one further pair of runs.
+void predict(VersusBaseline& versus) {
+  std::vector<double> logs, differences;
+  for (const statistics::Pair& pair : versus.values) {
+    differences.push_back(pair.arm - pair.baseline);
+    if (pair.arm > 0 && pair.baseline > 0) logs.push_back(std::log(pair.arm / pair.baseline));
+  }
+  const auto of_differences = statistics::prediction_interval(differences);
+  if (!of_differences) return;
+  versus.predicted = true;
+  versus.pairs.difference.interval = *of_differences;
+  if (versus.pairs.ratio && logs.size() == differences.size()) {
+    const auto of_logs = statistics::prediction_interval(logs);
+    versus.pairs.ratio->interval = {std::exp(of_logs->low), std::exp(of_logs->high)};
+  }
+}
+
 // None if the arms have no seeds with times in common, or if a run without a target got stuck.
 std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& baseline) {
   const bool has_target = arm.time_to_target.has_value();
@@ -98,6 +115,7 @@ std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& ba
   const bool all_alike = !arm.replicates && !baseline.replicates;
   if (runs.size() > 1 && (all_alike || is_traced(*arm.cell) || is_traced(*baseline.cell)))
     forget_chance(versus);
+  else if (arm.cell->predicts() && baseline.cell->predicts()) predict(versus);
   return versus;
 }
 
@@ -141,7 +159,7 @@ void correct_for_their_number(const Study& study, Evaluation& evaluation,
     const Aggregate* base = baseline_in(condition, study.baseline);
     if (!study.tuning.is_null() && condition.front()->cell->condition.back() == untuned) continue;
     for (Aggregate* one : condition) {
-      if (!one->versus || !one->versus->replicates) continue;
+      if (!one->versus || !one->versus->is_test()) continue;
       VersusBaseline& versus = *one->versus;
       if (!are_all_cut(versus)) add({one->cell, base->cell, versus.pairs.test.p, false}, versus.p_value_holm);
       if (versus.reached && can_be_significant(*versus.reached))
@@ -184,7 +202,7 @@ bool decides_by_reached(const VersusBaseline& versus) {
 }
 
 bool has_width(const VersusBaseline& versus) {
-  return versus.pairs.ratio && versus.replicates && !decides_by_reached(versus) &&
+  return versus.pairs.ratio && versus.is_test() && !decides_by_reached(versus) &&
          2 * versus.cut_both < versus.pairs.seeds;
 }
 

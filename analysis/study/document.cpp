@@ -52,7 +52,7 @@ Json reached_json(const VersusBaseline& versus) {
   const ReachedByBoth& reached = *versus.reached;
   return {{"arm", reached.arm},
           {"baseline", reached.baseline},
-          {"p_value", versus.replicates ? Json(reached.p_value) : Json()},
+          {"p_value", versus.is_test() ? Json(reached.p_value) : Json()},
           {"p_value_holm", number(reached.p_value_holm)},
           {"decides", decides_by_reached(versus)}};
 }
@@ -67,11 +67,12 @@ Json versus_json(const Study& study, const Aggregate& a) {
                {"difference_ci95", interval(pairs.difference.interval)},
                {"p_better", pairs.better},
                {"p_better_unpaired", pairs.unpaired_better},
-               {"p_value", versus->replicates ? Json(pairs.test.p) : Json()},
+               {"p_value", versus->is_test() ? Json(pairs.test.p) : Json()},
                {"p_value_holm", number(versus->p_value_holm)},
                {"reached", reached_json(*versus)},
                {"seeds", pairs.seeds},
                {"replicates", versus->replicates},
+               {"predicted", versus->predicted},
                {"budget_s", number(versus->budget_s)},
                {"cut_arm", versus->cut_arm},
                {"cut_baseline", versus->cut_baseline},
@@ -123,6 +124,11 @@ Json common_budget_json(const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+bool Cell::predicts() const {
+  return !runs.empty() &&
+         std::ranges::all_of(runs, [](const StudyRun& run) { return run.predicts.has_value(); });
+}
 
 const StudyRun* Cell::explained() const {
   const auto found = std::ranges::find_if(runs, [](const StudyRun& run) { return !run.cause.is_null(); });

@@ -118,7 +118,10 @@ Aggregate measured(const Cell& cell) {
     if (!result.replicates) result.time_to_target->interval_s.reset();
   } else if (times.size() == cell.runs.size()) {
     result.time = statistic(times);
-    result.time_interval_s = result.replicates ? statistics::student_interval(times) : std::nullopt;
+    result.predicted = result.replicates && cell.predicts() && times.size() > 1;
+    result.time_interval_s = !result.replicates ? std::nullopt
+                             : result.predicted ? statistics::prediction_interval(times)
+                                                : statistics::student_interval(times);
     if (result.time_interval_s) result.time_interval_s->low = std::max(0.0, result.time_interval_s->low);
   }
   for (const Measure& measure : measures()) {

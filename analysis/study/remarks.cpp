@@ -107,6 +107,23 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
                        traced ? " trace_resample in [compute] draws other step times for each seed." : ""));
 }
 
+// What the intervals of a calibrated cluster hold.
+void say_predicted(std::string& out, const Evaluation& evaluation) {
+  double share = 0;
+  bool predicted = false;
+  for (const Aggregate& one : evaluation.aggregates) {
+    if (!one.predicted && !(one.versus && one.versus->predicted)) continue;
+    predicted = true;
+    share = std::max(share, one.cell->runs.front().predicts.value_or(0));
+  }
+  if (!predicted) return;
+  say(out, fmt::format(
+               "predicted: each seed draws what the log leaves open about the cluster. An interval holds the "
+               "time, or the ratio, of the next real run in 95 % of cases. About {:.0f} % of its variance "
+               "comes from the fit, so a longer log makes it narrower; the rest is the chance of a run.",
+               100 * share));
+}
+
 // Without a target an arm may be fast because it learns less.
 void say_quality(std::string& out, const Evaluation& evaluation) {
   for (const Aggregate& one : evaluation.aggregates) {
@@ -251,10 +268,13 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   for (const Cell& cell : study.cells) {
     for (const StudyRun& run : cell.runs) runs.insert(run.run);
   }
+  const bool predicts = any(evaluation, [](const Aggregate& a) { return a.predicted; });
   if (fewest_runs(evaluation) > 1)
-    say(out,
-        "± of a time ([a, b] if it is asymmetric, or if all columns are shown): 95 % interval of its mean "
-        "over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
+    say(out, predicts
+                 ? "± of a time: predicted, see below. ± of other columns: standard deviation over seeds."
+                 : "± of a time ([a, b] if it is asymmetric, or if all columns are shown): 95 % interval of "
+                   "its mean "
+                   "over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
   else if (runs.size() > 1)
     say(out,
         "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 1,2,3,... "
@@ -265,6 +285,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   say_where_judged(out, study);
   say_comparisons(out, study, evaluation);
   say_replicates(out, evaluation);
+  say_predicted(out, evaluation);
   say_quality(out, evaluation);
   if (!study.until_ci.is_null()) say(out, width_line(study, evaluation));
   say_gaps(out, study, evaluation);

@@ -29,6 +29,8 @@ struct StudyRun {
   std::int64_t seed = 0;
   Json summary;           // "psim.summary/1"
   bool by_trace = false;  // its step times come from a file, the same for every seed
+  // Seeds draw what is not known about a real cluster; the share of their variance that is the fit's.
+  std::optional<double> predicts = {};
   Json cause = {};        // short_document of causes/explain.hpp; null: unknown
 };
 
@@ -37,6 +39,8 @@ struct Cell {
   std::string arm;
   std::vector<std::string> condition;  // values of the condition axes
   std::vector<StudyRun> runs;
+  // Whether its seeds draw what is not known about a real cluster.
+  bool predicts() const;
   // The first run with a known cause; null: none.
   const StudyRun* explained() const;
 };
@@ -87,6 +91,9 @@ struct VersusBaseline {
   // Number of seeds with which only the arm, only the baseline, or both need more than the budget.
   std::size_t cut_arm = 0, cut_baseline = 0, cut_both = 0;
   bool replicates = true;  // false: seeds do not change the times, so nothing is known about chance
+  bool predicted = false;  // the intervals are those of one further run of a real cluster
+  // Whether the p value says something about the arms.
+  bool is_test() const { return replicates && !predicted; }
   // Corrected for all tests of the family; absent: no p value, or not in the family.
   std::optional<double> p_value_holm;
 };
@@ -107,6 +114,7 @@ struct Aggregate {
   std::optional<VersusBaseline> versus;                 // absent for the baseline, and if times are unknown
   bool pareto = true;      // no other arm of the condition is better in one measure and worse in none
   bool replicates = true;  // false: its seeds all took the same time
+  bool predicted = false;  // its interval is that of one further run of a real cluster
   const Aggregate* better = nullptr;  // without a target: an arm of the condition that learns clearly more
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // by key, over the runs that have the measure

@@ -143,6 +143,7 @@ std::string ratio_text(const VersusBaseline& versus) {
                                  shown.faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
   if (!versus.replicates) return text + ", seeds alike";
+  if (versus.predicted) return text + fmt::format(", predicted [{}, {}]", shown.low, shown.high);
   text += fmt::format(" [{}, {}], {}/{}", shown.low, shown.high, wins_of(pairs), pairs.seeds);
   return are_both_cut(versus) ? text + fmt::format(" up to {:.4g} s", versus.budget_s) : text;
 }

@@ -207,6 +207,8 @@ class TraceLoader {
     for (std::size_t i = 0; i < concerned.size(); ++i)
       factor.columns[static_cast<std::size_t>(concerned[i])] = columns[i];
     factor.resampling = *how;
+    factor.resampling.drawn_start = factor.trace_start == TraceStart::draw;
+    factor.resampling.drawn_sample = factor.trace_sample == TraceSample::draw;
     factor.steps = std::make_shared<const StepTrace>(std::move(*steps));
   }
 

@@ -125,6 +125,7 @@ Json manifest_of(const Plan& plan, const Request& request, const std::string& ba
                     {"seed", run.seed},
                     {"command", command_line(run.request)}});
     if (run.by_trace) runs.back()["by_trace"] = true;
+    if (run.predicts) runs.back()["predicts"] = *run.predicts;
   }
   for (const fs::path& dir : data_folders(request)) dirs.push_back(fs::absolute(dir).string());
   dirs.push_back(fs::absolute(request.scenario).parent_path().string());
@@ -309,11 +310,13 @@ analysis::Study results_of(const Json& m, const Journal& journal) {
     auto cell = std::ranges::find_if(study.cells, same);
     if (cell == study.cells.end())
       cell = study.cells.insert(cell, {.arm = run["arm"], .condition = std::move(condition), .runs = {}});
-    cell->runs.push_back({.run = run["run"],
-                          .seed = run["seed"],
-                          .summary = summary_of(*summary, run["run"]),
-                          .by_trace = run.contains("by_trace"),
-                          .cause = cause_of(journal, run["run"])});
+    cell->runs.push_back(
+        {.run = run["run"],
+         .seed = run["seed"],
+         .summary = summary_of(*summary, run["run"]),
+         .by_trace = run.contains("by_trace"),
+         .predicts = run.contains("predicts") ? std::optional(run["predicts"].get<double>()) : std::nullopt,
+         .cause = cause_of(journal, run["run"])});
   }
   return study;
 }

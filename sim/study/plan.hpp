@@ -20,6 +20,7 @@ struct PlannedRun {
   std::int64_t seed = 0;
   std::string hash;                      // of the scenario (identity.hpp)
   bool by_trace = false;                 // step times come from a file and do not depend on the seed
+  std::optional<double> predicts = {};   // as in analysis::StudyRun
   RunRequest request;                    // for this run alone
   double seconds = 0;                    // estimated, on one core
   double bytes = 0;                      // estimated memory of its process

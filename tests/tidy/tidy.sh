@@ -39,11 +39,12 @@ allow() {
     allow $room $rooms
     grep -rnE 'CLI/|fmt::print|\<say(_text)?\(' $room --include='*.?pp' | sed 's|$|   a library prints nothing|'
   done
+  allow sim/calibrate model/ analysis/ sim/scenario/ sim/record/ sim/simulation.hpp sim/runs/ sim/calibrate/
   allow sim/library model/ sim/runs/ sim/scenario/ sim/record/ sim/library/
   allow sim/include model/ sim/protocol/ sim/scenario/spec/ sim/record/
   allow sim/apps model/ sim/ analysis/
   allow analysis/statistics analysis/statistics/ model/random.hpp
-  allow analysis analysis/ model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp model/user_error.hpp \
+  allow analysis analysis/ model/data/text.hpp model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp model/user_error.hpp \
     sim/protocol/cause.hpp sim/record/event_fields.hpp sim/record/event_names.hpp \
     sim/record/facts.hpp sim/record/summary_ sim/scenario/spec/units.hpp
 

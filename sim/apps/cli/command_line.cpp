@@ -328,8 +328,8 @@ const Subcommand subcommands[] = {
 }  // namespace
 
 std::string about_subcommand(std::string_view name) {
-  const std::span<const Subcommand> all[] = {subcommands, understand_subcommands(), play_subcommands(),
-                                             lab_subcommands()};
+  const std::span<const Subcommand> all[] = {subcommands, calibrate_subcommands(), understand_subcommands(),
+                                             play_subcommands(), lab_subcommands()};
   for (const std::span<const Subcommand> some : all) {
     for (const Subcommand& one : some) {
       if (one.name == name)
@@ -361,6 +361,7 @@ int psim::command_line(int argc, char** argv) {
   };
   const std::span all(subcommands);
   std::ranges::for_each(all.first(2), add);  // run and compare first, then the subcommands for their results
+  std::ranges::for_each(calibrate_subcommands(), add);
   std::ranges::for_each(understand_subcommands(), add);
   std::ranges::for_each(all.subspan(2, all.size() - 4), add);
   std::ranges::for_each(play_subcommands(), add);

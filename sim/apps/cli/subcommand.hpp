@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/apps/cli/archive.hpp"
+#include "sim/apps/cli/calibrate.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/understand.hpp"
@@ -31,6 +32,7 @@ struct Asked {
   GradeCommand grade;
   NewCommand made;
   ServeCommand serve;
+  CalibrateCommand calibrate;
   bool bibtex = false, sliders = false;
   std::string directory;
   std::vector<std::string> words;
@@ -57,6 +59,8 @@ std::string about_subcommand(std::string_view name);
 
 // The subcommands for finished runs.
 std::span<const Subcommand> understand_subcommands();
+// psim calibrate.
+std::span<const Subcommand> calibrate_subcommands();
 // The subcommands of the course.
 std::span<const Subcommand> lab_subcommands();
 // `psim new` and the playground.

@@ -47,6 +47,9 @@ void check_trace(const Check& check, const FactorSpec& factor, const std::string
   else if (factor.trace_start == TraceStart::draw && factor.trace_resample != "as it is")
     check.add({start, resample}, "a resampled trace has no first row", "trace_resample draws all rows",
               "remove trace_start");
+  else if (factor.trace_sample == TraceSample::draw && factor.trace_resample == "as it is")
+    check.add({path + "trace_sample", resample}, "a trace as it is has all its rows", "nothing is drawn",
+              "for example trace_resample = \"blocks of 60 steps\"");
 }
 
 void check_effects(const Check& check) {

@@ -19,6 +19,7 @@ namespace psim {
 enum class TraceUnit : std::uint8_t { factors, seconds };
 enum class TraceWorkers : std::uint8_t { as_they_are, draw };
 enum class TraceStart : std::uint8_t { first, draw };
+enum class TraceSample : std::uint8_t { whole, draw };
 
 // A random or measured factor of a step's time.
 struct FactorSpec {
@@ -29,7 +30,8 @@ struct FactorSpec {
   std::string trace_resample = "as it is";
   TraceWorkers trace_workers = TraceWorkers::as_they_are;
   TraceStart trace_start = TraceStart::first;
-  // The loader fills these in: the meaning of trace_resample, the content of the file, and the column of each
+  TraceSample trace_sample = TraceSample::whole;
+  // The loader fills these in: how the run takes the rows, the content of the file, and the column of each
   // worker.
   Resampling resampling = {};
   std::shared_ptr<const StepTrace> steps = nullptr;
@@ -38,7 +40,7 @@ struct FactorSpec {
   bool is_in_seconds() const { return distribution->reads_trace && trace_unit == TraceUnit::seconds; }
   // Whether every seed takes the same rows.
   bool is_trace_as_it_is() const {
-    return distribution->reads_trace && trace_start == TraceStart::first &&
+    return distribution->reads_trace && !resampling.drawn_start &&
            resampling.kind == ResamplingKind::as_it_is;
   }
 };

@@ -121,8 +121,7 @@ double markov(StepDraw& d) {
 double trace(StepDraw& d) {
   const FactorSpec& of = *d.trace;
   const auto [column, copy] = of.columns.at(d.worker);
-  const std::size_t row =
-      row_of_step(of.resampling, of.trace_start == TraceStart::draw, of.steps->rows(), d.seed, copy, d.step);
+  const std::size_t row = row_of_step(of.resampling, of.steps->rows(), d.seed, copy, d.step);
   const double value = of.steps->at(row, column);
   return of.is_in_seconds() ? value / of.steps->mean(column) : value;
 }

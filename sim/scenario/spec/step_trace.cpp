@@ -1,5 +1,6 @@
 #include "sim/scenario/spec/step_trace.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/random.hpp"
@@ -46,16 +47,22 @@ StepTrace::StepTrace(std::size_t columns, std::vector<double> values)
   for (double& mean : means_) mean /= static_cast<double>(rows());
 }
 
-std::size_t row_of_step(const Resampling& how, bool drawn_start, std::size_t rows, std::uint64_t seed,
-                        std::uint32_t copy, std::int64_t step) {
+std::size_t row_of_step(const Resampling& how, std::size_t rows, std::uint64_t seed, std::uint32_t copy,
+                        std::int64_t step) {
   const auto at = static_cast<std::uint64_t>(step);
-  if (how.kind == ResamplingKind::iid) return Stream(seed, "trace", copy, at).below(rows);
-  if (how.kind == ResamplingKind::blocks) {
-    const auto block = static_cast<std::uint64_t>(how.block);
-    return Stream(seed, "trace", copy, at / block).below(rows - block + 1) + at % block;
+  if (how.kind == ResamplingKind::as_it_is) {
+    const bool draws = how.drawn_start || copy > 0;
+    const std::uint64_t start = draws ? Stream(seed, "trace start", copy).below(rows) : 0;
+    return (start + at) % rows;
   }
-  const std::uint64_t start = drawn_start || copy > 0 ? Stream(seed, "trace start", copy).below(rows) : 0;
-  return (start + at) % rows;
+  const std::uint64_t block = how.kind == ResamplingKind::iid ? 1 : static_cast<std::uint64_t>(how.block);
+  const auto row_in_block = [&](std::string_view purpose, std::uint32_t who, std::uint64_t place) {
+    return Stream(seed, purpose, who, place / block).below(rows - block + 1) + place % block;
+  };
+  if (!how.drawn_sample) return row_in_block("trace", copy, at);
+  const std::uint64_t size = std::max(block, rows * (rows - block) / (rows + block));
+  const std::uint64_t row = Stream(seed, "trace", copy, at / block).below(size - block + 1) + at % block;
+  return row_in_block("trace sample", 0, row);
 }
 
 std::vector<TraceColumn> trace_columns(std::size_t columns, std::size_t workers, bool drawn,

@@ -19,7 +19,9 @@ enum class ResamplingKind : std::uint8_t { as_it_is, iid, blocks };
 
 struct Resampling {
   ResamplingKind kind = ResamplingKind::as_it_is;
-  double block = 0;  // blocks: their length, in rows of a trace or in seconds of a profile
+  double block = 0;           // blocks: their length, in rows of a trace or in seconds of a profile
+  bool drawn_start = false;   // as it is: begins at a random row
+  bool drawn_sample = false;  // each seed first draws a series of the same length, and then takes rows of it
 };
 
 // "as it is", "iid" or "blocks of N steps". Nothing for another text.
@@ -49,11 +51,15 @@ class StepTrace {
   std::vector<double> values_, means_;
 };
 
+// A drawn sample is shorter than the file. The mean over blocks of length L out of N rows varies by the
+// factor u = 1 - L / N less than the cluster's: the means of all possible blocks lie around the file's mean,
+// not around the cluster's. This holds for the sample, and again for a run of N steps. A sample of
+// N u / (2 - u) = N (N - L) / (N + L) rows makes up for both.
+//
 // Which row of a series of `rows` rows a run takes in a step. Copies of a column take different rows; the
 // first copies of all columns take the same row, which keeps the effects that slow all workers at once.
-// `drawn_start`: a series as it is begins at a random row.
-std::size_t row_of_step(const Resampling& how, bool drawn_start, std::size_t rows, std::uint64_t seed,
-                        std::uint32_t copy, std::int64_t step);
+std::size_t row_of_step(const Resampling& how, std::size_t rows, std::uint64_t seed, std::uint32_t copy,
+                        std::int64_t step);
 
 // The columns of `workers` workers. Without a draw worker i has column i of as many, or the single column.
 // With a draw every column is taken once, in random order, before any is taken again.

@@ -236,7 +236,7 @@ TEST_CASE("independent rows of a trace have its distribution and no order", "[sl
 
 TEST_CASE("a drawn start of a trace is one row for all workers", "[slowness]") {
   FactorSpec spec = trace_of(1000, 3);
-  spec.trace_start = TraceStart::draw;
+  spec.resampling.drawn_start = true;
   Slowness slowness({spec}, {}, 1, mean_steps), other_seed({spec}, {}, 2, mean_steps);
   const double first = row_of(slowness.of_step(0, 0));
   CHECK(first != row_of(other_seed.of_step(0, 0)));
@@ -263,9 +263,28 @@ TEST_CASE("drawn columns are each used once before any is used again, and copies
     const Resampling how{.kind = kind, .block = 5};
     int equal = 0;
     for (std::int64_t step = 0; step < 500; ++step)
-      equal += row_of_step(how, false, 100, 1, 0, step) == row_of_step(how, false, 100, 1, 1, step) ? 1 : 0;
+      equal += row_of_step(how, 100, 1, 0, step) == row_of_step(how, 100, 1, 1, step) ? 1 : 0;
     CHECK(equal < 50);
   }
+}
+
+TEST_CASE("a drawn sample is a file of blocks, from which a seed draws blocks", "[slowness]") {
+  const Resampling how{.kind = ResamplingKind::blocks, .block = 5, .drawn_sample = true};
+  std::vector<int> times(200, 0);
+  std::size_t neighbours = 0, before = 1000;
+  for (std::int64_t step = 0; step < 100'000; ++step) {
+    const std::size_t row = row_of_step(how, 200, 1, 0, step);
+    ++times.at(row);
+    neighbours += row == before + 1 ? 1 : 0;
+    before = row;
+  }
+  // The sample lacks a third of the rows (1 / e), and a block that lies across two of its blocks is cut once.
+  const auto missing = std::ranges::count(times, 0);
+  CHECK(missing > 30);
+  CHECK(missing < 110);
+  CHECK(neighbours > 55'000);
+  CHECK(neighbours < 75'000);
+  CHECK(row_of_step(how, 200, 1, 0, 7) != row_of_step(how, 200, 2, 0, 7));
 }
 
 TEST_CASE("a trace of seconds is divided by the mean of its column", "[slowness]") {

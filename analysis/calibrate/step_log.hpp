@@ -1,0 +1,80 @@
+// What a real cluster has logged: the durations of its steps, and transfers of a link test. Readers fill it;
+// everything that a log lacks or gets wrong is counted, so that no reader of a report has to guess.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/user_error.hpp"
+
+namespace psim::calibrate {
+
+// A log that cannot be used. `what`: the file and the reason; `help`: what to do.
+struct LogError : UserError {
+  using UserError::UserError;
+};
+
+// The durations of one step of one worker, in seconds. NaN: not logged.
+struct LoggedStep {
+  double compute = 0;
+  double push = unknown, pull = unknown;  // from the first message to the last, waiting included
+  double server = unknown;                // a server's work on the worker's push
+  double bytes = unknown;                 // sizes of the push and of the pull, each
+
+  static const double unknown;
+};
+
+class StepLog {
+ public:
+  // Keeps the step. Counts a step that it has already, and a step with an impossible duration, and leaves it
+  // out.
+  void add(std::int64_t worker, std::int64_t step, const LoggedStep& durations);
+
+  // By worker and step.
+  const std::map<std::int64_t, std::map<std::int64_t, LoggedStep>>& workers() const { return workers_; }
+  bool is_empty() const { return workers_.empty(); }
+
+  struct Counts {
+    std::size_t steps = 0;     // that were kept
+    std::size_t repeated = 0;  // a second line for a step of a worker
+    std::size_t negative = 0;  // a duration below 0, or not a number
+    std::size_t zero = 0;      // a computation of 0 s
+    std::size_t beyond = 0;    // after the log was full
+  };
+  const Counts& counts() const { return counts_; }
+
+  static constexpr std::size_t most_steps = 4'000'000;  // of all workers: about 400 MB
+
+ private:
+  std::map<std::int64_t, std::map<std::int64_t, LoggedStep>> workers_;
+  Counts counts_;
+};
+
+// A transfer of a link test.
+struct Transfer {
+  double bytes = 0, seconds = 0;
+};
+
+// The content of the files of one cluster.
+struct ClusterLog {
+  StepLog steps;
+  std::vector<Transfer> transfers;
+  std::vector<std::string> notes;  // sentences about what was found and left out
+};
+
+// How a reader finds computations in a trace of events.
+struct EventNames {
+  std::string compute;   // a regular expression; empty: the names that known tools use
+  std::string step_arg;  // the argument with the number of the step; empty: "step"
+};
+
+// Adds the content of a file: CSV of steps, CSV of `bytes,seconds`, the output of nccl-tests or iperf3, or
+// Chrome JSON. `number`: of the file, the worker of a trace that names none. Throws LogError, and InputError.
+void read_log(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log);
+
+}  // namespace psim::calibrate

@@ -1,0 +1,272 @@
+#include "analysis/calibrate/step_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "model/random.hpp"
+
+namespace psim::calibrate {
+namespace {
+
+using statistics::mean_of;
+
+constexpr std::size_t fewest_steps = 10;
+
+double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
+
+// The logarithms of a worker's steps, or of the steps' means over workers; 1 - mean 0.
+std::vector<double> logs_of_worker(const StepTimes& times, std::size_t worker) {
+  std::vector<double> logs;
+  for (const std::vector<double>& row : times.compute) logs.push_back(std::log(row[worker]));
+  const double mean = mean_of(logs);
+  for (double& one : logs) one -= mean;
+  return logs;
+}
+
+double variance_of(const std::vector<double>& centred) {
+  double sum = 0;
+  for (const double one : centred) sum += one * one;
+  return centred.empty() ? 0 : sum / static_cast<double>(centred.size());
+}
+
+// How many of the first steps are a warm-up: their mean is far above that of the second half, by both its
+// spread and a tenth.
+std::size_t warm_up_of(const StepTimes& times) {
+  std::vector<double> means;
+  for (const std::vector<double>& row : times.compute) means.push_back(mean_of(row));
+  const std::vector<double> later(means.begin() + static_cast<std::ptrdiff_t>(means.size() / 2), means.end());
+  const double usual = median_of(later);
+  std::vector<double> distances;
+  for (const double one : later) distances.push_back(std::abs(one - usual));
+  const double spread = 1.4826 * median_of(distances), limit = usual + std::max(6 * spread, 0.1 * usual);
+  std::size_t first = 0;
+  while (first < means.size() / 10 && means[first] > limit) ++first;
+  return first;
+}
+
+// The steps that every worker has; or else the workers' steps by their order.
+std::vector<std::vector<const LoggedStep*>> rows_of(const StepLog& log, std::vector<std::int64_t>& steps,
+                                                    std::vector<std::string>& notes) {
+  std::map<std::int64_t, std::vector<const LoggedStep*>> rows;
+  std::size_t fewest = log.counts().steps;
+  for (const auto& [worker, times] : log.workers()) {
+    for (const auto& [step, one] : times) rows[step].push_back(&one);
+    fewest = std::min(fewest, times.size());
+  }
+  const std::size_t all = rows.size();
+  std::erase_if(rows, [&](const auto& row) { return row.second.size() < log.workers().size(); });
+  std::vector<std::vector<const LoggedStep*>> result;
+  if (2 * rows.size() >= fewest) {
+    if (rows.size() < all)
+      notes.push_back(fmt::format("{} of {} steps are left out, because some workers lack them.",
+                                  all - rows.size(), all));
+    for (auto& [step, row] : rows) {
+      steps.push_back(step);
+      result.push_back(std::move(row));
+    }
+    return result;
+  }
+  notes.push_back(fmt::format(
+      "Only {} of {} steps are those of all workers, so psim puts the workers' steps side by side by "
+      "their order. What slows all workers at once may be lost.",
+      rows.size(), all));
+  result.resize(fewest);
+  for (const auto& [worker, times] : log.workers()) {
+    auto one = times.begin();
+    for (std::size_t i = 0; i < fewest; ++i, ++one) result[i].push_back(&one->second);
+  }
+  steps.resize(fewest);
+  std::iota(steps.begin(), steps.end(), 0);
+  return result;
+}
+
+}  // namespace
+
+StepTimes StepTimes::part(std::size_t begin, std::size_t end) const {
+  const auto cut = [&](const auto& rows) {
+    using Rows = std::decay_t<decltype(rows)>;
+    if (rows.empty()) return Rows{};
+    return Rows(rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                rows.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  return {.workers = workers, .compute = cut(compute), .rest = cut(rest), .steps = cut(steps)};
+}
+
+std::vector<double> StepTimes::slowest() const {
+  std::vector<double> result;
+  for (const std::vector<double>& row : compute) result.push_back(*std::ranges::max_element(row));
+  return result;
+}
+
+std::vector<double> StepTimes::whole() const {
+  if (rest.empty()) return slowest();
+  std::vector<double> result;
+  for (std::size_t i = 0; i < size(); ++i) result.push_back(mean_of(compute[i]) + mean_of(rest[i]));
+  return result;
+}
+
+StepTimes step_times(const StepLog& log, std::int64_t skip, std::vector<std::string>& notes) {
+  StepTimes times;
+  for (const auto& [worker, steps] : log.workers()) times.workers.push_back(worker);
+  const std::vector<std::vector<const LoggedStep*>> rows = rows_of(log, times.steps, notes);
+  bool has_rest = true;
+  for (const std::vector<const LoggedStep*>& row : rows) {
+    std::vector<double>& compute = times.compute.emplace_back();
+    std::vector<double>& rest = times.rest.emplace_back();
+    for (const LoggedStep* one : row) {
+      compute.push_back(one->compute);
+      rest.push_back(one->push + one->pull);
+      has_rest = has_rest && !std::isnan(rest.back());
+    }
+  }
+  if (!has_rest) times.rest.clear();
+  std::size_t first = std::min(static_cast<std::size_t>(skip), times.size());
+  if (skip == 0 && times.size() >= 2 * fewest_steps) {
+    first = warm_up_of(times);
+    if (first > 0)
+      notes.push_back(
+          fmt::format("The first {} are a warm-up and left out: their steps are far longer than later "
+                      "ones. --skip N leaves out another number.",
+                      first == 1 ? "step" : fmt::format("{} steps", first)));
+  }
+  times = times.part(first, times.size());
+  if (times.size() < fewest_steps)
+    throw LogError(fmt::format("the log has {} steps of every worker", times.size()),
+                   fmt::format("a fit needs {}, and a good one some hundred", fewest_steps));
+  return times;
+}
+
+double quantile_of(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  if (below + 1 >= values.size()) return values.back();
+  return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
+}
+
+std::vector<double> autocorrelation(std::span<const double> series, std::size_t lags) {
+  std::vector<double> centred(series.begin(), series.end());
+  const double mean = mean_of(series);
+  for (double& one : centred) one -= mean;
+  double variance = 0;
+  for (const double one : centred) variance += one * one;
+  std::vector<double> result(std::min(lags, series.size() - 1) + 1, 0);
+  for (std::size_t lag = 0; lag < result.size() && variance > 0; ++lag) {
+    for (std::size_t i = lag; i < centred.size(); ++i)
+      result[lag] += centred[i] * centred[i - lag] / variance;
+  }
+  return result;
+}
+
+double memory_of(std::span<const double> series) {
+  const double chance = 2 / std::sqrt(static_cast<double>(series.size()));
+  const std::vector<double> correlations = autocorrelation(series, series.size() / 4);
+  double sum = 1;
+  for (std::size_t lag = 1; lag < correlations.size() && correlations[lag] > chance; ++lag)
+    sum += 2 * correlations[lag];
+  return sum;
+}
+
+double best_block(std::span<const double> series) {
+  const auto n = static_cast<double>(series.size());
+  const auto most = static_cast<std::size_t>(std::ceil(std::min(2 * std::sqrt(n), n / 4)));
+  const std::vector<double> rho = autocorrelation(series, most);
+  // The last lag before K_n lags in a row that chance explains.
+  const double chance = 2 * std::sqrt(std::log10(n) / n);
+  const auto in_a_row = std::max<std::size_t>(5, static_cast<std::size_t>(std::sqrt(std::log10(n))));
+  std::size_t last = 0;
+  for (std::size_t lag = 1; lag < rho.size(); ++lag) {
+    if (std::abs(rho[lag]) >= chance) last = lag;
+    else if (lag - last >= in_a_row) break;
+  }
+  if (last == 0) return 1;
+  const auto width = std::min(static_cast<double>(2 * last), static_cast<double>(rho.size() - 1));
+  const auto window = [](double x) { return x <= 0.5 ? 1 : 2 * (1 - x); };
+  double weighted = 0, density = 1;
+  for (std::size_t lag = 1; static_cast<double>(lag) <= width; ++lag) {
+    const double part = 2 * window(static_cast<double>(lag) / width) * rho[lag];
+    weighted += part * static_cast<double>(lag);
+    density += part;
+  }
+  if (!(density > 0)) return 1;
+  const double spread = 4.0 / 3 * density * density;
+  return std::max(1.0, std::cbrt(2 * weighted * weighted / spread * n));
+}
+
+StepFit fit_steps(const StepTimes& times) {
+  const std::size_t workers = times.workers.size(), steps = times.size();
+  StepFit fit;
+  std::vector<std::vector<double>> logs;
+  std::vector<double> common(steps, 0), memories, blocks{best_block(times.slowest())};
+  double within = 0;
+  for (std::size_t w = 0; w < workers; ++w) {
+    double sum = 0, squares = 0;
+    for (const std::vector<double>& row : times.compute) sum += row[w], squares += row[w] * row[w];
+    const double mean = sum / static_cast<double>(steps);
+    fit.means.push_back(mean);
+    within += std::max(0.0, squares / static_cast<double>(steps) / (mean * mean) - 1) /
+              static_cast<double>(workers);
+    logs.push_back(logs_of_worker(times, w));
+    for (std::size_t i = 0; i < steps; ++i) common[i] += logs[w][i] / static_cast<double>(workers);
+    memories.push_back(memory_of(logs[w]));
+    blocks.push_back(best_block(logs[w]));
+  }
+  fit.cv = std::sqrt(within);
+  fit.memory = median_of(memories);
+  // The variance of the mean over workers is that of the common effect and a part of the workers' own.
+  double all = 0, own = 0;
+  for (std::size_t w = 0; w < workers; ++w) {
+    all += variance_of(logs[w]) / static_cast<double>(workers);
+    for (std::size_t i = 0; i < steps; ++i) logs[w][i] -= common[i];
+    own += variance_of(logs[w]) / static_cast<double>(workers);
+  }
+  if (workers > 1 && all > 0) {
+    const auto w = static_cast<double>(workers);
+    const double shared = variance_of(common) - own / (w - 1);
+    fit.shared = std::clamp(shared / all, 0.0, 1.0);
+    // An effect that chance explains has no memory of its own.
+    fit.shared_memory = fit.shared > 2 / std::sqrt(static_cast<double>(steps)) ? memory_of(common) : 1;
+  }
+  // A block of several memories keeps nearly all of the correlation between its steps.
+  constexpr double memories_of_block = 5;
+  const double memory = std::max(fit.memory, fit.shared_memory);
+  const double wanted = memory > 1 ? std::max(median_of(blocks), memories_of_block * memory) : 1;
+  fit.block = std::clamp<std::int64_t>(std::llround(wanted), 1, static_cast<std::int64_t>(steps / 4));
+  std::vector<std::vector<double>> draws(workers);
+  for (std::uint64_t draw = 0; draw < bootstrap_draws; ++draw) {
+    std::vector<double> sums(workers, 0);
+    for (const std::size_t row : drawn_rows(steps, fit.block, draw)) {
+      for (std::size_t w = 0; w < workers; ++w) sums[w] += times.compute[row][w];
+    }
+    for (std::size_t w = 0; w < workers; ++w) draws[w].push_back(sums[w] / static_cast<double>(steps));
+  }
+  // Blocks of a file vary less than blocks of the cluster (spec/step_trace.hpp), and a log has as many
+  // independent steps as it has memories.
+  const auto n = static_cast<double>(steps);
+  const double independent = std::max(2.0, n / std::max(fit.memory, fit.shared_memory)),
+               widening = 1 / std::sqrt(1 - static_cast<double>(fit.block) / n),
+               t = statistics::student_quantile(0.975, static_cast<std::size_t>(independent) - 1);
+  for (std::size_t w = 0; w < workers; ++w) {
+    const double half = t * widening * *statistics::sd_of(draws[w]);
+    fit.intervals.push_back({fit.means[w] - half, fit.means[w] + half});
+  }
+  return fit;
+}
+
+std::vector<std::size_t> drawn_rows(std::size_t steps, std::int64_t block, std::uint64_t draw) {
+  const auto length = static_cast<std::size_t>(block);
+  Stream stream(draw, "calibrate");
+  std::vector<std::size_t> rows;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    if (i % length == 0) start = stream.below(steps - length + 1);
+    rows.push_back(start + i % length);
+  }
+  return rows;
+}
+
+}  // namespace psim::calibrate

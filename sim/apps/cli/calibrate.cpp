@@ -1,0 +1,165 @@
+#include "sim/apps/cli/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/subcommand.hpp"
+#include "sim/apps/cli/validators.hpp"
+#include "sim/runs/exit_code.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/run_folder.hpp"
+#include "sim/scenario/spec/memory.hpp"
+#include "sim/scenario/spec/units.hpp"
+
+namespace psim::cli {
+namespace {
+
+using calibrate::Calibration;
+using calibrate::Compared;
+using calibrate::Fitted;
+
+constexpr std::array<const char*, 4> file_names{"scenario.toml", "steps.csv", "calibration.json",
+                                                "report.html"};
+
+// The folder is new, empty, or holds a calibration and nothing else.
+void check_folder(const fs::path& folder, bool force) {
+  if (!fs::exists(folder)) return;
+  if (!fs::is_directory(folder))
+    throw Refused(fmt::format("{} is no folder", folder.string()), "--out names a folder");
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const bool is_own = std::ranges::find(file_names, name) != file_names.end();
+    if (!is_own)
+      throw Refused(fmt::format("{} holds {}, which psim calibrate does not write", folder.string(), name),
+                    "choose another folder with --out");
+    if (!force) throw Refused(fmt::format("{} holds a calibration", folder.string()), "--force replaces it");
+  }
+}
+
+void print_values(const Calibration& calibration) {
+  const calibrate::StepFit& steps = calibration.steps;
+  const auto [fastest, slowest] = std::ranges::minmax_element(steps.means);
+  fmt::print("steps       {} of {} workers\n", calibration.times.size(), steps.means.size());
+  fmt::print(
+      "computing   {:.4g} to {:.4g} s in the mean; a step varies by {:.1f} %, of this {:.0f} % for all "
+      "workers at once\n",
+      *fastest, *slowest, 100 * steps.cv, 100 * steps.shared);
+  fmt::print("memory      {:.1f} steps of a worker, {:.1f} of all; blocks of {} steps\n", steps.memory,
+             steps.shared_memory, steps.block);
+  for (const Fitted& one : calibration.network.fitted) {
+    if (!one.missing.empty()) fmt::print("unknown     {}: measure {}\n", one.field, one.missing);
+    else if (one.interval)
+      fmt::print("fitted      {} = {:.4g} {} [{:.4g}, {:.4g}]; {}\n", one.field, one.value, one.unit,
+                 one.interval->low, one.interval->high, one.how);
+  }
+}
+
+void print_verdict(const calibrate::Verdict& verdict, std::size_t steps) {
+  fmt::print("\n{:<46}{:>10}{:>11}{:>9}\n", fmt::format("the last {} steps, held out", steps), "measured",
+             "simulated", "error");
+  const auto print = [](const std::vector<Compared>& all) {
+    for (const Compared& one : all)
+      fmt::print("  {:<44}{:>10.4g}{:>11.4g}{:>+8.1f}%\n", one.name, one.measured, one.simulated,
+                 100 * one.error());
+  };
+  print(verdict.judged);
+  print(verdict.described);
+  fmt::print("\n{} within {:.3g} %.\n", verdict.holds ? "The model holds" : "The model does not hold",
+             100 * verdict.within);
+  for (const std::string& reason : verdict.reasons) fmt::print("  {}\n", reason);
+}
+
+int calibrate_logs(const Asked& asked) {
+  CalibrateCommand command = asked.calibrate;
+  calibrate::Request& request = command.request;
+  const fs::path folder = command.out;
+  check_folder(folder, command.force);
+  if (command.workers > 0) request.facts.workers = command.workers;
+  if (command.servers > 0) request.facts.servers = command.servers;
+  if (!command.model_bytes.empty()) {
+    const std::optional<double> bytes = parse_quantity(command.model_bytes, Unit<Bytes>::names);
+    if (!bytes || !(*bytes >= 4))
+      throw Refused(fmt::format("--model-bytes {}: not a size", command.model_bytes), "for example 100MB");
+    request.facts.model_bytes = *bytes;
+  }
+  const Calibration calibration =
+      calibrate::calibrate(request, [](const std::string& what) { say("{} ...\n", what); });
+  const auto json = calibrate::calibration_json(calibration, request);
+  fs::create_directories(folder);
+  write_file(folder / "steps.csv", calibrate::steps_csv(calibration.times));
+  write_file(folder / "scenario.toml", calibrate::calibrated_scenario(calibration, request));
+  write_file(folder / "report.html", calibrate::calibration_page(calibration, request));
+  write_file(folder / "calibration.json", json.dump(2) + "\n");
+  const bool holds = !calibration.verdict || calibration.verdict->holds;
+  if (command.json) {
+    fmt::print("{}\n", json.dump(2));
+    return holds ? done : answer_is_no;
+  }
+  print_values(calibration);
+  for (const std::string& note : calibration.notes) fmt::print("note        {}\n", note);
+  if (calibration.verdict) print_verdict(*calibration.verdict, calibration.held_out.size());
+  const std::string name = folder_named(command.out).string();
+  fmt::print(
+      "\nwrote {0}/   next: psim compare {0}/scenario.toml --seeds 1-20 --set 'consistency.model=[bsp, ssp, "
+      "asp]', or open "
+      "{0}/report.html\n",
+      name);
+  return holds ? done : answer_is_no;
+}
+
+const Subcommand calibrate_table[] = {
+    {"calibrate", groups::simulate,
+     "Make a scenario of a real cluster from its logs, and check it on later steps.",
+     "  psim calibrate steps.csv -o cluster --servers 4 --model-bytes 100MB --consistency bsp\n"
+     "  psim calibrate rank*.pt.trace.json.gz -o cluster   Kineto, Horovod, other Chrome JSON\n"
+     "  psim calibrate steps.csv iperf.json -o cluster     with a test of the link\n"
+     "  psim calibrate trace.json -o cluster --compute-name 'forward|backward' --step-arg iteration\n",
+     [](CLI::App* app, Asked& a) {
+       CalibrateCommand& c = a.calibrate;
+       app->add_option(
+              "logs", c.request.logs,
+              "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes] or bytes,seconds; Chrome JSON; "
+              "the output of nccl-tests or iperf3 --json. Also gzip.")
+           ->required();
+       app->add_option("-o,--out", c.out,
+                       "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
+           ->required()
+           ->check(not_empty("folder"));
+       app->add_option("--workers", c.workers,
+                       "Number of workers of the scenario; default: those of the log.")
+           ->check(whole(1, 20'000));
+       app->add_option("--servers", c.servers, "Number of servers.")->check(whole(1, 4096));
+       app->add_option("--model-bytes", c.model_bytes, "Size of the model, for example 100MB.");
+       app->add_option("--consistency", c.request.facts.consistency,
+                       "The consistency model of the log, for example bsp.");
+       app->add_option("--preset", c.request.facts.preset,
+                       "Other fields as in this system; see `psim list`.");
+       app->add_option("--set", c.request.facts.sets,
+                       "A further field of the scenario, KEY=VALUE. Repeatable.")
+           ->take_all()
+           ->allow_extra_args(false);
+       app->add_option("--compute-name", c.request.names.compute,
+                       "Chrome JSON: a regular expression for the names of computations.");
+       app->add_option("--step-arg", c.request.names.step_arg,
+                       "Chrome JSON: the argument of an event with the number of its step; default: step.");
+       app->add_option("--skip", c.request.skip,
+                       "Leave out this number of first steps; default: a warm-up, if psim finds one.")
+           ->check(whole(0, 1'000'000'000));
+       app->add_option("--hold-out", c.request.hold_out,
+                       "Share of the steps, the last ones, on which psim judges the fit; 0: no verdict.")
+           ->check(CLI::Range(0.0, 0.9));
+       app->add_option("--within", c.request.within, "Largest error of a fit that holds, for example 5%.")
+           ->transform(percentage());
+       app->add_flag("--json", c.json, "Print calibration.json.");
+       app->add_flag("--force", c.force, "Replace a calibration in the folder.");
+     },
+     calibrate_logs}};
+
+}  // namespace
+
+std::span<const Subcommand> calibrate_subcommands() { return calibrate_table; }
+
+}  // namespace psim::cli

@@ -1,0 +1,171 @@
+// The page of a calibration: the verdict, what was measured beside what was simulated, and the fitted values.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/page/page.hpp"
+#include "analysis/page/parts.hpp"
+#include "analysis/render/html_chart.hpp"
+#include "sim/calibrate/calibrate.hpp"
+
+namespace psim::calibrate {
+namespace {
+
+using analysis::Dots;
+using analysis::escaped;
+using analysis::Extent;
+using analysis::Figure;
+using analysis::Numbers;
+using analysis::Scale;
+
+// Lines of the same two series in every figure.
+constexpr std::size_t measured_series = 0, simulated_series = 1;
+
+struct TwoLines {
+  Dots measured, simulated;
+  std::string x_name, y_name, about;
+};
+
+std::string figure(const TwoLines& lines) {
+  Extent x, y;
+  y.add(0);
+  for (const Dots* dots : {&lines.measured, &lines.simulated}) {
+    for (const auto& [at, value] : *dots) x.add(at), y.add(value);
+  }
+  Figure figure(Scale(x.low, x.high), Scale(y.low, 1.05 * y.high), lines.x_name, lines.y_name);
+  figure.add_line(measured_series, lines.measured);
+  figure.add_end(measured_series, lines.measured.back().second, "measured");
+  figure.add_line(simulated_series, lines.simulated);
+  figure.add_end(simulated_series, lines.simulated.back().second, "simulated");
+  return figure.html(lines.about);
+}
+
+Dots quantiles(const std::vector<double>& values) {
+  Dots dots;
+  for (int percent = 1; percent <= 99; ++percent)
+    dots.emplace_back(percent, quantile_of(values, percent / 100.0));
+  return dots;
+}
+
+Dots correlations(const std::vector<StepTimes>& all, std::size_t lags) {
+  std::vector<double> sums(lags + 1, 0);
+  for (const StepTimes& one : all) {
+    const std::vector<double> rho = autocorrelation(one.slowest(), lags);
+    for (std::size_t lag = 0; lag < rho.size(); ++lag)
+      sums[lag] += rho[lag] / static_cast<double>(all.size());
+  }
+  Dots dots;
+  for (std::size_t lag = 1; lag < sums.size(); ++lag) dots.emplace_back(lag, std::max(0.0, sums[lag]));
+  return dots;
+}
+
+// The longest computation over the mean one, by quantile.
+std::vector<double> imbalances(const std::vector<StepTimes>& all) {
+  std::vector<double> values;
+  for (const StepTimes& one : all) {
+    for (const std::vector<double>& row : one.compute)
+      values.push_back(*std::ranges::max_element(row) / statistics::mean_of(row));
+  }
+  return values;
+}
+
+std::string figures(const Calibration& calibration) {
+  if (!calibration.verdict) return "";
+  std::vector<StepTimes> simulated = calibration.simulated;
+  std::vector<double> drawn;
+  for (StepTimes& one : simulated) {
+    if (calibration.held_out.rest.empty()) one.rest.clear();
+    const std::vector<double> durations = step_durations(one);
+    drawn.insert(drawn.end(), durations.begin(), durations.end());
+  }
+  const std::vector<StepTimes> held_out{calibration.held_out};
+  const auto lags = std::clamp<std::size_t>(calibration.held_out.size() / 4, 2, 100);
+  std::string out;
+  out += figure({quantiles(step_durations(calibration.held_out)), quantiles(drawn), "share of the steps [%]",
+                 "time of a step [s]", "quantiles of the time of a step, measured and simulated"});
+  out += figure({quantiles(imbalances(held_out)), quantiles(imbalances(simulated)), "share of the steps [%]",
+                 "longest over mean computation", "quantiles of the longest computation over the mean one"});
+  out += figure({correlations(held_out, lags), correlations(simulated, lags), "steps apart",
+                 "autocorrelation", "autocorrelation of the longest computation of a step"});
+  return out;
+}
+
+std::string comparison(const Numbers& numbers, const char* list, const std::vector<Compared>& all) {
+  std::string rows;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto cell = [&](const char* what, const analysis::Shape& shape) {
+      return numbers(fmt::format("/verdict/{}/{}/{}", list, i, what), shape);
+    };
+    rows +=
+        fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+                    escaped(all[i].name), cell("measured", {.digits = 4}), cell("simulated", {.digits = 4}),
+                    cell("error", {.scale = 100, .decimals = 1, .unit = " %"}));
+  }
+  return rows;
+}
+
+std::string verdict_section(const Calibration& calibration, const Numbers& numbers) {
+  if (!calibration.verdict) return "";
+  const Verdict& verdict = *calibration.verdict;
+  std::string reasons;
+  for (const std::string& reason : verdict.reasons) reasons += fmt::format("<li>{}</li>", escaped(reason));
+  return analysis::section(
+      "verdict", verdict.holds ? "The model holds" : "The model does not hold",
+      fmt::format("Fitted on the first part of the log and judged on the last {} steps: the mean, the median "
+                  "and the 95 % "
+                  "quantile of a step must agree within {:.0f} %.",
+                  calibration.held_out.size(), 100 * verdict.within),
+      (reasons.empty() ? "" : "<ul>" + reasons + "</ul>") +
+          fmt::format(
+              "<table><thead><tr><th></th><th>measured</th><th>simulated</th><th>error</th></tr></thead>"
+              "<tbody>{}{}</tbody></table>",
+              comparison(numbers, "judged", verdict.judged),
+              comparison(numbers, "described", verdict.described)));
+}
+
+std::string values_section(const Calibration& calibration, const Numbers& numbers) {
+  std::string rows;
+  for (std::size_t i = 0; i < calibration.network.fitted.size(); ++i) {
+    const Fitted& one = calibration.network.fitted[i];
+    const std::string path = fmt::format("/network/values/{}", i);
+    rows +=
+        fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td>{} {}</td><td>{}</td><td>{}</td></tr>",
+                    escaped(one.field), numbers(path + "/value", {.digits = 4}), escaped(one.unit),
+                    one.interval ? fmt::format("{} to {}", numbers(path + "/interval/0", {.digits = 4}),
+                                               numbers(path + "/interval/1", {.digits = 4}))
+                                 : "-",
+                    escaped(one.missing.empty() ? one.how : "the log cannot tell; measure " + one.missing));
+  }
+  for (std::size_t w = 0; w < calibration.steps.means.size(); ++w) {
+    const std::string path = fmt::format("/step_times/workers/{}", w);
+    rows += fmt::format(
+        "<tr><th scope=\"row\">mean step of worker {}</th><td>{} s</td><td>{} to {}</td><td>mean</td></tr>",
+        calibration.times.workers[w], numbers(path + "/mean_s", {.digits = 4}),
+        numbers(path + "/interval_s/0", {.digits = 4}), numbers(path + "/interval_s/1", {.digits = 4}));
+  }
+  return analysis::section(
+      "values", "Fitted values", "Intervals hold the true value in 95 % of logs like this one.",
+      "<table><thead><tr><th></th><th>value</th><th>interval</th><th>how</th></tr></thead><tbody>" + rows +
+          "</tbody></table>");
+}
+
+std::string notes_section(const Calibration& calibration) {
+  std::string list;
+  for (const std::string& note : calibration.notes) list += fmt::format("<li>{}</li>", escaped(note));
+  return list.empty() ? "" : analysis::section("notes", "Notes about the log", "", "<ul>" + list + "</ul>");
+}
+
+}  // namespace
+
+std::string calibration_page(const Calibration& calibration, const Request& request) {
+  const nlohmann::ordered_json json = calibration_json(calibration, request);
+  const Numbers numbers(json);
+  const std::string figures_html = figures(calibration);
+  const std::string body =
+      "<h1>Calibration</h1>" + verdict_section(calibration, numbers) +
+      (figures_html.empty() ? "" : analysis::section("figures", "Measured and simulated", "", figures_html)) +
+      values_section(calibration, numbers) + notes_section(calibration);
+  return analysis::html_of({.title = "psim: calibration", .body = body, .data = json, .script = ""});
+}
+
+}  // namespace psim::calibrate

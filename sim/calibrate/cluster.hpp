@@ -1,0 +1,61 @@
+// A cluster as `psim calibrate` knows it: the facts that the user gives, the fitted values, and the scenario
+// that both make.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/calibrate/link_fit.hpp"
+#include "analysis/calibrate/step_times.hpp"
+
+namespace psim::calibrate {
+
+// Facts that a log lacks. Nothing: the user has not given it.
+struct ClusterFacts {
+  std::optional<std::int64_t> workers, servers;
+  std::optional<double> model_bytes;
+  std::string consistency;        // empty: bsp
+  std::string preset;             // of psim, for the other fields
+  std::vector<std::string> sets;  // further fields, KEY=VALUE
+};
+
+// A number that was fitted, or that the log cannot tell.
+struct Fitted {
+  std::string field;                                  // of the scenario
+  double value = 0;                                   // in SI units
+  std::string unit;                                   // "s", "B/s"; may be empty
+  std::optional<statistics::Interval> interval = {};  // 95 %
+  std::string how;                                    // the method, one sentence
+  std::string missing = {};                           // what to measure, if the log cannot tell the value
+};
+
+// How fast the network of a cluster is.
+struct NetworkValues {
+  double bandwidth = 1e15;        // bytes per second of every link, in each direction
+  double latency = 0;             // seconds, one way, of every link
+  double share_turn = 64 * 1024;  // bytes
+};
+
+// How a scenario draws the steps.
+enum class StepsFrom {
+  file,    // as they are, for a comparison with the log step by step
+  blocks,  // blocks of them, and the file is a sample of the cluster
+};
+
+// The text of a scenario. `with_comments`: the origin of each fitted value stands beside it.
+struct ScenarioRequest {
+  const ClusterFacts& facts;
+  const StepFit& fit;
+  NetworkValues network;
+  StepsFrom from = StepsFrom::blocks;
+  std::int64_t steps = 100;
+  std::string file = "steps.csv";
+  std::vector<Fitted> values = {};  // for the comments
+  std::string title = {};
+};
+std::string scenario_text(const ScenarioRequest& request);
+
+}  // namespace psim::calibrate

@@ -1,0 +1,218 @@
+#include "sim/calibrate/fit_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "sim/calibrate/simulated_steps.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/scenario/spec/units.hpp"
+
+namespace psim::calibrate {
+namespace {
+
+using statistics::mean_of;
+
+// What simulation and log are compared by: means over the steps, in seconds.
+struct Traits {
+  double step = 0;     // from a step to the next
+  double slowest = 0;  // push and pull of the worker with the longest computation, which waits for nobody
+  double spread = 0;   // standard deviation of push and pull over the workers
+};
+
+Traits traits_of(const StepTimes& times) {
+  Traits traits;
+  const auto steps = static_cast<double>(times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const std::vector<double>&compute = times.compute[i], &rest = times.rest[i];
+    traits.step += (mean_of(compute) + mean_of(rest)) / steps;
+    const auto slowest = std::ranges::max_element(compute) - compute.begin();
+    traits.slowest += rest[static_cast<std::size_t>(slowest)] / steps;
+    traits.spread += statistics::sd_of(rest).value_or(0) / steps;
+  }
+  return traits;
+}
+
+// A parameter of the search, in logarithms.
+struct Parameter {
+  double NetworkValues::*value;
+  double low, high;
+};
+
+class Search {
+ public:
+  Search(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit, std::filesystem::path folder)
+      : facts_(facts), times_(times), fit_(fit), folder_(std::move(folder)), measured_(traits_of(times)) {
+    write_file(folder_ / "steps.csv", steps_csv(times));
+  }
+
+  // The relative errors of a network, as logarithms of simulated over measured.
+  std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks) {
+    std::vector<Trial> trials;
+    for (const NetworkValues& network : networks) {
+      const std::string text = scenario_text({.facts = facts_,
+                                              .fit = fit_,
+                                              .network = network,
+                                              .from = StepsFrom::file,
+                                              .steps = static_cast<std::int64_t>(times_.size()) + 1});
+      trials.push_back({.scenario = text, .folder = folder_});
+    }
+    simulations += static_cast<int>(trials.size());
+    std::vector<std::vector<double>> errors;
+    for (const StepTimes& simulated : simulated_steps(trials)) {
+      const Traits traits = traits_of(simulated);
+      std::vector<double>& one = errors.emplace_back();
+      one.push_back(std::log(traits.step / measured_.step));
+      if (measured_.slowest > 0) one.push_back(std::log(std::max(traits.slowest, 1e-9) / measured_.slowest));
+    }
+    return errors;
+  }
+
+  // Compass search: tries a step in both directions of each parameter, and halves the steps when none is
+  // better.
+  NetworkValues best(NetworkValues at, const std::vector<Parameter>& parameters) {
+    double step = std::log(1.6), best = cost(errors_of({at}).front());
+    constexpr double finest = 0.004;
+    while (step > finest) {
+      std::vector<NetworkValues> around;
+      for (const Parameter& parameter : parameters) {
+        for (const double sign : {1.0, -1.0}) {
+          NetworkValues other = at;
+          other.*parameter.value =
+              std::clamp(at.*parameter.value * std::exp(sign * step), parameter.low, parameter.high);
+          around.push_back(other);
+        }
+      }
+      const std::vector<std::vector<double>> errors = errors_of(around);
+      std::size_t found = around.size();
+      for (std::size_t i = 0; i < around.size(); ++i) {
+        if (cost(errors[i]) < best) best = cost(errors[i]), found = i;
+      }
+      if (found < around.size()) at = around[found];
+      else step /= 2;
+    }
+    error = std::sqrt(best / 2);
+    return at;
+  }
+
+  // How much the errors change when the parameter grows by a tenth, per unit of its logarithm.
+  double sensitivity(const NetworkValues& at, const Parameter& parameter) {
+    NetworkValues more = at;
+    more.*parameter.value *= 1.1;
+    const std::vector<std::vector<double>> errors = errors_of({at, more});
+    double squares = 0;
+    for (std::size_t i = 0; i < errors[0].size(); ++i) squares += std::pow(errors[1][i] - errors[0][i], 2);
+    return std::sqrt(squares) / std::log(1.1);
+  }
+
+  const Traits& measured() const { return measured_; }
+  double error = 0;
+  int simulations = 0;
+
+ private:
+  static double cost(const std::vector<double>& errors) {
+    double sum = 0;
+    for (const double one : errors) sum += one * one;
+    return sum;
+  }
+
+  const ClusterFacts& facts_;
+  const StepTimes& times_;
+  const StepFit& fit_;
+  std::filesystem::path folder_;
+  Traits measured_;
+};
+
+// A bandwidth to begin with: the busiest link carries a push and a pull in the slowest worker's rest.
+double first_bandwidth(const ClusterFacts& facts, const Traits& measured) {
+  const double bytes = facts.model_bytes.value_or(0), seconds = std::max(measured.slowest, 1e-6);
+  const double busiest =
+      std::max(1.0, static_cast<double>(*facts.workers) / static_cast<double>(facts.servers.value_or(1)));
+  return std::max(1e3, 2 * bytes * busiest / seconds);
+}
+
+}  // namespace
+
+std::string steps_csv(const StepTimes& times) {
+  std::string out = "step";
+  for (const std::int64_t worker : times.workers) out += fmt::format(",worker {}", worker);
+  out += '\n';
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    out += fmt::to_string(times.steps.empty() ? static_cast<std::int64_t>(i) : times.steps[i]);
+    for (const double one : times.compute[i]) out += "," + shortest(one);
+    out += '\n';
+  }
+  return out;
+}
+
+NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
+                       const std::optional<LinkFit>& link, const std::filesystem::path& folder) {
+  NetworkFit result;
+  const auto known = [&](std::string field, double value, std::string unit, statistics::Interval interval,
+                         std::string how) {
+    result.fitted.push_back({.field = std::move(field),
+                             .value = value,
+                             .unit = std::move(unit),
+                             .interval = interval,
+                             .how = std::move(how)});
+  };
+  const auto unknown = [&](std::string field, double value, std::string unit, std::string missing) {
+    result.fitted.push_back({.field = std::move(field),
+                             .value = value,
+                             .unit = std::move(unit),
+                             .how = "not fitted",
+                             .missing = std::move(missing)});
+  };
+  if (link) {
+    result.values.bandwidth = link->bandwidth;
+    known("cluster.network.bandwidth", link->bandwidth, "B/s", link->bandwidth_interval,
+          "least squares of the link test");
+    // A path through one switch has two links.
+    result.values.latency = link->latency / 2;
+    if (link->knows_latency)
+      known("cluster.network.latency", link->latency / 2, "s",
+            {link->latency_interval.low / 2, link->latency_interval.high / 2},
+            "half of the link test's time without bytes: a path has two links");
+    else unknown("cluster.network.latency", 0, "s", "transfers of several sizes, small ones included");
+  }
+  const bool can_search = !times.rest.empty() && facts.model_bytes.has_value();
+  if (!can_search) {
+    if (!link) {
+      const std::string missing = times.rest.empty() ? "push_s and pull_s, or a link test" : "--model-bytes";
+      unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s", missing);
+      unknown("cluster.network.latency", 0, "s", missing);
+    }
+    unknown("cluster.network.share_turn", result.values.share_turn, "B",
+            "push_s and pull_s under asp or ssp");
+    return result;
+  }
+  Search search(facts, times, fit, folder);
+  if (!link) {
+    const Parameter bandwidth{&NetworkValues::bandwidth, 1e3, 1e14};
+    result.values.bandwidth = first_bandwidth(facts, search.measured());
+    result.values = search.best(result.values, {bandwidth});
+    const double slope = search.sensitivity(result.values, bandwidth);
+    // The error that remains may be an error of the bandwidth.
+    const double range = slope > 0 ? 1.96 * std::max(search.error, 0.01) / slope : HUGE_VAL;
+    constexpr double useless = 1;
+    if (range < useless)
+      known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
+            {result.values.bandwidth * std::exp(-range), result.values.bandwidth * std::exp(range)},
+            fmt::format("{} simulations of the logged steps", search.simulations));
+    else
+      unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
+              "a link test: the network takes too little of a step");
+    unknown("cluster.network.latency", 0, "s", "a link test with small transfers");
+  } else {
+    search.best(result.values, {});
+  }
+  result.error = search.error;
+  result.simulations = search.simulations;
+  unknown("cluster.network.share_turn", result.values.share_turn, "B",
+          "a log with transfers that share links under asp or ssp");
+  return result;
+}
+
+}  // namespace psim::calibrate

@@ -1,0 +1,179 @@
+// psim calibrate: from a log to a scenario that behaves like it. The logs are those of simulated clusters
+// whose values are known.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/scenario.hpp"
+
+using namespace psim::test;
+
+namespace {
+
+ScenarioBuilder cluster(const std::string& bandwidth, int steps) {
+  return ScenarioBuilder({"cluster.workers=4", "cluster.servers=2", "training.batch_size=4",
+                          "cluster.network.bandwidth=" + bandwidth, "cluster.network.latency=0s",
+                          "cluster.network.simgrid_model=cm02", "compute.time=100ms"})
+      .set("training.steps", steps)
+      .with("model", "kind = \"phantom\"\nparameters = 500000")
+      .with("compute", "distribution = \"ar1\"\ncv = 0.2\ncorrelation = 0.7");
+}
+
+// The log that the workers of a run would write: what lies between two computations is push and pull.
+std::string log_of(const TracedRun& run) {
+  std::map<int, std::vector<std::pair<double, double>>> spans;  // by node: begin and end of computations
+  for (const RecordedEvent& event : run.events) {
+    if (event.is("computation", "begun")) spans[event.node].emplace_back(event.at, 0);
+    if (event.is("computation", "ended")) spans[event.node].back().second = event.at;
+  }
+  std::string text = "worker,step,compute_s,push_s,pull_s\n";
+  int worker = 0;
+  for (const auto& [node, times] : spans) {
+    for (std::size_t i = 0; i + 1 < times.size(); ++i)
+      text += fmt::format("{},{},{},{},0\n", worker, i, times[i].second - times[i].first,
+                          times[i + 1].first - times[i].second);
+    ++worker;
+  }
+  return text;
+}
+
+void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+Json values_of(const Json& calibration) {
+  Json values;
+  for (const Json& one : calibration["network"]["values"]) values[one["field"].get<std::string>()] = one;
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("calibrate finds a network by simulation, and its scenario takes the time of the log",
+          "[command][calibrate]") {
+  const TemporaryFolder folder;
+  write(folder.path() / "log.csv", log_of(cluster("50MBps", 200).trace()));
+  const Outcome outcome = ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--servers", "2",
+                                              "--model-bytes", "2MB", "--consistency", "bsp", "--json"},
+                                             folder.path());
+  INFO(outcome.err);
+  REQUIRE((outcome.code == 0 || outcome.code == 1));
+  const Json json = Json::parse(outcome.out);
+  const Json values = values_of(json);
+  const Json& bandwidth = values["cluster.network.bandwidth"];
+  CHECK(bandwidth["value"].get<double>() == Approx(50e6).epsilon(0.02));
+  CHECK(bandwidth["interval"][0].get<double>() < 50e6);
+  CHECK(bandwidth["interval"][1].get<double>() > 50e6);
+  CHECK(!bandwidth["cannot_be_told"].get<bool>());
+  CHECK(values["cluster.network.latency"]["cannot_be_told"].get<bool>());
+  CHECK(json["step_times"]["memory_steps"].get<double>() > 2);
+  for (const char* name : {"scenario.toml", "steps.csv", "calibration.json", "report.html"})
+    CHECK(std::filesystem::exists(folder.path() / "fit" / name));
+  CHECK(Json::parse(content(folder.path() / "fit/calibration.json")) == json);
+  const Outcome run =
+      ::psim::test::psim({"run", "fit/scenario.toml", "--json", "--trace", "none"}, folder.path());
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const Json truth = cluster("50MBps", 199).run();
+  CHECK(Json::parse(run.out)["sim_time_s"].get<double>() ==
+        Approx(truth["sim_time_s"].get<double>()).epsilon(0.1));
+}
+
+TEST_CASE("calibrate says that a cluster changed, and ends with 1", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  std::string log = "worker,step,compute_s\n";
+  for (int step = 0; step < 100; ++step) {
+    for (int worker = 0; worker < 2; ++worker)
+      log += fmt::format("{},{},{}\n", worker, step,
+                         0.1 * (step < 50 ? 1 : 2) * (1 + 0.01 * ((step * 7 + worker) % 5)));
+  }
+  write(folder.path() / "log.csv", log);
+  const std::vector<std::string> words{"calibrate", "log.csv", "-o", "fit"};
+  const Outcome changed = ::psim::test::psim(words, folder.path());
+  CHECK(changed.code == 1);
+  CHECK(changed.out.find("The model does not hold within 5 %.") != std::string::npos);
+  CHECK(changed.out.find("100 % slower") != std::string::npos);
+  // A verdict that allows it, and none.
+  std::vector<std::string> lenient = words, without = words;
+  lenient.insert(lenient.end(), {"--force", "--within", "60%"});
+  without.insert(without.end(), {"--force", "--hold-out", "0"});
+  CHECK(::psim::test::psim(lenient, folder.path()).code == 0);
+  const Outcome none = ::psim::test::psim(without, folder.path());
+  CHECK(none.code == 0);
+  CHECK(none.out.find("held out") == std::string::npos);
+  // The folder is in use.
+  const Outcome again = ::psim::test::psim(words, folder.path());
+  CHECK(again.code == 2);
+  CHECK(again.err.find("--force") != std::string::npos);
+  write(folder.path() / "fit/mine.txt", "mine");
+  const Outcome foreign = ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--force"}, folder.path());
+  CHECK(foreign.code == 2);
+  CHECK(foreign.err.find("mine.txt") != std::string::npos);
+}
+
+TEST_CASE("calibrate refuses logs that would give a silent fit", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& log, const std::vector<std::string>& more = {}) {
+    write(folder.path() / "log.csv", log);
+    std::vector<std::string> words{"calibrate", "log.csv", "-o", "fit"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = ::psim::test::psim(words, folder.path());
+    CHECK(outcome.code == 2);
+    CHECK(!std::filesystem::exists(folder.path() / "fit"));
+    return outcome.err;
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  says(refusal("worker,step,compute_s\n0,0,1\n0,1,1\n"), "the log has 2 steps of every worker");
+  std::string clocks = "worker,step,compute_s,push_s\n", zeros = "worker,step,compute_s\n";
+  for (int step = 0; step < 40; ++step) {
+    clocks += fmt::format("0,{},0.1,{}\n", step, step % 4 == 0 ? -0.3 : 0.1);
+    zeros += fmt::format("0,{},{}\n", step, step % 4 == 0 ? 0.0 : 0.1);
+  }
+  says(refusal(clocks), "10 of 40 steps have a negative duration");
+  says(refusal(zeros), "10 of 40 steps compute for 0 s");
+  says(refusal("bytes,seconds\n1000,0.1\n2000,0.2\n"), "the logs have no steps of workers");
+  says(refusal("worker,step,compute_s\n0,0,1\n", {"--model-bytes", "many"}),
+       "--model-bytes many: not a size");
+  const Outcome missing = ::psim::test::psim({"calibrate", "nowhere.csv", "-o", "fit"}, folder.path());
+  CHECK(missing.code == 2);
+  says(missing.err, "nowhere.csv");
+}
+
+TEST_CASE("a study of a calibrated cluster predicts", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  write(folder.path() / "log.csv", log_of(cluster("1000Tbps", 100).trace()));
+  const Outcome fitted =
+      ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--hold-out", "0"}, folder.path());
+  INFO(fitted.err);
+  REQUIRE(fitted.code == 0);
+  const Outcome table =
+      ::psim::test::psim({"compare", "fit/scenario.toml", "--set", "consistency.model=[bsp, asp]", "--seeds",
+                          "1-8", "--out", "study"},
+                         folder.path());
+  INFO(table.out);
+  REQUIRE(table.code == 0);
+  CHECK(table.out.find("predicted [") != std::string::npos);
+  CHECK(table.out.find("About 50 % of its variance comes from the fit") != std::string::npos);
+  const Json study = Json::parse(content(folder.path() / "study/study.json"));
+  const Json& versus = study["aggregates"][1]["versus_baseline"];
+  CHECK(versus["predicted"] == true);
+  CHECK(versus["p_value"].is_null());
+  // The interval of one further run, by Student's t with 7 degrees of freedom.
+  std::map<std::string, std::vector<double>> times;
+  for (const Json& run : study["runs"]) times[run["arm"]].push_back(run["sim_time_s"].get<double>());
+  std::vector<double> logs;
+  double mean = 0, squares = 0;
+  for (std::size_t i = 0; i < 8; ++i) logs.push_back(std::log(times["asp"][i] / times["bsp"][i]));
+  for (const double one : logs) mean += one / 8;
+  for (const double one : logs) squares += (one - mean) * (one - mean);
+  const double half = 2.364624 * std::sqrt(squares / 7) * std::sqrt(1 + 1.0 / 8);
+  CHECK(versus["ratio_ci95"][0].get<double>() == Approx(std::exp(mean - half)).epsilon(1e-5));
+  CHECK(versus["ratio_ci95"][1].get<double>() == Approx(std::exp(mean + half)).epsilon(1e-5));
+}
