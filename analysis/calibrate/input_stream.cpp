@@ -13,7 +13,7 @@ class InputStream::Buffer : public std::streambuf {
   explicit Buffer(const std::filesystem::path& path) : name_(path.string()) {
     const InputFile regular(path);  // refuses pipes and folders
     file_ = gzopen(name_.c_str(), "rb");
-    if (file_ == nullptr) throw InputError(name_, "cannot be opened", "");
+    if (file_ == nullptr) throw InputError(name_, "cannot be opened", "check its permissions");
   }
   ~Buffer() override { gzclose(file_); }
   Buffer(const Buffer&) = delete;

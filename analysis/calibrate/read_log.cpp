@@ -54,7 +54,8 @@ class Lines {
     while (std::getline(in_, line_)) {
       ++number_;
       if (line_.size() > longest_line)
-        throw LogError(fmt::format("{}:{}: the line is too long for a table", path_, number_), "");
+        throw LogError(fmt::format("{}:{}: the line is too long for a table", path_, number_),
+                       "a line has the durations of one step");
       text_ = trim(line_);
       if (!text_.empty() && text_.front() != '#') return true;
     }
@@ -125,13 +126,15 @@ class StepTable {
 
   void take(const Cells& cells, const std::string& place) {
     if (cells.size() != width_)
-      throw LogError(fmt::format("{}: {} values under {} columns", place, cells.size(), width_), "");
+      throw LogError(fmt::format("{}: {} values under {} columns", place, cells.size(), width_),
+                     "every line needs a value for each column");
     LoggedStep step;
     for (const auto& [column, time] : times_) {
       if (cells[column].empty()) continue;
       const std::optional<double> value = number_in(cells[column]);
       if (!value)
-        throw LogError(fmt::format("{}: {} is not a number", place, in_backticks(cells[column])), "");
+        throw LogError(fmt::format("{}: {} is not a number", place, in_backticks(cells[column])),
+                       "durations are numbers; an empty cell is one that was not logged");
       step.*time.part = *value * time.scale;
     }
     log_.steps.add(whole(cells[worker_], "worker", place), whole(cells[step_], "step", place), step);
@@ -192,7 +195,8 @@ bool read_iperf(const std::string& path, ClusterLog& log) {
     const auto& sum = interval["sum"];
     add_transfer(sum.value("bytes", 0.0), sum.value("seconds", 0.0), log, path);
   }
-  if (log.transfers.empty()) throw LogError(path + ": iperf3 has measured no interval", "");
+  if (log.transfers.empty())
+    throw LogError(path + ": iperf3 has measured no interval", "measure for some seconds");
   log.notes.push_back(
       path +
       ": iperf3 measures spans of equal length, which tell the bandwidth and nothing about the latency.");
@@ -201,7 +205,7 @@ bool read_iperf(const std::string& path, ClusterLog& log) {
 
 void read_table(const std::string& path, ClusterLog& log) {
   Lines lines(path);
-  if (!lines.next()) throw LogError(path + ": the file is empty", "");
+  if (!lines.next()) throw LogError(path + ": the file has no lines", "its first line names the columns");
   const std::string first(lines.text());
   const char separator = separator_of(first);
   const Cells header = cells_of(first, separator);
@@ -223,7 +227,7 @@ void read_table(const std::string& path, ClusterLog& log) {
       return number_in(cells[static_cast<std::size_t>(column - header.begin())]);
     };
     if (cells.size() != header.size() || !cell(bytes) || !cell(seconds))
-      throw LogError(fmt::format("{}: not a pair of numbers", lines.place()), "");
+      throw LogError(fmt::format("{}: not a pair of numbers", lines.place()), "a line is a size and a time");
     add_transfer(*cell(bytes), *cell(seconds), log, lines.place());
   }
 }
@@ -242,7 +246,7 @@ std::string beginning(const std::string& path) {
 
 void read_log(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log) {
   const std::string begin = beginning(path);
-  if (begin.empty()) throw LogError(path + ": the file is empty", "");
+  if (begin.empty()) throw LogError(path + ": the file is empty", "name a log");
   if (begin.starts_with("PAR1"))
     throw LogError(path + ": psim does not read Parquet",
                    "write it as CSV with the columns worker,step,compute_s, or as a Chrome JSON time line");
@@ -256,7 +260,7 @@ void read_log(const std::string& path, std::int64_t number, const EventNames& na
   if (begin.find("nccl-tests") != std::string::npos || begin.find("busbw") != std::string::npos ||
       begin.find("nThread") != std::string::npos) {
     if (read_nccl(path, log)) return;
-    throw LogError(path + ": nccl-tests has measured nothing", "");
+    throw LogError(path + ": nccl-tests has measured nothing", "the table has a line for each size");
   }
   read_table(path, log);
 }

@@ -8,10 +8,12 @@ namespace psim::calibrate {
 const double LoggedStep::unknown = std::numeric_limits<double>::quiet_NaN();
 
 void StepLog::add(std::int64_t worker, std::int64_t step, const LoggedStep& durations) {
-  const auto is_impossible = [](double seconds) { return seconds < 0 || std::isinf(seconds); };
-  if (!(durations.compute >= 0) || std::isinf(durations.compute) || is_impossible(durations.push) ||
-      is_impossible(durations.pull) || is_impossible(durations.server) || is_impossible(durations.bytes)) {
-    ++counts_.negative;
+  constexpr double most_seconds = 1e9, most_bytes = 1e18;
+  const auto is_impossible = [](double seconds) { return seconds < 0 || seconds > most_seconds; };
+  if (std::isnan(durations.compute) || is_impossible(durations.compute) || is_impossible(durations.push) ||
+      is_impossible(durations.pull) || is_impossible(durations.server) || durations.bytes < 0 ||
+      durations.bytes > most_bytes) {
+    ++counts_.impossible;
   } else if (durations.compute == 0) {
     ++counts_.zero;
   } else if (counts_.steps == most_steps) {

@@ -40,11 +40,11 @@ class StepLog {
   bool is_empty() const { return workers_.empty(); }
 
   struct Counts {
-    std::size_t steps = 0;     // that were kept
-    std::size_t repeated = 0;  // a second line for a step of a worker
-    std::size_t negative = 0;  // a duration below 0, or not a number
-    std::size_t zero = 0;      // a computation of 0 s
-    std::size_t beyond = 0;    // after the log was full
+    std::size_t steps = 0;       // that were kept
+    std::size_t repeated = 0;    // a second line for a step of a worker
+    std::size_t impossible = 0;  // a duration below 0, above 30 years, or not a number
+    std::size_t zero = 0;        // a computation of 0 s
+    std::size_t beyond = 0;      // after the log was full
   };
   const Counts& counts() const { return counts_; }
 

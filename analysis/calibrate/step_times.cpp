@@ -154,6 +154,9 @@ std::vector<double> autocorrelation(std::span<const double> series, std::size_t 
   for (double& one : centred) one -= mean;
   double variance = 0;
   for (const double one : centred) variance += one * one;
+  // Rounding is no variation.
+  constexpr double rounding = 1e-9;
+  if (variance <= std::pow(rounding * mean, 2) * static_cast<double>(series.size())) variance = 0;
   std::vector<double> result(std::min(lags, series.size() - 1) + 1, 0);
   for (std::size_t lag = 0; lag < result.size() && variance > 0; ++lag) {
     for (std::size_t i = lag; i < centred.size(); ++i)
@@ -224,7 +227,8 @@ StepFit fit_steps(const StepTimes& times) {
     for (std::size_t i = 0; i < steps; ++i) logs[w][i] -= common[i];
     own += variance_of(logs[w]) / static_cast<double>(workers);
   }
-  if (workers > 1 && all > 0) {
+  constexpr double rounding = 1e-18;
+  if (workers > 1 && all > rounding) {
     const auto w = static_cast<double>(workers);
     const double shared = variance_of(common) - own / (w - 1);
     fit.shared = std::clamp(shared / all, 0.0, 1.0);
@@ -232,7 +236,7 @@ StepFit fit_steps(const StepTimes& times) {
     fit.shared_memory = fit.shared > 2 / std::sqrt(static_cast<double>(steps)) ? memory_of(common) : 1;
   }
   // A block of several memories keeps nearly all of the correlation between its steps.
-  constexpr double memories_of_block = 5;
+  constexpr double memories_of_block = 8;
   const double memory = std::max(fit.memory, fit.shared_memory);
   const double wanted = memory > 1 ? std::max(median_of(blocks), memories_of_block * memory) : 1;
   fit.block = std::clamp<std::int64_t>(std::llround(wanted), 1, static_cast<std::int64_t>(steps / 4));

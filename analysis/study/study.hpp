@@ -31,7 +31,7 @@ struct StudyRun {
   bool by_trace = false;  // its step times come from a file, the same for every seed
   // Seeds draw what is not known about a real cluster; the share of their variance that is the fit's.
   std::optional<double> predicts = {};
-  Json cause = {};        // short_document of causes/explain.hpp; null: unknown
+  Json cause = {};  // short_document of causes/explain.hpp; null: unknown
 };
 
 // The runs of an arm under a condition, in the order of their seeds.

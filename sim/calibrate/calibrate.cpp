@@ -21,15 +21,15 @@ void note_counts(const StepLog::Counts& counts, std::vector<std::string>& notes)
     return static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(counts.steps + count, 1));
   };
   constexpr double most_wrong = 0.01;
-  if (share(counts.negative) > most_wrong)
-    throw LogError(fmt::format("{} of {} steps have a negative duration", counts.negative,
-                               counts.steps + counts.negative),
-                   "a duration must be the difference of two dates of the same machine's clock");
+  if (share(counts.impossible) > most_wrong)
+    throw LogError(fmt::format("{} of {} steps have an impossible duration", counts.impossible,
+                               counts.steps + counts.impossible),
+                   "durations are at least 0: differences of two dates of the same machine's clock");
   if (share(counts.zero) > most_wrong)
     throw LogError(fmt::format("{} of {} steps compute for 0 s", counts.zero, counts.steps + counts.zero),
                    "the clock of the log is too coarse, or the column is another one");
-  if (counts.negative > 0)
-    notes.push_back(fmt::format("{} steps with a negative duration are left out.", counts.negative));
+  if (counts.impossible > 0)
+    notes.push_back(fmt::format("{} steps with an impossible duration are left out.", counts.impossible));
   if (counts.zero > 0)
     notes.push_back(fmt::format("{} steps that compute for 0 s are left out.", counts.zero));
   if (counts.repeated > 0)
@@ -147,7 +147,7 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration, const Re
   Json json{{"schema", "psim.calibration/1"}, {"psim", version_text()}, {"logs", request.logs}};
   json["workers"] = calibration.times.workers.size();
   json["steps"] = calibration.times.size();
-  json["left_out"] = {{"negative", calibration.counts.negative},
+  json["left_out"] = {{"impossible", calibration.counts.impossible},
                       {"zero", calibration.counts.zero},
                       {"repeated", calibration.counts.repeated},
                       {"beyond", calibration.counts.beyond}};

@@ -24,11 +24,13 @@ constexpr std::size_t measured_series = 0, simulated_series = 1;
 struct TwoLines {
   Dots measured, simulated;
   std::string x_name, y_name, about;
+  double y_most = 0;  // that the axis shows at least
 };
 
 std::string figure(const TwoLines& lines) {
   Extent x, y;
   y.add(0);
+  y.add(lines.y_most);
   for (const Dots* dots : {&lines.measured, &lines.simulated}) {
     for (const auto& [at, value] : *dots) x.add(at), y.add(value);
   }
@@ -86,7 +88,7 @@ std::string figures(const Calibration& calibration) {
   out += figure({quantiles(imbalances(held_out)), quantiles(imbalances(simulated)), "share of the steps [%]",
                  "longest over mean computation", "quantiles of the longest computation over the mean one"});
   out += figure({correlations(held_out, lags), correlations(simulated, lags), "steps apart",
-                 "autocorrelation", "autocorrelation of the longest computation of a step"});
+                 "autocorrelation", "autocorrelation of the longest computation of a step", 0.5});
   return out;
 }
 
@@ -130,7 +132,8 @@ std::string values_section(const Calibration& calibration, const Numbers& number
     const std::string path = fmt::format("/network/values/{}", i);
     rows +=
         fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td>{} {}</td><td>{}</td><td>{}</td></tr>",
-                    escaped(one.field), numbers(path + "/value", {.digits = 4}), escaped(one.unit),
+                    escaped(one.field), one.missing.empty() ? numbers(path + "/value", {.digits = 4}) : "-",
+                    one.missing.empty() ? escaped(one.unit) : "",
                     one.interval ? fmt::format("{} to {}", numbers(path + "/interval/0", {.digits = 4}),
                                                numbers(path + "/interval/1", {.digits = 4}))
                                  : "-",

@@ -69,7 +69,9 @@ RunAnswer answer_of_trial(const Trial& trial) {
   const ClusterSpec& cluster = loaded.scenario.cluster;
   StepWatch watch(static_cast<std::uint32_t>(1 + cluster.servers), static_cast<std::size_t>(cluster.workers));
   const RunResult result = simulate(loaded, {}, {&watch});
-  if (!result.stuck.empty()) throw Refused("the simulated cluster gets stuck: " + result.stuck.front(), "");
+  if (!result.stuck.empty())
+    throw Refused("the simulated cluster gets stuck: " + result.stuck.front(),
+                  "another --consistency or --set may be what the cluster does");
   return {.summary = watch.json().dump()};
 }
 
@@ -105,7 +107,8 @@ std::vector<StepTimes> simulated_steps(const std::vector<Trial>& trials) {
       while (waitpid(run->process(), &status, 0) < 0 && errno == EINTR) continue;
       const RunAnswer answer = run->answer(status);
       if (answer.status == RunStatus::refused)
-        throw UserError("psim refuses the fitted scenario:\n" + answer.why, "");
+        throw UserError("psim refuses the fitted scenario:\n" + answer.why,
+                        "the options --set, --preset and --consistency are part of the scenario");
       if (answer.status != RunStatus::done)
         throw std::runtime_error("a simulation of the cluster failed: " + answer.why);
       results.push_back(steps_of(answer.summary));

@@ -136,7 +136,7 @@ TEST_CASE("calibrate refuses logs that would give a silent fit", "[command][cali
     clocks += fmt::format("0,{},0.1,{}\n", step, step % 4 == 0 ? -0.3 : 0.1);
     zeros += fmt::format("0,{},{}\n", step, step % 4 == 0 ? 0.0 : 0.1);
   }
-  says(refusal(clocks), "10 of 40 steps have a negative duration");
+  says(refusal(clocks), "10 of 40 steps have an impossible duration");
   says(refusal(zeros), "10 of 40 steps compute for 0 s");
   says(refusal("bytes,seconds\n1000,0.1\n2000,0.2\n"), "the logs have no steps of workers");
   says(refusal("worker,step,compute_s\n0,0,1\n", {"--model-bytes", "many"}),

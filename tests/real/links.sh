@@ -1,10 +1,12 @@
 #!/bin/sh
 # What TCP connections of a real parameter server get of shaped links, one line per configuration:
-#   sh tests/real/links.sh [RATE] [CONGESTION_CONTROL]     400mbit and cubic
+#   sh tests/real/links.sh [RATE] [CONGESTION_CONTROL] [LOGS]     400mbit and cubic
+# LOGS is a folder for the steps of 4 workers and 2 servers with 4 MB under bsp and asp, 300 of each, as psim calibrate
+# reads them; then nothing else is measured.
 # Needs root, ip and tc with htb. Every node is a network namespace psim0, psim1, ... behind a bridge, with both
 # directions of its link shaped; nothing outside of them is touched, and they are gone afterwards.
 set -eu
-rate=${1:-400mbit} congestion=${2:-cubic}
+rate=${1:-400mbit} congestion=${2:-cubic} logs=${3:-}
 nodes=12
 skip() {
   echo "skipped: $1"
@@ -39,6 +41,12 @@ for i in $(seq 0 $((nodes - 1))); do
   shape psimswitch port$i
 done
 g++ -std=c++20 -O2 -pthread "$here/parameter_server.cpp" -o "$work/parameter_server"
+if [ -n "$logs" ]; then
+  for model in bsp asp; do
+    "$work/parameter_server" 4 2 $model 4000000 300 "$congestion" "$logs/$model.csv"
+  done
+  exit 0
+fi
 for bytes in 500000 4000000; do
   for shape in "1 1" "2 1" "4 1" "8 1" "2 3" "4 3" "8 3" "4 4"; do
     for model in bsp asp; do

@@ -4,7 +4,9 @@
 // worker. One line of results: milliseconds, and the coefficient of variation of a step's transfers over the
 // workers.
 //
-//   parameter_server WORKERS SERVERS bsp|asp BYTES STEPS CONGESTION_CONTROL
+//   parameter_server WORKERS SERVERS bsp|asp BYTES STEPS CONGESTION_CONTROL [LOG]
+//
+// LOG gets the durations of every step, as psim calibrate reads them.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -202,11 +204,37 @@ void report(const Lab& lab) {
               1e3 * step_time, push / rounds, pull / rounds);
 }
 
+// A push ends when its last server has it, and the pull when the last part is there. Under bsp the pull waits
+// for the other workers.
+void write_log(const Lab& lab, const char* path) {
+  std::FILE* file = std::fopen(path, "w");
+  if (file == nullptr) give_up(path);
+  std::fprintf(file, "worker,step,compute_s,push_s,pull_s,bytes\n");
+  for (int worker = 0; worker < lab.workers; ++worker) {
+    double before = 0;  // the end of the previous step
+    for (int step = 0; step < lab.steps; ++step) {
+      double begins = lab.at(worker, 0, step).push_begins, pushed = 0, pulled = 0;
+      for (int server = 0; server < lab.servers; ++server) {
+        const Times& times = lab.at(worker, server, step);
+        begins = std::min(begins, times.push_begins);
+        pushed = std::max(pushed, times.push_ends);
+        pulled = std::max(pulled, times.pull_ends);
+      }
+      if (step >= warm_up)
+        std::fprintf(file, "%d,%d,%.6f,%.6f,%.6f,%zu\n", worker, step, begins - before, pushed - begins,
+                     pulled - pushed, lab.part * static_cast<std::size_t>(lab.servers));
+      before = pulled;
+    }
+  }
+  std::fclose(file);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 7) {
-    std::fprintf(stderr, "usage: %s WORKERS SERVERS bsp|asp BYTES STEPS CONGESTION_CONTROL\n", arguments[0]);
+  if (count != 7 && count != 8) {
+    std::fprintf(stderr, "usage: %s WORKERS SERVERS bsp|asp BYTES STEPS CONGESTION_CONTROL [LOG]\n",
+                 arguments[0]);
     return 2;
   }
   Lab lab{.workers = std::atoi(arguments[1]),
@@ -240,5 +268,6 @@ int main(int count, char** arguments) {
     }
   }
   if (!failed) report(lab);
+  if (!failed && count == 8) write_log(lab, arguments[7]);
   return failed ? 1 : 0;
 }

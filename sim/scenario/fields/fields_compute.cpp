@@ -26,10 +26,11 @@ std::vector<Choice> choices<TraceStart>() {
 
 template <>
 std::vector<Choice> choices<TraceSample>() {
-  return {{"whole", "the file is all that the cluster ever does"},
-          {"draw",
-           "the file is a sample: each seed first draws a file of the same length, in the same blocks, and then "
-           "takes its steps from that; so the spread over seeds contains the error of the sample"}};
+  return {
+      {"whole", "the file is all that the cluster ever does"},
+      {"draw",
+       "the file is a sample: each seed first draws a file of the same length, in the same blocks, and then "
+       "takes its steps from that; so the spread over seeds contains the error of the sample"}};
 }
 
 namespace {
@@ -52,7 +53,8 @@ void describe_factor(FieldVisitor& v, FactorSpec& f, std::string_view doc) {
           traced);
   v.field("trace_workers", choice(f.trace_workers), "Which column of the trace a worker has.", traced);
   v.field("trace_start", choice(f.trace_start), "Where a trace as it is begins.", traced);
-  v.field("trace_sample", choice(f.trace_sample), "Whether a resampled trace stands for more than itself.", traced);
+  v.field("trace_sample", choice(f.trace_sample), "Whether a resampled trace stands for more than itself.",
+          traced);
 }
 
 void describe_effect(FieldVisitor& v, EffectSpec& e) {

@@ -76,7 +76,7 @@ TEST_CASE("impossible steps are counted and left out", "[calibrate]") {
   const StepLog::Counts& counts = read.log.steps.counts();
   CHECK(counts.steps == 2);
   CHECK(counts.repeated == 1);
-  CHECK(counts.negative == 3);
+  CHECK(counts.impossible == 3);
   CHECK(counts.zero == 1);
   CHECK(compute(read, 0, 0) == 1);
 }
