@@ -114,12 +114,15 @@ Aggregate measured(const Cell& cell) {
     result.staleness_max = std::max(result.staleness_max, run.summary["staleness"]["max"].get<double>());
   }
   result.replicates = has_replicates(cell);
+  result.predicted =
+      result.replicates && cell.predicts() && times.size() == cell.runs.size() && times.size() > 1;
   if (has_target(cell)) {
     result.time_to_target = time_to_target(cell);
+    result.predicted = result.predicted && result.time_to_target->cut == 0;
     if (!result.replicates) result.time_to_target->interval_s.reset();
+    if (result.predicted) result.time_to_target->interval_s = statistics::prediction_interval(times);
   } else if (times.size() == cell.runs.size()) {
     result.time = statistic(times);
-    result.predicted = result.replicates && cell.predicts() && times.size() > 1;
     result.time_interval_s = !result.replicates ? std::nullopt
                              : result.predicted ? statistics::prediction_interval(times)
                                                 : statistics::student_interval(times);

@@ -64,13 +64,14 @@ def read(folder):
     manifest = folder / "manifest.json"  # studies made by hand have none
     runs = json.loads(manifest.read_text(encoding="utf-8"))["runs"] if manifest.exists() else []
     traced = {run["run"] for run in runs if run.get("by_trace")}
+    predicting = {run["run"] for run in runs if "predicts" in run}
     cells = {}
     with open(folder / "runs.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             key = row["arm"], tuple(row[axis] for axis in study["condition_axes"])
             reached = row["time_s"] != ""
             budget = float(row["budget_s"] or "inf")
-            row["by_trace"] = row["run"] in traced
+            row["by_trace"], row["predicts"] = row["run"] in traced, row["run"] in predicting
             time = float(row["time_s"]) if reached else budget
             cells.setdefault(key, {})[int(row["seed"])] = (time, reached, budget, row)
     return study, cells
@@ -92,7 +93,9 @@ def times_of(runs, told):
                 "restricted_mean_ci95": kaplan_meier_interval(mean, variance, len(runs), tau)}
     times = [min(t, tau) for t, _ in watched]
     interval = student_interval(times)
-    if not all(r and t <= tau for t, r in watched):
+    if all(r and t <= tau for t, r in watched):
+        interval = prediction_interval(times) if predicts(runs) and len(times) > 1 else interval
+    else:
         interval = None if min(times) >= tau or interval is None else [interval[0], min(tau, interval[1])]
     reached = sorted(t for t, r in watched if r and t <= tau)
     half = (len(runs) + 1) // 2
@@ -120,11 +123,26 @@ def by_trace(runs):
     return any(row["by_trace"] for _, _, _, row in runs.values())
 
 
+def predicts(runs):
+    """Whether seeds draw what is not known about a real cluster."""
+    return all(row["predicts"] for _, _, _, row in runs.values())
+
+
+def prediction_interval(values):
+    """That of one further value."""
+    half = student(len(values) - 1) * statistics.stdev(values) * math.sqrt(1 + 1 / len(values))
+    return [statistics.fmean(values) - half, statistics.fmean(values) + half]
+
+
 def alike(runs):
     """Whether seeds change no time: then they are one observation."""
     times = [t for t, _, _, _ in runs.values()]
-    return len(times) > 1 and (by_trace(runs) or (
+    return len(times) > 1 and not predicts(runs) and (by_trace(runs) or (
         all(r for _, r, _, _ in runs.values()) and max(times) - min(times) <= 1e-3 * max(times)))
+
+
+def is_test(versus):
+    return versus["replicates"] and not versus["predicted"]
 
 
 def reached_of(runs, base, seeds):
@@ -156,8 +174,14 @@ def comparison_of(runs, base, tau):
     if not result["replicates"]:
         result.update(difference_ci95=[None, None], p_value=None, trustworthy=False)
         result["ratio_ci95"] = [0, None] if result["ratio"] else None
-        if result["reached"]:
-            result["reached"]["p_value"] = None
+    result["predicted"] = result["replicates"] and len(pairs) > 1 and predicts(runs) and predicts(base)
+    if result["predicted"]:
+        result.update(difference_ci95=prediction_interval([a - b for a, b in pairs]), p_value=None)
+        if result["ratio"]:
+            logs = prediction_interval([math.log(a / b) for a, b in pairs])
+            result["ratio_ci95"] = [math.exp(one) for one in logs]
+    if result["reached"] and result["p_value"] is None:
+        result["reached"]["p_value"] = None
     return result
 
 
@@ -186,7 +210,7 @@ def aggregate_of(study, cells, told):
         versus = mine["versus_baseline"]
         ratio = versus["ratio"]
         decided = versus["reached"] and versus["reached"]["decides"]
-        if "until_ci" in study and ratio and versus["replicates"] and not decided and \
+        if "until_ci" in study and ratio and is_test(versus) and not decided and \
                 2 * versus["cut_both"] < versus["seeds"]:
             half = mine["versus_baseline"]["ratio_ci95"][1] / ratio - 1
             mine["versus_baseline"]["narrow"] = half <= study["until_ci"]["half_width"]
@@ -199,7 +223,7 @@ def correct(study, cells, aggregates):
     family, fewest = {}, []
     for mine in aggregates:
         versus, condition = mine["versus_baseline"], tuple(mine["condition"].values())
-        if versus is None or not versus["replicates"] or ("tuning" in study and condition[-1] == "untuned"):
+        if versus is None or not is_test(versus) or ("tuning" in study and condition[-1] == "untuned"):
             continue
         fewest.append(versus["seeds"])
         both = cells[mine["arm"], condition], cells[study["baseline"], condition]

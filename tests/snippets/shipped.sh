@@ -54,6 +54,12 @@ END
 grep -q '"replicates": false' traced/study.json || { echo "runs of one trace are taken for replicates"; exit 1; }
 python3 "$source/tests/snippets/reanalyse_study.py" traced
 
+# Seeds that draw a cluster: intervals of one further run, and no p values.
+sed 's/^trace = .*/&\ntrace_resample = "blocks of 2 steps"\ntrace_sample = "draw"/' traced.toml >drawn.toml
+"$psim" compare drawn.toml --out drawn >said 2>&1 || { cat said; exit 1; }
+grep -q '"predicted": true' drawn/study.json || { echo "a drawn cluster does not predict"; exit 1; }
+python3 "$source/tests/snippets/reanalyse_study.py" drawn
+
 # Two conditions, tuned: the profiles are those of the tuned arms.
 cat >tuned.toml <<'END'
 [data]
