@@ -20,12 +20,11 @@ namespace {
 
 using Sax = nlohmann::json_sax<nlohmann::json>;
 
-// An event as far as psim uses it. Times are in microseconds.
+// The parts of an event that psim uses. Times are in microseconds.
 struct TraceEvent {
   std::string name, phase, process, thread;
   double begin = 0, duration = 0;
   std::optional<std::int64_t> step;
-  std::string named;  // the argument `name` of metadata
 };
 
 // Where the numbers of ranks stand in a name: ProfilerStep#12.
@@ -86,9 +85,8 @@ class EventReader final : public Sax {
       else if (field == "ph") event_.phase = value;
       else if (field == "pid") event_.process = value;
       else if (field == "tid") event_.thread = value;
-    } else if (is_argument()) {
-      if (keys_[depth_] == step_arg_) event_.step = last_number_in(value);
-      if (keys_[depth_] == "name") event_.named = value;
+    } else if (is_argument() && keys_[depth_] == step_arg_) {
+      event_.step = last_number_in(value);
     }
     return true;
   }

@@ -21,25 +21,6 @@ constexpr std::size_t longest_line = 1 << 20;
 
 using Cells = std::vector<std::string_view>;
 
-Cells cells_of(std::string_view line, char separator) {
-  Cells cells;
-  while (true) {
-    const std::size_t end = separator == ' ' ? line.find_first_of(" \t") : line.find(separator);
-    std::string_view cell = trim(line.substr(0, end));
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
-    if (separator != ' ' || !cell.empty()) cells.push_back(cell);
-    if (end == std::string_view::npos) return cells;
-    line.remove_prefix(end + 1);
-  }
-}
-
-char separator_of(std::string_view header) {
-  for (const char separator : {',', ';', '\t'}) {
-    if (header.find(separator) != std::string_view::npos) return separator;
-  }
-  return ' ';
-}
-
 std::optional<double> number_in(std::string_view cell) {
   double value = 0;
   return read(cell, value) == std::errc{} ? std::optional(value) : std::nullopt;
@@ -190,12 +171,13 @@ bool read_iperf(const std::string& path, ClusterLog& log) {
   InputStream in(path);
   const auto document = nlohmann::json::parse(in, nullptr, false);
   if (!document.is_object() || !document.contains("intervals")) return false;
+  const std::size_t before = log.transfers.size();
   for (const auto& interval : document["intervals"]) {
     if (!interval.contains("sum")) continue;
     const auto& sum = interval["sum"];
     add_transfer(sum.value("bytes", 0.0), sum.value("seconds", 0.0), log, path);
   }
-  if (log.transfers.empty())
+  if (log.transfers.size() == before)
     throw LogError(path + ": iperf3 has measured no interval", "measure for some seconds");
   log.notes.push_back(
       path +
@@ -207,7 +189,7 @@ void read_table(const std::string& path, ClusterLog& log) {
   Lines lines(path);
   if (!lines.next()) throw LogError(path + ": the file has no lines", "its first line names the columns");
   const std::string first(lines.text());
-  const char separator = separator_of(first);
+  const char separator = separator_of(first, ",;\t");
   const Cells header = cells_of(first, separator);
   if (StepTable::is(header)) {
     StepTable table(path, header, log);

@@ -48,7 +48,7 @@ class StepLog {
   };
   const Counts& counts() const { return counts_; }
 
-  static constexpr std::size_t most_steps = 4'000'000;  // of all workers: about 400 MB
+  static constexpr std::size_t most_steps = 4'000'000;  // of all workers: about 600 MB with the fit
 
  private:
   std::map<std::int64_t, std::map<std::int64_t, LoggedStep>> workers_;

@@ -14,11 +14,9 @@ namespace {
 
 using statistics::mean_of;
 
-constexpr std::size_t fewest_steps = 10;
-
 double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
-// The logarithms of a worker's steps, or of the steps' means over workers; 1 - mean 0.
+// The logarithms of a worker's steps, minus their mean.
 std::vector<double> logs_of_worker(const StepTimes& times, std::size_t worker) {
   std::vector<double> logs;
   for (const std::vector<double>& row : times.compute) logs.push_back(std::log(row[worker]));
@@ -26,6 +24,29 @@ std::vector<double> logs_of_worker(const StepTimes& times, std::size_t worker) {
   for (double& one : logs) one -= mean;
   return logs;
 }
+
+// The autocorrelation of a series, lag by lag.
+class Autocorrelation {
+ public:
+  explicit Autocorrelation(std::span<const double> series) : centred_(series.begin(), series.end()) {
+    const double mean = mean_of(series);
+    for (double& one : centred_) one -= mean;
+    for (const double one : centred_) variance_ += one * one;
+    // Rounding is no variation.
+    constexpr double rounding = 1e-9;
+    if (variance_ <= std::pow(rounding * mean, 2) * static_cast<double>(series.size())) variance_ = 0;
+  }
+  double operator()(std::size_t lag) const {
+    double sum = 0;
+    for (std::size_t i = lag; i < centred_.size() && variance_ > 0; ++i)
+      sum += centred_[i] * centred_[i - lag] / variance_;
+    return sum;
+  }
+
+ private:
+  std::vector<double> centred_;
+  double variance_ = 0;
+};
 
 double variance_of(const std::vector<double>& centred) {
   double sum = 0;
@@ -102,13 +123,6 @@ std::vector<double> StepTimes::slowest() const {
   return result;
 }
 
-std::vector<double> StepTimes::whole() const {
-  if (rest.empty()) return slowest();
-  std::vector<double> result;
-  for (std::size_t i = 0; i < size(); ++i) result.push_back(mean_of(compute[i]) + mean_of(rest[i]));
-  return result;
-}
-
 StepTimes step_times(const StepLog& log, std::int64_t skip, std::vector<std::string>& notes) {
   StepTimes times;
   for (const auto& [worker, steps] : log.workers()) times.workers.push_back(worker);
@@ -149,28 +163,21 @@ double quantile_of(std::vector<double> values, double share) {
 }
 
 std::vector<double> autocorrelation(std::span<const double> series, std::size_t lags) {
-  std::vector<double> centred(series.begin(), series.end());
-  const double mean = mean_of(series);
-  for (double& one : centred) one -= mean;
-  double variance = 0;
-  for (const double one : centred) variance += one * one;
-  // Rounding is no variation.
-  constexpr double rounding = 1e-9;
-  if (variance <= std::pow(rounding * mean, 2) * static_cast<double>(series.size())) variance = 0;
-  std::vector<double> result(std::min(lags, series.size() - 1) + 1, 0);
-  for (std::size_t lag = 0; lag < result.size() && variance > 0; ++lag) {
-    for (std::size_t i = lag; i < centred.size(); ++i)
-      result[lag] += centred[i] * centred[i - lag] / variance;
-  }
+  const Autocorrelation at(series);
+  std::vector<double> result;
+  for (std::size_t lag = 0; lag <= std::min(lags, series.size() - 1); ++lag) result.push_back(at(lag));
   return result;
 }
 
 double memory_of(std::span<const double> series) {
   const double chance = 2 / std::sqrt(static_cast<double>(series.size()));
-  const std::vector<double> correlations = autocorrelation(series, series.size() / 4);
+  const Autocorrelation at(series);
   double sum = 1;
-  for (std::size_t lag = 1; lag < correlations.size() && correlations[lag] > chance; ++lag)
-    sum += 2 * correlations[lag];
+  for (std::size_t lag = 1; lag <= series.size() / 4; ++lag) {
+    const double one = at(lag);  // of a long log, all lags would take hours
+    if (!(one > chance)) break;
+    sum += 2 * one;
+  }
   return sum;
 }
 

@@ -24,9 +24,10 @@ struct StepTimes {
   StepTimes part(std::size_t begin, std::size_t end) const;
   // By step: the longest computation.
   std::vector<double> slowest() const;
-  // By step: the mean over workers of compute + rest; without rest the longest computation.
-  std::vector<double> whole() const;
 };
+
+// Of every worker, for a fit or a verdict.
+inline constexpr std::size_t fewest_steps = 10;
 
 // Throws LogError if too little is left. Adds notes about steps that it leaves out: gaps, and the slow first
 // steps of a warm-up. `skip`: the first steps that the user leaves out.

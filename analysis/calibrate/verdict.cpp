@@ -27,17 +27,15 @@ double imbalance(const StepTimes& times) {
   return sum / static_cast<double>(times.size());
 }
 
-double mean_compute(const StepTimes& times) {
+// The mean over steps and workers.
+double mean_of_rows(const std::vector<std::vector<double>>& rows) {
   double sum = 0;
-  for (const std::vector<double>& row : times.compute) sum += mean_of(row);
-  return sum / static_cast<double>(times.size());
+  for (const std::vector<double>& row : rows) sum += mean_of(row);
+  return sum / static_cast<double>(rows.size());
 }
 
-double mean_rest(const StepTimes& times) {
-  double sum = 0;
-  for (const std::vector<double>& row : times.rest) sum += mean_of(row);
-  return sum / static_cast<double>(times.size());
-}
+double mean_compute(const StepTimes& times) { return mean_of_rows(times.compute); }
+double mean_rest(const StepTimes& times) { return mean_of_rows(times.rest); }
 
 double mean_of_worker(const StepTimes& times, std::size_t worker) {
   double sum = 0;
@@ -77,12 +75,18 @@ void find_changes(const StepTimes& fitted, const StepTimes& held_out, double wit
 
 }  // namespace
 
-std::vector<double> step_durations(const StepTimes& times) {
-  if (times.rest.empty()) return times.slowest();
+std::vector<double> step_durations(std::span<const StepTimes> runs) {
   std::vector<double> result;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    for (std::size_t w = 0; w < times.compute[i].size(); ++w)
-      result.push_back(times.compute[i][w] + times.rest[i][w]);
+  for (const StepTimes& times : runs) {
+    if (times.rest.empty()) {
+      const std::vector<double> slowest = times.slowest();
+      result.insert(result.end(), slowest.begin(), slowest.end());
+      continue;
+    }
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      for (std::size_t w = 0; w < times.compute[i].size(); ++w)
+        result.push_back(times.compute[i][w] + times.rest[i][w]);
+    }
   }
   return result;
 }
@@ -90,13 +94,7 @@ std::vector<double> step_durations(const StepTimes& times) {
 Verdict judge(const StepTimes& fitted, const StepTimes& held_out, const std::vector<StepTimes>& simulated,
               double within) {
   Verdict verdict{.within = within};
-  const std::vector<double> measured = step_durations(held_out);
-  std::vector<double> drawn;
-  for (StepTimes one : simulated) {
-    if (held_out.rest.empty()) one.rest.clear();
-    const std::vector<double> durations = step_durations(one);
-    drawn.insert(drawn.end(), durations.begin(), durations.end());
-  }
+  const std::vector<double> measured = step_durations({&held_out, 1}), drawn = step_durations(simulated);
   verdict.judged = {{"mean of a step", mean_of(measured), mean_of(drawn)},
                     {"median of a step", quantile_of(measured, 0.5), quantile_of(drawn, 0.5)},
                     {"95 % quantile of a step", quantile_of(measured, 0.95), quantile_of(drawn, 0.95)}};

@@ -1,6 +1,7 @@
 // How well simulated steps agree with steps of a log that the fit has not seen.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,13 @@ struct Verdict {
   std::vector<std::string> reasons;  // sentences about what is wrong; empty: nothing is
 };
 
-// `fitted`: the part of the log that the fit has seen. `held_out`: the later part. `simulated`: as many steps
-// as held out, for several seeds.
+// `fitted` is the first part of the log, which gave the fit, and `held_out` the later part. `simulated` has
+// the same number of steps as `held_out` for each seed, and `rest` only if the log has it.
 Verdict judge(const StepTimes& fitted, const StepTimes& held_out, const std::vector<StepTimes>& simulated,
               double within);
 
-// The times from a step to the next: of every worker where they are logged, otherwise the longest
-// computation, which is a step of bsp without a network.
-std::vector<double> step_durations(const StepTimes& times);
+// The times from a step to the next, of all runs: of every worker where they are logged, otherwise the
+// longest computation, which is a step of bsp without a network.
+std::vector<double> step_durations(std::span<const StepTimes> runs);
 
 }  // namespace psim::calibrate

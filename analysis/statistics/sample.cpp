@@ -48,20 +48,26 @@ double student_quantile(double p, std::size_t degrees) {
   return std::sqrt(static_cast<double>(degrees)) * std::tan(low);
 }
 
-std::optional<Interval> student_interval(std::span<const double> values) {
+namespace {
+
+// mean +- t * error, where `error_of` gives the standard error for a standard deviation and n values.
+template <class ErrorOf>
+std::optional<Interval> around_mean(std::span<const double> values, const ErrorOf& error_of) {
   const std::optional<double> sd = sd_of(values);
   if (!sd) return std::nullopt;
   const double half =
-      student_quantile(0.975, values.size() - 1) * *sd / std::sqrt(static_cast<double>(values.size()));
+      student_quantile(0.975, values.size() - 1) * error_of(*sd, static_cast<double>(values.size()));
   return Interval{mean_of(values) - half, mean_of(values) + half};
 }
 
+}  // namespace
+
+std::optional<Interval> student_interval(std::span<const double> values) {
+  return around_mean(values, [](double sd, double n) { return sd / std::sqrt(n); });
+}
+
 std::optional<Interval> prediction_interval(std::span<const double> values) {
-  const std::optional<double> sd = sd_of(values);
-  if (!sd) return std::nullopt;
-  const double half = student_quantile(0.975, values.size() - 1) * *sd *
-                      std::sqrt(1 + 1 / static_cast<double>(values.size()));
-  return Interval{mean_of(values) - half, mean_of(values) + half};
+  return around_mean(values, [](double sd, double n) { return sd * std::sqrt(1 + 1 / n); });
 }
 
 }  // namespace psim::statistics

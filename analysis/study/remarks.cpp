@@ -107,7 +107,7 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
                        traced ? " trace_resample in [compute] draws other step times for each seed." : ""));
 }
 
-// What the intervals of a calibrated cluster hold.
+// The meaning of the intervals of a calibrated cluster.
 void say_predicted(std::string& out, const Evaluation& evaluation) {
   double share = 0;
   bool predicted = false;

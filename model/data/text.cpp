@@ -19,6 +19,25 @@ std::string_view cut(std::string_view& rest, char separator) {
   return head;
 }
 
+char separator_of(std::string_view line, std::string_view separators) {
+  for (const char separator : separators) {
+    if (line.find(separator) != std::string_view::npos) return separator;
+  }
+  return ' ';
+}
+
+std::vector<std::string_view> cells_of(std::string_view line, char separator) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    const std::size_t end = separator == ' ' ? line.find_first_of(" \t") : line.find(separator);
+    std::string_view cell = trim(line.substr(0, end));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
+    if (separator != ' ' || !cell.empty()) cells.push_back(cell);
+    if (end == std::string_view::npos) return cells;
+    line.remove_prefix(end + 1);
+  }
+}
+
 std::string in_backticks(std::string_view cell) {
   constexpr std::size_t most = 60;
   std::string text(cell.substr(0, most));

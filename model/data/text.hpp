@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace psim {
 
@@ -13,6 +14,12 @@ std::string_view trim(std::string_view text);
 
 // The text up to `separator`, which is removed from `rest` together with it.
 std::string_view cut(std::string_view& rest, char separator);
+
+// The first of `separators` that the line contains, or else a blank.
+char separator_of(std::string_view line, std::string_view separators);
+// The cells of a line, without blanks and quotes around them. With a blank as separator any blanks and tabs
+// separate two cells, and no cell is empty.
+std::vector<std::string_view> cells_of(std::string_view line, char separator);
 
 // Parses the whole of `cell` as a number.
 template <class Number>

@@ -87,6 +87,7 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   const bool fits_log = *result.facts.workers == std::ssize(result.times.workers);
   const auto fit_all = [&](const StepTimes& times, StepFit& steps, NetworkFit& network) {
     steps = fit_steps(times);
+    write_file(scratch.path() / "steps.csv", steps_csv(times));
     ClusterFacts facts = result.facts;
     facts.workers = std::ssize(times.workers);
     network = fit_network(facts, times, steps, result.link, scratch.path());
@@ -94,8 +95,7 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   if (request.hold_out > 0) {
     const auto size = static_cast<double>(result.times.size());
     const auto fitted = static_cast<std::size_t>(std::llround(size * (1 - request.hold_out)));
-    constexpr std::size_t fewest = 10;
-    if (fitted < fewest || result.times.size() - fitted < fewest) {
+    if (fitted < fewest_steps || result.times.size() - fitted < fewest_steps) {
       result.notes.push_back("The log is too short to hold out a part of it: there is no verdict.");
     } else {
       tell("fitting the first part");
@@ -104,7 +104,6 @@ Calibration calibrate(const Request& request, const std::function<void(const std
       StepFit steps;
       NetworkFit network;
       fit_all(first, steps, network);
-      write_file(scratch.path() / "steps.csv", steps_csv(first));
       ClusterFacts facts = result.facts;
       facts.workers = std::ssize(first.workers);
       const std::string text =
@@ -117,6 +116,9 @@ Calibration calibrate(const Request& request, const std::function<void(const std
         trials.push_back({.scenario = text, .folder = scratch.path(), .seed = seed});
       tell("simulating the held-out part");
       result.simulated = simulated_steps(trials);
+      for (StepTimes& one : result.simulated) {
+        if (result.held_out.rest.empty()) one.rest.clear();
+      }
       result.verdict = judge(first, result.held_out, result.simulated, request.within);
     }
   }
@@ -127,9 +129,7 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   return result;
 }
 
-std::string calibrated_scenario(const Calibration& calibration, const Request& request) {
-  std::string logs;
-  for (const std::string& log : request.logs) logs += (logs.empty() ? "" : ", ") + log;
+std::string calibrated_scenario(const Calibration& calibration) {
   return "# Made by psim calibrate; calibration.json has every value with its interval.\n" +
          scenario_text({.facts = calibration.facts,
                         .fit = calibration.steps,

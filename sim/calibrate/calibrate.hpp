@@ -44,9 +44,9 @@ Calibration calibrate(const Request& request, const std::function<void(const std
 nlohmann::ordered_json calibration_json(const Calibration& calibration, const Request& request);
 
 // The scenario of the cluster, with the origin of each fitted value beside it.
-std::string calibrated_scenario(const Calibration& calibration, const Request& request);
+std::string calibrated_scenario(const Calibration& calibration);
 
-// A page of figures: what was measured beside what was simulated.
+// A page of figures, with measured steps beside simulated ones.
 std::string calibration_page(const Calibration& calibration, const Request& request);
 
 }  // namespace psim::calibrate

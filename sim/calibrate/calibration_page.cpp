@@ -1,4 +1,4 @@
-// The page of a calibration: the verdict, what was measured beside what was simulated, and the fitted values.
+// The page of a calibration: the verdict, figures of measured and simulated steps, and the fitted values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,18 +73,12 @@ std::vector<double> imbalances(const std::vector<StepTimes>& all) {
 
 std::string figures(const Calibration& calibration) {
   if (!calibration.verdict) return "";
-  std::vector<StepTimes> simulated = calibration.simulated;
-  std::vector<double> drawn;
-  for (StepTimes& one : simulated) {
-    if (calibration.held_out.rest.empty()) one.rest.clear();
-    const std::vector<double> durations = step_durations(one);
-    drawn.insert(drawn.end(), durations.begin(), durations.end());
-  }
-  const std::vector<StepTimes> held_out{calibration.held_out};
+  const std::vector<StepTimes>&simulated = calibration.simulated, held_out{calibration.held_out};
   const auto lags = std::clamp<std::size_t>(calibration.held_out.size() / 4, 2, 100);
   std::string out;
-  out += figure({quantiles(step_durations(calibration.held_out)), quantiles(drawn), "share of the steps [%]",
-                 "time of a step [s]", "quantiles of the time of a step, measured and simulated"});
+  out += figure({quantiles(step_durations(held_out)), quantiles(step_durations(simulated)),
+                 "share of the steps [%]", "time of a step [s]",
+                 "quantiles of the time of a step, measured and simulated"});
   out += figure({quantiles(imbalances(held_out)), quantiles(imbalances(simulated)), "share of the steps [%]",
                  "longest over mean computation", "quantiles of the longest computation over the mean one"});
   out += figure({correlations(held_out, lags), correlations(simulated, lags), "steps apart",

@@ -83,7 +83,7 @@ std::string scenario_text(const ScenarioRequest& request) {
   put("cluster.network.simgrid_model", toml_string("cm02"));
   put("cluster.network.share_turn", quantity<Bytes>(request.network.share_turn));
   put("compute.distribution", toml_string("trace"));
-  put("compute.trace", toml_string(request.file));
+  put("compute.trace", toml_string("steps.csv"));
   put("compute.trace_unit", toml_string("seconds"));
   if (request.from == StepsFrom::blocks) {
     put("compute.trace_resample",

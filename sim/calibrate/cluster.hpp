@@ -41,19 +41,18 @@ struct NetworkValues {
 
 // How a scenario draws the steps.
 enum class StepsFrom {
-  file,    // as they are, for a comparison with the log step by step
+  file,    // in their order, for a comparison with the log step by step
   blocks,  // blocks of them, and the file is a sample of the cluster
 };
 
-// The text of a scenario. `with_comments`: the origin of each fitted value stands beside it.
+// The text of a scenario whose folder has the steps as `steps.csv`.
 struct ScenarioRequest {
   const ClusterFacts& facts;
   const StepFit& fit;
   NetworkValues network;
   StepsFrom from = StepsFrom::blocks;
   std::int64_t steps = 100;
-  std::string file = "steps.csv";
-  std::vector<Fitted> values = {};  // for the comments
+  std::vector<Fitted> values = {};  // each has its origin beside its field
   std::string title = {};
 };
 std::string scenario_text(const ScenarioRequest& request);

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "sim/calibrate/simulated_steps.hpp"
-#include "sim/runs/files.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim::calibrate {
@@ -15,11 +13,10 @@ namespace {
 
 using statistics::mean_of;
 
-// What simulation and log are compared by: means over the steps, in seconds.
+// The numbers that a simulation and the log are compared by: means over the steps, in seconds.
 struct Traits {
   double step = 0;     // from a step to the next
   double slowest = 0;  // push and pull of the worker with the longest computation, which waits for nobody
-  double spread = 0;   // standard deviation of push and pull over the workers
 };
 
 Traits traits_of(const StepTimes& times) {
@@ -30,7 +27,6 @@ Traits traits_of(const StepTimes& times) {
     traits.step += (mean_of(compute) + mean_of(rest)) / steps;
     const auto slowest = std::ranges::max_element(compute) - compute.begin();
     traits.slowest += rest[static_cast<std::size_t>(slowest)] / steps;
-    traits.spread += statistics::sd_of(rest).value_or(0) / steps;
   }
   return traits;
 }
@@ -44,9 +40,7 @@ struct Parameter {
 class Search {
  public:
   Search(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit, std::filesystem::path folder)
-      : facts_(facts), times_(times), fit_(fit), folder_(std::move(folder)), measured_(traits_of(times)) {
-    write_file(folder_ / "steps.csv", steps_csv(times));
-  }
+      : facts_(facts), times_(times), fit_(fit), folder_(std::move(folder)), measured_(traits_of(times)) {}
 
   // The relative errors of a network, as logarithms of simulated over measured.
   std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks) {
@@ -73,7 +67,7 @@ class Search {
   // Compass search: tries a step in both directions of each parameter, and halves the steps when none is
   // better.
   NetworkValues best(NetworkValues at, const std::vector<Parameter>& parameters) {
-    double step = std::log(1.6), best = cost(errors_of({at}).front());
+    double step = std::log(1.6), best = cost_of(at);
     constexpr double finest = 0.004;
     while (step > finest) {
       std::vector<NetworkValues> around;
@@ -97,6 +91,8 @@ class Search {
     return at;
   }
 
+  void compare(const NetworkValues& network) { error = std::sqrt(cost_of(network) / 2); }
+
   // How much the errors change when the parameter grows by a tenth, per unit of its logarithm.
   double sensitivity(const NetworkValues& at, const Parameter& parameter) {
     NetworkValues more = at;
@@ -112,6 +108,8 @@ class Search {
   int simulations = 0;
 
  private:
+  double cost_of(const NetworkValues& network) { return cost(errors_of({network}).front()); }
+
   static double cost(const std::vector<double>& errors) {
     double sum = 0;
     for (const double one : errors) sum += one * one;
@@ -206,7 +204,7 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
               "a link test: the network takes too little of a step");
     unknown("cluster.network.latency", 0, "s", "a link test with small transfers");
   } else {
-    search.best(result.values, {});
+    search.compare(result.values);
   }
   result.error = search.error;
   result.simulations = search.simulations;

@@ -17,8 +17,8 @@ struct NetworkFit {
   int simulations = 0;
 };
 
-// `folder` is for the files of the simulations. `link`: from a link test, or nothing; then bandwidth and
-// latency are known. Throws like simulated_steps().
+// `folder` has the steps as `steps.csv`, for the simulations. `link`: from a link test, or nothing; then
+// bandwidth and latency are known. Throws like simulated_steps().
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
                        const std::optional<LinkFit>& link, const std::filesystem::path& folder);
 

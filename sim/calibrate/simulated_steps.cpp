@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/runs/forked_run.hpp"
-#include "sim/runs/interrupt.hpp"
 #include "sim/runs/refused.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/simulation.hpp"

@@ -29,31 +29,14 @@ struct TraceError {
   std::string what, label, help;
 };
 
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  line = trim(line.substr(0, line.find('#')));
-  const bool by_comma = line.find(',') != std::string_view::npos;
-  const bool by_semicolon = !by_comma && line.find(';') != std::string_view::npos;
-  const std::string_view separators = by_comma ? "," : by_semicolon ? ";" : " \t";
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find_first_of(separators), line.size());
-    std::string_view cell = trim(line.substr(0, end));
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
-    if (by_comma || by_semicolon || !cell.empty()) cells.push_back(cell);
-    const bool ends_with_separator = end + 1 == line.size() && (by_comma || by_semicolon);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    if (ends_with_separator) cells.emplace_back();
-  }
-  return cells;
-}
-
 // Reads the lines of one file.
 class TraceLines {
  public:
   // Throws TraceError.
   void take(std::string_view line) {
     ++number_;
-    const std::vector<std::string_view> cells = cells_of(line);
+    line = trim(line.substr(0, line.find('#')));
+    const std::vector<std::string_view> cells = cells_of(line, separator_of(line, ",;"));
     if (cells.empty()) return;
     if (std::exchange(is_first_, false) && is_header(cells)) return take_header(cells);
     if (is_long_) return take_record(cells);

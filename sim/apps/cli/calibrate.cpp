@@ -11,7 +11,6 @@
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/run_folder.hpp"
-#include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim::cli {
@@ -90,7 +89,7 @@ int calibrate_logs(const Asked& asked) {
   const auto json = calibrate::calibration_json(calibration, request);
   fs::create_directories(folder);
   write_file(folder / "steps.csv", calibrate::steps_csv(calibration.times));
-  write_file(folder / "scenario.toml", calibrate::calibrated_scenario(calibration, request));
+  write_file(folder / "scenario.toml", calibrate::calibrated_scenario(calibration));
   write_file(folder / "report.html", calibrate::calibration_page(calibration, request));
   write_file(folder / "calibration.json", json.dump(2) + "\n");
   const bool holds = !calibration.verdict || calibration.verdict->holds;

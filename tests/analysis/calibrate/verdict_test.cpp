@@ -75,7 +75,7 @@ TEST_CASE("with transfers the time from a step to the next is judged, for each w
       for (const double one : row) rest.push_back(longest - one + (times == &simulated ? 0.2 : 0.1));
     }
   }
-  CHECK(step_durations(held_out).size() == 900);
+  CHECK(step_durations({&held_out, 1}).size() == 900);
   const Verdict verdict = judge(fitted, held_out, {simulated}, 0.05);
   CHECK(!verdict.holds);
   CHECK(says(verdict, "push and pull take"));
