@@ -196,11 +196,18 @@ void read_table(const std::string& path, ClusterLog& log) {
     while (lines.next()) table.take(cells_of(lines.text(), separator), lines.place());
     return;
   }
+  if (RunTable::is(header)) {
+    RunTable table(path, header);
+    while (lines.next()) table.add(cells_of(lines.text(), separator), lines.place());
+    for (LoggedRun& run : table.runs()) log.runs.push_back(std::move(run));
+    return;
+  }
   const auto bytes = std::ranges::find(header, "bytes"), seconds = std::ranges::find(header, "seconds");
   if (bytes == header.end() || seconds == header.end()) {
     throw LogError(
         fmt::format("{}: psim does not know this kind of file; it begins with {}", path, in_backticks(first)),
-        "CSV with the columns worker,step,compute_s[,push_s,pull_s,server_s,bytes] or bytes,seconds; "
+        "CSV with the columns worker,step,compute_s[,push_s,pull_s,server_s,bytes], "
+        "workers,servers,consistency,model_bytes,compute_s,step_s or bytes,seconds; "
         "Chrome JSON (Kineto, Horovod, Perfetto); the output of nccl-tests or of iperf3 --json");
   }
   while (lines.next()) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/calibrate/run_table.hpp"
 #include "model/user_error.hpp"
 
 namespace psim::calibrate {
@@ -64,6 +65,7 @@ struct Transfer {
 struct ClusterLog {
   StepLog steps;
   std::vector<Transfer> transfers;
+  std::vector<LoggedRun> runs;     // whole runs of several configurations
   std::vector<std::string> notes;  // sentences about what was found and left out
 };
 
@@ -73,8 +75,9 @@ struct EventNames {
   std::string step_arg;  // the argument with the number of the step; empty: "step"
 };
 
-// Adds the content of a file: CSV of steps, CSV of `bytes,seconds`, the output of nccl-tests or iperf3, or
-// Chrome JSON. `number`: of the file, the worker of a trace that names none. Throws LogError, and InputError.
+// Adds the content of a file: CSV of steps, of runs, or of `bytes,seconds`, the output of nccl-tests or
+// iperf3, or Chrome JSON. `number`: of the file, the worker of a trace that names none. Throws LogError, and
+// InputError.
 void read_log(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log);
 
 }  // namespace psim::calibrate

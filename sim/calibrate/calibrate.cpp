@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/record/identity.hpp"
@@ -66,6 +67,115 @@ ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog
   return facts;
 }
 
+// The verdict on a fit to the first runs.
+void judge_runs(const Request& request, std::span<const LoggedRun> first, std::span<const LoggedRun> last,
+                const NetworkValues& network, Calibration& result) {
+  const std::vector<double> predicted = simulated_runs(result.facts, last, network),
+                            fitted = simulated_runs(result.facts, first, network);
+  Verdict& verdict = result.verdict.emplace();
+  verdict.within = request.within;
+  double bias = 0;
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    verdict.judged.push_back({last[i].name, last[i].step, predicted[i]});
+    bias += verdict.judged.back().error() / static_cast<double>(last.size());
+  }
+  for (std::size_t i = 0; i < first.size(); ++i)
+    verdict.described.push_back({"fitted: " + first[i].name, first[i].step, fitted[i]});
+  verdict.holds = std::ranges::all_of(
+      verdict.judged, [&](const Compared& one) { return std::abs(one.error()) <= request.within; });
+  if (!verdict.holds)
+    verdict.reasons.push_back(fmt::format("the held-out runs are simulated {:.1f} % too {} in the mean",
+                                          100 * std::abs(bias), bias > 0 ? "slow" : "fast"));
+}
+
+// Fits the first runs of a table and judges the last ones. The final fit is to all of them.
+void calibrate_runs(const Request& request, const std::function<void(const std::string&)>& tell,
+                    Calibration& result) {
+  const std::span<const LoggedRun> runs = result.runs;
+  result.facts = request.facts;
+  NetworkValues from;
+  if (result.link) {
+    from.bandwidth = result.link->bandwidth;
+    from.latency = result.link->latency / 2;
+  }
+  const auto held_out =
+      static_cast<std::size_t>(std::llround(static_cast<double>(runs.size()) * request.hold_out));
+  const std::span<const LoggedRun> first = runs.first(runs.size() - held_out), last = runs.last(held_out);
+  constexpr std::size_t fewest = 4;
+  if (first.size() < fewest)
+    throw LogError(fmt::format("{} runs to fit: at least {}", first.size(), fewest),
+                   "add runs of other numbers of workers and servers, or lower --hold-out");
+  const auto fit = [&](std::span<const LoggedRun> some) {
+    tell(fmt::format("fitting {} runs", some.size()));
+    return fit_runs(result.facts, some, result.link.has_value(), from);
+  };
+  if (held_out > 0) judge_runs(request, first, last, fit(first).values, result);
+  result.network = fit(runs);
+}
+
+// Fits the first steps, judges the last ones, and fits all of them.
+class StepCalibration {
+ public:
+  StepCalibration(const Request& request, const std::function<void(const std::string&)>& tell,
+                  Calibration& result)
+      : request_(request), tell_(tell), result_(result) {}
+
+  void make() {
+    if (request_.hold_out > 0) {
+      const auto size = static_cast<double>(result_.times.size());
+      const auto fitted = static_cast<std::size_t>(std::llround(size * (1 - request_.hold_out)));
+      if (fitted < fewest_steps || result_.times.size() - fitted < fewest_steps)
+        result_.notes.push_back("The log is too short to hold out a part of it: there is no verdict.");
+      else hold_out(fitted);
+    }
+    tell_("fitting the whole log");
+    fit(result_.times, result_.steps, result_.network);
+    const bool fits_log = *result_.facts.workers == std::ssize(result_.times.workers);
+    if (!fits_log && result_.network.simulations > 0)
+      result_.notes.push_back("The network was fitted with the log's number of workers.");
+  }
+
+ private:
+  ClusterFacts facts_of(const StepTimes& times) const {
+    ClusterFacts facts = result_.facts;
+    facts.workers = std::ssize(times.workers);
+    return facts;
+  }
+
+  void fit(const StepTimes& times, StepFit& steps, NetworkFit& network) {
+    steps = fit_steps(times);
+    write_file(scratch_.path() / "steps.csv", steps_csv(times));
+    network = fit_network(facts_of(times), times, steps, result_.link, scratch_.path());
+  }
+
+  void hold_out(std::size_t fitted) {
+    tell_("fitting the first part");
+    const StepTimes first = result_.times.part(0, fitted);
+    result_.held_out = result_.times.part(fitted, result_.times.size());
+    StepFit steps;
+    NetworkFit network;
+    fit(first, steps, network);
+    const std::string text = scenario_text({.facts = facts_of(first),
+                                            .fit = steps,
+                                            .network = network.values,
+                                            .steps = static_cast<std::int64_t>(result_.held_out.size()) + 1});
+    std::vector<Trial> trials;
+    for (std::int64_t seed = 1; seed <= seeds_of_verdict; ++seed)
+      trials.push_back({.scenario = text, .folder = scratch_.path(), .seed = seed});
+    tell_("simulating the held-out part");
+    result_.simulated = simulated_steps(trials);
+    for (StepTimes& one : result_.simulated) {
+      if (result_.held_out.rest.empty()) one.rest.clear();
+    }
+    result_.verdict = judge(first, result_.held_out, result_.simulated, request_.within);
+  }
+
+  const Request& request_;
+  const std::function<void(const std::string&)>& tell_;
+  Calibration& result_;
+  ScratchFolder scratch_{"psim-calibrate"};
+};
+
 }  // namespace
 
 Calibration calibrate(const Request& request, const std::function<void(const std::string&)>& tell) {
@@ -76,67 +186,36 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   }
   Calibration result{.notes = log.notes, .counts = log.steps.counts()};
   note_counts(result.counts, result.notes);
+  result.link = fit_link(log.transfers);
+  if (!log.runs.empty()) {
+    if (!log.steps.is_empty())
+      throw LogError("the logs have single steps and whole runs", "calibrate with one of them");
+    result.runs = std::move(log.runs);
+    calibrate_runs(request, tell, result);
+    return result;
+  }
   if (log.steps.is_empty())
     throw LogError("the logs have no steps of workers",
                    log.transfers.empty() ? "CSV with the columns worker,step,compute_s"
                                          : "a link test alone tells nothing about computations");
   result.times = step_times(log.steps, request.skip, result.notes);
   result.facts = completed(request.facts, result.times, log.steps, result.notes);
-  result.link = fit_link(log.transfers);
-  const ScratchFolder scratch("psim-calibrate");
-  const bool fits_log = *result.facts.workers == std::ssize(result.times.workers);
-  const auto fit_all = [&](const StepTimes& times, StepFit& steps, NetworkFit& network) {
-    steps = fit_steps(times);
-    write_file(scratch.path() / "steps.csv", steps_csv(times));
-    ClusterFacts facts = result.facts;
-    facts.workers = std::ssize(times.workers);
-    network = fit_network(facts, times, steps, result.link, scratch.path());
-  };
-  if (request.hold_out > 0) {
-    const auto size = static_cast<double>(result.times.size());
-    const auto fitted = static_cast<std::size_t>(std::llround(size * (1 - request.hold_out)));
-    if (fitted < fewest_steps || result.times.size() - fitted < fewest_steps) {
-      result.notes.push_back("The log is too short to hold out a part of it: there is no verdict.");
-    } else {
-      tell("fitting the first part");
-      const StepTimes first = result.times.part(0, fitted);
-      result.held_out = result.times.part(fitted, result.times.size());
-      StepFit steps;
-      NetworkFit network;
-      fit_all(first, steps, network);
-      ClusterFacts facts = result.facts;
-      facts.workers = std::ssize(first.workers);
-      const std::string text =
-          scenario_text({.facts = facts,
-                         .fit = steps,
-                         .network = network.values,
-                         .steps = static_cast<std::int64_t>(result.held_out.size()) + 1});
-      std::vector<Trial> trials;
-      for (std::int64_t seed = 1; seed <= seeds_of_verdict; ++seed)
-        trials.push_back({.scenario = text, .folder = scratch.path(), .seed = seed});
-      tell("simulating the held-out part");
-      result.simulated = simulated_steps(trials);
-      for (StepTimes& one : result.simulated) {
-        if (result.held_out.rest.empty()) one.rest.clear();
-      }
-      result.verdict = judge(first, result.held_out, result.simulated, request.within);
-    }
-  }
-  tell("fitting the whole log");
-  fit_all(result.times, result.steps, result.network);
-  if (!fits_log && result.network.simulations > 0)
-    result.notes.push_back("The network was fitted with the log's number of workers.");
+  StepCalibration(request, tell, result).make();
   return result;
 }
 
 std::string calibrated_scenario(const Calibration& calibration) {
-  return "# Made by psim calibrate; calibration.json has every value with its interval.\n" +
-         scenario_text({.facts = calibration.facts,
-                        .fit = calibration.steps,
-                        .network = calibration.network.values,
-                        .steps = static_cast<std::int64_t>(calibration.times.size()),
-                        .values = calibration.network.fitted,
-                        .title = "A cluster as its log shows it"});
+  const std::string head = "# Made by psim calibrate; calibration.json has every value with its interval.\n";
+  const std::string title = "A cluster as its log shows it";
+  if (!calibration.runs.empty())
+    return head + run_text(calibration.facts, calibration.network.values, calibration.runs.front(),
+                           calibration.network.fitted, title);
+  return head + scenario_text({.facts = calibration.facts,
+                               .fit = calibration.steps,
+                               .network = calibration.network.values,
+                               .steps = static_cast<std::int64_t>(calibration.times.size()),
+                               .values = calibration.network.fitted,
+                               .title = title});
 }
 
 nlohmann::ordered_json calibration_json(const Calibration& calibration, const Request& request) {
@@ -152,6 +231,7 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration, const Re
                       {"repeated", calibration.counts.repeated},
                       {"beyond", calibration.counts.beyond}};
   json["notes"] = calibration.notes;
+  json["runs"] = calibration.runs.size();
   const StepFit& fit = calibration.steps;
   Json workers = Json::array();
   for (std::size_t w = 0; w < fit.means.size(); ++w)
@@ -192,6 +272,7 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration, const Re
   json["verdict"] = {{"holds", verdict.holds},
                      {"within", verdict.within},
                      {"held_out_steps", calibration.held_out.size()},
+                     {"held_out_runs", calibration.runs.empty() ? 0 : verdict.judged.size()},
                      {"judged", compared(verdict.judged)},
                      {"described", compared(verdict.described)},
                      {"reasons", verdict.reasons}};

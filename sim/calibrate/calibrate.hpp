@@ -34,6 +34,11 @@ struct Calibration {
   std::optional<Verdict> verdict;
   std::vector<StepTimes> simulated = {};  // for the verdict's figures
   StepTimes held_out = {};
+  std::vector<LoggedRun> runs = {};  // instead of steps
+
+  // The number of steps, or of runs, of the verdict.
+  std::size_t judged_on() const { return runs.empty() ? held_out.size() : verdict->judged.size(); }
+  const char* unit() const { return runs.empty() ? "steps" : "runs"; }
 };
 
 // `tell` hears what is done next, for a line of progress. Throws LogError, InputError, UserError and

@@ -72,7 +72,7 @@ std::vector<double> imbalances(const std::vector<StepTimes>& all) {
 }
 
 std::string figures(const Calibration& calibration) {
-  if (!calibration.verdict) return "";
+  if (!calibration.verdict || !calibration.runs.empty()) return "";
   const std::vector<StepTimes>&simulated = calibration.simulated, held_out{calibration.held_out};
   const auto lags = std::clamp<std::size_t>(calibration.held_out.size() / 4, 2, 100);
   std::string out;
@@ -107,10 +107,12 @@ std::string verdict_section(const Calibration& calibration, const Numbers& numbe
   for (const std::string& reason : verdict.reasons) reasons += fmt::format("<li>{}</li>", escaped(reason));
   return analysis::section(
       "verdict", verdict.holds ? "The model holds" : "The model does not hold",
-      fmt::format("Fitted on the first part of the log and judged on the last {} steps: the mean, the median "
-                  "and the 95 % "
-                  "quantile of a step must agree within {:.0f} %.",
-                  calibration.held_out.size(), 100 * verdict.within),
+      fmt::format(
+          "Fitted on the first part of the log and judged on the last {} {}: {} must agree within {:.0f} %.",
+          calibration.judged_on(), calibration.unit(),
+          calibration.runs.empty() ? "the mean, the median and the 95 % quantile of a step"
+                                   : "each mean time of a step",
+          100 * verdict.within),
       (reasons.empty() ? "" : "<ul>" + reasons + "</ul>") +
           fmt::format(
               "<table><thead><tr><th></th><th>measured</th><th>simulated</th><th>error</th></tr></thead>"

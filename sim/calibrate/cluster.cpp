@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <toml++/toml.h>
 #include <algorithm>
+#include <optional>
 
+#include "model/user_error.hpp"
+#include "sim/runs/request.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim::calibrate {
@@ -54,50 +58,97 @@ std::string quantity(double value) {
   return toml_string(format_quantity(Quantity{value}));
 }
 
+// What stands beside a fitted field: where its value comes from.
+std::string origin(const std::vector<Fitted>& values, std::string_view field) {
+  const auto found = std::ranges::find(values, field, &Fitted::field);
+  if (found == values.end()) return "";
+  if (!found->missing.empty()) return fmt::format("not in the log: {}", found->missing);
+  if (!found->interval) return found->how;
+  return fmt::format("95 %: {:.4g} to {:.4g} {}; {}", found->interval->low, found->interval->high,
+                     found->unit, found->how);
+}
+
+void put_network(ScenarioText& out, const NetworkValues& network, const std::vector<Fitted>& values) {
+  const auto put = [&](const std::string& field, const std::string& value) {
+    out.put(field, value, origin(values, field));
+  };
+  put("cluster.network.bandwidth", quantity<BytesPerSecond>(network.bandwidth));
+  put("cluster.network.latency", quantity<Seconds>(network.latency));
+  put("cluster.network.simgrid_model", toml_string("cm02"));
+  put("cluster.network.share_turn", quantity<Bytes>(network.share_turn));
+  put("cluster.network.share_cv", shortest(network.share_cv));
+  if (network.receive_overhead > 0)
+    put("cluster.network.endpoint.receive_overhead", quantity<Seconds>(network.receive_overhead));
+}
+
+bool is_toml(const std::string& value) {
+  try {
+    return !toml::parse("x = " + value).empty();
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+// The fields that the user gives. Bare words are texts, as on the command line.
+void put_given(ScenarioText& out, const ClusterFacts& facts) {
+  for (const std::string& set : facts.sets) {
+    const std::optional<Override> one = override_of(set);
+    if (!one)
+      throw UserError(fmt::format("--set {}: no field and value", set), "for example --set KEY=VALUE");
+    out.put(one->key, is_toml(one->value) ? one->value : toml_string(one->value), "given");
+  }
+}
+
 }  // namespace
 
 std::string scenario_text(const ScenarioRequest& request) {
   const ClusterFacts& facts = request.facts;
   ScenarioText out;
-  const auto comment = [&](std::string_view field) {
-    const auto found = std::ranges::find(request.values, field, &Fitted::field);
-    if (found == request.values.end()) return std::string();
-    if (!found->missing.empty()) return fmt::format("not in the log: {}", found->missing);
-    if (!found->interval) return found->how;
-    return fmt::format("95 %: {:.4g} to {:.4g} {}; {}", found->interval->low, found->interval->high,
-                       found->unit, found->how);
-  };
-  const auto put = [&](const std::string& field, const std::string& value) {
-    out.put(field, value, comment(field));
-  };
-  if (!request.title.empty()) put("title", toml_string(request.title));
-  if (!facts.preset.empty()) put("preset", toml_string(facts.preset));
-  put("model.kind", toml_string("phantom"));
-  put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
-  put("training.steps", fmt::to_string(request.steps));
-  put("consistency.model", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency));
-  put("cluster.workers", fmt::to_string(*facts.workers));
-  put("cluster.servers", fmt::to_string(facts.servers.value_or(1)));
-  put("cluster.network.bandwidth", quantity<BytesPerSecond>(request.network.bandwidth));
-  put("cluster.network.latency", quantity<Seconds>(request.network.latency));
-  put("cluster.network.simgrid_model", toml_string("cm02"));
-  put("cluster.network.share_turn", quantity<Bytes>(request.network.share_turn));
-  put("compute.distribution", toml_string("trace"));
-  put("compute.trace", toml_string("steps.csv"));
-  put("compute.trace_unit", toml_string("seconds"));
+  if (!request.title.empty()) out.put("title", toml_string(request.title));
+  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset));
+  out.put("model.kind", toml_string("phantom"));
+  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
+  out.put("training.steps", fmt::to_string(request.steps));
+  out.put("consistency.model", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency));
+  out.put("cluster.workers", fmt::to_string(*facts.workers));
+  out.put("cluster.servers", fmt::to_string(facts.servers.value_or(1)));
+  put_network(out, request.network, request.values);
+  out.put("compute.distribution", toml_string("trace"));
+  out.put("compute.trace", toml_string("steps.csv"));
+  out.put("compute.trace_unit", toml_string("seconds"));
   if (request.from == StepsFrom::blocks) {
-    put("compute.trace_resample",
-        toml_string(request.fit.block == 1 ? std::string("iid")
-                                           : fmt::format("blocks of {} steps", request.fit.block)));
-    put("compute.trace_sample", toml_string("draw"));
-    put("compute.trace_workers",
-        toml_string(static_cast<std::size_t>(*facts.workers) == request.fit.means.size() ? "as they are"
-                                                                                         : "draw"));
+    out.put("compute.trace_resample",
+            toml_string(request.fit.block == 1 ? std::string("iid")
+                                               : fmt::format("blocks of {} steps", request.fit.block)));
+    out.put("compute.trace_sample", toml_string("draw"));
+    out.put("compute.trace_workers",
+            toml_string(static_cast<std::size_t>(*facts.workers) == request.fit.means.size() ? "as they are"
+                                                                                             : "draw"));
   }
-  for (const std::string& set : facts.sets) {
-    const std::size_t equals = set.find('=');
-    if (equals != std::string::npos) out.put(set.substr(0, equals), set.substr(equals + 1), "given");
+  put_given(out, facts);
+  return out.text();
+}
+
+std::string run_text(const ClusterFacts& facts, const NetworkValues& network, const LoggedRun& run,
+                     const std::vector<Fitted>& values, const std::string& title) {
+  ScenarioText out;
+  if (!title.empty()) out.put("title", toml_string(title));
+  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset));
+  for (const auto& [field, value] : run.fields) {
+    if (field.find('.') == std::string::npos) out.put(field, value);
   }
+  const bool names_model = std::ranges::any_of(run.fields, [](const auto& field) {
+    return field.first == "consistency" || field.first.starts_with("consistency.");
+  });
+  if (!names_model && !facts.consistency.empty()) out.put("consistency", toml_string(facts.consistency));
+  out.put("model.kind", toml_string("phantom"));
+  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
+  out.put("training.steps", "20");
+  put_network(out, network, values);
+  for (const auto& [field, value] : run.fields) {
+    if (field.find('.') != std::string::npos) out.put(field, value);
+  }
+  put_given(out, facts);
   return out.text();
 }
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "analysis/calibrate/link_fit.hpp"
+#include "analysis/calibrate/run_table.hpp"
 #include "analysis/calibrate/step_times.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::calibrate {
 
@@ -34,9 +36,11 @@ struct Fitted {
 
 // How fast the network of a cluster is.
 struct NetworkValues {
-  double bandwidth = 1e15;        // bytes per second of every link, in each direction
-  double latency = 0;             // seconds, one way, of every link
-  double share_turn = 64 * 1024;  // bytes
+  double bandwidth = 1e15;                             // bytes per second of every link, in each direction
+  double latency = 0;                                  // seconds, one way, of every link
+  double share_turn = NetworkSpec().share_turn.value;  // bytes
+  double share_cv = NetworkSpec().share_cv;
+  double receive_overhead = 0;  // seconds of a process for a message that it takes in
 };
 
 // How a scenario draws the steps.
@@ -56,5 +60,9 @@ struct ScenarioRequest {
   std::string title = {};
 };
 std::string scenario_text(const ScenarioRequest& request);
+
+// The scenario of a run of the cluster. `values`: as above.
+std::string run_text(const ClusterFacts& facts, const NetworkValues& network, const LoggedRun& run,
+                     const std::vector<Fitted>& values = {}, const std::string& title = {});
 
 }  // namespace psim::calibrate

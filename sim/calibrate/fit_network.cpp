@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/calibrate/search.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/scenario/spec/units.hpp"
 
@@ -31,19 +32,14 @@ Traits traits_of(const StepTimes& times) {
   return traits;
 }
 
-// A parameter of the search, in logarithms.
-struct Parameter {
-  double NetworkValues::*value;
-  double low, high;
-};
-
-class Search {
+// The errors of networks with which the logged steps are simulated with their own computations.
+class LoggedSteps {
  public:
-  Search(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit, std::filesystem::path folder)
+  LoggedSteps(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
+              std::filesystem::path folder)
       : facts_(facts), times_(times), fit_(fit), folder_(std::move(folder)), measured_(traits_of(times)) {}
 
-  // The relative errors of a network, as logarithms of simulated over measured.
-  std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks) {
+  std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks) const {
     std::vector<Trial> trials;
     for (const NetworkValues& network : networks) {
       const std::string text = scenario_text({.facts = facts_,
@@ -53,7 +49,6 @@ class Search {
                                               .steps = static_cast<std::int64_t>(times_.size()) + 1});
       trials.push_back({.scenario = text, .folder = folder_});
     }
-    simulations += static_cast<int>(trials.size());
     std::vector<std::vector<double>> errors;
     for (const StepTimes& simulated : simulated_steps(trials)) {
       const Traits traits = traits_of(simulated);
@@ -63,59 +58,9 @@ class Search {
     }
     return errors;
   }
-
-  // Compass search: tries a step in both directions of each parameter, and halves the steps when none is
-  // better.
-  NetworkValues best(NetworkValues at, const std::vector<Parameter>& parameters) {
-    double step = std::log(1.6), best = cost_of(at);
-    constexpr double finest = 0.004;
-    while (step > finest) {
-      std::vector<NetworkValues> around;
-      for (const Parameter& parameter : parameters) {
-        for (const double sign : {1.0, -1.0}) {
-          NetworkValues other = at;
-          other.*parameter.value =
-              std::clamp(at.*parameter.value * std::exp(sign * step), parameter.low, parameter.high);
-          around.push_back(other);
-        }
-      }
-      const std::vector<std::vector<double>> errors = errors_of(around);
-      std::size_t found = around.size();
-      for (std::size_t i = 0; i < around.size(); ++i) {
-        if (cost(errors[i]) < best) best = cost(errors[i]), found = i;
-      }
-      if (found < around.size()) at = around[found];
-      else step /= 2;
-    }
-    error = std::sqrt(best / 2);
-    return at;
-  }
-
-  void compare(const NetworkValues& network) { error = std::sqrt(cost_of(network) / 2); }
-
-  // How much the errors change when the parameter grows by a tenth, per unit of its logarithm.
-  double sensitivity(const NetworkValues& at, const Parameter& parameter) {
-    NetworkValues more = at;
-    more.*parameter.value *= 1.1;
-    const std::vector<std::vector<double>> errors = errors_of({at, more});
-    double squares = 0;
-    for (std::size_t i = 0; i < errors[0].size(); ++i) squares += std::pow(errors[1][i] - errors[0][i], 2);
-    return std::sqrt(squares) / std::log(1.1);
-  }
-
   const Traits& measured() const { return measured_; }
-  double error = 0;
-  int simulations = 0;
 
  private:
-  double cost_of(const NetworkValues& network) { return cost(errors_of({network}).front()); }
-
-  static double cost(const std::vector<double>& errors) {
-    double sum = 0;
-    for (const double one : errors) sum += one * one;
-    return sum;
-  }
-
   const ClusterFacts& facts_;
   const StepTimes& times_;
   const StepFit& fit_;
@@ -182,34 +127,29 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
       unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s", missing);
       unknown("cluster.network.latency", 0, "s", missing);
     }
-    unknown("cluster.network.share_turn", result.values.share_turn, "B",
-            "push_s and pull_s under asp or ssp");
+    unknown("cluster.network.share_turn", result.values.share_turn, "B", "a table of runs under bsp and asp");
     return result;
   }
-  Search search(facts, times, fit, folder);
+  const LoggedSteps logged(facts, times, fit, folder);
+  Search search([&](const std::vector<NetworkValues>& networks) { return logged.errors_of(networks); });
   if (!link) {
     const Parameter bandwidth{&NetworkValues::bandwidth, 1e3, 1e14};
-    result.values.bandwidth = first_bandwidth(facts, search.measured());
-    result.values = search.best(result.values, {bandwidth});
-    const double slope = search.sensitivity(result.values, bandwidth);
-    // The error that remains may be an error of the bandwidth.
-    const double range = slope > 0 ? 1.96 * std::max(search.error, 0.01) / slope : HUGE_VAL;
+    result.values.bandwidth = first_bandwidth(facts, logged.measured());
+    result.values = search.best(result.values, {&bandwidth, 1});
+    const double range = search.ranges(result.values, {&bandwidth, 1}).front();
     constexpr double useless = 1;
     if (range < useless)
       known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
             {result.values.bandwidth * std::exp(-range), result.values.bandwidth * std::exp(range)},
-            fmt::format("{} simulations of the logged steps", search.simulations));
+            fmt::format("{} simulations of the logged steps", search.simulated()));
     else
       unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
               "a link test: the network takes too little of a step");
     unknown("cluster.network.latency", 0, "s", "a link test with small transfers");
-  } else {
-    search.compare(result.values);
   }
-  result.error = search.error;
-  result.simulations = search.simulations;
-  unknown("cluster.network.share_turn", result.values.share_turn, "B",
-          "a log with transfers that share links under asp or ssp");
+  result.error = search.error_of(result.values);
+  result.simulations = search.simulated();
+  unknown("cluster.network.share_turn", result.values.share_turn, "B", "a table of runs under bsp and asp");
   return result;
 }
 

@@ -1,11 +1,12 @@
-// Fits what no formula gives: simulates the logged steps with their own computations, and searches for the
-// network with which the rest of each step takes as long as in the log. Calibration by simulation follows
-// McDonald et al. (IPDPS Workshops 2024); the search is deterministic.
+// Fits the network of a cluster: to its logged steps, simulated with their own computations, so that the rest
+// of each step takes as long as in the log; or to its runs, simulated one by one.
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <vector>
 
+#include "analysis/calibrate/run_table.hpp"
 #include "sim/calibrate/cluster.hpp"
 
 namespace psim::calibrate {
@@ -21,6 +22,15 @@ struct NetworkFit {
 // bandwidth and latency are known. Throws like simulated_steps().
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
                        const std::optional<LinkFit>& link, const std::filesystem::path& folder);
+
+// Fits bandwidth, shares of links and the time of receivers to the runs. Values that the runs hardly tell are
+// marked. `from`: the values that are not fitted.
+NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs, bool knows_link,
+                    NetworkValues from);
+
+// The mean time of a step of each run in a simulation, in seconds.
+std::vector<double> simulated_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
+                                   const NetworkValues& network);
 
 // The step times as a file that a scenario reads: a header with the names of the workers, and a row for each
 // step.

@@ -14,17 +14,6 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
-namespace {
-
-sg4::CommPtr flow_between(sg4::Host* from, sg4::Host* to, std::uint64_t bytes) {
-  sg4::CommPtr comm = sg4::Comm::sendto_init(from, to);
-  comm->set_payload_size(bytes);
-  comm->detach();
-  return comm;
-}
-
-}  // namespace
-
 FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, Agenda& agenda)
     : agenda_(agenda),
       routes_(platform.routes),
@@ -49,58 +38,58 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
         slots_.erase(found);
         Voyage& voyage = voyages_[slot];
         if (acknowledges) return voyage.acknowledgements.reset();
-        const sg4::CommPtr flow = std::move(voyage.flow);
-        if (voyage.last_turn > 0) return plan_last_turn(slot);
+        const sg4::CommPtr ended = std::move(voyage.flow);
+        if (voyage.last_turn > 0) return plan(Agenda::now(), slot);
         forget_acknowledgements(voyage);
         arrived_(slot);
       });
 }
 
 void FluidCarrier::start(std::span<const Cargo> cargos) {
-  // When the sender yields to the kernel, it may be killed.
-  kernel::actor::simcall_answered([&] {
-    for (const Cargo& cargo : cargos) {
-      if (cargo.slot >= voyages_.size()) voyages_.resize(cargo.slot + std::size_t{1});
-      Voyage& voyage = voyages_[cargo.slot];
-      voyage.cargo = cargo;
-      voyage.last_turn = turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes);
-      if (acknowledges_) start_acknowledgements(voyage);
-      start_flow(voyage, cargo.bytes - voyage.last_turn, voyage.last_turn > 0 ? 1 - 1 / last_turn_weight : 1);
-    }
-  });
+  for (const Cargo& cargo : cargos) {
+    if (cargo.slot >= voyages_.size()) voyages_.resize(cargo.slot + std::size_t{1});
+    const auto [last_turn, weight] = turns_.next(cargo.from, cargo.to, cargo.bytes);
+    voyages_[cargo.slot] = {
+        .cargo = cargo, .weight = weight, .rest = cargo.bytes - last_turn, .last_turn = last_turn};
+    plan(Agenda::now() + (cargo.streamed ? 0 : latency(cargo.from, cargo.to)), cargo.slot);
+  }
 }
 
-void FluidCarrier::plan_last_turn(std::uint32_t slot) {
-  if (last_turns_.empty()) {
-    agenda_.at(Agenda::now(), [this] {
-      for (const std::uint32_t next : std::exchange(last_turns_, {}))
-        start_flow(voyages_[next], std::exchange(voyages_[next].last_turn, 0), 1 / last_turn_weight);
-    });
-  }
-  last_turns_.push_back(slot);
+void FluidCarrier::plan(double date, std::uint32_t slot) {
+  voyages_[slot].begins = agenda_.at(date, [this, slot] { begin(slot); });
 }
 
 // SimGrid bounds a flow permanently by the bandwidth of its links at its start. So a degraded link gets its
 // full bandwidth for this moment. Otherwise the flow would stay slow after the link recovers.
-void FluidCarrier::start_flow(Voyage& voyage, std::uint64_t bytes, double latency) {
-  const Node &from = nodes_[voyage.cargo.from], &to = nodes_[voyage.cargo.to];
-  for (const Node* end : {&from, &to}) {
-    if (end->bandwidth < 1) scale_links(*end, 1);
+void FluidCarrier::begin(std::uint32_t slot) {
+  Voyage& voyage = voyages_[slot];
+  const Cargo& cargo = voyage.cargo;
+  const bool is_first = voyage.rest > 0 || voyage.last_turn == 0;
+  if (is_first && acknowledges_) start_acknowledgements(voyage);
+  for (const NodeId end : {cargo.from, cargo.to}) {
+    if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], 1);
   }
-  scale_latency(latency);
-  voyage.flow = flow_between(from.host, to.host, bytes);
-  if (voyage.cargo.streamed && routes_->latency(from.host, to.host) > 0) {
-    voyage.flow->suspend();
-    voyage.flow->resume();
+  voyage.flow =
+      flow(cargo.from, cargo.to, std::exchange(is_first ? voyage.rest : voyage.last_turn, 0),
+           is_first ? voyage.weight : last_turn_gain * voyage.weight, {.slot = slot, .acknowledges = false});
+  for (const NodeId end : {cargo.from, cargo.to}) {
+    if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], nodes_[end].bandwidth);
   }
-  voyage.flows_from =
-      Agenda::now() +
-      (voyage.cargo.streamed ? 0 : latency * this->latency(voyage.cargo.from, voyage.cargo.to));
-  if (from.bandwidth < 1 || to.bandwidth < 1) hold(voyage);
-  for (const Node* end : {&from, &to}) {
-    if (end->bandwidth < 1) scale_links(*end, end->bandwidth);
+}
+
+sg4::CommPtr FluidCarrier::flow(NodeId from, NodeId to, std::uint64_t bytes, double weight,
+                                const Flow& what) {
+  sg4::Host *source = nodes_[from].host, *target = nodes_[to].host;
+  scale_latency(1 / weight);
+  sg4::CommPtr comm = sg4::Comm::sendto_init(source, target);
+  comm->set_payload_size(bytes);
+  comm->detach();
+  if (routes_->latency(source, target) > 0) {
+    comm->suspend();
+    comm->resume();
   }
-  slots_[voyage.flow->get_impl()] = {.slot = voyage.cargo.slot, .acknowledges = false};
+  slots_[comm->get_impl()] = what;
+  return comm;
 }
 
 // SimGrid gives a flow one window per round trip of its own latency, so the window scales with the latency.
@@ -111,12 +100,9 @@ void FluidCarrier::scale_latency(double factor) {
 }
 
 void FluidCarrier::start_acknowledgements(Voyage& voyage) {
-  scale_latency(1);
   const Cargo& cargo = voyage.cargo;
-  voyage.acknowledgements =
-      flow_between(nodes_[cargo.to].host, nodes_[cargo.from].host,
-                   static_cast<std::uint64_t>(share_of_acknowledgements * static_cast<double>(cargo.bytes)));
-  slots_[voyage.acknowledgements->get_impl()] = {.slot = cargo.slot, .acknowledges = true};
+  const auto bytes = static_cast<std::uint64_t>(share_of_acknowledgements * static_cast<double>(cargo.bytes));
+  voyage.acknowledgements = flow(cargo.to, cargo.from, bytes, 1, {.slot = cargo.slot, .acknowledges = true});
 }
 
 void FluidCarrier::forget_acknowledgements(Voyage& voyage) {
@@ -127,11 +113,10 @@ void FluidCarrier::forget_acknowledgements(Voyage& voyage) {
 
 void FluidCarrier::cancel(std::uint32_t slot) {
   Voyage& voyage = voyages_[slot];
+  agenda_.cancel(voyage.begins);
   if (voyage.flow != nullptr) {
     slots_.erase(voyage.flow->get_impl());
     voyage.flow->cancel();
-  } else {
-    std::erase(last_turns_, slot);
   }
   if (voyage.acknowledgements != nullptr) voyage.acknowledgements->cancel();
   forget_acknowledgements(voyage);
@@ -145,19 +130,7 @@ void FluidCarrier::scale_links(const Node& node, double factor) {
   for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
-void FluidCarrier::hold(const Voyage& voyage) {
-  if (!(voyage.flows_from > Agenda::now())) return;
-  voyage.flow->suspend();
-  agenda_.at(voyage.flows_from, [flow = voyage.flow] { flow->resume(); });
-}
-
 void FluidCarrier::set_bandwidth(NodeId node, double factor) {
-  const auto crosses = [this, host = nodes_[node].host](const Cargo& cargo) {
-    return nodes_[cargo.from].host == host || nodes_[cargo.to].host == host;
-  };
-  for (const Voyage& voyage : voyages_) {
-    if (voyage.flow != nullptr && crosses(voyage.cargo)) hold(voyage);
-  }
   nodes_[node].bandwidth = factor;
   scale_links(nodes_[node], factor);
 }

@@ -7,18 +7,17 @@
 // (tests/oracles/network_test.cpp).
 //
 // Decisions:
-// - Turns. A message's last turn (turns.hpp) is a separate flow, which begins when the rest has arrived.
-//   SimGrid shares a link in proportion to 1 / latency. So the last turn has 1 / last_turn_weight of the
-//   latency, and the rest of the message has the remaining latency. A message of one turn is one flow. A flow
-//   must not begin while SimGrid reports the end of another flow, because SimGrid would advance it by the
-//   time since its last step. So the agenda starts last turns, at the same date.
-// - Streams. A flow of SimGrid waits for its latency before it takes bandwidth, and its weight depends on the
-//   latency. A flow that is suspended and resumed keeps its weight and takes bandwidth at once, because Full
-//   does not check whether the latency is over (tests/oracles/network_test.cpp). So the next message of a
-//   stream takes over the bandwidth of the previous message at the date when that message has left.
-// - Changes of bandwidth. If SimGrid's weights depend on the bandwidth of links (lv08), each change makes
-//   every flow of the link take bandwidth at once, even if its latency is not over; suspended flows do not.
-//   So psim suspends a flow during its latency, and resumes it afterwards.
+// - Weights. SimGrid shares a link in proportion to 1 / latency. So a flow of weight w begins over a route
+// with
+//   1 / w of its latency. A message's last turn (turns.hpp) is a separate flow, which begins when the rest
+//   has arrived. A flow must not begin while SimGrid reports the end of another flow, because SimGrid would
+//   advance it by the time since its last step. So the agenda starts last turns, at the same date.
+// - Latencies. A flow of SimGrid waits for its latency before it takes bandwidth. psim's agenda waits
+// instead,
+//   because the latency of a flow is not that of its message, and a message of a stream does not wait. A flow
+//   that is suspended and resumed keeps its weight and takes bandwidth at once, because Full does not check
+//   whether the latency is over (tests/oracles/network_test.cpp). So the next message of a stream takes over
+//   the bandwidth of the previous message at the date when that message has left.
 // - Acknowledgements load the opposite direction as a separate flow, and no node waits for it. With SimGrid's
 //   network/crosstraffic, one flow crosses both directions. Its speed is then limited by its share of the
 //   opposite direction, although it needs only a twentieth of this share: pulls would wait for pushes.
@@ -54,18 +53,19 @@ class FluidCarrier final : public Carrier {
   // The message on its way in a slot.
   struct Voyage {
     Cargo cargo = {};
-    std::uint64_t last_turn = 0;                       // bytes that follow when the flow has ended
-    simgrid::s4u::CommPtr flow = nullptr;              // null while its last turn is planned
-    double flows_from = 0;                             // the date at which the flow's latency is over
+    double weight = 1;                                 // until the last turn
+    std::uint64_t rest = 0, last_turn = 0;             // bytes that have not begun
+    Agenda::Ticket begins = {};                        // of its next flow
+    simgrid::s4u::CommPtr flow = nullptr;              // null until it begins
     simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
   };
   struct Flow {
     std::uint32_t slot = 0;
     bool acknowledges = false;
   };
-  void plan_last_turn(std::uint32_t slot);
-  void start_flow(Voyage& voyage, std::uint64_t bytes, double latency);
-  void hold(const Voyage& voyage);
+  void plan(double date, std::uint32_t slot);
+  void begin(std::uint32_t slot);
+  simgrid::s4u::CommPtr flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, const Flow& what);
   void scale_latency(double factor);
   void start_acknowledgements(Voyage& voyage);
   void forget_acknowledgements(Voyage& voyage);
@@ -79,7 +79,6 @@ class FluidCarrier final : public Carrier {
   double second_;                       // of delay for one unit of a route's latency in SimGrid
   bool acknowledges_;
   std::vector<Voyage> voyages_;                  // by slot
-  std::vector<std::uint32_t> last_turns_ = {};   // slots whose last turn begins at this date
   std::unordered_map<const void*, Flow> slots_;  // by activity; unordered is safe: only looked up
 };
 

@@ -51,10 +51,11 @@ void NicCarrier::enter(const Cargo& cargo) {
                       .limit = way.limit * model_.bandwidth,
                       .path = way.stations};
   if (has_turns) {
-    load.last_turn = static_cast<double>(turns_.last_turn_of_next(cargo.from, cargo.to, cargo.bytes));
+    const Turns::Share share = turns_.next(cargo.from, cargo.to, cargo.bytes);
+    load.last_turn = static_cast<double>(share.last_turn);
+    load.weight *= share.weight;
     load.step = turns_.step(cargo.bytes);
   }
-  if (load.last_turn > 0) load.weight *= weight_before;
   if (model_.window > 0 && latency > 0) {
     const double limit = model_.bandwidth * model_.window / (2 * latency);
     load.limit = load.limit > 0 ? std::min(load.limit, limit) : limit;

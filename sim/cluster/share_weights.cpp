@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/cluster/turns.hpp"
-
 namespace psim {
 
 FlowModel flow_model(const NetworkSpec& network) {
@@ -28,8 +26,8 @@ double latency_unit(const NetworkSpec& network) {
     longest = std::max(longest, link.latency ? link.latency->value : 0.0);
   if (network.topology == TopologyKind::simgrid_xml) return 1;
   // A long latency times the unit makes a weight too small. Last turns have more weight.
-  constexpr double unit = 1024;
-  if (network.share_spread > 0 && longest * last_turn_weight < 1) return unit * last_turn_weight;
+  constexpr double unit = 1024, most_weight = 4;
+  if (network.share_spread > 0 && longest * most_weight < 1) return unit * most_weight;
   return longest < 1 ? unit : 1;
 }
 

@@ -1,7 +1,9 @@
 #include "sim/cluster/turns.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "model/numerics/functions.hpp"
 #include "model/random.hpp"
 
 namespace psim {
@@ -13,17 +15,20 @@ constexpr std::uint64_t undivided = 1500;  // bytes: a packet
 }  // namespace
 
 Turns::Turns(const Scenario& scenario)
-    : Turns(static_cast<std::uint64_t>(scenario.seed), scenario.cluster.network.share_spread,
-            scenario.cluster.network.share_turn.value) {}
+    : seed_(static_cast<std::uint64_t>(scenario.seed)),
+      longest_(2 * scenario.cluster.network.share_spread * scenario.cluster.network.share_turn.value),
+      variance_(numerics::log1p(std::pow(scenario.cluster.network.share_cv, 2))) {}
 
-std::uint64_t Turns::last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes) {
-  return longest_ == 0 ? 0 : last_turn(from, to, sent_.add_one(from, to), bytes);
+Turns::Share Turns::next(NodeId from, NodeId to, std::uint64_t bytes) {
+  return longest_ == 0 ? Share{} : share(from, to, sent_.add_one(from, to), bytes);
 }
 
-std::uint64_t Turns::last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
-  if (longest_ == 0 || bytes <= undivided) return 0;
+Turns::Share Turns::share(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {
+  if (longest_ == 0 || bytes <= undivided) return {};
   Stream stream(seed_, "share", (std::uint64_t{from} << 32U) | to, number);
-  return static_cast<std::uint64_t>(stream.uniform() * std::min(longest_, static_cast<double>(bytes)));
+  const double last_turn = stream.uniform() * std::min(longest_, static_cast<double>(bytes));
+  const double level = std::sqrt(variance_) * stream.normal() - variance_ / 2;
+  return {.last_turn = static_cast<std::uint64_t>(last_turn), .weight = numerics::exp(level)};
 }
 
 }  // namespace psim

@@ -7,10 +7,13 @@
 // ahead gets further ahead, until the transfers of an asynchronous run no longer overlap. docs/sharing.md has
 // the measurements.
 //
+// Congestion controls differ in how equal the shares of connections stay during a message. So a message draws
+// its weight: lognormal, with mean 1 and a coefficient of variation of share_cv.
+//
 // Both carriers share links by weight. So in psim a message has a constant weight until its last turn, which
 // has last_turn_gain times this weight. The start of a turn does not depend on the start of a message. So the
-// length of the last turn is uniform between 0 and a whole turn: one draw per message. The mechanism has no
-// memory: over many messages, no connection is faster than another.
+// length of the last turn is uniform between 0 and a whole turn. The mechanism has no memory: over many
+// messages, no connection is faster than another.
 #pragma once
 
 #include <algorithm>
@@ -22,32 +25,31 @@
 
 namespace psim {
 
-// Weight of a message in its last turn; a message without a last turn has weight 1. A larger value makes
-// almost no difference (docs/sharing.md). Before its last turn such a message has the rest of the latency, so
-// its weight is 4/3.
-inline constexpr double last_turn_weight = 4;
-inline constexpr double weight_before = 1 / (1 - 1 / last_turn_weight);
-inline constexpr double last_turn_gain = last_turn_weight / weight_before;
+// Weight of a message's last turn over its weight before. A larger value makes almost no difference
+// (docs/sharing.md).
+inline constexpr double last_turn_gain = 3;
 
 class Turns {
  public:
-  Turns() = default;  // ideal: no turns
   explicit Turns(const Scenario& scenario);
-  // `spread`: 0.5 for last turns of up to `turn` bytes, proportionally for others.
-  Turns(std::uint64_t seed, double spread, double turn) : seed_(seed), longest_(2 * spread * turn) {}
 
-  // Bytes of the last turn of message `number` of the connection: fewer than `bytes`, and 0 for a message of
-  // one packet.
-  std::uint64_t last_turn(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
-  // The same for the message that the connection sends next.
-  std::uint64_t last_turn_of_next(NodeId from, NodeId to, std::uint64_t bytes);
+  // A message's part in the links that it shares with others.
+  struct Share {
+    std::uint64_t last_turn = 0;  // bytes: fewer than the message's, and 0 for a message of one packet
+    double weight = 1;            // until its last turn
+  };
+  // Of message `number` of the connection. Share{} with ideal sharing.
+  Share share(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
+  // Of the message that the connection sends next.
+  Share next(NodeId from, NodeId to, std::uint64_t bytes);
   // Stations::Load::step for a message of `bytes` bytes: a quarter of its mean last turn. So a segment is
   // small compared with the differences between messages. 0: no turns, so messages do not differ.
   double step(std::uint64_t bytes) const { return std::min(longest_, static_cast<double>(bytes)) / 8; }
 
  private:
-  std::uint64_t seed_ = 0;
-  double longest_ = 0;
+  std::uint64_t seed_;
+  double longest_;        // last turn, in bytes; 0: ideal sharing
+  double variance_;       // of the logarithm of a weight
   PairCounts sent_ = {};  // messages, by connection
 };
 

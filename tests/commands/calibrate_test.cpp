@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -176,4 +177,56 @@ TEST_CASE("a study of a calibrated cluster predicts", "[command][calibrate]") {
   const double half = 2.364624 * std::sqrt(squares / 7) * std::sqrt(1 + 1.0 / 8);
   CHECK(versus["ratio_ci95"][0].get<double>() == Approx(std::exp(mean - half)).epsilon(1e-5));
   CHECK(versus["ratio_ci95"][1].get<double>() == Approx(std::exp(mean + half)).epsilon(1e-5));
+}
+
+TEST_CASE("calibrate fits the network to whole runs and predicts others", "[command][calibrate][slow]") {
+  const TemporaryFolder folder;
+  std::string table = "workers,servers,consistency,model_bytes,compute_s,step_s\n";
+  for (const auto& [workers, servers, model] : std::vector<std::tuple<int, int, std::string>>{
+           {1, 1, "bsp"}, {4, 1, "bsp"}, {4, 2, "asp"}, {2, 1, "asp"}, {4, 2, "bsp"}, {3, 1, "bsp"}}) {
+    const Json run = ScenarioBuilder({"training.steps=20", "cluster.network.bandwidth=50MBps",
+                                      "cluster.network.latency=0s", "cluster.network.simgrid_model=cm02",
+                                      "compute.time=50ms", "consistency.model=" + model})
+                         .with("model", "kind = \"phantom\"\nparameters = 500000")
+                         .set("cluster.workers", workers)
+                         .set("cluster.servers", servers)
+                         .run();
+    double step = 0;
+    for (const Json& one : run["workers"]) step += one["mean_step_s"].get<double>() / workers;
+    table += fmt::format("{},{},{},2000000,0.05,{}\n", workers, servers, model, step);
+  }
+  write(folder.path() / "runs.csv", table);
+  const Outcome outcome = ::psim::test::psim(
+      {"calibrate", "runs.csv", "-o", "fit", "--hold-out", "0.34", "--json"}, folder.path());
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const Json json = Json::parse(outcome.out);
+  CHECK(values_of(json)["cluster.network.bandwidth"]["value"].get<double>() == Approx(50e6).epsilon(0.03));
+  CHECK(json["runs"] == 6);
+  CHECK(json["verdict"]["held_out_runs"] == 2);
+  for (const Json& one : json["verdict"]["judged"])
+    CHECK(one["simulated"].get<double>() == Approx(one["measured"].get<double>()).epsilon(0.03));
+  CHECK(!std::filesystem::exists(folder.path() / "fit/steps.csv"));
+  CHECK(::psim::test::psim({"check", "fit/scenario.toml"}, folder.path()).code == 0);
+  write(folder.path() / "few.csv", table.substr(0, table.find("4,2,asp")));
+  const Outcome few = ::psim::test::psim({"calibrate", "few.csv", "-o", "few"}, folder.path());
+  CHECK(few.code == 2);
+  CHECK(few.err.find("at least 4") != std::string::npos);
+}
+
+TEST_CASE("calibrate takes fields of --set as the command line does", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  std::string log = "worker,step,compute_s\n";
+  for (int step = 0; step < 40; ++step) log += fmt::format("0,{},{}\n", step, 0.1 + 0.001 * (step % 7));
+  write(folder.path() / "log.csv", log);
+  const auto answer = [&](const std::string& set) {
+    return ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--force", "--set", set}, folder.path());
+  };
+  const Outcome bare = answer("cluster.network.model=nic");
+  INFO(bare.err);
+  CHECK((bare.code == 0 || bare.code == 1));
+  CHECK(content(folder.path() / "fit/scenario.toml").find("model = \"nic\"") != std::string::npos);
+  const Outcome none = answer("cluster.network.model");
+  CHECK(none.code == 2);
+  CHECK(none.err.find("no field and value") != std::string::npos);
 }

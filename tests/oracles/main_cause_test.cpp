@@ -355,13 +355,13 @@ TEST_CASE("why: what loads and rules make of links and workers", "[why][slow]") 
             {"model.arrays=[2_000_000, 20_000, 20_000]", "placement.kind=greedy",
              "cluster.network.bandwidth=1Gbps"},
             "link of server 0"},
-           // A worker and a server share the links of a host.
+           // A worker and a server share the links of a host, with equal traffic.
            {"a host",
-            "worker-link",
-            {"worker 1"},
+            "server-link",
+            {"server 1"},
             {"cluster.servers=4", "cluster.colocate=true",
              fault("kind = \"degrade\", nodes = [\"host 1\"], at = \"0s\", factor = 0.02")},
-            "worker 1 (at 2 % of its bandwidth"},
+            "server 1 (at 2 % of its bandwidth"},
            // An update needs three of four pushes, so that a slow backup costs nothing.
            {"slow backup",
             "worker-compute",

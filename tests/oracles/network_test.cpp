@@ -146,7 +146,7 @@ TEST_CASE("flows that begin at different times share what is left", "[oracle]") 
 TEST_CASE("two tiers: an oversubscribed uplink is the bottleneck of its rack", "[oracle]") {
   // Rack 0: the server, workers 1 and 3; rack 1: workers 0 and 2, whose uplink has 2 B / 8. Four links
   // between racks.
-  const std::string network = "topology = \"two-tier\"\nracks = 2\noversubscription = 8.0";
+  const std::string network = "topology = \"two-tier\"\nracks = 2\noversubscription = 8.0\nshare_cv = 0.0";
   CHECK(step_time({.workers = 4, .network = network}) ==
         near(compute + 2 * (4 * 50e-6 + 1e6 / (bandwidth / 8))));
   // Without oversubscription the server's own link is: all four share it, and all end together without

@@ -141,7 +141,8 @@ link = [
 TEST_CASE("a star from a platform file is the star, bit for bit", "[oracle]") {
   for (const std::string spread : {"0.0", "0.5"}) {
     INFO("share_spread " << spread);
-    const std::string shares = "share_spread = " + spread + "\n";
+    // The rounding of unequal weights depends on the unit of latencies, which a file does not have.
+    const std::string shares = "share_spread = " + spread + "\nshare_cv = 0.0\n";
     const std::string slow = "[[straggler]]\nworkers = [1]\nslowdown = 3.0\nuntil = \"50ms\"\n";
     const Json star = toml(4, 2, shares + links, slow).run();
     const Json file = run_with_platform(toml(4, 2, shares + xml_file + host_list(7), slow), star_xml(7));

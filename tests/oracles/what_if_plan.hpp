@@ -26,7 +26,8 @@ struct Plan {
 inline ScenarioBuilder toml(const Plan& plan) {
   const bool has_servers = plan.kind.empty();
   return phantom(std::llround(plan.mega_values * 1e6))
-      .set({"training.batch_size=8", "compute.time=10ms", "cluster.workers=4"})
+      .set(
+          {"training.batch_size=8", "compute.time=10ms", "cluster.workers=4", "cluster.network.share_cv=0.0"})
       .links("1GBps", "100us")
       .set("training.steps", plan.steps)
       .with(has_servers ? "[consistency]\n" + plan.consistency

@@ -38,7 +38,7 @@ void check_folder(const fs::path& folder, bool force) {
   }
 }
 
-void print_values(const Calibration& calibration) {
+void print_steps(const Calibration& calibration) {
   const calibrate::StepFit& steps = calibration.steps;
   const auto [fastest, slowest] = std::ranges::minmax_element(steps.means);
   fmt::print("steps       {} of {} workers\n", calibration.times.size(), steps.means.size());
@@ -48,6 +48,11 @@ void print_values(const Calibration& calibration) {
       *fastest, *slowest, 100 * steps.cv, 100 * steps.shared);
   fmt::print("memory      {:.1f} steps of a worker, {:.1f} of all; blocks of {} steps\n", steps.memory,
              steps.shared_memory, steps.block);
+}
+
+void print_values(const Calibration& calibration) {
+  if (calibration.runs.empty()) print_steps(calibration);
+  else fmt::print("runs        {}\n", calibration.runs.size());
   for (const Fitted& one : calibration.network.fitted) {
     if (!one.missing.empty()) fmt::print("unknown     {}: measure {}\n", one.field, one.missing);
     else if (one.interval)
@@ -56,12 +61,14 @@ void print_values(const Calibration& calibration) {
   }
 }
 
-void print_verdict(const calibrate::Verdict& verdict, std::size_t steps) {
-  fmt::print("\n{:<46}{:>10}{:>11}{:>9}\n", fmt::format("the last {} steps, held out", steps), "measured",
+void print_verdict(const Calibration& calibration) {
+  const calibrate::Verdict& verdict = *calibration.verdict;
+  fmt::print("\n{:<58}{:>10}{:>11}{:>9}\n",
+             fmt::format("the last {} {}, held out", calibration.judged_on(), calibration.unit()), "measured",
              "simulated", "error");
   const auto print = [](const std::vector<Compared>& all) {
     for (const Compared& one : all)
-      fmt::print("  {:<44}{:>10.4g}{:>11.4g}{:>+8.1f}%\n", one.name, one.measured, one.simulated,
+      fmt::print("  {:<56}{:>10.4g}{:>11.4g}{:>+8.1f}%\n", one.name, one.measured, one.simulated,
                  100 * one.error());
   };
   print(verdict.judged);
@@ -88,7 +95,7 @@ int calibrate_logs(const Asked& asked) {
       calibrate::calibrate(request, [](const std::string& what) { say("{} ...\n", what); });
   const auto json = calibrate::calibration_json(calibration, request);
   fs::create_directories(folder);
-  write_file(folder / "steps.csv", calibrate::steps_csv(calibration.times));
+  if (calibration.runs.empty()) write_file(folder / "steps.csv", calibrate::steps_csv(calibration.times));
   write_file(folder / "scenario.toml", calibrate::calibrated_scenario(calibration));
   write_file(folder / "report.html", calibrate::calibration_page(calibration, request));
   write_file(folder / "calibration.json", json.dump(2) + "\n");
@@ -99,7 +106,7 @@ int calibrate_logs(const Asked& asked) {
   }
   print_values(calibration);
   for (const std::string& note : calibration.notes) fmt::print("note        {}\n", note);
-  if (calibration.verdict) print_verdict(*calibration.verdict, calibration.held_out.size());
+  if (calibration.verdict) print_verdict(calibration);
   const std::string name = folder_named(command.out).string();
   fmt::print(
       "\nwrote {0}/   next: psim compare {0}/scenario.toml --seeds 1-20 --set 'consistency.model=[bsp, ssp, "
@@ -115,13 +122,14 @@ const Subcommand calibrate_table[] = {
      "  psim calibrate steps.csv -o cluster --servers 4 --model-bytes 100MB --consistency bsp\n"
      "  psim calibrate rank*.pt.trace.json.gz -o cluster   Kineto, Horovod, other Chrome JSON\n"
      "  psim calibrate steps.csv iperf.json -o cluster     with a test of the link\n"
+     "  psim calibrate runs.csv -o cluster                 the mean steps of several configurations\n"
      "  psim calibrate trace.json -o cluster --compute-name 'forward|backward' --step-arg iteration\n",
      [](CLI::App* app, Asked& a) {
        CalibrateCommand& c = a.calibrate;
-       app->add_option(
-              "logs", c.request.logs,
-              "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes] or bytes,seconds; Chrome JSON; "
-              "the output of nccl-tests or iperf3 --json. Also gzip.")
+       app->add_option("logs", c.request.logs,
+                       "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes], with "
+                       "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
+                       "bytes,seconds; Chrome JSON; the output of nccl-tests or iperf3 --json. Also gzip.")
            ->required();
        app->add_option("-o,--out", c.out,
                        "The folder for scenario.toml, steps.csv, calibration.json and report.html.")

@@ -95,6 +95,10 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
           "Size of a turn: the bytes that a connection puts into its sender's queue before the next "
           "connection does. A turn is at most the whole message.",
           within(1, 1e15));
+  v.field("share_cv", &n.share_cv,
+          "How much the shares of equal messages differ, as a coefficient of variation: about 0 with cubic, "
+          "about 0.2 with bbr (docs/sharing.md). Without effect if share_spread is 0.",
+          within(0, 3));
   v.field("tcp_window", &n.tcp_window,
           "Largest number of bytes that a transfer sends in a round trip; 0 sets no limit.", within(0, 1e15),
           otherwise("\"4MiB\" for lv08, none for cm02"));

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/calibrate/step_log.hpp"
 #include "tests/support/catch.hpp"
@@ -194,4 +196,34 @@ TEST_CASE("Horovod's ticks give every rank's computation", "[calibrate]") {
   // From 9 ms of one step to 2 ms (and 6 ms) of the next.
   CHECK(compute(read, 0, 1) == Approx(0.003));
   CHECK(compute(read, 1, 3) == Approx(0.007));
+}
+
+TEST_CASE("a table of runs has fields of the scenario and short names for them", "[unit][calibrate]") {
+  const Read read = reading(
+      "workers,servers,consistency,messages.acknowledge,model_bytes,compute_ms,slowdown,step_s\n"
+      "4,2,ssp 3,true,2000000,100,1,0.25\n"
+      "4,1,bsp,false,2000002,50,2.5,0.5\n");
+  REQUIRE(read.error == "");
+  REQUIRE(read.log.runs.size() == 2);
+  const LoggedRun &first = read.log.runs[0], &second = read.log.runs[1];
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  CHECK(first.fields == Fields{{"cluster.workers", "4"},
+                               {"cluster.servers", "2"},
+                               {"consistency", "\"ssp 3\""},
+                               {"messages.acknowledge", "true"},
+                               {"model.parameters", "500000"},
+                               {"compute.time", "\"0.1s\""}});
+  CHECK(second.fields[4] == std::pair<std::string, std::string>("model.parameters", "500001"));
+  CHECK(second.fields.back() ==
+        std::pair<std::string, std::string>("straggler", "[{workers = [0], slowdown = 2.5}]"));
+  CHECK(first.step == 0.25);
+  CHECK(first.name == "servers 2, consistency ssp 3, model_bytes 2000000, compute_ms 100, slowdown 1");
+}
+
+TEST_CASE("a table of runs with a wrong column or value is refused", "[unit][calibrate]") {
+  CHECK(reading("workers,step_s,color\n4,0.25,red\n").error == ": `color` is no column of a table of runs");
+  CHECK(reading("workers,step_s\n4,0.25\n4,0\n").error == ":3: `0` is no step_s");
+  CHECK(reading("workers,compute_s,step_s\n4,inf,1\n").error == ":2: `inf` is no compute_s");
+  CHECK(reading("workers,servers,step_s\n4,1\n").error == ":2: 2 values under 3 columns");
+  CHECK(reading("workers,servers,step_s\n4,1,\n").error == ":2: the run has no time of a step");
 }

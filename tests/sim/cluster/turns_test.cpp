@@ -14,22 +14,32 @@ namespace {
 constexpr double turn = 200'000;
 constexpr std::uint64_t large = 10'000'000;  // bytes
 
+Turns turns_of(std::uint64_t seed, double spread, double cv = 0) {
+  Scenario scenario;
+  scenario.seed = static_cast<std::int64_t>(seed);
+  scenario.cluster.network.share_spread = spread;
+  scenario.cluster.network.share_turn.value = turn;
+  scenario.cluster.network.share_cv = cv;
+  return Turns(scenario);
+}
+
 double mean_turn(const Turns& turns, NodeId from, NodeId to, std::uint64_t bytes, std::uint64_t messages) {
   double sum = 0;
   for (std::uint64_t i = 0; i < messages; ++i)
-    sum += static_cast<double>(turns.last_turn(from, to, i, bytes));
+    sum += static_cast<double>(turns.share(from, to, i, bytes).last_turn);
   return sum / static_cast<double>(messages);
 }
 
 }  // namespace
 
 TEST_CASE("under ideal sharing there are no turns", "[unit][turns]") {
-  CHECK(Turns().last_turn(1, 2, 0, large) == 0);
-  CHECK(Turns(1, 0, turn).last_turn(1, 2, 0, large) == 0);
+  const Turns::Share share = turns_of(1, 0, 0.5).share(1, 2, 0, large);
+  CHECK(share.last_turn == 0);
+  CHECK(share.weight == 1);
 }
 
 TEST_CASE("last turns are anything up to a turn, and no connection has longer ones", "[unit][turns]") {
-  const Turns turns(1, 0.5, turn);
+  const Turns turns = turns_of(1, 0.5);
   constexpr std::uint64_t messages = 10'000;
   // The standard deviation of a mean of n uniform draws is turn / sqrt(12 n).
   const double margin = 4 * turn / std::sqrt(12.0 * messages);
@@ -37,33 +47,57 @@ TEST_CASE("last turns are anything up to a turn, and no connection has longer on
     for (const NodeId to : {4U, 5U})
       CHECK(mean_turn(turns, from, to, large, messages) == Approx(turn / 2).epsilon(0).margin(margin));
   }
-  CHECK(mean_turn(Turns(1, 0.25, turn), 1, 2, large, messages) ==
+  CHECK(mean_turn(turns_of(1, 0.25), 1, 2, large, messages) ==
         Approx(turn / 4).epsilon(0).margin(margin / 2));
 }
 
 TEST_CASE("a last turn is less than its message, and nothing divides a packet", "[unit][turns]") {
-  const Turns turns(1, 3, turn);
+  const Turns turns = turns_of(1, 3);
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    CHECK(turns.last_turn(1, 2, i, 1501) < 1501);
-    CHECK(turns.last_turn(1, 2, i, 1500) == 0);
-    CHECK(turns.last_turn(1, 2, i, 0) == 0);
+    CHECK(turns.share(1, 2, i, 1501).last_turn < 1501);
+    CHECK(turns.share(1, 2, i, 1500).last_turn == 0);
+    CHECK(turns.share(1, 2, i, 0).last_turn == 0);
   }
   CHECK(mean_turn(turns, 1, 2, 40'000, 10'000) == Approx(20'000).epsilon(0.03));
 }
 
 TEST_CASE("the draw depends on seed, ends and number of a message alone", "[unit][turns]") {
-  const Turns turns(1, 0.5, turn), same(1, 0.5, turn), other(2, 0.5, turn);
+  const Turns turns = turns_of(1, 0.5), same = turns_of(1, 0.5), other = turns_of(2, 0.5);
   std::vector<std::uint64_t> draws;
   for (const NodeId from : {1U, 2U}) {
     for (const NodeId to : {1U, 2U}) {
       for (std::uint64_t i = 0; i < 100; ++i) {
-        draws.push_back(turns.last_turn(from, to, i, large));
-        CHECK(draws.back() == same.last_turn(from, to, i, large));
-        draws.push_back(other.last_turn(from, to, i, large));
+        draws.push_back(turns.share(from, to, i, large).last_turn);
+        CHECK(draws.back() == same.share(from, to, i, large).last_turn);
+        draws.push_back(other.share(from, to, i, large).last_turn);
       }
     }
   }
   std::ranges::sort(draws);
   const auto repeated = std::ranges::unique(draws);
   CHECK(repeated.size() < 10);  // 800 of 200,000 values: about 2 coincide
+}
+
+TEST_CASE("weights are lognormal with mean 1 and the given variation", "[unit][turns]") {
+  const Turns turns = turns_of(1, 0.5, 0.3);
+  constexpr int messages = 20'000;
+  double sum = 0, square = 0, logs = 0;
+  for (int i = 0; i < messages; ++i) {
+    const double weight = turns.share(1, 2, static_cast<std::uint64_t>(i), large).weight;
+    sum += weight / messages;
+    square += weight * weight / messages;
+    logs += std::log(weight) / messages;
+  }
+  // Standard errors: 0.3 / sqrt(20000) of the mean; about 0.0025 of the variation.
+  CHECK(sum == Approx(1).epsilon(0).margin(4 * 0.0022));
+  CHECK(std::sqrt(square - sum * sum) / sum == Approx(0.3).epsilon(0).margin(4 * 0.0025));
+  CHECK(logs == Approx(-std::log1p(0.09) / 2).epsilon(0).margin(4 * 0.0021));
+  CHECK(turns.share(1, 2, 0, 1500).weight == 1);
+  CHECK(turns_of(1, 0.5).share(1, 2, 0, large).weight == 1);
+}
+
+TEST_CASE("the weight changes no last turn", "[unit][turns]") {
+  for (std::uint64_t i = 0; i < 100; ++i)
+    CHECK(turns_of(1, 0.5, 0.3).share(1, 2, i, large).last_turn ==
+          turns_of(1, 0.5).share(1, 2, i, large).last_turn);
 }
