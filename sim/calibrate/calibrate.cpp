@@ -96,7 +96,7 @@ void calibrate_runs(const Request& request, const std::function<void(const std::
   NetworkValues from;
   if (result.link) {
     from.bandwidth = result.link->bandwidth;
-    from.latency = result.link->latency / 2;
+    if (result.link->knows_latency) from.latency = result.link->latency / 2;
   }
   const auto held_out =
       static_cast<std::size_t>(std::llround(static_cast<double>(runs.size()) * request.hold_out));

@@ -75,6 +75,7 @@ void put_network(ScenarioText& out, const NetworkValues& network, const std::vec
   put("cluster.network.bandwidth", quantity<BytesPerSecond>(network.bandwidth));
   put("cluster.network.latency", quantity<Seconds>(network.latency));
   put("cluster.network.simgrid_model", toml_string("cm02"));
+  put("cluster.network.cross_traffic", "true");
   put("cluster.network.share_turn", quantity<Bytes>(network.share_turn));
   put("cluster.network.share_cv", shortest(network.share_cv));
   if (network.receive_overhead > 0)

@@ -113,19 +113,22 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
     known("cluster.network.bandwidth", link->bandwidth, "B/s", link->bandwidth_interval,
           "least squares of the link test");
     // A path through one switch has two links.
-    result.values.latency = link->latency / 2;
-    if (link->knows_latency)
+    if (link->knows_latency) {
+      result.values.latency = link->latency / 2;
       known("cluster.network.latency", link->latency / 2, "s",
             {link->latency_interval.low / 2, link->latency_interval.high / 2},
             "half of the link test's time without bytes: a path has two links");
-    else unknown("cluster.network.latency", 0, "s", "transfers of several sizes, small ones included");
+    } else {
+      unknown("cluster.network.latency", result.values.latency, "s",
+              "transfers of several sizes, small ones included");
+    }
   }
   const bool can_search = !times.rest.empty() && facts.model_bytes.has_value();
   if (!can_search) {
     if (!link) {
       const std::string missing = times.rest.empty() ? "push_s and pull_s, or a link test" : "--model-bytes";
       unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s", missing);
-      unknown("cluster.network.latency", 0, "s", missing);
+      unknown("cluster.network.latency", result.values.latency, "s", missing);
     }
     unknown("cluster.network.share_turn", result.values.share_turn, "B", "a table of runs under bsp and asp");
     return result;
@@ -145,7 +148,7 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
     else
       unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
               "a link test: the network takes too little of a step");
-    unknown("cluster.network.latency", 0, "s", "a link test with small transfers");
+    unknown("cluster.network.latency", result.values.latency, "s", "a link test with small transfers");
   }
   result.error = search.error_of(result.values);
   result.simulations = search.simulated();

@@ -3,6 +3,7 @@
 #include <simgrid/kernel/resource/Action.hpp>
 #include <xbt/config.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/cluster/route_table.hpp"
@@ -51,7 +52,11 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
     const auto [last_turn, weight] = turns_.next(cargo.from, cargo.to, cargo.bytes);
     voyages_[cargo.slot] = {
         .cargo = cargo, .weight = weight, .rest = cargo.bytes - last_turn, .last_turn = last_turn};
-    plan(Agenda::now() + (cargo.streamed ? 0 : latency(cargo.from, cargo.to)), cargo.slot);
+    // What SimGrid counts later: the latency of the first flow, and that of the last turn.
+    const double flows = last_turn > 0 ? 1 + 1 / last_turn_gain : 1;
+    const double wait =
+        cargo.streamed ? 0 : latency(cargo.from, cargo.to) * std::max(0.0, 1 - own_latency * flows / weight);
+    plan(Agenda::now() + wait, cargo.slot);
   }
 }
 
@@ -69,22 +74,22 @@ void FluidCarrier::begin(std::uint32_t slot) {
   for (const NodeId end : {cargo.from, cargo.to}) {
     if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], 1);
   }
-  voyage.flow =
-      flow(cargo.from, cargo.to, std::exchange(is_first ? voyage.rest : voyage.last_turn, 0),
-           is_first ? voyage.weight : last_turn_gain * voyage.weight, {.slot = slot, .acknowledges = false});
+  voyage.flow = flow(cargo.from, cargo.to, std::exchange(is_first ? voyage.rest : voyage.last_turn, 0),
+                     is_first ? voyage.weight : last_turn_gain * voyage.weight, cargo.streamed,
+                     {.slot = slot, .acknowledges = false});
   for (const NodeId end : {cargo.from, cargo.to}) {
     if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], nodes_[end].bandwidth);
   }
 }
 
-sg4::CommPtr FluidCarrier::flow(NodeId from, NodeId to, std::uint64_t bytes, double weight,
+sg4::CommPtr FluidCarrier::flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, bool streamed,
                                 const Flow& what) {
   sg4::Host *source = nodes_[from].host, *target = nodes_[to].host;
-  scale_latency(1 / weight);
+  scale_latency(own_latency / weight);
   sg4::CommPtr comm = sg4::Comm::sendto_init(source, target);
   comm->set_payload_size(bytes);
   comm->detach();
-  if (routes_->latency(source, target) > 0) {
+  if (streamed && routes_->latency(source, target) > 0) {
     comm->suspend();
     comm->resume();
   }
@@ -102,7 +107,8 @@ void FluidCarrier::scale_latency(double factor) {
 void FluidCarrier::start_acknowledgements(Voyage& voyage) {
   const Cargo& cargo = voyage.cargo;
   const auto bytes = static_cast<std::uint64_t>(share_of_acknowledgements * static_cast<double>(cargo.bytes));
-  voyage.acknowledgements = flow(cargo.to, cargo.from, bytes, 1, {.slot = cargo.slot, .acknowledges = true});
+  voyage.acknowledgements =
+      flow(cargo.to, cargo.from, bytes, 1, false, {.slot = cargo.slot, .acknowledges = true});
 }
 
 void FluidCarrier::forget_acknowledgements(Voyage& voyage) {

@@ -17,7 +17,7 @@ FlowModel flow_model(const NetworkSpec& network) {
 
 double share_weight(const NetworkSpec& network, double latency, double slowness) {
   if (!(latency > 0)) return 1;
-  return 1 / (latency_unit(network) * latency + flow_model(network).weight * slowness);
+  return 1 / (own_latency * latency_unit(network) * latency + flow_model(network).weight * slowness);
 }
 
 double latency_unit(const NetworkSpec& network) {
@@ -25,10 +25,10 @@ double latency_unit(const NetworkSpec& network) {
   for (const LinkSpec& link : network.links)
     longest = std::max(longest, link.latency ? link.latency->value : 0.0);
   if (network.topology == TopologyKind::simgrid_xml) return 1;
-  // A long latency times the unit makes a weight too small. Last turns have more weight.
-  constexpr double unit = 1024, most_weight = 4;
-  if (network.share_spread > 0 && longest * most_weight < 1) return unit * most_weight;
-  return longest < 1 ? unit : 1;
+  // A long latency times the unit makes a weight too small. Flows have a part of their latencies, and last
+  // turns have more weight.
+  if (longest < 0.02) return 65536;
+  return longest < 1 ? 1024 : 1 / own_latency;
 }
 
 }  // namespace psim

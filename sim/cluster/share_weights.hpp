@@ -29,6 +29,9 @@ inline constexpr double share_of_acknowledgements = 0.05;
 // links.
 double share_weight(const NetworkSpec& network, double latency, double slowness);
 
+// Share of a route's latency that SimGrid counts for a flow of weight 1 (fluid_carrier.hpp).
+inline constexpr double own_latency = 1.0 / 16;
+
 // SimGrid gets latencies in seconds times this unit; the delay of a flow divides by it again. SimGrid treats
 // values below a fixed precision as zero (maxmin/precision). The sum of a hundred flows' weights of a million
 // each has a larger rounding error, and SimGrid then ends the process. The unit makes the weights smaller. A

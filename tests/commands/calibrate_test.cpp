@@ -19,8 +19,9 @@ namespace {
 
 ScenarioBuilder cluster(const std::string& bandwidth, int steps) {
   return ScenarioBuilder({"cluster.workers=4", "cluster.servers=2", "training.batch_size=4",
-                          "cluster.network.bandwidth=" + bandwidth, "cluster.network.latency=0s",
-                          "cluster.network.simgrid_model=cm02", "compute.time=100ms"})
+                          "cluster.network.bandwidth=" + bandwidth, "cluster.network.latency=25us",
+                          "cluster.network.cross_traffic=true", "cluster.network.simgrid_model=cm02",
+                          "compute.time=100ms"})
       .set("training.steps", steps)
       .with("model", "kind = \"phantom\"\nparameters = 500000")
       .with("compute", "distribution = \"ar1\"\ncv = 0.2\ncorrelation = 0.7");
@@ -185,8 +186,9 @@ TEST_CASE("calibrate fits the network to whole runs and predicts others", "[comm
   for (const auto& [workers, servers, model] : std::vector<std::tuple<int, int, std::string>>{
            {1, 1, "bsp"}, {4, 1, "bsp"}, {4, 2, "asp"}, {2, 1, "asp"}, {4, 2, "bsp"}, {3, 1, "bsp"}}) {
     const Json run = ScenarioBuilder({"training.steps=20", "cluster.network.bandwidth=50MBps",
-                                      "cluster.network.latency=0s", "cluster.network.simgrid_model=cm02",
-                                      "compute.time=50ms", "consistency.model=" + model})
+                                      "cluster.network.latency=25us", "cluster.network.cross_traffic=true",
+                                      "cluster.network.simgrid_model=cm02", "compute.time=50ms",
+                                      "consistency.model=" + model})
                          .with("model", "kind = \"phantom\"\nparameters = 500000")
                          .set("cluster.workers", workers)
                          .set("cluster.servers", servers)
