@@ -7,17 +7,16 @@
 // (tests/oracles/network_test.cpp).
 //
 // Decisions:
-// - Weights. SimGrid shares a link in proportion to 1 / latency. So a flow of weight w has own_latency / w of
-// its
-//   route's latency, and psim's agenda waits for the rest before it starts the flow. A message's last turn
-//   (turns.hpp) is a separate flow, which begins when the rest has arrived. A flow must not begin while
-//   SimGrid reports the end of another flow, because SimGrid would advance it by the time since its last
-//   step. So the agenda starts last turns, at the same date.
+// - Weights. SimGrid shares a link in proportion to 1 / latency. So a flow of weight w has the share
+//   own_latency / w of its route's latency, and psim's agenda waits for the rest before it starts the flow. A
+//   message's last turn (turns.hpp) is a separate flow, which begins when the rest has arrived. A flow must not
+//   begin while SimGrid reports the end of another flow, because SimGrid would advance it by the time since
+//   its last step. So the agenda starts last turns, at the same date.
 // - Streams. A message of a stream does not wait for its latency. A flow that is suspended and resumed takes
 //   bandwidth at once, because Full does not check whether the latency is over
 //   (tests/oracles/network_test.cpp). So the next message of a stream takes over the bandwidth of the
-//   previous message at the date when that message has left. Its weight is 1 / (unit of latencies) until its
-//   own latency is over.
+//   previous message at the date when that message has left. Until its own latency is over, SimGrid gives it
+//   the weight 1.
 // - Acknowledgements load the opposite direction as a separate flow, and no node waits for it. With SimGrid's
 //   network/crosstraffic, one flow crosses both directions. Its speed is then limited by its share of the
 //   opposite direction, although it needs only a twentieth of this share: pulls would wait for pushes.
