@@ -9,9 +9,9 @@
 // Decisions:
 // - Weights. SimGrid shares a link in proportion to 1 / latency. So a flow of weight w has the share
 //   own_latency / w of its route's latency, and psim's agenda waits for the rest before it starts the flow. A
-//   message's last turn (turns.hpp) is a separate flow, which begins when the rest has arrived. A flow must not
-//   begin while SimGrid reports the end of another flow, because SimGrid would advance it by the time since
-//   its last step. So the agenda starts last turns, at the same date.
+//   message's last turn (turns.hpp) is a separate flow, which begins when the rest has arrived. A flow must
+//   not begin while SimGrid reports the end of another flow, because SimGrid would advance it by the time
+//   since its last step. So the agenda starts last turns, at the same date.
 // - Streams. A message of a stream does not wait for its latency. A flow that is suspended and resumed takes
 //   bandwidth at once, because Full does not check whether the latency is over
 //   (tests/oracles/network_test.cpp). So the next message of a stream takes over the bandwidth of the
