@@ -88,10 +88,12 @@ NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs, 
   for (const Fittable& one : all) parameters.push_back(one.parameter);
   NetworkFit result;
   result.error = HUGE_VAL;
+  constexpr double good = 0.02;  // error of a mean step; chance alone makes as much under asp
   // The errors have several minima, because transfers that share links fall into step or leave it.
   for (const int start : {0, 1}) {
     for (const Fittable& one : all) from.*one.parameter.value = one.first[start];
-    const NetworkValues found = search.best(from, parameters);
+    if (result.error < good) break;
+    const NetworkValues found = search.best(from, parameters, good);
     const double error = search.error_of(found);
     if (error < result.error) result.values = found, result.error = error;
   }

@@ -32,10 +32,10 @@ double Search::error_of(const NetworkValues& network) {
   return std::sqrt(mean_square(errors_of({network}).front()));
 }
 
-NetworkValues Search::best(NetworkValues at, std::span<const Parameter> parameters) {
-  constexpr double finest = 0.004;
-  double best = mean_square(errors_of({at}).front());
-  for (double step = std::log(1.6); step > finest;) {
+NetworkValues Search::best(NetworkValues at, std::span<const Parameter> parameters, double finest) {
+  constexpr int most_rounds = 40;
+  double best = mean_square(errors_of({at}).front()), step = std::log(1.6);
+  for (int round = 0; round < most_rounds && step > finest; ++round) {
     std::vector<NetworkValues> around;
     for (const Parameter& parameter : parameters) {
       for (const double by : {step, -step}) around.push_back(moved(at, parameter, by));

@@ -24,8 +24,8 @@ class Search {
   explicit Search(Errors errors) : errors_(std::move(errors)) {}
 
   // Compass search: tries a step in both directions of each parameter, and halves the steps when none is
-  // better.
-  NetworkValues best(NetworkValues at, std::span<const Parameter> parameters);
+  // better, until they are below `finest`. Ends after 40 rounds at the latest.
+  NetworkValues best(NetworkValues at, std::span<const Parameter> parameters, double finest = 0.004);
 
   // For each parameter, half the width of the 95 % interval of its logarithm, from the errors that remain and
   // from how they change with all parameters. Infinite: the errors do not tell it.
