@@ -93,11 +93,7 @@ void calibrate_runs(const Request& request, const std::function<void(const std::
                     Calibration& result) {
   const std::span<const LoggedRun> runs = result.runs;
   result.facts = request.facts;
-  NetworkValues from;
-  if (result.link) {
-    from.bandwidth = result.link->bandwidth;
-    if (result.link->knows_latency) from.latency = result.link->latency / 2;
-  }
+  const NetworkValues from = result.link ? network_of(*result.link) : NetworkValues();
   const auto held_out =
       static_cast<std::size_t>(std::llround(static_cast<double>(runs.size()) * request.hold_out));
   const std::span<const LoggedRun> first = runs.first(runs.size() - held_out), last = runs.last(held_out);

@@ -48,7 +48,7 @@ class ScenarioText {
     std::string name;
     std::vector<Line> lines;
   };
-  std::vector<Table> tables_;
+  std::vector<Table> tables_{{"", {}}};  // TOML wants the fields without a table first
 };
 
 std::string toml_string(std::string_view text) { return fmt::format("\"{}\"", text); }
@@ -58,7 +58,7 @@ std::string quantity(double value) {
   return toml_string(format_quantity(Quantity{value}));
 }
 
-// What stands beside a fitted field: where its value comes from.
+// The comment beside a fitted field: the origin of its value.
 std::string origin(const std::vector<Fitted>& values, std::string_view field) {
   const auto found = std::ranges::find(values, field, &Fitted::field);
   if (found == values.end()) return "";
@@ -90,6 +90,16 @@ bool is_toml(const std::string& value) {
   }
 }
 
+// The fields with which every scenario of a cluster begins.
+ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
+  ScenarioText out;
+  if (!title.empty()) out.put("title", toml_string(title));
+  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset));
+  out.put("model.kind", toml_string("phantom"));
+  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
+  return out;
+}
+
 // The fields that the user gives. Bare words are texts, as on the command line.
 void put_given(ScenarioText& out, const ClusterFacts& facts) {
   for (const std::string& set : facts.sets) {
@@ -104,11 +114,7 @@ void put_given(ScenarioText& out, const ClusterFacts& facts) {
 
 std::string scenario_text(const ScenarioRequest& request) {
   const ClusterFacts& facts = request.facts;
-  ScenarioText out;
-  if (!request.title.empty()) out.put("title", toml_string(request.title));
-  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset));
-  out.put("model.kind", toml_string("phantom"));
-  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
+  ScenarioText out = beginning(facts, request.title);
   out.put("training.steps", fmt::to_string(request.steps));
   out.put("consistency.model", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency));
   out.put("cluster.workers", fmt::to_string(*facts.workers));
@@ -132,23 +138,14 @@ std::string scenario_text(const ScenarioRequest& request) {
 
 std::string run_text(const ClusterFacts& facts, const NetworkValues& network, const LoggedRun& run,
                      const std::vector<Fitted>& values, const std::string& title) {
-  ScenarioText out;
-  if (!title.empty()) out.put("title", toml_string(title));
-  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset));
-  for (const auto& [field, value] : run.fields) {
-    if (field.find('.') == std::string::npos) out.put(field, value);
-  }
+  ScenarioText out = beginning(facts, title);
   const bool names_model = std::ranges::any_of(run.fields, [](const auto& field) {
     return field.first == "consistency" || field.first.starts_with("consistency.");
   });
   if (!names_model && !facts.consistency.empty()) out.put("consistency", toml_string(facts.consistency));
-  out.put("model.kind", toml_string("phantom"));
-  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
   out.put("training.steps", "20");
   put_network(out, network, values);
-  for (const auto& [field, value] : run.fields) {
-    if (field.find('.') != std::string::npos) out.put(field, value);
-  }
+  for (const auto& [field, value] : run.fields) out.put(field, value);
   put_given(out, facts);
   return out.text();
 }

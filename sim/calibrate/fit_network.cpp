@@ -90,6 +90,13 @@ std::string steps_csv(const StepTimes& times) {
   return out;
 }
 
+NetworkValues network_of(const LinkFit& link) {
+  NetworkValues values;
+  values.bandwidth = link.bandwidth;
+  if (link.knows_latency) values.latency = link.latency / 2;
+  return values;
+}
+
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
                        const std::optional<LinkFit>& link, const std::filesystem::path& folder) {
   NetworkFit result;
@@ -109,13 +116,11 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
                              .missing = std::move(missing)});
   };
   if (link) {
-    result.values.bandwidth = link->bandwidth;
+    result.values = network_of(*link);
     known("cluster.network.bandwidth", link->bandwidth, "B/s", link->bandwidth_interval,
           "least squares of the link test");
-    // A path through one switch has two links.
     if (link->knows_latency) {
-      result.values.latency = link->latency / 2;
-      known("cluster.network.latency", link->latency / 2, "s",
+      known("cluster.network.latency", result.values.latency, "s",
             {link->latency_interval.low / 2, link->latency_interval.high / 2},
             "half of the link test's time without bytes: a path has two links");
     } else {
@@ -138,8 +143,10 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
   if (!link) {
     const Parameter bandwidth{&NetworkValues::bandwidth, 1e3, 1e14};
     result.values.bandwidth = first_bandwidth(facts, logged.measured());
-    result.values = search.best(result.values, {&bandwidth, 1});
-    const double range = search.ranges(result.values, {&bandwidth, 1}).front();
+    const Search::Found found = search.best(result.values, {&bandwidth, 1});
+    result.values = found.values;
+    result.error = found.error();
+    const double range = search.ranges(found, {&bandwidth, 1}).front();
     constexpr double useless = 1;
     if (range < useless)
       known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
@@ -149,8 +156,9 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
       unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
               "a link test: the network takes too little of a step");
     unknown("cluster.network.latency", result.values.latency, "s", "a link test with small transfers");
+  } else {
+    result.error = search.simulate(result.values).error();
   }
-  result.error = search.error_of(result.values);
   result.simulations = search.simulated();
   unknown("cluster.network.share_turn", result.values.share_turn, "B", "a table of runs under bsp and asp");
   return result;

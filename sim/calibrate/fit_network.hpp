@@ -18,6 +18,9 @@ struct NetworkFit {
   int simulations = 0;
 };
 
+// The network of a link test. A path through one switch has two links.
+NetworkValues network_of(const LinkFit& link);
+
 // `folder` has the steps as `steps.csv`, for the simulations. `link`: from a link test, or nothing; then
 // bandwidth and latency are known. Throws like simulated_steps().
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,

@@ -86,18 +86,17 @@ NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs, 
   const std::vector<Fittable> all = fittable(knows_link);
   std::vector<Parameter> parameters;
   for (const Fittable& one : all) parameters.push_back(one.parameter);
-  NetworkFit result;
-  result.error = HUGE_VAL;
+  Search::Found best;
   constexpr double good = 0.02;  // error of a mean step; chance alone makes as much under asp
   // The errors have several minima, because transfers that share links fall into step or leave it.
   for (const int start : {0, 1}) {
     for (const Fittable& one : all) from.*one.parameter.value = one.first[start];
-    if (result.error < good) break;
-    const NetworkValues found = search.best(from, parameters, good);
-    const double error = search.error_of(found);
-    if (error < result.error) result.values = found, result.error = error;
+    const Search::Found found = search.best(from, parameters, good);
+    if (best.errors.empty() || found.error() < best.error()) best = found;
+    if (best.error() < good) break;
   }
-  const std::vector<double> ranges = search.ranges(result.values, parameters);
+  NetworkFit result{.values = best.values, .error = best.error()};
+  const std::vector<double> ranges = search.ranges(best, parameters);
   constexpr double useless = 2;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double value = result.values.*parameters[i].value;

@@ -23,16 +23,22 @@ class Search {
   using Errors = std::function<std::vector<std::vector<double>>(const std::vector<NetworkValues>&)>;
   explicit Search(Errors errors) : errors_(std::move(errors)) {}
 
+  struct Found {
+    NetworkValues values = {};
+    std::vector<double> errors = {};
+    double error() const;  // root mean square
+  };
+
   // Compass search: tries a step in both directions of each parameter, and halves the steps when none is
   // better, until they are below `finest`. Ends after 40 rounds at the latest.
-  NetworkValues best(NetworkValues at, std::span<const Parameter> parameters, double finest = 0.004);
+  Found best(NetworkValues from, std::span<const Parameter> parameters, double finest = 0.004);
 
   // For each parameter, half the width of the 95 % interval of its logarithm, from the errors that remain and
   // from how they change with all parameters. Infinite: the errors do not tell it.
-  std::vector<double> ranges(const NetworkValues& at, std::span<const Parameter> parameters);
+  std::vector<double> ranges(const Found& at, std::span<const Parameter> parameters);
 
-  // Root mean square of the errors of a network.
-  double error_of(const NetworkValues& network);
+  // A network without a search.
+  Found simulate(const NetworkValues& network) { return {network, errors_of({network}).front()}; }
 
   int simulated() const { return simulated_; }  // networks
 

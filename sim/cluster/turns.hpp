@@ -38,9 +38,9 @@ class Turns {
     std::uint64_t last_turn = 0;  // bytes: fewer than the message's, and 0 for a message of one packet
     double weight = 1;            // until its last turn
   };
-  // Of message `number` of the connection. Share{} with ideal sharing.
+  // The share of message `number` of the connection; Share{} with ideal sharing.
   Share share(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
-  // Of the message that the connection sends next.
+  // The share of the message that the connection sends next.
   Share next(NodeId from, NodeId to, std::uint64_t bytes);
   // Stations::Load::step for a message of `bytes` bytes: a quarter of its mean last turn. So a segment is
   // small compared with the differences between messages. 0: no turns, so messages do not differ.
