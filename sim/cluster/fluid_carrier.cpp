@@ -74,9 +74,12 @@ void FluidCarrier::begin(std::uint32_t slot) {
   for (const NodeId end : {cargo.from, cargo.to}) {
     if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], 1);
   }
+  const double weight = is_first ? voyage.weight : last_turn_gain * voyage.weight;
   voyage.flow = flow(cargo.from, cargo.to, std::exchange(is_first ? voyage.rest : voyage.last_turn, 0),
-                     is_first ? voyage.weight : last_turn_gain * voyage.weight, cargo.streamed,
-                     {.slot = slot, .acknowledges = false});
+                     weight, cargo.streamed, {.slot = slot, .acknowledges = false});
+  voyage.flows_from =
+      Agenda::now() + (cargo.streamed ? 0 : own_latency / weight * latency(cargo.from, cargo.to));
+  if (nodes_[cargo.from].bandwidth < 1 || nodes_[cargo.to].bandwidth < 1) hold(voyage);
   for (const NodeId end : {cargo.from, cargo.to}) {
     if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], nodes_[end].bandwidth);
   }
@@ -136,7 +139,19 @@ void FluidCarrier::scale_links(const Node& node, double factor) {
   for (const auto& [link, bandwidth] : node.links) link->set_bandwidth(factor * bandwidth);
 }
 
+void FluidCarrier::hold(const Voyage& voyage) {
+  if (!(voyage.flows_from > Agenda::now())) return;
+  voyage.flow->suspend();
+  agenda_.at(voyage.flows_from, [flow = voyage.flow] { flow->resume(); });
+}
+
 void FluidCarrier::set_bandwidth(NodeId node, double factor) {
+  const auto crosses = [this, host = nodes_[node].host](const Cargo& cargo) {
+    return nodes_[cargo.from].host == host || nodes_[cargo.to].host == host;
+  };
+  for (const Voyage& voyage : voyages_) {
+    if (voyage.flow != nullptr && crosses(voyage.cargo)) hold(voyage);
+  }
   nodes_[node].bandwidth = factor;
   scale_links(nodes_[node], factor);
 }

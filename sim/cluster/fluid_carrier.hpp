@@ -17,6 +17,9 @@
 //   (tests/oracles/network_test.cpp). So the next message of a stream takes over the bandwidth of the
 //   previous message at the date when that message has left. Until its own latency is over, SimGrid gives it
 //   the weight 1.
+// - Changes of bandwidth. If SimGrid's weights depend on the bandwidth of links (lv08), each change makes
+//   every flow of the link take bandwidth at once, even if its own latency is not over; suspended flows do
+//   not. So psim suspends a flow during its own latency, and resumes it afterwards.
 // - Acknowledgements load the opposite direction as a separate flow, and no node waits for it. With SimGrid's
 //   network/crosstraffic, one flow crosses both directions. Its speed is then limited by its share of the
 //   opposite direction, although it needs only a twentieth of this share: pulls would wait for pushes.
@@ -56,6 +59,7 @@ class FluidCarrier final : public Carrier {
     std::uint64_t rest = 0, last_turn = 0;             // bytes that have not begun
     Agenda::Ticket begins = {};                        // of its next flow
     simgrid::s4u::CommPtr flow = nullptr;              // null until it begins
+    double flows_from = 0;                             // the date at which the flow's own latency is over
     simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
   };
   struct Flow {
@@ -64,6 +68,7 @@ class FluidCarrier final : public Carrier {
   };
   void plan(double date, std::uint32_t slot);
   void begin(std::uint32_t slot);
+  void hold(const Voyage& voyage);
   simgrid::s4u::CommPtr flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, bool streamed,
                              const Flow& what);
   void scale_latency(double factor);
