@@ -28,6 +28,25 @@ Bottlenecks::Bottlenecks(const Facts& facts, const FaultBook& faults, const Link
     full_[link_of.at(use.link.name)] = use.full;
     bytes_[link_of.at(use.link.name)] = static_cast<double>(use.bytes);
   }
+  find_main_users(traffic);
+}
+
+void Bottlenecks::find_main_users(const Traffic& traffic) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> bytes;
+  for (const Transfer& one : traffic.transfers) bytes[{one.from, one.to}] += static_cast<double>(one.bytes);
+  std::map<std::uint32_t, std::map<std::uint32_t, double>> by_node;  // by link
+  for (const auto& [ends, sum] : bytes) {
+    for (const std::uint32_t link : lone_.way(ends.first, ends.second)) {
+      const std::vector<std::uint32_t>& owners = owners_.of(link);
+      if (owners.size() < 2) continue;
+      const bool is_sender = std::ranges::binary_search(owners, ends.first);
+      by_node[link][is_sender ? ends.first : ends.second] += sum;
+    }
+  }
+  // A server waits for many nodes, so it wins when it carries about as much as the worker beside it.
+  const auto weight = [this](const auto& one) { return one.second * (facts_.is_server(one.first) ? 1.1 : 1); };
+  for (const auto& [link, nodes] : by_node)
+    main_user_[link] = std::ranges::max_element(nodes, {}, weight)->first;
 }
 
 std::optional<std::uint32_t> Bottlenecks::owning(std::uint32_t link) const {
@@ -69,11 +88,10 @@ std::optional<Bottlenecks::Bottleneck> Bottlenecks::of(const Transfer& message) 
     return full / seconds + (is_narrow ? 0.5 : 0) + (owner_of(one.first) == Owner::server ? 0.1 : 0);
   };
   const auto& [number, bandwidth] = *std::ranges::max_element(way, {}, weight);
-  // A faulty link of a host belongs to the node of the host that uses it. Any other link that nodes share has
-  // no owner.
+  // A faulty link of a host belongs to the node of the host that uses it most. Any other link that nodes share
+  // has no owner.
   std::optional<std::uint32_t> node = owning(number);
-  if (!node && bandwidth < lone_.links()[number].bandwidth)
-    node = std::ranges::binary_search(owners_.of(number), message.from) ? message.from : message.to;
+  if (!node && bandwidth < lone_.links()[number].bandwidth) node = main_user_.at(number);
   const Owner owner = node ? role_of(*node) : Owner::nobody;
   const std::uint32_t beside = facts_.is_server(message.from) ? message.to : message.from;
   const bool is_held = latency > 0 && lone_.window() / latency < narrowest;

@@ -43,6 +43,7 @@ class Bottlenecks {
   Owner role_of(std::uint32_t node) const;
   // The single owner; none: no owner, or several.
   std::optional<std::uint32_t> owning(std::uint32_t link) const;
+  void find_main_users(const Traffic& traffic);
 
   const Facts& facts_;
   const FaultBook& faults_;
@@ -50,6 +51,7 @@ class Bottlenecks {
   const Lone& lone_;
   std::vector<double> bytes_;                                 // by link
   std::vector<std::vector<std::pair<double, double>>> full_;  // by link: from when to when it was full
+  std::map<std::uint32_t, std::uint32_t> main_user_;          // of the links of hosts
   std::map<Owner, double> widest_;                            // bytes per second
 };
 
