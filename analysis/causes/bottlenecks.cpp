@@ -44,7 +44,9 @@ void Bottlenecks::find_main_users(const Traffic& traffic) {
     }
   }
   // A server waits for many nodes, so it wins when it carries about as much as the worker beside it.
-  const auto weight = [this](const auto& one) { return one.second * (facts_.is_server(one.first) ? 1.1 : 1); };
+  const auto weight = [this](const auto& one) {
+    return facts_.is_server(one.first) ? 1.1 * one.second : one.second;
+  };
   for (const auto& [link, nodes] : by_node)
     main_user_[link] = std::ranges::max_element(nodes, {}, weight)->first;
 }
@@ -88,8 +90,8 @@ std::optional<Bottlenecks::Bottleneck> Bottlenecks::of(const Transfer& message) 
     return full / seconds + (is_narrow ? 0.5 : 0) + (owner_of(one.first) == Owner::server ? 0.1 : 0);
   };
   const auto& [number, bandwidth] = *std::ranges::max_element(way, {}, weight);
-  // A faulty link of a host belongs to the node of the host that uses it most. Any other link that nodes share
-  // has no owner.
+  // A faulty link of a host belongs to the node of the host that uses it most. Any other link that nodes
+  // share has no owner.
   std::optional<std::uint32_t> node = owning(number);
   if (!node && bandwidth < lone_.links()[number].bandwidth) node = main_user_.at(number);
   const Owner owner = node ? role_of(*node) : Owner::nobody;
