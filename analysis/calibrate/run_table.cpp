@@ -44,12 +44,6 @@ double positive(std::string_view cell, std::string_view column, const std::strin
   return value;
 }
 
-bool is_toml(std::string_view cell) {
-  double number = 0;
-  return read(cell, number) == std::errc{} || cell == "true" || cell == "false" || cell.front() == '[' ||
-         cell.front() == '{' || cell.front() == '"';
-}
-
 }  // namespace
 
 bool RunTable::is(const std::vector<std::string_view>& header) {
@@ -95,8 +89,7 @@ void RunTable::add(const std::vector<std::string_view>& cells, const std::string
       put("straggler", fmt::format("[{{workers = [0], slowdown = {}}}]", positive(cell, column, place)));
     else if (column != slow_column) {
       const ShortName* known = row_of(short_names, column);
-      put(known != nullptr ? known->field : column,
-          is_toml(cell) ? std::string(cell) : fmt::format("\"{}\"", cell));
+      put(known != nullptr ? known->field : column, std::string(cell));
     }
   }
   if (!(run.step > 0))

@@ -9,7 +9,7 @@
 namespace psim::calibrate {
 
 struct LoggedRun {
-  std::vector<std::pair<std::string, std::string>> fields;  // of the scenario, with values in TOML
+  std::vector<std::pair<std::string, std::string>> fields;  // of the scenario; bare words are texts
   double step = 0;   // mean seconds from a step of a worker to its next
   std::string name;  // "workers 4, servers 2, consistency asp"
 };

@@ -68,24 +68,24 @@ ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog
 }
 
 // The verdict on a fit to the first runs.
-void judge_runs(const Request& request, std::span<const LoggedRun> first, std::span<const LoggedRun> last,
-                const NetworkValues& network, Calibration& result) {
-  const std::vector<double> predicted = simulated_runs(result.facts, last, network),
-                            fitted = simulated_runs(result.facts, first, network);
-  Verdict& verdict = result.verdict.emplace();
-  verdict.within = request.within;
+Verdict verdict_on_runs(const Request& request, std::span<const LoggedRun> runs, const NetworkFit& fit,
+                        const ClusterFacts& facts) {
+  const std::span<const LoggedRun> last = runs.subspan(fit.steps.size());
+  const std::vector<double> predicted = simulated_runs(facts, last, fit.values, seeds_of_verdict);
+  Verdict verdict{.within = request.within};
   double bias = 0;
   for (std::size_t i = 0; i < last.size(); ++i) {
     verdict.judged.push_back({last[i].name, last[i].step, predicted[i]});
     bias += verdict.judged.back().error() / static_cast<double>(last.size());
   }
-  for (std::size_t i = 0; i < first.size(); ++i)
-    verdict.described.push_back({"fitted: " + first[i].name, first[i].step, fitted[i]});
+  for (std::size_t i = 0; i < fit.steps.size(); ++i)
+    verdict.described.push_back({"fitted: " + runs[i].name, runs[i].step, fit.steps[i]});
   verdict.holds = std::ranges::all_of(
       verdict.judged, [&](const Compared& one) { return std::abs(one.error()) <= request.within; });
   if (!verdict.holds)
     verdict.reasons.push_back(fmt::format("the held-out runs are simulated {:.1f} % too {} in the mean",
                                           100 * std::abs(bias), bias > 0 ? "slow" : "fast"));
+  return verdict;
 }
 
 // Fits the first runs of a table and judges the last ones. The final fit is to all of them.
@@ -93,20 +93,19 @@ void calibrate_runs(const Request& request, const std::function<void(const std::
                     Calibration& result) {
   const std::span<const LoggedRun> runs = result.runs;
   result.facts = request.facts;
-  const NetworkValues from = result.link ? network_of(*result.link) : NetworkValues();
   const auto held_out =
       static_cast<std::size_t>(std::llround(static_cast<double>(runs.size()) * request.hold_out));
-  const std::span<const LoggedRun> first = runs.first(runs.size() - held_out), last = runs.last(held_out);
+  const std::span<const LoggedRun> first = runs.first(runs.size() - held_out);
   constexpr std::size_t fewest = 4;
   if (first.size() < fewest)
     throw LogError(fmt::format("{} runs to fit: at least {}", first.size(), fewest),
                    "add runs of other numbers of workers and servers, or lower --hold-out");
-  const auto fit = [&](std::span<const LoggedRun> some) {
-    tell(fmt::format("fitting {} runs", some.size()));
-    return fit_runs(result.facts, some, result.link.has_value(), from);
-  };
-  if (held_out > 0) judge_runs(request, first, last, fit(first).values, result);
-  result.network = fit(runs);
+  tell(fmt::format("fitting {} runs", first.size()));
+  result.network = fit_runs(result.facts, first, result.link, {});
+  if (held_out == 0) return;
+  result.verdict = verdict_on_runs(request, runs, result.network, result.facts);
+  tell(fmt::format("fitting all {} runs", runs.size()));
+  result.network = fit_runs(result.facts, runs, result.link, result.network.values);
 }
 
 // Fits the first steps, judges the last ones, and fits all of them.

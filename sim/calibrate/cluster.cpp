@@ -82,12 +82,13 @@ void put_network(ScenarioText& out, const NetworkValues& network, const std::vec
     put("cluster.network.endpoint.receive_overhead", quantity<Seconds>(network.receive_overhead));
 }
 
-bool is_toml(const std::string& value) {
+// Bare words are texts, as on the command line.
+std::string as_toml(const std::string& value) {
   try {
-    return !toml::parse("x = " + value).empty();
+    if (!toml::parse("x = " + value).empty()) return value;
   } catch (const toml::parse_error&) {
-    return false;
   }
+  return toml_string(value);
 }
 
 // The fields with which every scenario of a cluster begins.
@@ -100,13 +101,13 @@ ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
   return out;
 }
 
-// The fields that the user gives. Bare words are texts, as on the command line.
+// The fields that the user gives.
 void put_given(ScenarioText& out, const ClusterFacts& facts) {
   for (const std::string& set : facts.sets) {
     const std::optional<Override> one = override_of(set);
     if (!one)
       throw UserError(fmt::format("--set {}: no field and value", set), "for example --set KEY=VALUE");
-    out.put(one->key, is_toml(one->value) ? one->value : toml_string(one->value), "given");
+    out.put(one->key, as_toml(one->value), "given");
   }
 }
 
@@ -145,7 +146,7 @@ std::string run_text(const ClusterFacts& facts, const NetworkValues& network, co
   if (!names_model && !facts.consistency.empty()) out.put("consistency", toml_string(facts.consistency));
   out.put("training.steps", "20");
   put_network(out, network, values);
-  for (const auto& [field, value] : run.fields) out.put(field, value);
+  for (const auto& [field, value] : run.fields) out.put(field, as_toml(value));
   put_given(out, facts);
   return out.text();
 }

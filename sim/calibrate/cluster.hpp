@@ -37,7 +37,7 @@ struct Fitted {
 // How fast the network of a cluster is.
 struct NetworkValues {
   double bandwidth = 1e15;                             // bytes per second of every link, in each direction
-  double latency = 0;                                  // seconds, one way, of every link
+  double latency = 25e-6;                              // seconds, one way, of every link; of a usual cluster
   double share_turn = NetworkSpec().share_turn.value;  // bytes
   double share_cv = NetworkSpec().share_cv;
   double receive_overhead = 0;  // seconds of a process for a message that it takes in

@@ -58,6 +58,9 @@ class LoggedSteps {
     }
     return errors;
   }
+  std::vector<double> usual_errors() const {
+    return std::vector<double>(measured_.slowest > 0 ? 2 : 1, 0.03);
+  }
   const Traits& measured() const { return measured_; }
 
  private:
@@ -97,70 +100,80 @@ NetworkValues network_of(const LinkFit& link) {
   return values;
 }
 
+namespace {
+
+void add_known(std::string field, double value, std::string unit, statistics::Interval interval,
+               std::string how, NetworkFit& result) {
+  result.fitted.push_back({.field = std::move(field),
+                           .value = value,
+                           .unit = std::move(unit),
+                           .interval = interval,
+                           .how = std::move(how)});
+}
+
+void add_unknown(std::string field, double value, std::string unit, std::string missing, NetworkFit& result) {
+  result.fitted.push_back({.field = std::move(field),
+                           .value = value,
+                           .unit = std::move(unit),
+                           .how = "not fitted",
+                           .missing = std::move(missing)});
+}
+
+// Bandwidth from the logged steps.
+void search_bandwidth(Search& search, double first, NetworkFit& result) {
+  result.values.bandwidth = first;
+  const Search::Found found = search.best(result.values);
+  result.values = found.values;
+  result.error = found.error();
+  const double range = search.ranges(found).front();
+  constexpr double useless = 1;
+  if (range < useless)
+    add_known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
+              {result.values.bandwidth * std::exp(-range), result.values.bandwidth * std::exp(range)},
+              fmt::format("{} simulations of the logged steps", search.simulated()), result);
+  else
+    add_unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
+                "a link test: the network takes too little of a step", result);
+  add_unknown("cluster.network.latency", result.values.latency, "s", "a link test with small transfers",
+              result);
+}
+
+}  // namespace
+
+void list_link(const LinkFit& link, NetworkFit& result) {
+  const NetworkValues values = network_of(link);
+  add_known("cluster.network.bandwidth", values.bandwidth, "B/s", link.bandwidth_interval,
+            "least squares of the link test", result);
+  if (link.knows_latency)
+    add_known("cluster.network.latency", values.latency, "s",
+              {link.latency_interval.low / 2, link.latency_interval.high / 2},
+              "half of the link test's time without bytes: a path has two links", result);
+  else
+    add_unknown("cluster.network.latency", values.latency, "s",
+                "transfers of several sizes, small ones included", result);
+}
+
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
                        const std::optional<LinkFit>& link, const std::filesystem::path& folder) {
   NetworkFit result;
-  const auto known = [&](std::string field, double value, std::string unit, statistics::Interval interval,
-                         std::string how) {
-    result.fitted.push_back({.field = std::move(field),
-                             .value = value,
-                             .unit = std::move(unit),
-                             .interval = interval,
-                             .how = std::move(how)});
-  };
-  const auto unknown = [&](std::string field, double value, std::string unit, std::string missing) {
-    result.fitted.push_back({.field = std::move(field),
-                             .value = value,
-                             .unit = std::move(unit),
-                             .how = "not fitted",
-                             .missing = std::move(missing)});
-  };
   if (link) {
     result.values = network_of(*link);
-    known("cluster.network.bandwidth", link->bandwidth, "B/s", link->bandwidth_interval,
-          "least squares of the link test");
-    if (link->knows_latency) {
-      known("cluster.network.latency", result.values.latency, "s",
-            {link->latency_interval.low / 2, link->latency_interval.high / 2},
-            "half of the link test's time without bytes: a path has two links");
-    } else {
-      unknown("cluster.network.latency", result.values.latency, "s",
-              "transfers of several sizes, small ones included");
-    }
+    list_link(*link, result);
   }
-  const bool can_search = !times.rest.empty() && facts.model_bytes.has_value();
-  if (!can_search) {
-    if (!link) {
-      const std::string missing = times.rest.empty() ? "push_s and pull_s, or a link test" : "--model-bytes";
-      unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s", missing);
-      unknown("cluster.network.latency", result.values.latency, "s", missing);
-    }
-    unknown("cluster.network.share_turn", result.values.share_turn, "B", "a table of runs under bsp and asp");
-    return result;
+  if (!times.rest.empty() && facts.model_bytes) {
+    const LoggedSteps logged(facts, times, fit, folder);
+    Search search([&](const std::vector<NetworkValues>& networks) { return logged.errors_of(networks); },
+                  logged.usual_errors(), {{.value = &NetworkValues::bandwidth, .low = 1e3, .high = 1e14}});
+    if (link) result.error = search.best_of({result.values}).error();
+    else search_bandwidth(search, first_bandwidth(facts, logged.measured()), result);
+    result.simulations = search.simulated();
+  } else if (!link) {
+    const std::string missing = times.rest.empty() ? "push_s and pull_s, or a link test" : "--model-bytes";
+    add_unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s", missing, result);
+    add_unknown("cluster.network.latency", result.values.latency, "s", missing, result);
   }
-  const LoggedSteps logged(facts, times, fit, folder);
-  Search search([&](const std::vector<NetworkValues>& networks) { return logged.errors_of(networks); });
-  if (!link) {
-    const Parameter bandwidth{&NetworkValues::bandwidth, 1e3, 1e14};
-    result.values.bandwidth = first_bandwidth(facts, logged.measured());
-    const Search::Found found = search.best(result.values, {&bandwidth, 1});
-    result.values = found.values;
-    result.error = found.error();
-    const double range = search.ranges(found, {&bandwidth, 1}).front();
-    constexpr double useless = 1;
-    if (range < useless)
-      known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
-            {result.values.bandwidth * std::exp(-range), result.values.bandwidth * std::exp(range)},
-            fmt::format("{} simulations of the logged steps", search.simulated()));
-    else
-      unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
-              "a link test: the network takes too little of a step");
-    unknown("cluster.network.latency", result.values.latency, "s", "a link test with small transfers");
-  } else {
-    result.error = search.simulate(result.values).error();
-  }
-  result.simulations = search.simulated();
-  unknown("cluster.network.share_turn", result.values.share_turn, "B", "a table of runs under bsp and asp");
+  add_unknown("cluster.network.share_turn", result.values.share_turn, "B",
+              "a table of runs under bsp and asp", result);
   return result;
 }
 

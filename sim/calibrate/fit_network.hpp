@@ -16,10 +16,13 @@ struct NetworkFit {
   std::vector<Fitted> fitted;  // with intervals, for the report
   double error = 0;            // root mean square of the relative errors of what was compared
   int simulations = 0;
+  std::vector<double> steps = {};  // of fit_runs(): the simulated mean step of each run, in seconds
 };
 
 // The network of a link test. A path through one switch has two links.
 NetworkValues network_of(const LinkFit& link);
+// Takes its values over, with their intervals.
+void list_link(const LinkFit& link, NetworkFit& result);
 
 // `folder` has the steps as `steps.csv`, for the simulations. `link`: from a link test, or nothing; then
 // bandwidth and latency are known. Throws like simulated_steps().
@@ -27,13 +30,13 @@ NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const 
                        const std::optional<LinkFit>& link, const std::filesystem::path& folder);
 
 // Fits bandwidth, shares of links and the time of receivers to the runs. Values that the runs hardly tell are
-// marked. `from`: the values that are not fitted.
-NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs, bool knows_link,
-                    NetworkValues from);
+// marked. `near`: a fit to similar runs, which shortens the search.
+NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
+                    const std::optional<LinkFit>& link, const std::optional<NetworkValues>& near);
 
-// The mean time of a step of each run in a simulation, in seconds.
+// The mean time of a step of each run in simulations with the seeds from 1 on, in seconds.
 std::vector<double> simulated_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
-                                   const NetworkValues& network);
+                                   const NetworkValues& network, std::int64_t seeds);
 
 // The step times as a file that a scenario reads: a header with the names of the workers, and a row for each
 // step.

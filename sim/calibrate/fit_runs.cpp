@@ -1,6 +1,7 @@
 // The network with which simulated runs take as long as the logged ones.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/calibrate/fit_network.hpp"
@@ -10,37 +11,59 @@
 namespace psim::calibrate {
 namespace {
 
-constexpr std::int64_t seeds = 3;  // of each run; transfers that share links differ by chance
+constexpr int seeds_of_search = 3;  // of each run; transfers that share links differ by chance
 
 struct Fittable {
   Parameter parameter;
   const char *field, *unit, *missing;
-  double first[2];  // where the two searches begin
 };
 
 std::vector<Fittable> fittable(bool knows_link) {
-  std::vector<Fittable> all{{{&NetworkValues::share_turn, 2048, 4e6, 3},
+  const NetworkValues usual;
+  std::vector<Fittable> all{{{.value = &NetworkValues::share_turn,
+                              .low = 2048,
+                              .high = 4e6,
+                              .step = 0.5,
+                              .spread = 1,
+                              .usual = usual.share_turn},
                              "cluster.network.share_turn",
                              "B",
-                             "runs under asp in which transfers share links",
-                             {NetworkValues().share_turn, NetworkValues().share_turn}},
-                            {{&NetworkValues::share_cv, 0.005, 1, 3},
+                             "runs under asp in which transfers share links"},
+                            {{.value = &NetworkValues::share_cv,
+                              .low = 0.005,
+                              .high = 1,
+                              .step = 0.5,
+                              .spread = 1,
+                              .usual = 2 * usual.share_cv},  // between cubic's and bbr's (docs/sharing.md)
                              "cluster.network.share_cv",
                              "",
-                             "runs under bsp with several workers for each server",
-                             {NetworkValues().share_cv, 0.2}},
-                            {{&NetworkValues::receive_overhead, 1e-6, 1, 3},
+                             "runs under bsp with several workers for each server"},
+                            {{.value = &NetworkValues::receive_overhead,
+                              .low = 1e-6,
+                              .high = 1,
+                              .step = 0.7,
+                              .spread = 2,
+                              .usual = 1e-4},
                              "cluster.network.endpoint.receive_overhead",
                              "s",
-                             "runs with few and with many servers",
-                             {2e-4, 1e-3}}};
+                             "runs with few and with many servers"}};
   if (!knows_link)
-    all.insert(all.begin(), {{&NetworkValues::bandwidth, 1e3, 1e14},
+    all.insert(all.begin(), {{.value = &NetworkValues::bandwidth, .low = 1e3, .high = 1e14},
                              "cluster.network.bandwidth",
                              "B/s",
-                             "a link test: the network takes too little of a step",
-                             {1e8, 1e8}});
+                             "a link test: the network takes too little of a step"});
   return all;
+}
+
+// Networks to begin with: every bandwidth, if none is known.
+std::vector<NetworkValues> guesses(NetworkValues from, const std::vector<Fittable>& all) {
+  for (const Fittable& one : all) {
+    if (one.parameter.spread > 0) from.*one.parameter.value = one.parameter.usual;
+  }
+  if (from.bandwidth < NetworkValues().bandwidth) return {from};
+  std::vector<NetworkValues> networks;
+  for (from.bandwidth = 1e5; from.bandwidth < 1e12; from.bandwidth *= 10) networks.push_back(from);
+  return networks;
 }
 
 double mean_step(const StepTimes& times) {
@@ -50,9 +73,19 @@ double mean_step(const StepTimes& times) {
   return sum / static_cast<double>(times.size());
 }
 
+// The error that psim leaves: the medians of docs/sharing.md, about. Whether the workers of an asynchronous
+// run fall into step is a matter of chance.
+double usual_error(const ClusterFacts& facts, const LoggedRun& run) {
+  const auto model = std::ranges::find_if(
+      run.fields, [](const auto& field) { return field.first.starts_with("consistency"); });
+  const std::string& name = model == run.fields.end() ? facts.consistency : model->second;
+  return name.empty() || name.find("bsp") != std::string::npos ? 0.02 : 0.06;
+}
+
 // By network, then by run.
 std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::span<const LoggedRun> runs,
-                                              const std::vector<NetworkValues>& networks) {
+                                              const std::vector<NetworkValues>& networks,
+                                              std::int64_t seeds) {
   std::vector<Trial> trials;
   for (const NetworkValues& network : networks) {
     for (const LoggedRun& run : runs) {
@@ -61,47 +94,46 @@ std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::sp
     }
   }
   const std::vector<StepTimes> simulated = simulated_steps(trials);
+  const auto each = static_cast<std::size_t>(seeds);
   std::vector<std::vector<double>> steps(networks.size(), std::vector<double>(runs.size(), 0));
   for (std::size_t i = 0; i < simulated.size(); ++i)
-    steps[i / (runs.size() * seeds)][i / seeds % runs.size()] += mean_step(simulated[i]) / seeds;
+    steps[i / (runs.size() * each)][i / each % runs.size()] +=
+        mean_step(simulated[i]) / static_cast<double>(seeds);
   return steps;
 }
 
 }  // namespace
 
 std::vector<double> simulated_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
-                                   const NetworkValues& network) {
-  return simulate_all(facts, runs, {network}).front();
+                                   const NetworkValues& network, std::int64_t seeds) {
+  return simulate_all(facts, runs, {network}, seeds).front();
 }
 
-NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs, bool knows_link,
-                    NetworkValues from) {
-  Search search([&](const std::vector<NetworkValues>& networks) {
-    std::vector<std::vector<double>> errors = simulate_all(facts, runs, networks);
-    for (std::vector<double>& one : errors) {
+NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
+                    const std::optional<LinkFit>& link, const std::optional<NetworkValues>& near) {
+  const auto errors = [&](const std::vector<NetworkValues>& networks) {
+    std::vector<std::vector<double>> all = simulate_all(facts, runs, networks, seeds_of_search);
+    for (std::vector<double>& one : all) {
       for (std::size_t i = 0; i < runs.size(); ++i) one[i] = std::log(one[i] / runs[i].step);
     }
-    return errors;
-  });
-  const std::vector<Fittable> all = fittable(knows_link);
+    return all;
+  };
+  const std::vector<Fittable> all = fittable(link.has_value());
   std::vector<Parameter> parameters;
   for (const Fittable& one : all) parameters.push_back(one.parameter);
-  Search::Found best;
-  constexpr double good = 0.02;  // error of a mean step; chance alone makes as much under asp
-  // The errors have several minima, because transfers that share links fall into step or leave it.
-  for (const int start : {0, 1}) {
-    for (const Fittable& one : all) from.*one.parameter.value = one.first[start];
-    const Search::Found found = search.best(from, parameters, good);
-    if (best.errors.empty() || found.error() < best.error()) best = found;
-    if (best.error() < good) break;
-  }
+  std::vector<double> usual;
+  for (const LoggedRun& run : runs) usual.push_back(usual_error(facts, run));
+  Search search(errors, usual, parameters);
+  const NetworkValues first =
+      near ? *near : search.best_of(guesses(link ? network_of(*link) : NetworkValues(), all)).values;
+  const Search::Found best = search.best(first);
   NetworkFit result{.values = best.values, .error = best.error()};
-  const std::vector<double> ranges = search.ranges(best, parameters);
-  constexpr double useless = 2;
+  if (link) list_link(*link, result);
+  const std::vector<double> ranges = search.ranges(best);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double value = result.values.*parameters[i].value;
     Fitted fitted{.field = all[i].field, .value = value, .unit = all[i].unit};
-    if (ranges[i] < useless) {
+    if (std::isfinite(ranges[i])) {
       fitted.interval = {value * std::exp(-ranges[i]), value * std::exp(ranges[i])};
       fitted.how = fmt::format("simulations of {} runs", runs.size());
     } else {
@@ -110,7 +142,9 @@ NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs, 
     }
     result.fitted.push_back(std::move(fitted));
   }
-  result.simulations = search.simulated() * static_cast<int>(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    result.steps.push_back(std::exp(best.errors[i]) * runs[i].step);
+  result.simulations = search.simulated() * static_cast<int>(runs.size()) * seeds_of_search;
   return result;
 }
 

@@ -1,5 +1,9 @@
 // Searches for the network with which simulations agree with what was measured. Calibration by simulation
-// follows McDonald et al. (IPDPS Workshops 2024); the search is deterministic.
+// follows McDonald et al. (IPDPS Workshops 2024). The search is deterministic.
+//
+// It takes Gauss-Newton steps to the most probable values. Errors have Huber's loss ("Robust estimation of a
+// location parameter", Annals of Mathematical Statistics 1964), so a run that psim's model does not fit has a
+// bounded pull. A value that the runs hardly tell stays near its usual value.
 #pragma once
 
 #include <functional>
@@ -10,18 +14,22 @@
 
 namespace psim::calibrate {
 
-// A value that the search changes, by factors.
+// A value that the search changes. All of them are positive, and the search works with their logarithms.
 struct Parameter {
   double NetworkValues::*value;
   double low, high;
-  double scale = 1;  // the first and the last step, in powers of those of a parameter with scale 1
+  double step = 0.1;  // of the differences that give slopes
+  double spread = 0;  // standard deviation around its usual value; 0: every value is as likely
+  double usual = 1;
 };
 
 class Search {
  public:
   // The relative errors of each network, as logarithms of simulated over measured.
   using Errors = std::function<std::vector<std::vector<double>>(const std::vector<NetworkValues>&)>;
-  explicit Search(Errors errors) : errors_(std::move(errors)) {}
+  // `usual`: the standard deviation of each error that psim's model leaves. Larger errors count less.
+  Search(Errors errors, std::vector<double> usual, std::vector<Parameter> parameters)
+      : errors_(std::move(errors)), usual_(std::move(usual)), parameters_(std::move(parameters)) {}
 
   struct Found {
     NetworkValues values = {};
@@ -29,23 +37,30 @@ class Search {
     double error() const;  // root mean square
   };
 
-  // Compass search: tries a step in both directions of each parameter, and halves the steps when none is
-  // better, until they are below `finest`. Ends after 40 rounds at the latest.
-  Found best(NetworkValues from, std::span<const Parameter> parameters, double finest = 0.004);
+  // The most probable network, from a first guess on. At most 12 rounds of at most twice as many networks as
+  // there are parameters.
+  Found best(const NetworkValues& from);
 
   // For each parameter, half the width of the 95 % interval of its logarithm, from the errors that remain and
-  // from how they change with all parameters. Infinite: the errors do not tell it.
-  std::vector<double> ranges(const Found& at, std::span<const Parameter> parameters);
+  // from how they change with all parameters. Infinite: the errors tell less than its usual value does.
+  std::vector<double> ranges(const Found& at);
 
-  // A network without a search.
-  Found simulate(const NetworkValues& network) { return {network, errors_of({network}).front()}; }
+  // The network with the least error of some.
+  Found best_of(const std::vector<NetworkValues>& networks);
 
   int simulated() const { return simulated_; }  // networks
 
  private:
-  std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks);
+  struct Slopes;
+  std::vector<Found> simulate(const std::vector<NetworkValues>& networks);
+  double loss(const Found& found) const;
+  Slopes slopes(const Found& at);
+  NetworkValues moved(NetworkValues network, std::size_t parameter, double by) const;
+  double distance(const NetworkValues& network, std::size_t parameter) const;
 
   Errors errors_;
+  std::vector<double> usual_;
+  std::vector<Parameter> parameters_;
   int simulated_ = 0;
 };
 

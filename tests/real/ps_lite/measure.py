@@ -62,7 +62,8 @@ def bound_of(consistency):
     return {"bsp": 0, "asp": STEPS}[model] if not number else int(number[0])
 
 
-def mean_step(folder, congestion, workers, servers, consistency, model_bytes, compute, slowdown):
+def train(folder, congestion, workers, servers, consistency, model_bytes, compute, slowdown):
+    """The dates of the workers' steps, and those of the requests at the servers: what training.cpp writes."""
     for old in glob.glob(f"{folder}/steps.*"):
         os.unlink(old)
     processes = []
@@ -79,7 +80,17 @@ def mean_step(folder, congestion, workers, servers, consistency, model_bytes, co
                                           env=os.environ | {k: str(v) for k, v in variables.items()}))
     for process in processes:
         process.wait(timeout=300)
-    steps = [float(line) for path in glob.glob(f"{folder}/steps.*") for line in open(path, encoding="ascii")]
+
+    def lines(path):
+        return [[float(number) for number in line.split()] for line in open(path, encoding="ascii")]
+
+    return ([lines(f"{folder}/steps.{rank}") for rank in range(workers)],
+            [lines(f"{folder}/steps.server.{rank}") for rank in range(servers)])
+
+
+def mean_step(*run):
+    workers, _ = train(*run)
+    steps = [end - begin for steps in workers for begin, _, _, end in steps]
     return sum(steps) / len(steps)
 
 

@@ -5,8 +5,10 @@
 //
 //   training BOUND FLOATS COMPUTE_MS SLOWDOWN STEPS OUT
 //
-// SLOWDOWN is the factor of the worker with rank 0; worker R writes `OUT.R`: seconds of each step. Roles and
-// addresses come from ps-lite's DMLC_ variables (measure.py).
+// SLOWDOWN is the factor of the worker with rank 0. Worker R writes `OUT.R`: for each step the dates at which
+// its computation, its push and its pull began, and at which it ended. Server R writes `OUT.server.R`: for
+// each request 1 (push) or 0 (pull), the date at which the server saw it, and the worker's rank. Dates are
+// seconds of the machine's clock. Roles and addresses come from ps-lite's DMLC_ variables (measure.py).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,11 +26,17 @@ namespace {
 using Values = ps::KVPairs<float>;
 using Server = ps::KVServer<float>;
 
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 class Store {
  public:
-  explicit Store(int bound) : bound_(bound) {}
+  Store(int bound, std::FILE* seen) : bound_(bound), seen_(seen) {}
+  ~Store() { std::fclose(seen_); }
 
   void handle(const ps::KVMeta& request, const Values& data, Server* server) {
+    std::fprintf(seen_, "%d %.6f %d\n", request.push, now(), ps::Postoffice::Get()->IDtoRank(request.sender));
     if (request.push) add(request, data, server);
     else answer(request, data, server);
   }
@@ -63,14 +71,13 @@ class Store {
   }
 
   int bound_;
+  std::FILE* seen_;
   std::vector<float> values_;
   std::map<int, int> steps_;  // by worker
   std::vector<Waiting> waiting_;
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+std::FILE* opened(const std::string& path) { return std::fopen(path.c_str(), "w"); }
 
 void train(int floats, double seconds, int steps, const std::string& out) {
   constexpr int keys = 64;
@@ -81,14 +88,16 @@ void train(int floats, double seconds, int steps, const std::string& out) {
   std::vector<float> received;
   worker.Wait(worker.Push(names, values));
   ps::Postoffice::Get()->Barrier(0, ps::kWorkerGroup);
-  std::FILE* file = std::fopen((out + "." + std::to_string(ps::MyRank())).c_str(), "w");
+  std::FILE* file = opened(out + "." + std::to_string(ps::MyRank()));
   for (int step = 0; step < steps; ++step) {
     const double begin = now();
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    const double push = now();
     worker.Wait(worker.Push(names, values));
+    const double pull = now();
     received.clear();
     worker.Wait(worker.Pull(names, &received));
-    std::fprintf(file, "%.6f\n", now() - begin);
+    std::fprintf(file, "%.6f %.6f %.6f %.6f\n", begin, push, pull, now());
   }
   std::fclose(file);
   ps::Postoffice::Get()->Barrier(0, ps::kWorkerGroup);
@@ -102,11 +111,14 @@ int main(int, char** argv) {
   ps::Start(0);
   if (ps::IsServer()) {
     auto* server = new Server(0);
-    auto* store = new Store(bound);
+    auto* store = new Store(bound, opened(std::string(argv[6]) + ".server." + std::to_string(ps::MyRank())));
     server->set_request_handle([store](const ps::KVMeta& request, const Values& data, Server* self) {
       store->handle(request, data, self);
     });
-    ps::RegisterExitCallback([server] { delete server; });
+    ps::RegisterExitCallback([server, store] {
+      delete server;
+      delete store;
+    });
   }
   if (ps::IsWorker()) train(floats, ps::MyRank() == 0 ? slowdown * compute : compute, steps, argv[6]);
   ps::Finalize(0, true);
