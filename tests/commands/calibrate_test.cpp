@@ -72,6 +72,8 @@ TEST_CASE("calibrate finds a network by simulation, and its scenario takes the t
   CHECK(bandwidth["interval"][1].get<double>() > 50e6);
   CHECK(!bandwidth["cannot_be_told"].get<bool>());
   CHECK(values["cluster.network.latency"]["cannot_be_told"].get<bool>());
+  // Links without latency would share ideally.
+  CHECK(content(folder.path() / "fit/scenario.toml").find("latency = \"25us\"") != std::string::npos);
   CHECK(json["step_times"]["memory_steps"].get<double>() > 2);
   for (const char* name : {"scenario.toml", "steps.csv", "calibration.json", "report.html"})
     CHECK(std::filesystem::exists(folder.path() / "fit" / name));
@@ -180,7 +182,7 @@ TEST_CASE("a study of a calibrated cluster predicts", "[command][calibrate]") {
   CHECK(versus["ratio_ci95"][1].get<double>() == Approx(std::exp(mean + half)).epsilon(1e-5));
 }
 
-TEST_CASE("calibrate fits the network to whole runs and predicts others", "[command][calibrate][slow]") {
+TEST_CASE("calibrate fits the network to whole runs and predicts others", "[command][calibrate]") {
   const TemporaryFolder folder;
   std::string table = "workers,servers,consistency,model_bytes,compute_s,step_s\n";
   for (const auto& [workers, servers, model] : std::vector<std::tuple<int, int, std::string>>{
@@ -209,6 +211,19 @@ TEST_CASE("calibrate fits the network to whole runs and predicts others", "[comm
     CHECK(one["simulated"].get<double>() == Approx(one["measured"].get<double>()).epsilon(0.05));  // --within
   CHECK(!std::filesystem::exists(folder.path() / "fit/steps.csv"));
   CHECK(::psim::test::psim({"check", "fit/scenario.toml"}, folder.path()).code == 0);
+  // A link test tells bandwidth and latency, and the search keeps them.
+  std::string transfers = "bytes,seconds\n";
+  for (double bytes = 1e3; bytes < 2e7; bytes *= 2)
+    transfers += fmt::format("{:.0f},{}\n", bytes, 50e-6 + bytes / 50e6);
+  write(folder.path() / "link.csv", transfers);
+  const Outcome linked = ::psim::test::psim(
+      {"calibrate", "runs.csv", "link.csv", "-o", "linked", "--hold-out", "0", "--json"}, folder.path());
+  INFO(linked.err);
+  REQUIRE(linked.code == 0);
+  const Json values = values_of(Json::parse(linked.out));
+  CHECK(values["cluster.network.bandwidth"]["value"].get<double>() == Approx(50e6).epsilon(1e-3));
+  CHECK(values["cluster.network.bandwidth"]["how"] == "least squares of the link test");
+  CHECK(values["cluster.network.latency"]["value"].get<double>() == Approx(25e-6).epsilon(1e-2));
   write(folder.path() / "few.csv", table.substr(0, table.find("4,2,bsp")));
   const Outcome few = ::psim::test::psim({"calibrate", "few.csv", "-o", "few"}, folder.path());
   CHECK(few.code == 2);

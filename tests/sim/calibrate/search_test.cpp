@@ -78,13 +78,13 @@ TEST_CASE("a value without a slope stays at its usual value, and is not told", "
 }
 
 TEST_CASE("intervals are those of the posterior distribution", "[calibrate]") {
-  // Four runs tell the turn: an error of 0.03 each, and a slope of 0.05, beside a spread of 1.
+  // Four runs tell the turn: an error of 0.015 each, and a slope of 0.05, beside a spread of 1.
   std::vector<Run> runs;
-  for (const double sign : {1.0, -1.0, 1.0, -1.0}) runs.push_back({0, 0.1 * std::exp(0.03 * sign)});
+  for (const double sign : {1.0, -1.0, 1.0, -1.0}) runs.push_back({0, 0.1 * std::exp(0.015 * sign)});
   Search search(errors_of(runs, 0.05), usual(4), {turn});
   const Search::Found found = search.best(NetworkValues());
-  CHECK(found.error() == Approx(0.03).epsilon(1e-6));
-  const double precision = 4 * std::pow(0.05 / 0.03, 2) + 1;
+  CHECK(found.error() == Approx(0.015).epsilon(1e-6));
+  const double precision = 4 * std::pow(0.05 / 0.015, 2) + 1;
   CHECK(search.ranges(found).front() == Approx(1.96 / std::sqrt(precision)).epsilon(1e-3));
 }
 
