@@ -71,8 +71,22 @@ std::vector<double> imbalances(const std::vector<StepTimes>& all) {
   return values;
 }
 
+// A dot for each held-out run, beside the line of exact predictions.
+std::string figure_of_runs(const std::vector<Compared>& judged) {
+  double most = 0;
+  for (const Compared& one : judged) most = std::max({most, one.measured, one.simulated});
+  const Scale scale(0, 1.05 * most);
+  Figure figure(scale, scale, "measured step [s]", "simulated step [s]");
+  figure.add_line(measured_series, {{0, 0}, {most, most}});
+  for (const Compared& one : judged)
+    figure.add_at(one.measured, one.simulated,
+                  fmt::format("<span class=\"point s1\" title=\"{}\">&#9679;</span>", escaped(one.name)));
+  return figure.html("measured and simulated mean steps of the held-out runs");
+}
+
 std::string figures(const Calibration& calibration) {
-  if (!calibration.verdict || !calibration.runs.empty()) return "";
+  if (!calibration.verdict) return "";
+  if (!calibration.runs.empty()) return figure_of_runs(calibration.verdict->judged);
   const std::vector<StepTimes>&simulated = calibration.simulated, held_out{calibration.held_out};
   const auto lags = std::clamp<std::size_t>(calibration.held_out.size() / 4, 2, 100);
   std::string out;
