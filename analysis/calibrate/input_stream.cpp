@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <string_view>
 
 #include "model/input.hpp"
 
@@ -24,12 +25,18 @@ class InputStream::Buffer : public std::streambuf {
     const int got = gzread(file_, piece_.data(), static_cast<unsigned>(piece_.size()));
     if (got < 0) throw InputError(name_, "corrupt gzip data", "compress it with gzip again");
     if (got == 0) return traits_type::eof();
-    setg(piece_.data(), piece_.data(), piece_.data() + got);
-    return traits_type::to_int_type(piece_.front());
+    const std::string_view mark = is_first_ ? "\xef\xbb\xbf" : "";  // of UTF-8, as spreadsheets write it
+    is_first_ = false;
+    const std::string_view piece(piece_.data(), static_cast<std::size_t>(got));
+    const std::size_t skipped = piece.starts_with(mark) ? mark.size() : 0;
+    if (skipped == piece.size()) return traits_type::eof();
+    setg(piece_.data(), piece_.data() + skipped, piece_.data() + got);
+    return traits_type::to_int_type(*gptr());
   }
 
   std::string name_;
   gzFile file_ = nullptr;
+  bool is_first_ = true;
   std::array<char, 1 << 18> piece_{};
 };
 

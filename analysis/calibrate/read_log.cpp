@@ -191,6 +191,11 @@ void read_table(const std::string& path, ClusterLog& log) {
   const std::string first(lines.text());
   const char separator = separator_of(first, ",;\t");
   const Cells header = cells_of(first, separator);
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (std::count(header.begin(), header.end(), header[i]) > 1)
+      throw LogError(fmt::format("{}: the column {} is there twice", path, in_backticks(header[i])),
+                     "remove one of them");
+  }
   if (StepTable::is(header)) {
     StepTable table(path, header, log);
     while (lines.next()) table.take(cells_of(lines.text(), separator), lines.place());
@@ -227,7 +232,7 @@ std::string beginning(const std::string& path) {
   std::string text(4096, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  text.erase(0, std::min(text.find_first_not_of(" \t\r\n\xef\xbb\xbf"), text.size()));
+  text.erase(0, std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   return text;
 }
 

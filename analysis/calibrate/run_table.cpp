@@ -70,6 +70,7 @@ void RunTable::add(const std::vector<std::string_view>& cells, const std::string
     throw LogError(fmt::format("{}: {} values under {} columns", place, cells.size(), header_.size()),
                    "every line needs a value for each column; it may be empty");
   LoggedRun run;
+  double computing = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view cell = cells[i];
     const std::string& column = header_[i];
@@ -81,9 +82,10 @@ void RunTable::add(const std::vector<std::string_view>& cells, const std::string
     const auto put = [&](std::string_view field, std::string value) {
       run.fields.emplace_back(field, std::move(value));
     };
-    if (const SecondsColumn* compute = row_of(compute_columns, column))
-      put("compute.time", fmt::format("\"{}s\"", positive(cell, column, place) * compute->seconds));
-    else if (column == model_column)
+    if (const SecondsColumn* compute = row_of(compute_columns, column)) {
+      computing = positive(cell, column, place) * compute->seconds;
+      put("compute.time", fmt::format("\"{}s\"", computing));
+    } else if (column == model_column)
       put("model.parameters", fmt::format("{:.0f}", std::ceil(positive(cell, column, place) / 4)));
     else if (column == slow_column && cell != "1")
       put("straggler", fmt::format("[{{workers = [0], slowdown = {}}}]", positive(cell, column, place)));
@@ -94,6 +96,9 @@ void RunTable::add(const std::vector<std::string_view>& cells, const std::string
   }
   if (!(run.step > 0))
     throw LogError(place + ": the run has no time of a step", "`step_s` is a number above 0");
+  if (run.step < computing)
+    throw LogError(fmt::format("{}: a step of {} s with a computation of {} s", place, run.step, computing),
+                   "a step contains its computation, so its time is the longer one");
   runs_.push_back(std::move(run));
   lines_.emplace_back(cells.begin(), cells.end());
 }

@@ -126,8 +126,7 @@ void search_bandwidth(Search& search, double first, NetworkFit& result) {
   result.values = found.values;
   result.error = found.error();
   const double range = search.ranges(found).front();
-  constexpr double useless = 1;
-  if (range < useless)
+  if (std::isfinite(range))
     add_known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
               {result.values.bandwidth * std::exp(-range), result.values.bandwidth * std::exp(range)},
               fmt::format("{} simulations of the logged steps", search.simulated()), result);

@@ -90,7 +90,8 @@ std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::sp
   for (const NetworkValues& network : networks) {
     for (const LoggedRun& run : runs) {
       for (std::int64_t seed = 1; seed <= seeds; ++seed)
-        trials.push_back({.scenario = run_text(facts, network, run), .folder = ".", .seed = seed});
+        trials.push_back(
+            {.scenario = run_text(facts, network, run), .folder = ".", .seed = seed, .name = run.name});
     }
   }
   const std::vector<StepTimes> simulated = simulated_steps(trials);

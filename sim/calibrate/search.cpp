@@ -138,7 +138,7 @@ std::vector<double> Search::ranges(const Found& at) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto index = static_cast<Eigen::Index>(i);
     const double left = std::sqrt(inverse(index, index)), spread = parameters_[i].spread;
-    const bool is_told = left > 0 && std::isfinite(left) && (spread == 0 || left < told * spread);
+    const bool is_told = left > 0 && left < (spread > 0 ? told * spread : 0.5);
     ranges.push_back(is_told ? 1.96 * left : HUGE_VAL);
   }
   return ranges;

@@ -42,7 +42,7 @@ class Search {
   Found best(const NetworkValues& from);
 
   // For each parameter, half the width of the 95 % interval of its logarithm, from the errors that remain and
-  // from how they change with all parameters. Infinite: the errors tell less than its usual value does.
+  // from how they change with all parameters. Infinite: the errors hardly tell it.
   std::vector<double> ranges(const Found& at);
 
   // The network with the least error of some.

@@ -99,13 +99,17 @@ std::vector<StepTimes> simulated_steps(const std::vector<Trial>& trials) {
     const std::size_t end = std::min(trials.size(), first + at_once);
     for (std::size_t i = first; i < end; ++i)
       runs.push_back(std::make_unique<ForkedRun>([&trial = trials[i]] { return answer_of_trial(trial); }));
-    for (const std::unique_ptr<ForkedRun>& run : runs) {
+    for (std::size_t i = first; i < end; ++i) {
+      const std::unique_ptr<ForkedRun>& run = runs[i - first];
+      const std::string& name = trials[i].name;
       int status = 0;
       while (waitpid(run->process(), &status, 0) < 0 && errno == EINTR) continue;
       const RunAnswer answer = run->answer(status);
       if (answer.status == RunStatus::refused)
-        throw UserError("psim refuses the fitted scenario:\n" + answer.why,
-                        "the options --set, --preset and --consistency are part of the scenario");
+        throw UserError(
+            fmt::format("psim refuses the {}:\n{}",
+                        name.empty() ? "fitted scenario" : "scenario of the run " + name, answer.why),
+            "the options --set, --preset and --consistency are part of the scenario");
       if (answer.status != RunStatus::done)
         throw std::runtime_error("a simulation of the cluster failed: " + answer.why);
       results.push_back(steps_of(answer.summary));

@@ -15,6 +15,7 @@ struct Trial {
   std::string scenario;          // TOML
   std::filesystem::path folder;  // of its files
   std::int64_t seed = 1;
+  std::string name = {};  // of the run, for errors
 };
 
 // The computations of each step, and the rest of the time until the worker's next step. The last step of a

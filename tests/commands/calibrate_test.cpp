@@ -224,6 +224,12 @@ TEST_CASE("calibrate fits the network to whole runs and predicts others", "[comm
   CHECK(values["cluster.network.bandwidth"]["value"].get<double>() == Approx(50e6).epsilon(1e-3));
   CHECK(values["cluster.network.bandwidth"]["how"] == "least squares of the link test");
   CHECK(values["cluster.network.latency"]["value"].get<double>() == Approx(25e-6).epsilon(1e-2));
+  write(folder.path() / "wrong.csv", table + "2,1,fast,2000000,0.05,0.2\n");
+  const Outcome wrong =
+      ::psim::test::psim({"calibrate", "wrong.csv", "-o", "wrong", "--hold-out", "0"}, folder.path());
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err.find("refuses the scenario of the run workers 2, servers 1, consistency fast") !=
+        std::string::npos);
   write(folder.path() / "few.csv", table.substr(0, table.find("4,2,bsp")));
   const Outcome few = ::psim::test::psim({"calibrate", "few.csv", "-o", "few"}, folder.path());
   CHECK(few.code == 2);

@@ -72,6 +72,16 @@ TEST_CASE("a table of steps has its columns in any order, and its units in their
   CHECK(contains(read.log.notes.front(), "`loss`"));
 }
 
+TEST_CASE("a byte-order mark is no part of a log", "[calibrate]") {
+  const std::string mark = "\xef\xbb\xbf";
+  const Read table = reading(mark + "worker,step,compute_s\n0,0,0.5\n");
+  REQUIRE(table.error == "");
+  CHECK(compute(table, 0, 0) == 0.5);
+  const Read events = reading(mark + "[" + event("forward-compute", 0, 0, 3e5, 4) + "]");
+  REQUIRE(events.error == "");
+  CHECK(compute(events, 0, 4) == Approx(0.3));
+}
+
 TEST_CASE("impossible steps are counted and left out", "[calibrate]") {
   const Read read = reading(
       "worker,step,compute_s,push_s\n0,0,1,1\n0,0,2,1\n0,1,-1,1\n0,2,0,1\n0,3,1,-0.5\n0,4,inf,1\n0,5,1,1\n");
@@ -92,7 +102,9 @@ TEST_CASE("a table that is wrong says where", "[calibrate]") {
   CHECK(lacks.error == ": there is no column `compute_s`");
   CHECK(contains(lacks.help, "`loss`"));
   CHECK(contains(reading("a,b\n1,2\n").error, "does not know this kind of file; it begins with `a,b`"));
+  CHECK(reading("step,worker,step,compute_s\n0,0,0,1\n").error == ": the column `step` is there twice");
   CHECK(reading("").error == ": the file is empty");
+  CHECK(reading("\xef\xbb\xbf").error == ": the file is empty");
   CHECK(reading(" \n\n").error == ": the file is empty");
   CHECK(contains(reading("PAR1....").error, "Parquet"));
 }
@@ -209,7 +221,7 @@ TEST_CASE("a table of runs has fields of the scenario and short names for them",
   using Fields = std::vector<std::pair<std::string, std::string>>;
   CHECK(first.fields == Fields{{"cluster.workers", "4"},
                                {"cluster.servers", "2"},
-                               {"consistency", "\"ssp 3\""},
+                               {"consistency", "ssp 3"},
                                {"messages.acknowledge", "true"},
                                {"model.parameters", "500000"},
                                {"compute.time", "\"0.1s\""}});
@@ -225,5 +237,7 @@ TEST_CASE("a table of runs with a wrong column or value is refused", "[unit][cal
   CHECK(reading("workers,step_s\n4,0.25\n4,0\n").error == ":3: `0` is no step_s");
   CHECK(reading("workers,compute_s,step_s\n4,inf,1\n").error == ":2: `inf` is no compute_s");
   CHECK(reading("workers,servers,step_s\n4,1\n").error == ":2: 2 values under 3 columns");
+  CHECK(reading("workers,compute_s,step_s\n4,2,1.5\n").error ==
+        ":2: a step of 1.5 s with a computation of 2 s");
   CHECK(reading("workers,servers,step_s\n4,1,\n").error == ":2: the run has no time of a step");
 }
