@@ -1,5 +1,5 @@
-// A file as a stream, decompressed if it is gzip, without a byte-order mark. It holds one piece of the file in
-// memory.
+// A file as a stream, decompressed if it is gzip, without a byte-order mark. It holds one piece of the file
+// in memory.
 #pragma once
 
 #include <filesystem>
