@@ -192,8 +192,8 @@ TEST_CASE("what-if: rounding errors do not grow where a lead does") {
   // Two jobs share links, and one of them is asynchronous. A difference of two dates grows to e times itself
   // in about 30 ms: from the last digit to 6 % of the run's three seconds.
   const TemporaryFolder folder;
-  const Outcome run = psim::test::psim(
-      {"run", "scenarios/two_jobs.toml", "--trace", "events", "--out", (folder.path() / "run").string()});
+  const Outcome run = psim::test::psim({"run", (source_folder() / "scenarios/two_jobs.toml").string(),
+                                        "--trace", "events", "--out", (folder.path() / "run").string()});
   REQUIRE(run.code == 0);
   const Outcome answer =
       psim::test::psim({"what-if", (folder.path() / "run").string(), "bandwidth=1x", "--json"});
