@@ -22,6 +22,7 @@ row() {
     function percent(share) { return sprintf(share >= 0.1 ? "%.0f %%" : "%.2g %%", 100 * share) }
     function at(p) { n = int(p * NR) + 1; return percent(e[n < NR ? n : NR]) }
     END {
+      if (NR == 0) exit  # no scenario has this change
       printf "| %s | %d | %d | %d |", title, NR, exact, within
       printf " %s | %s | %s | %s |\n", at(0.5), at(0.75), at(0.9), percent(e[NR])
     }'
