@@ -117,7 +117,7 @@ std::string scenario_text(const ScenarioRequest& request) {
   const ClusterFacts& facts = request.facts;
   ScenarioText out = beginning(facts, request.title);
   out.put("training.steps", fmt::to_string(request.steps));
-  out.put("consistency.model", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency));
+  out.put("consistency", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency));
   out.put("cluster.workers", fmt::to_string(*facts.workers));
   out.put("cluster.servers", fmt::to_string(facts.servers.value_or(1)));
   put_network(out, request.network, request.values);

@@ -244,6 +244,11 @@ TEST_CASE("calibrate takes fields of --set as the command line does", "[command]
   const auto answer = [&](const std::string& set) {
     return ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--force", "--set", set}, folder.path());
   };
+  const Outcome bounded = ::psim::test::psim(
+      {"calibrate", "log.csv", "-o", "bounded", "--consistency", "ssp 2", "--hold-out", "0"}, folder.path());
+  INFO(bounded.err);
+  CHECK(bounded.code == 0);
+  CHECK(::psim::test::psim({"check", "bounded/scenario.toml"}, folder.path()).code == 0);
   const Outcome bare = answer("cluster.network.model=nic");
   INFO(bare.err);
   CHECK((bare.code == 0 || bare.code == 1));
