@@ -46,6 +46,13 @@ double positive(std::string_view cell, std::string_view column, const std::strin
 
 }  // namespace
 
+const std::string* LoggedRun::consistency() const {
+  const auto found = std::ranges::find_if(fields, [](const auto& field) {
+    return field.first == "consistency" || field.first.starts_with("consistency.");
+  });
+  return found == fields.end() ? nullptr : &found->second;
+}
+
 bool RunTable::is(const std::vector<std::string_view>& header) {
   const auto has = [&](std::string_view name) { return std::ranges::find(header, name) != header.end(); };
   return has("workers") && std::ranges::any_of(step_columns, [&](const auto& one) { return has(one.name); });

@@ -12,6 +12,9 @@ struct LoggedRun {
   std::vector<std::pair<std::string, std::string>> fields;  // of the scenario; bare words are texts
   double step = 0;   // mean seconds from a step of a worker to its next
   std::string name;  // "workers 4, servers 2, consistency asp"
+
+  // The value of its first field about consistency; null: it has none.
+  const std::string* consistency() const;
 };
 
 // Each column is a field of the scenario, or a short name for one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -32,14 +33,16 @@ Bottlenecks::Bottlenecks(const Facts& facts, const FaultBook& faults, const Link
 }
 
 void Bottlenecks::find_main_users(const Traffic& traffic) {
+  const auto is_of_one = [this](std::uint32_t link) { return owners_.of(link).size() < 2; };
+  const auto links = static_cast<std::uint32_t>(lone_.links().size());
+  if (std::ranges::all_of(std::views::iota(0U, links), is_of_one)) return;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> bytes;
   for (const Transfer& one : traffic.transfers) bytes[{one.from, one.to}] += static_cast<double>(one.bytes);
   std::map<std::uint32_t, std::map<std::uint32_t, double>> by_node;  // by link
   for (const auto& [ends, sum] : bytes) {
     for (const std::uint32_t link : lone_.way(ends.first, ends.second)) {
-      const std::vector<std::uint32_t>& owners = owners_.of(link);
-      if (owners.size() < 2) continue;
-      const bool is_sender = std::ranges::binary_search(owners, ends.first);
+      if (is_of_one(link)) continue;
+      const bool is_sender = std::ranges::binary_search(owners_.of(link), ends.first);
       by_node[link][is_sender ? ends.first : ends.second] += sum;
     }
   }

@@ -59,8 +59,7 @@ Replay::Replay(const RunRecord& record, const CausalGraph& graph, const Traffic&
   effects_.resize(first_effect_.back());
   std::vector<std::uint32_t> next(first_effect_.begin(), first_effect_.end() - 1);
   each_edge([&](std::uint32_t cause, std::uint32_t effect) { effects_[next[cause]++] = effect; });
-  for (std::uint32_t id = 0; id < graph_.size(); ++id)
-    rounding_ = std::max(rounding_, 1e-11 * graph_.moments[id].at);
+  for (std::uint32_t id = 0; id < graph_.size(); ++id) end_ = std::max(end_, graph_.moments[id].at);
   find_messages(traffic);
   weigh_messages();
 }
@@ -203,8 +202,9 @@ class Replay::Pass {
     if (--open_[id] > 0) return;
     // Where messages share links under asp, a difference of dates grows from step to step. A rounding error
     // must not.
+    constexpr double rounding = 1e-11;  // of the run's time
     const double own = graph_.moments[id].at;
-    if (std::abs(dates_[id] - own) <= replay_.rounding_) dates_[id] = own;
+    if (std::abs(dates_[id] - own) <= rounding * replay_.end_) dates_[id] = own;
     events_.push({dates_[id], What::moment, id, 0});
   }
 
@@ -244,12 +244,10 @@ std::vector<double> Replay::dates(const Hypothesis& hypothesis) const {
 
 double Replay::error() const {
   const std::vector<double> again = dates({});
-  double most = 0, end = 0;
-  for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+  double most = 0;
+  for (std::uint32_t id = 0; id < graph_.size(); ++id)
     most = std::max(most, std::abs(again[id] - graph_.moments[id].at));
-    end = std::max(end, graph_.moments[id].at);
-  }
-  return end > 0 ? most / end : 0;
+  return end_ > 0 ? most / end_ : 0;
 }
 
 }  // namespace psim::analysis

@@ -61,7 +61,7 @@ class Replay {
   std::vector<std::uint32_t> message_of_;              // by moment: the message that ends here, or none
   std::vector<std::uint32_t> begun_by_;                // by moment: the message that begins here, or none
   std::vector<std::uint32_t> first_effect_, effects_;  // by moment: its effects
-  double rounding_ = 0;                                // seconds; a smaller difference of dates is none
+  double end_ = 0;                                     // the last date of the run, in seconds
 };
 
 }  // namespace psim::analysis

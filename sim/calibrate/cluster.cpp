@@ -140,10 +140,8 @@ std::string scenario_text(const ScenarioRequest& request) {
 std::string run_text(const ClusterFacts& facts, const NetworkValues& network, const LoggedRun& run,
                      const std::vector<Fitted>& values, const std::string& title) {
   ScenarioText out = beginning(facts, title);
-  const bool names_model = std::ranges::any_of(run.fields, [](const auto& field) {
-    return field.first == "consistency" || field.first.starts_with("consistency.");
-  });
-  if (!names_model && !facts.consistency.empty()) out.put("consistency", toml_string(facts.consistency));
+  if (run.consistency() == nullptr && !facts.consistency.empty())
+    out.put("consistency", toml_string(facts.consistency));
   out.put("training.steps", "20");
   put_network(out, network, values);
   for (const auto& [field, value] : run.fields) out.put(field, as_toml(value));

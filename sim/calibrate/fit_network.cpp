@@ -122,22 +122,24 @@ void add_unknown(std::string field, double value, std::string unit, std::string 
 // Bandwidth from the logged steps.
 void search_bandwidth(Search& search, double first, NetworkFit& result) {
   result.values.bandwidth = first;
-  const Search::Found found = search.best(result.values);
+  const Search::Found found = search.best(search.best_of({result.values}));
   result.values = found.values;
   result.error = found.error();
   const double range = search.ranges(found).front();
-  if (std::isfinite(range))
-    add_known("cluster.network.bandwidth", result.values.bandwidth, "B/s",
-              {result.values.bandwidth * std::exp(-range), result.values.bandwidth * std::exp(range)},
-              fmt::format("{} simulations of the logged steps", search.simulated()), result);
-  else
-    add_unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s",
+  list_searched("cluster.network.bandwidth", result.values.bandwidth, "B/s", range,
+                fmt::format("{} simulations of the logged steps", search.simulated()),
                 "a link test: the network takes too little of a step", result);
   add_unknown("cluster.network.latency", result.values.latency, "s", "a link test with small transfers",
               result);
 }
 
 }  // namespace
+
+void list_searched(const char* field, double value, const char* unit, double range, const std::string& how,
+                   const char* missing, NetworkFit& result) {
+  if (!std::isfinite(range)) return add_unknown(field, value, unit, missing, result);
+  add_known(field, value, unit, {value * std::exp(-range), value * std::exp(range)}, how, result);
+}
 
 void list_link(const LinkFit& link, NetworkFit& result) {
   const NetworkValues values = network_of(link);

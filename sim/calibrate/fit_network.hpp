@@ -23,6 +23,9 @@ struct NetworkFit {
 NetworkValues network_of(const LinkFit& link);
 // Takes its values over, with their intervals.
 void list_link(const LinkFit& link, NetworkFit& result);
+// Takes a value of Search over. `range`: from Search::ranges(). `missing`: what to measure if it is infinite.
+void list_searched(const char* field, double value, const char* unit, double range, const std::string& how,
+                   const char* missing, NetworkFit& result);
 
 // `folder` has the steps as `steps.csv`, for the simulations. `link`: from a link test, or nothing; then
 // bandwidth and latency are known. Throws like simulated_steps().

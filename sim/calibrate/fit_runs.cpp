@@ -1,7 +1,6 @@
 // The network with which simulated runs take as long as the logged ones.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "sim/calibrate/fit_network.hpp"
@@ -56,11 +55,12 @@ std::vector<Fittable> fittable(bool knows_link) {
 }
 
 // Networks to begin with: every bandwidth, if none is known.
-std::vector<NetworkValues> guesses(NetworkValues from, const std::vector<Fittable>& all) {
+std::vector<NetworkValues> guesses(const std::optional<LinkFit>& link, const std::vector<Fittable>& all) {
+  NetworkValues from = link ? network_of(*link) : NetworkValues();
   for (const Fittable& one : all) {
     if (one.parameter.spread > 0) from.*one.parameter.value = one.parameter.usual;
   }
-  if (from.bandwidth < NetworkValues().bandwidth) return {from};
+  if (link) return {from};
   std::vector<NetworkValues> networks;
   for (from.bandwidth = 1e5; from.bandwidth < 1e12; from.bandwidth *= 10) networks.push_back(from);
   return networks;
@@ -76,9 +76,8 @@ double mean_step(const StepTimes& times) {
 // The error that psim leaves: the medians of docs/sharing.md, about. Whether the workers of an asynchronous
 // run fall into step is a matter of chance.
 double usual_error(const ClusterFacts& facts, const LoggedRun& run) {
-  const auto model = std::ranges::find_if(
-      run.fields, [](const auto& field) { return field.first.starts_with("consistency"); });
-  const std::string& name = model == run.fields.end() ? facts.consistency : model->second;
+  const std::string* own = run.consistency();
+  const std::string& name = own == nullptr ? facts.consistency : *own;
   return name.empty() || name.find("bsp") != std::string::npos ? 0.02 : 0.06;
 }
 
@@ -125,23 +124,14 @@ NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
   std::vector<double> usual;
   for (const LoggedRun& run : runs) usual.push_back(usual_error(facts, run));
   Search search(errors, usual, parameters);
-  const NetworkValues first =
-      near ? *near : search.best_of(guesses(link ? network_of(*link) : NetworkValues(), all)).values;
-  const Search::Found best = search.best(first);
+  const Search::Found best = search.best(search.best_of(near ? std::vector{*near} : guesses(link, all)));
   NetworkFit result{.values = best.values, .error = best.error()};
   if (link) list_link(*link, result);
   const std::vector<double> ranges = search.ranges(best);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const double value = result.values.*parameters[i].value;
-    Fitted fitted{.field = all[i].field, .value = value, .unit = all[i].unit};
-    if (std::isfinite(ranges[i])) {
-      fitted.interval = {value * std::exp(-ranges[i]), value * std::exp(ranges[i])};
-      fitted.how = fmt::format("simulations of {} runs", runs.size());
-    } else {
-      fitted.how = "not fitted";
-      fitted.missing = all[i].missing;
-    }
-    result.fitted.push_back(std::move(fitted));
+    const std::string how = fmt::format("simulations of {} runs", runs.size());
+    list_searched(all[i].field, result.values.*parameters[i].value, all[i].unit, ranges[i], how,
+                  all[i].missing, result);
   }
   for (std::size_t i = 0; i < runs.size(); ++i)
     result.steps.push_back(std::exp(best.errors[i]) * runs[i].step);

@@ -98,11 +98,10 @@ Search::Slopes Search::slopes(const Found& at) {
   return result;
 }
 
-Search::Found Search::best(const NetworkValues& from) {
+Search::Found Search::best(Found best) {
   constexpr int most_rounds = 12;
   constexpr double enough = 0.05;  // of loss
   const auto size = static_cast<Eigen::Index>(parameters_.size());
-  Found best = simulate({from}).front();
   for (int round = 0; round < most_rounds; ++round) {
     const Slopes here = slopes(best);
     // The longer the step, the less the slopes hold: three lengths are tried.

@@ -37,9 +37,9 @@ class Search {
     double error() const;  // root mean square
   };
 
-  // The most probable network, from a first guess on. At most 12 rounds of at most twice as many networks as
-  // there are parameters.
-  Found best(const NetworkValues& from);
+  // The most probable network. The search begins with `best` and takes at most 12 rounds. A round simulates
+  // three networks more than there are parameters.
+  Found best(Found best);
 
   // For each parameter, half the width of the 95 % interval of its logarithm, from the errors that remain and
   // from how they change with all parameters. Infinite: the errors hardly tell it.

@@ -59,7 +59,7 @@ class FluidCarrier final : public Carrier {
     std::uint64_t rest = 0, last_turn = 0;             // bytes that have not begun
     Agenda::Ticket begins = {};                        // of its next flow
     simgrid::s4u::CommPtr flow = nullptr;              // null until it begins
-    double flows_from = 0;                             // the date at which the flow's own latency is over
+    double flows_from = 0;                             // the date of the end of its own latency
     simgrid::s4u::CommPtr acknowledgements = nullptr;  // while they are on their way
   };
   struct Flow {

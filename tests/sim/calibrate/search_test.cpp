@@ -48,7 +48,7 @@ NetworkValues at(double bytes_per_second) {
 TEST_CASE("a search finds the bandwidth that explains all runs, from far away", "[calibrate]") {
   for (const double first : {1e6, 5e8}) {
     Search search(errors_of({exact(1e6), exact(4e6), exact(2e7)}), usual(3), {bandwidth});
-    const Search::Found found = search.best(at(first));
+    const Search::Found found = search.best(search.best_of({at(first)}));
     INFO(first << " " << search.simulated());
     CHECK(found.values.bandwidth == Approx(50e6).epsilon(0.002));
     CHECK(found.error() < 1e-3);
@@ -60,7 +60,7 @@ TEST_CASE("a run that fits no network has a bounded pull", "[calibrate]") {
   std::vector<Run> runs{exact(2e6), exact(4e6), exact(6e6), exact(8e6), exact(1e7), exact(2e7)};
   runs[2].measured *= 2;
   Search search(errors_of(runs), usual(6), {bandwidth});
-  const double robust = search.best(at(1e7)).values.bandwidth;
+  const double robust = search.best(search.best_of({at(1e7)})).values.bandwidth;
   // Least squares would spread an error of log(2) over all runs: more than 10 %.
   CHECK(robust == Approx(50e6).epsilon(0.04));
   CHECK(robust < 50e6);
@@ -70,7 +70,7 @@ TEST_CASE("a value without a slope stays at its usual value, and is not told", "
   Search search(errors_of({exact(1e6), exact(4e6), exact(2e7)}), usual(3), {bandwidth, turn});
   NetworkValues from = at(2e7);
   from.share_turn = 1e6;
-  const Search::Found found = search.best(from);
+  const Search::Found found = search.best(search.best_of({from}));
   CHECK(found.values.share_turn == Approx(65536).epsilon(0.01));
   const std::vector<double> ranges = search.ranges(found);
   CHECK(std::isfinite(ranges[0]));
@@ -82,7 +82,7 @@ TEST_CASE("intervals are those of the posterior distribution", "[calibrate]") {
   std::vector<Run> runs;
   for (const double sign : {1.0, -1.0, 1.0, -1.0}) runs.push_back({0, 0.1 * std::exp(0.015 * sign)});
   Search search(errors_of(runs, 0.05), usual(4), {turn});
-  const Search::Found found = search.best(NetworkValues());
+  const Search::Found found = search.best(search.best_of({NetworkValues()}));
   CHECK(found.error() == Approx(0.015).epsilon(1e-6));
   const double precision = 4 * std::pow(0.05 / 0.015, 2) + 1;
   CHECK(search.ranges(found).front() == Approx(1.96 / std::sqrt(precision)).epsilon(1e-3));
