@@ -101,11 +101,11 @@ void calibrate_runs(const Request& request, const std::function<void(const std::
     throw LogError(fmt::format("{} runs to fit: at least {}", first.size(), fewest),
                    "add runs of other numbers of workers and servers, or lower --hold-out");
   tell(fmt::format("fitting {} runs", first.size()));
-  result.network = fit_runs(result.facts, first, result.link, {});
+  result.network = fit_runs(result.facts, first, result.measured.link, {});
   if (held_out == 0) return;
   result.verdict = verdict_on_runs(request, runs, result.network, result.facts);
   tell(fmt::format("fitting all {} runs", runs.size()));
-  result.network = fit_runs(result.facts, runs, result.link, result.network.values);
+  result.network = fit_runs(result.facts, runs, result.measured.link, result.network.values);
 }
 
 // Fits the first steps, judges the last ones, and fits all of them.
@@ -128,6 +128,11 @@ class StepCalibration {
     const bool fits_log = *result_.facts.workers == std::ssize(result_.times.workers);
     if (!fits_log && result_.network.simulations > 0)
       result_.notes.push_back("The network was fitted with the log's number of workers.");
+    if (!result_.network.fits)
+      result_.notes.push_back(
+          fmt::format("With the best network, simulated steps still differ from the logged ones by {:.0f} %. "
+                      "Check --servers, --model-bytes, --consistency and the columns push_s and pull_s.",
+                      100 * result_.network.error));
   }
 
  private:
@@ -140,7 +145,7 @@ class StepCalibration {
   void fit(const StepTimes& times, StepFit& steps, NetworkFit& network) {
     steps = fit_steps(times);
     write_file(scratch_.path() / "steps.csv", steps_csv(times));
-    network = fit_network(facts_of(times), times, steps, result_.link, scratch_.path());
+    network = fit_network(facts_of(times), times, steps, result_.measured, scratch_.path());
   }
 
   void hold_out(std::size_t fitted) {
@@ -181,7 +186,7 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   }
   Calibration result{.notes = log.notes, .counts = log.steps.counts()};
   note_counts(result.counts, result.notes);
-  result.link = fit_link(log.transfers);
+  result.measured = {.link = fit_link(log.transfers), .server = server_work(log.steps)};
   if (!log.runs.empty()) {
     if (!log.steps.is_empty())
       throw LogError("the logs have single steps and whole runs", "calibrate with one of them");

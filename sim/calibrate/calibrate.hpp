@@ -29,7 +29,7 @@ struct Calibration {
   StepLog::Counts counts;
   StepTimes times;  // of the whole log
   StepFit steps;
-  std::optional<LinkFit> link;
+  Measured measured;
   NetworkFit network;
   std::optional<Verdict> verdict;
   std::vector<StepTimes> simulated = {};  // for the verdict's figures

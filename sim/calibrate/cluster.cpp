@@ -80,6 +80,10 @@ void put_network(ScenarioText& out, const NetworkValues& network, const std::vec
   put("cluster.network.share_cv", shortest(network.share_cv));
   if (network.receive_overhead > 0)
     put("cluster.network.endpoint.receive_overhead", quantity<Seconds>(network.receive_overhead));
+  if (network.server_time > 0) {
+    put("cluster.server.speed", quantity<FlopsPerSecond>(server_speed));
+    put(server_work_field, shortest(network.server_time * server_speed));
+  }
 }
 
 // Bare words are texts, as on the command line.

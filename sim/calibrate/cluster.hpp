@@ -34,14 +34,19 @@ struct Fitted {
   std::string missing = {};                           // what to measure, if the log cannot tell the value
 };
 
-// How fast the network of a cluster is.
+// How fast the network of a cluster is, and its servers.
 struct NetworkValues {
   double bandwidth = 1e15;                             // bytes per second of every link, in each direction
   double latency = 25e-6;                              // seconds, one way, of every link; of a usual cluster
   double share_turn = NetworkSpec().share_turn.value;  // bytes
   double share_cv = NetworkSpec().share_cv;
   double receive_overhead = 0;  // seconds of a process for a message that it takes in
+  double server_time = 0;       // seconds of a server for each value that it receives
 };
+
+// The field with the work of a server for each value that it receives, and the speed that it refers to.
+inline constexpr const char* server_work_field = "cluster.server.flops_per_value";
+inline constexpr double server_speed = 10e9;
 
 // How a scenario draws the steps.
 enum class StepsFrom {

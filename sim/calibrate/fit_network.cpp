@@ -14,6 +14,8 @@ namespace {
 
 using statistics::mean_of;
 
+constexpr double worst_fit = 0.15;  // error of steps that are still like those of the log
+
 // The numbers that a simulation and the log are compared by: means over the steps, in seconds.
 struct Traits {
   double step = 0;     // from a step to the next
@@ -37,7 +39,14 @@ class LoggedSteps {
  public:
   LoggedSteps(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
               std::filesystem::path folder)
-      : facts_(facts), times_(times), fit_(fit), folder_(std::move(folder)), measured_(traits_of(times)) {}
+      : facts_(facts),
+        times_(times),
+        fit_(fit),
+        folder_(std::move(folder)),
+        measured_(traits_of(times)),
+        usual_{error_of(&Traits::step)} {
+    if (measured_.slowest > 0) usual_.push_back(error_of(&Traits::slowest));
+  }
 
   std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks) const {
     std::vector<Trial> trials;
@@ -47,28 +56,47 @@ class LoggedSteps {
                                               .network = network,
                                               .from = StepsFrom::file,
                                               .steps = static_cast<std::int64_t>(times_.size()) + 1});
-      trials.push_back({.scenario = text, .folder = folder_});
+      for (std::int64_t seed = 1; seed <= seeds_of_search; ++seed)
+        trials.push_back({.scenario = text, .folder = folder_, .seed = seed});
     }
+    const std::vector<StepTimes> simulated = simulated_steps(trials);
     std::vector<std::vector<double>> errors;
-    for (const StepTimes& simulated : simulated_steps(trials)) {
-      const Traits traits = traits_of(simulated);
+    for (std::size_t first = 0; first < simulated.size(); first += seeds_of_search) {
+      Traits traits;
+      for (std::size_t i = first; i < first + seeds_of_search; ++i) {
+        const Traits seed = traits_of(simulated[i]);
+        traits.step += seed.step / seeds_of_search;
+        traits.slowest += seed.slowest / seeds_of_search;
+      }
       std::vector<double>& one = errors.emplace_back();
       one.push_back(std::log(traits.step / measured_.step));
       if (measured_.slowest > 0) one.push_back(std::log(std::max(traits.slowest, 1e-9) / measured_.slowest));
     }
     return errors;
   }
-  std::vector<double> usual_errors() const {
-    return std::vector<double>(measured_.slowest > 0 ? 2 : 1, 0.03);
-  }
+  const std::vector<double>& usual_errors() const { return usual_; }
   const Traits& measured() const { return measured_; }
 
  private:
+  // The error that psim's model leaves, and that of the mean of so few steps: from the means of parts,
+  // because neighbouring steps are alike.
+  double error_of(double Traits::*trait) const {
+    constexpr std::size_t parts = 8;
+    std::vector<double> means;
+    for (std::size_t part = 0; part < parts; ++part)
+      means.push_back(
+          traits_of(times_.part(times_.size() * part / parts, times_.size() * (part + 1) / parts)).*trait);
+    const double by_chance =
+        statistics::sd_of(means).value_or(0) / std::sqrt(static_cast<double>(parts)) / (measured_.*trait);
+    return std::hypot(usual_error(facts_.consistency), by_chance);
+  }
+
   const ClusterFacts& facts_;
   const StepTimes& times_;
   const StepFit& fit_;
   std::filesystem::path folder_;
   Traits measured_;
+  std::vector<double> usual_;
 };
 
 // A bandwidth to begin with: the busiest link carries a push and a pull in the slowest worker's rest.
@@ -119,10 +147,27 @@ void add_unknown(std::string field, double value, std::string unit, std::string 
                            .missing = std::move(missing)});
 }
 
-// Bandwidth from the logged steps.
+// The work of a server for a push: each server receives its part of the model's values.
+void list_server(const ClusterFacts& facts, const ServerWork& work, NetworkFit& result) {
+  if (!facts.model_bytes)
+    return add_unknown(server_work_field, 0, "", "--model-bytes, for the number of values of a push", result);
+  const double values = *facts.model_bytes / 4 / static_cast<double>(facts.servers.value_or(1));
+  result.values.server_time = work.seconds / values;
+  const double per_second = server_speed / values;
+  add_known(server_work_field, work.seconds * per_second, "",
+            {work.interval.low * per_second, work.interval.high * per_second},
+            fmt::format("mean of server_s in {} pushes: {:.4g} s", work.pushes, work.seconds), result);
+}
+
+// Bandwidth from the logged steps. Workers that wait for each other hide how fast the network is, so the
+// search begins with the best of many.
 void search_bandwidth(Search& search, double first, NetworkFit& result) {
-  result.values.bandwidth = first;
-  const Search::Found found = search.best(search.best_of({result.values}));
+  std::vector<NetworkValues> networks;
+  for (const double factor : {0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 100.0}) {
+    networks.push_back(result.values);
+    networks.back().bandwidth = factor * first;
+  }
+  const Search::Found found = search.best(search.best_of(networks));
   result.values = found.values;
   result.error = found.error();
   const double range = search.ranges(found).front();
@@ -155,20 +200,22 @@ void list_link(const LinkFit& link, NetworkFit& result) {
 }
 
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
-                       const std::optional<LinkFit>& link, const std::filesystem::path& folder) {
+                       const Measured& measured, const std::filesystem::path& folder) {
   NetworkFit result;
-  if (link) {
-    result.values = network_of(*link);
-    list_link(*link, result);
+  if (measured.link) {
+    result.values = network_of(*measured.link);
+    list_link(*measured.link, result);
   }
+  if (measured.server) list_server(facts, *measured.server, result);
   if (!times.rest.empty() && facts.model_bytes) {
     const LoggedSteps logged(facts, times, fit, folder);
     Search search([&](const std::vector<NetworkValues>& networks) { return logged.errors_of(networks); },
                   logged.usual_errors(), {{.value = &NetworkValues::bandwidth, .low = 1e3, .high = 1e14}});
-    if (link) result.error = search.best_of({result.values}).error();
+    if (measured.link) result.error = search.best_of({result.values}).error();
     else search_bandwidth(search, first_bandwidth(facts, logged.measured()), result);
-    result.simulations = search.simulated();
-  } else if (!link) {
+    result.fits = result.error < worst_fit;
+    result.simulations = search.simulated() * seeds_of_search;
+  } else if (!measured.link) {
     const std::string missing = times.rest.empty() ? "push_s and pull_s, or a link test" : "--model-bytes";
     add_unknown("cluster.network.bandwidth", result.values.bandwidth, "B/s", missing, result);
     add_unknown("cluster.network.latency", result.values.latency, "s", missing, result);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/calibrate/run_table.hpp"
+#include "analysis/calibrate/server_work.hpp"
 #include "sim/calibrate/cluster.hpp"
 
 namespace psim::calibrate {
@@ -15,6 +16,7 @@ struct NetworkFit {
   NetworkValues values;
   std::vector<Fitted> fitted;  // with intervals, for the report
   double error = 0;            // root mean square of the relative errors of what was compared
+  bool fits = true;            // whether the simulated steps are like those of the log
   int simulations = 0;
   std::vector<double> steps = {};  // of fit_runs(): the simulated mean step of each run, in seconds
 };
@@ -27,10 +29,23 @@ void list_link(const LinkFit& link, NetworkFit& result);
 void list_searched(const char* field, double value, const char* unit, double range, const std::string& how,
                    const char* missing, NetworkFit& result);
 
-// `folder` has the steps as `steps.csv`, for the simulations. `link`: from a link test, or nothing; then
-// bandwidth and latency are known. Throws like simulated_steps().
+// Of each simulation of a search: transfers that share links differ by chance.
+inline constexpr int seeds_of_search = 3;
+
+// What logs tell without a simulation.
+struct Measured {
+  std::optional<LinkFit> link;
+  std::optional<ServerWork> server;
+};
+
+// `folder` has the steps as `steps.csv`, for the simulations. Throws like simulated_steps().
 NetworkFit fit_network(const ClusterFacts& facts, const StepTimes& times, const StepFit& fit,
-                       const std::optional<LinkFit>& link, const std::filesystem::path& folder);
+                       const Measured& measured, const std::filesystem::path& folder);
+
+// The relative error of a step that psim's model of a network leaves: the medians of docs/sharing.md, about.
+// `consistency`: may be empty. Whether the workers of an asynchronous run fall into step is a matter of
+// chance.
+double usual_error(const std::string& consistency);
 
 // Fits bandwidth, shares of links and the time of receivers to the runs. Values that the runs hardly tell are
 // marked. `near`: a fit to similar runs, which shortens the search.

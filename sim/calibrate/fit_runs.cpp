@@ -10,8 +10,6 @@
 namespace psim::calibrate {
 namespace {
 
-constexpr int seeds_of_search = 3;  // of each run; transfers that share links differ by chance
-
 struct Fittable {
   Parameter parameter;
   const char *field, *unit, *missing;
@@ -73,14 +71,6 @@ double mean_step(const StepTimes& times) {
   return sum / static_cast<double>(times.size());
 }
 
-// The error that psim leaves: the medians of docs/sharing.md, about. Whether the workers of an asynchronous
-// run fall into step is a matter of chance.
-double usual_error(const ClusterFacts& facts, const LoggedRun& run) {
-  const std::string* own = run.consistency();
-  const std::string& name = own == nullptr ? facts.consistency : *own;
-  return name.empty() || name.find("bsp") != std::string::npos ? 0.02 : 0.06;
-}
-
 // By network, then by run.
 std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::span<const LoggedRun> runs,
                                               const std::vector<NetworkValues>& networks,
@@ -104,6 +94,10 @@ std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::sp
 
 }  // namespace
 
+double usual_error(const std::string& consistency) {
+  return consistency.empty() || consistency.find("bsp") != std::string::npos ? 0.02 : 0.06;
+}
+
 std::vector<double> simulated_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
                                    const NetworkValues& network, std::int64_t seeds) {
   return simulate_all(facts, runs, {network}, seeds).front();
@@ -122,7 +116,10 @@ NetworkFit fit_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
   std::vector<Parameter> parameters;
   for (const Fittable& one : all) parameters.push_back(one.parameter);
   std::vector<double> usual;
-  for (const LoggedRun& run : runs) usual.push_back(usual_error(facts, run));
+  for (const LoggedRun& run : runs) {
+    const std::string* own = run.consistency();
+    usual.push_back(usual_error(own == nullptr ? facts.consistency : *own));
+  }
   Search search(errors, usual, parameters);
   const Search::Found best = search.best(search.best_of(near ? std::vector{*near} : guesses(link, all)));
   NetworkFit result{.values = best.values, .error = best.error()};

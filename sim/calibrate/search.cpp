@@ -127,11 +127,11 @@ Search::Found Search::best(Found best) {
 }
 
 std::vector<double> Search::ranges(const Found& at) {
-  constexpr double least = 0.3, told = 0.8;  // told: less than this share of the usual spread is left
+  constexpr double told = 0.8;  // less than this share of the usual spread is left
   const Slopes here = slopes(at);
   std::vector<double> deviations;
   for (std::size_t i = 0; i < usual_.size(); ++i) deviations.push_back(at.errors[i] / usual_[i]);
-  const double scale = std::max(std::sqrt(mean_square(deviations)), least);
+  const double scale = std::max(std::sqrt(mean_square(deviations)), 1.0);
   const Eigen::MatrixXd inverse = (here.of_errors / (scale * scale) + here.of_usual).inverse();
   std::vector<double> ranges;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

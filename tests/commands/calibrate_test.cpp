@@ -28,18 +28,19 @@ ScenarioBuilder cluster(const std::string& bandwidth, int steps) {
 }
 
 // The log that the workers of a run would write: what lies between two computations is push and pull.
-std::string log_of(const TracedRun& run) {
+// `server_s`: of every push, if it is logged.
+std::string log_of(const TracedRun& run, const std::string& server_s = "") {
   std::map<int, std::vector<std::pair<double, double>>> spans;  // by node: begin and end of computations
   for (const RecordedEvent& event : run.events) {
     if (event.is("computation", "begun")) spans[event.node].emplace_back(event.at, 0);
     if (event.is("computation", "ended")) spans[event.node].back().second = event.at;
   }
-  std::string text = "worker,step,compute_s,push_s,pull_s\n";
+  std::string text = "worker,step,compute_s,push_s,pull_s,server_s\n";
   int worker = 0;
   for (const auto& [node, times] : spans) {
     for (std::size_t i = 0; i + 1 < times.size(); ++i)
-      text += fmt::format("{},{},{},{},0\n", worker, i, times[i].second - times[i].first,
-                          times[i + 1].first - times[i].second);
+      text += fmt::format("{},{},{},{},0,{}\n", worker, i, times[i].second - times[i].first,
+                          times[i + 1].first - times[i].second, server_s);
     ++worker;
   }
   return text;
@@ -85,6 +86,49 @@ TEST_CASE("calibrate finds a network by simulation, and its scenario takes the t
   const Json truth = cluster("50MBps", 199).run();
   CHECK(Json::parse(run.out)["sim_time_s"].get<double>() ==
         Approx(truth["sim_time_s"].get<double>()).epsilon(0.1));
+}
+
+TEST_CASE("calibrate tells the work of servers from the time of the network", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  // 25 ms for each push: a server receives half of 500000 values.
+  const ScenarioBuilder busy = cluster("50MBps", 100).set("cluster.server.flops_per_value", 1000);
+  write(folder.path() / "log.csv", log_of(busy.trace(), "0.025"));
+  const Outcome outcome = ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--servers", "2",
+                                              "--model-bytes", "2MB", "--consistency", "bsp", "--json"},
+                                             folder.path());
+  INFO(outcome.err);
+  const Json values = values_of(Json::parse(outcome.out));
+  CHECK(values["cluster.server.flops_per_value"]["value"].get<double>() == Approx(1000));
+  CHECK(values["cluster.network.bandwidth"]["value"].get<double>() == Approx(50e6).epsilon(0.02));
+  CHECK(content(folder.path() / "fit/scenario.toml").find("flops_per_value = 1000") != std::string::npos);
+}
+
+TEST_CASE("calibrate finds the network of workers that do not wait", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  const auto calibrated = [&](const std::string& consistency) {
+    const Outcome outcome =
+        ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--force", "--servers", "2", "--model-bytes",
+                            "2MB", "--consistency", consistency, "--json"},
+                           folder.path());
+    INFO(outcome.err);
+    return Json::parse(outcome.out);
+  };
+  for (const char* bandwidth : {"5MBps", "500MBps"}) {
+    const ScenarioBuilder free = cluster(bandwidth, 100).set("cluster.workers", 8).set("consistency", "asp");
+    write(folder.path() / "log.csv", log_of(free.trace()));
+    const Json found = calibrated("asp");
+    const Json value = values_of(found)["cluster.network.bandwidth"];
+    const double truth = std::string(bandwidth) == "5MBps" ? 5e6 : 500e6;
+    INFO(value.dump());
+    CHECK(value["value"].get<double>() == Approx(truth).epsilon(0.03));
+    CHECK(value["interval"][0].get<double>() < 0.97 * truth);
+    CHECK(value["interval"][1].get<double>() > 1.03 * truth);
+    CHECK(found["notes"].dump().find("still differ") == std::string::npos);
+  }
+  // No bandwidth makes workers that wait for each other as fast.
+  write(folder.path() / "log.csv",
+        log_of(cluster("1GBps", 100).set("cluster.workers", 8).set("consistency", "asp").trace()));
+  CHECK(calibrated("bsp")["notes"].dump().find("still differ") != std::string::npos);
 }
 
 TEST_CASE("calibrate says that a cluster changed, and ends with 1", "[command][calibrate]") {

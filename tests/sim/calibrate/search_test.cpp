@@ -84,8 +84,13 @@ TEST_CASE("intervals are those of the posterior distribution", "[calibrate]") {
   Search search(errors_of(runs, 0.05), usual(4), {turn});
   const Search::Found found = search.best(search.best_of({NetworkValues()}));
   CHECK(found.error() == Approx(0.015).epsilon(1e-6));
-  const double precision = 4 * std::pow(0.05 / 0.015, 2) + 1;
+  // Errors smaller than the usual ones of 0.03 are luck; larger ones are not.
+  const double precision = 4 * std::pow(0.05 / 0.03, 2) + 1;
   CHECK(search.ranges(found).front() == Approx(1.96 / std::sqrt(precision)).epsilon(1e-3));
+  Search worse(errors_of(runs, 0.05), std::vector<double>(4, 0.01), {turn});
+  // Huber's weight of an error beyond the usual one, and a scale of 1.5 usual errors.
+  const double less = 4 * std::pow(0.05, 2) / (0.01 * 0.015) / std::pow(1.5, 2) + 1;
+  CHECK(worse.ranges(found).front() == Approx(1.96 / std::sqrt(less)).epsilon(1e-3));
 }
 
 TEST_CASE("the best of several guesses has the least error", "[calibrate]") {
