@@ -15,10 +15,22 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
+namespace {
+
+std::vector<double> port_bandwidths(const NetworkSpec& network, const Platform& platform) {
+  std::vector<double> bandwidths;
+  for (const std::vector<sg4::Link*>& links : platform.own_links)
+    bandwidths.push_back(links.empty() ? 0 : flow_model(network).bandwidth * links.front()->get_bandwidth());
+  return bandwidths;
+}
+
+}  // namespace
+
 FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, Agenda& agenda)
     : agenda_(agenda),
       routes_(platform.routes),
       turns_(scenario),
+      queues_(scenario.cluster.network, port_bandwidths(scenario.cluster.network, platform)),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
       second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
       acknowledges_(scenario.cluster.network.cross_traffic) {
@@ -42,6 +54,7 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
         const sg4::CommPtr ended = std::move(voyage.flow);
         if (voyage.last_turn > 0) return plan(Agenda::now(), slot);
         forget_acknowledgements(voyage);
+        queues_.end(slot);
         arrived_(slot);
       });
 }
@@ -56,7 +69,8 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
     const double flows = last_turn > 0 ? 1 + 1 / last_turn_gain : 1;
     const double wait =
         cargo.streamed ? 0 : latency(cargo.from, cargo.to) * std::max(0.0, 1 - own_latency * flows / weight);
-    plan(Agenda::now() + wait, cargo.slot);
+    const double queue = latency(cargo.from, cargo.to) > 0 ? queues_.begin(cargo, Agenda::now()) : 0;
+    plan(Agenda::now() + wait + (cargo.streamed ? 0 : queue), cargo.slot);
   }
 }
 
@@ -122,6 +136,7 @@ void FluidCarrier::forget_acknowledgements(Voyage& voyage) {
 
 void FluidCarrier::cancel(std::uint32_t slot) {
   Voyage& voyage = voyages_[slot];
+  queues_.end(slot);
   agenda_.cancel(voyage.begins);
   if (voyage.flow != nullptr) {
     slots_.erase(voyage.flow->get_impl());
@@ -153,6 +168,7 @@ void FluidCarrier::set_bandwidth(NodeId node, double factor) {
     if (voyage.flow != nullptr && crosses(voyage.cargo)) hold(voyage);
   }
   nodes_[node].bandwidth = factor;
+  queues_.set_bandwidth(node, factor);
   scale_links(nodes_[node], factor);
 }
 

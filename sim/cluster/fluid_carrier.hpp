@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "sim/cluster/carrier.hpp"
+#include "sim/cluster/port_queues.hpp"
 #include "sim/cluster/turns.hpp"
 
 namespace psim {
@@ -80,6 +81,7 @@ class FluidCarrier final : public Carrier {
   Agenda& agenda_;
   RouteTable* routes_;
   Turns turns_;
+  PortQueues queues_;
   double window_, latency_factor_ = 1;  // window_: in SimGrid's units; 0: no limit
   double second_;                       // of delay for one unit of a route's latency in SimGrid
   bool acknowledges_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/cluster/carrier.hpp"
+#include "sim/cluster/port_queues.hpp"
 #include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/stations.hpp"
 #include "sim/cluster/turns.hpp"
@@ -34,6 +35,7 @@ class NicCarrier final : public Carrier {
 
  private:
   void enter(const Cargo& cargo);
+  std::vector<double> port_bandwidths() const;
   void wake_in_time();
   void work();
 
@@ -43,6 +45,7 @@ class NicCarrier final : public Carrier {
   Wiring wiring_;
   double ahead_;  // seconds
   Turns turns_;
+  PortQueues queues_;
   Stations stations_;
   struct Arrival {
     double date;

@@ -7,8 +7,12 @@
 // ahead gets further ahead, until the transfers of an asynchronous run no longer overlap. docs/sharing.md has
 // the measurements.
 //
-// Congestion controls differ in how equal the shares of connections stay during a message. So a message draws
-// its weight: lognormal, with mean 1 and a coefficient of variation of share_cv.
+// The shares of connections also differ during a message. The more connections share a port's queue, the
+// smaller is the window of each, and the more windows differ in proportion. The windows of a sender are
+// alike: its messages to several receivers are fast or slow together. So a message draws two weights, both
+// lognormal with mean 1: its own, with a variation of share_cv * n / 4 for n connections of a port, and one
+// that it shares with the messages of the same number to all other receivers, with 1.5 times this variation.
+// Beyond eight connections nothing was measured, so the variation no longer grows.
 //
 // Both carriers share links by weight. So in psim a message has a constant weight until its last turn, which
 // has last_turn_gain times this weight. The start of a turn does not depend on the start of a message. So the
@@ -24,6 +28,9 @@
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
+
+// Bytes of a message that nothing divides.
+inline constexpr std::uint64_t undivided = 1500;
 
 // Weight of a message's last turn over its weight before. A larger value makes almost no difference
 // (docs/sharing.md).
@@ -48,9 +55,11 @@ class Turns {
 
  private:
   std::uint64_t seed_;
-  double longest_;        // last turn, in bytes; 0: ideal sharing
-  double variance_;       // of the logarithm of a weight
-  PairCounts sent_ = {};  // messages, by connection
+  double longest_;  // last turn, in bytes; 0: ideal sharing
+  // Of the logarithms of weights.
+  double variance_;            // a message's own
+  double variance_of_sender_;  // of all messages of a sender with the same number
+  PairCounts sent_ = {};       // messages, by connection
 };
 
 }  // namespace psim

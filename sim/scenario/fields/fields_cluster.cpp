@@ -96,9 +96,16 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
           "connection does. A turn is at most the whole message.",
           within(1, 1e15));
   v.field("share_cv", &n.share_cv,
-          "How much the shares of equal messages differ, as a coefficient of variation: about 0 with cubic, "
-          "about 0.2 with bbr (docs/sharing.md). Without effect if share_spread is 0.",
+          "How much the shares of equal messages of four workers differ, as a coefficient of variation. It "
+          "grows with the number of workers or servers, up to eight (docs/sharing.md). Without effect if "
+          "share_spread is 0.",
           within(0, 3));
+  v.field(
+      "share_queue", &n.share_queue,
+      "The part of a message that waits at its receiver's port, 128 KiB at most, while the port is shared "
+      "by more messages than the sender's. Packets to this receiver wait behind it (docs/sharing.md). "
+      "Without effect if share_spread is 0.",
+      within(0, 1));
   v.field("tcp_window", &n.tcp_window,
           "Largest number of bytes that a transfer sends in a round trip; 0 sets no limit.", within(0, 1e15),
           otherwise("\"4MiB\" for lv08, none for cm02"));

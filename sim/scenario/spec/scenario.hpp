@@ -182,8 +182,9 @@ struct NetworkSpec {
   SimgridModel simgrid_model = SimgridModel::lv08;
   bool cross_traffic = false;
   double share_spread = 0.5;
-  Bytes share_turn{65536};
-  double share_cv = 0.05;
+  Bytes share_turn{40960};
+  double share_cv = 0.08;
+  double share_queue = 0.04;
   std::optional<Bytes> tcp_window;
   Bytes header{0};
   double joules_per_byte = 0;
