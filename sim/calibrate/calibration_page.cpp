@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/calibrate/series.hpp"
 #include "analysis/page/page.hpp"
 #include "analysis/page/parts.hpp"
 #include "analysis/render/html_chart.hpp"
