@@ -166,7 +166,8 @@ std::string values_section(const Calibration& calibration, const Numbers& number
         numbers(path + "/interval_s/0", {.digits = 4}), numbers(path + "/interval_s/1", {.digits = 4}));
   }
   return analysis::section(
-      "values", "Fitted values", "Intervals hold the true value in 95 % of logs like this one.",
+      "values", "Fitted values",
+      "Intervals hold the true value in about 95 % of logs like this one, if the log is many memories long.",
       "<table><thead><tr><th></th><th>value</th><th>interval</th><th>how</th></tr></thead><tbody>" + rows +
           "</tbody></table>");
 }
