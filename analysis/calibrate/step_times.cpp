@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "model/random.hpp"
+#include "analysis/calibrate/series.hpp"
 
 namespace psim::calibrate {
 namespace {
@@ -17,36 +17,35 @@ using statistics::mean_of;
 double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
 // The logarithms of a worker's steps, minus their mean.
-std::vector<double> logs_of_worker(const StepTimes& times, std::size_t worker) {
+std::vector<double> logs_of(const std::vector<double>& seconds) {
   std::vector<double> logs;
-  for (const std::vector<double>& row : times.compute) logs.push_back(std::log(row[worker]));
+  for (const double one : seconds) logs.push_back(std::log(one));
   const double mean = mean_of(logs);
   for (double& one : logs) one -= mean;
   return logs;
 }
 
-// The autocorrelation of a series, lag by lag.
-class Autocorrelation {
- public:
-  explicit Autocorrelation(std::span<const double> series) : centred_(series.begin(), series.end()) {
-    const double mean = mean_of(series);
-    for (double& one : centred_) one -= mean;
-    for (const double one : centred_) variance_ += one * one;
-    // Rounding is no variation.
-    constexpr double rounding = 1e-9;
-    if (variance_ <= std::pow(rounding * mean, 2) * static_cast<double>(series.size())) variance_ = 0;
-  }
-  double operator()(std::size_t lag) const {
-    double sum = 0;
-    for (std::size_t i = lag; i < centred_.size() && variance_ > 0; ++i)
-      sum += centred_[i] * centred_[i - lag] / variance_;
-    return sum;
-  }
-
- private:
-  std::vector<double> centred_;
-  double variance_ = 0;
+struct Memory {
+  double steps = 1, best_block = 1;
 };
+
+// That of the series with the longest one. A single worker whose slow steps follow slow steps slows whole
+// steps of bsp, whatever the others do. A memory counts if chance finds one in 2 % of such logs only.
+Memory longest_memory(const std::vector<std::vector<double>>& series) {
+  constexpr double false_alarms = 0.02;
+  constexpr std::size_t nearly_normal = 1000;  // degrees of freedom
+  const std::size_t steps = series.front().size();
+  const double chance = statistics::student_quantile(1 - false_alarms / static_cast<double>(series.size()),
+                                                     std::min(steps, nearly_normal)) /
+                        std::sqrt(static_cast<double>(steps));
+  Memory longest;
+  for (const std::vector<double>& one : series) {
+    if (!(autocorrelation(one, 1)[1] > chance)) continue;
+    const double memory = memory_of(one);
+    if (memory > longest.steps) longest = {memory, best_block(one)};
+  }
+  return longest;
+}
 
 double variance_of(const std::vector<double>& centred) {
   double sum = 0;
@@ -117,6 +116,12 @@ StepTimes StepTimes::part(std::size_t begin, std::size_t end) const {
   return {.workers = workers, .compute = cut(compute), .rest = cut(rest), .steps = cut(steps)};
 }
 
+std::vector<double> StepTimes::of_worker(std::size_t worker) const {
+  std::vector<double> result;
+  for (const std::vector<double>& row : compute) result.push_back(row[worker]);
+  return result;
+}
+
 std::vector<double> StepTimes::slowest() const {
   std::vector<double> result;
   for (const std::vector<double>& row : compute) result.push_back(*std::ranges::max_element(row));
@@ -162,77 +167,33 @@ double quantile_of(std::vector<double> values, double share) {
   return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
 }
 
-std::vector<double> autocorrelation(std::span<const double> series, std::size_t lags) {
-  const Autocorrelation at(series);
-  std::vector<double> result;
-  for (std::size_t lag = 0; lag <= std::min(lags, series.size() - 1); ++lag) result.push_back(at(lag));
-  return result;
-}
-
-double memory_of(std::span<const double> series) {
-  const double chance = 2 / std::sqrt(static_cast<double>(series.size()));
-  const Autocorrelation at(series);
-  double sum = 1;
-  for (std::size_t lag = 1; lag <= series.size() / 4; ++lag) {
-    const double one = at(lag);  // of a long log, all lags would take hours
-    if (!(one > chance)) break;
-    sum += 2 * one;
-  }
-  return sum;
-}
-
-double best_block(std::span<const double> series) {
-  const auto n = static_cast<double>(series.size());
-  const auto most = static_cast<std::size_t>(std::ceil(std::min(2 * std::sqrt(n), n / 4)));
-  const std::vector<double> rho = autocorrelation(series, most);
-  // The last lag before K_n lags in a row that chance explains.
-  const double chance = 2 * std::sqrt(std::log10(n) / n);
-  const auto in_a_row = std::max<std::size_t>(5, static_cast<std::size_t>(std::sqrt(std::log10(n))));
-  std::size_t last = 0;
-  for (std::size_t lag = 1; lag < rho.size(); ++lag) {
-    if (std::abs(rho[lag]) >= chance) last = lag;
-    else if (lag - last >= in_a_row) break;
-  }
-  if (last == 0) return 1;
-  const auto width = std::min(static_cast<double>(2 * last), static_cast<double>(rho.size() - 1));
-  const auto window = [](double x) { return x <= 0.5 ? 1 : 2 * (1 - x); };
-  double weighted = 0, density = 1;
-  for (std::size_t lag = 1; static_cast<double>(lag) <= width; ++lag) {
-    const double part = 2 * window(static_cast<double>(lag) / width) * rho[lag];
-    weighted += part * static_cast<double>(lag);
-    density += part;
-  }
-  if (!(density > 0)) return 1;
-  const double spread = 4.0 / 3 * density * density;
-  return std::max(1.0, std::cbrt(2 * weighted * weighted / spread * n));
-}
-
 StepFit fit_steps(const StepTimes& times) {
   const std::size_t workers = times.workers.size(), steps = times.size();
   StepFit fit;
   std::vector<std::vector<double>> logs;
-  std::vector<double> common(steps, 0), memories, blocks{best_block(times.slowest())};
+  std::vector<double> common(steps, 0);
   double within = 0;
   for (std::size_t w = 0; w < workers; ++w) {
-    double sum = 0, squares = 0;
-    for (const std::vector<double>& row : times.compute) sum += row[w], squares += row[w] * row[w];
-    const double mean = sum / static_cast<double>(steps);
-    fit.means.push_back(mean);
-    within += std::max(0.0, squares / static_cast<double>(steps) / (mean * mean) - 1) /
+    const std::vector<double> seconds = times.of_worker(w);
+    const Mean mean = mean_with_error(seconds);
+    fit.means.push_back(mean.value);
+    fit.intervals.push_back(interval_of(mean));
+    double squares = 0;
+    for (const double one : seconds) squares += one * one;
+    within += std::max(0.0, squares / static_cast<double>(steps) / (mean.value * mean.value) - 1) /
               static_cast<double>(workers);
-    logs.push_back(logs_of_worker(times, w));
+    logs.push_back(logs_of(seconds));
     for (std::size_t i = 0; i < steps; ++i) common[i] += logs[w][i] / static_cast<double>(workers);
-    memories.push_back(memory_of(logs[w]));
-    blocks.push_back(best_block(logs[w]));
   }
   fit.cv = std::sqrt(within);
-  fit.memory = median_of(memories);
+  const Memory longest = longest_memory(logs);
+  fit.memory = longest.steps;
   // The variance of the mean over workers is that of the common effect and a part of the workers' own.
   double all = 0, own = 0;
-  for (std::size_t w = 0; w < workers; ++w) {
-    all += variance_of(logs[w]) / static_cast<double>(workers);
-    for (std::size_t i = 0; i < steps; ++i) logs[w][i] -= common[i];
-    own += variance_of(logs[w]) / static_cast<double>(workers);
+  for (std::vector<double>& series : logs) {
+    all += variance_of(series) / static_cast<double>(workers);
+    for (std::size_t i = 0; i < steps; ++i) series[i] -= common[i];
+    own += variance_of(series) / static_cast<double>(workers);
   }
   constexpr double rounding = 1e-18;
   if (workers > 1 && all > rounding) {
@@ -242,42 +203,15 @@ StepFit fit_steps(const StepTimes& times) {
     // An effect that chance explains has no memory of its own.
     fit.shared_memory = fit.shared > 2 / std::sqrt(static_cast<double>(steps)) ? memory_of(common) : 1;
   }
-  // A block of several memories keeps nearly all of the correlation between its steps.
+  // A block of several memories keeps nearly all of the correlation between its steps. Steps without a memory
+  // need no block.
   constexpr double memories_of_block = 8;
   const double memory = std::max(fit.memory, fit.shared_memory);
-  const double wanted = memory > 1 ? std::max(median_of(blocks), memories_of_block * memory) : 1;
+  const double wanted =
+      memory > 1 ? std::max({memories_of_block * memory, longest.best_block, best_block(times.slowest())})
+                 : 1;
   fit.block = std::clamp<std::int64_t>(std::llround(wanted), 1, static_cast<std::int64_t>(steps / 4));
-  std::vector<std::vector<double>> draws(workers);
-  for (std::uint64_t draw = 0; draw < bootstrap_draws; ++draw) {
-    std::vector<double> sums(workers, 0);
-    for (const std::size_t row : drawn_rows(steps, fit.block, draw)) {
-      for (std::size_t w = 0; w < workers; ++w) sums[w] += times.compute[row][w];
-    }
-    for (std::size_t w = 0; w < workers; ++w) draws[w].push_back(sums[w] / static_cast<double>(steps));
-  }
-  // Blocks of a file vary less than blocks of the cluster (spec/step_trace.hpp), and a log has as many
-  // independent steps as it has memories.
-  const auto n = static_cast<double>(steps);
-  const double independent = std::max(2.0, n / std::max(fit.memory, fit.shared_memory)),
-               widening = 1 / std::sqrt(1 - static_cast<double>(fit.block) / n),
-               t = statistics::student_quantile(0.975, static_cast<std::size_t>(independent) - 1);
-  for (std::size_t w = 0; w < workers; ++w) {
-    const double half = t * widening * *statistics::sd_of(draws[w]);
-    fit.intervals.push_back({fit.means[w] - half, fit.means[w] + half});
-  }
   return fit;
-}
-
-std::vector<std::size_t> drawn_rows(std::size_t steps, std::int64_t block, std::uint64_t draw) {
-  const auto length = static_cast<std::size_t>(block);
-  Stream stream(draw, "calibrate");
-  std::vector<std::size_t> rows;
-  std::size_t start = 0;
-  for (std::size_t i = 0; i < steps; ++i) {
-    if (i % length == 0) start = stream.below(steps - length + 1);
-    rows.push_back(start + i % length);
-  }
-  return rows;
 }
 
 }  // namespace psim::calibrate

@@ -17,9 +17,12 @@ struct Compared {
 };
 
 struct Verdict {
-  std::vector<Compared> judged;     // of a step: mean, median, 95 % quantile
-  std::vector<Compared> described;  // further numbers, which explain the errors
+  std::vector<Compared> judged;  // of a step, or of its longest computation: mean, median, 95 % quantile
+  // Further numbers, which explain the errors: the mean computation, the longest one over the mean, the
+  // memory, and push and pull where they are logged.
+  std::vector<Compared> described;
   double within = 0.05;
+  bool only_computations = false;    // the log has no push and pull
   bool holds = false;                // all judged errors are at most `within`
   std::vector<std::string> reasons;  // sentences about what is wrong; empty: nothing is
 };

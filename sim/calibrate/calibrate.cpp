@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/calibrate/simulated_steps.hpp"
+#include "sim/calibrate/statements.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/scratch.hpp"
@@ -205,8 +206,7 @@ Calibration calibrate(const Request& request, const std::function<void(const std
 }
 
 std::string calibrated_scenario(const Calibration& calibration) {
-  const std::string head = "# Made by psim calibrate; calibration.json has every value with its interval.\n";
-  const std::string title = "A cluster as its log shows it";
+  const std::string head = scenario_comment(calibration), title = scenario_title(calibration);
   if (!calibration.runs.empty())
     return head + run_text(calibration.facts, calibration.network.values, calibration.runs.front(),
                            calibration.network.fitted, title);
@@ -217,6 +217,33 @@ std::string calibrated_scenario(const Calibration& calibration) {
                                .values = calibration.network.fitted,
                                .title = title});
 }
+
+namespace {
+
+nlohmann::ordered_json verdict_json(const Calibration& calibration) {
+  using Json = nlohmann::ordered_json;
+  if (!calibration.verdict) return nullptr;
+  const Verdict& verdict = *calibration.verdict;
+  const auto compared = [](const std::vector<Compared>& all) {
+    Json list = Json::array();
+    for (const Compared& one : all)
+      list.push_back({{"what", one.name},
+                      {"measured", one.measured},
+                      {"simulated", one.simulated},
+                      {"error", one.error()}});
+    return list;
+  };
+  return {{"holds", verdict.holds},
+          {"within", verdict.within},
+          {"only_computations", verdict.only_computations},
+          {"held_out_steps", calibration.held_out.size()},
+          {"held_out_runs", calibration.runs.empty() ? 0 : verdict.judged.size()},
+          {"judged", compared(verdict.judged)},
+          {"described", compared(verdict.described)},
+          {"reasons", verdict.reasons}};
+}
+
+}  // namespace
 
 nlohmann::ordered_json calibration_json(const Calibration& calibration, const Request& request) {
   using Json = nlohmann::ordered_json;
@@ -231,6 +258,7 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration, const Re
                       {"repeated", calibration.counts.repeated},
                       {"beyond", calibration.counts.beyond}};
   json["notes"] = calibration.notes;
+  json["warnings"] = warnings(calibration);
   json["runs"] = calibration.runs.size();
   const StepFit& fit = calibration.steps;
   Json workers = Json::array();
@@ -255,27 +283,7 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration, const Re
   json["network"] = {{"values", values},
                      {"error", calibration.network.error},
                      {"simulations", calibration.network.simulations}};
-  if (!calibration.verdict) {
-    json["verdict"] = nullptr;
-    return json;
-  }
-  const Verdict& verdict = *calibration.verdict;
-  const auto compared = [](const std::vector<Compared>& all) {
-    Json list = Json::array();
-    for (const Compared& one : all)
-      list.push_back({{"what", one.name},
-                      {"measured", one.measured},
-                      {"simulated", one.simulated},
-                      {"error", one.error()}});
-    return list;
-  };
-  json["verdict"] = {{"holds", verdict.holds},
-                     {"within", verdict.within},
-                     {"held_out_steps", calibration.held_out.size()},
-                     {"held_out_runs", calibration.runs.empty() ? 0 : verdict.judged.size()},
-                     {"judged", compared(verdict.judged)},
-                     {"described", compared(verdict.described)},
-                     {"reasons", verdict.reasons}};
+  json["verdict"] = verdict_json(calibration);
   return json;
 }
 

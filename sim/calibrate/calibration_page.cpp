@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "analysis/calibrate/series.hpp"
 #include "analysis/page/page.hpp"
 #include "analysis/page/parts.hpp"
 #include "analysis/render/html_chart.hpp"
-#include "sim/calibrate/calibrate.hpp"
+#include "sim/calibrate/statements.hpp"
 
 namespace psim::calibrate {
 namespace {
@@ -100,16 +102,18 @@ std::string figures(const Calibration& calibration) {
   return out;
 }
 
-std::string comparison(const Numbers& numbers, const char* list, const std::vector<Compared>& all) {
+// `judged`: the last cell of a row.
+std::string comparison(const Numbers& numbers, const char* list, const std::vector<Compared>& all,
+                       const std::function<std::string(const Compared&)>& judged) {
   std::string rows;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto cell = [&](const char* what, const analysis::Shape& shape) {
       return numbers(fmt::format("/verdict/{}/{}/{}", list, i, what), shape);
     };
     rows +=
-        fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+        fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
                     escaped(all[i].name), cell("measured", {.digits = 4}), cell("simulated", {.digits = 4}),
-                    cell("error", {.scale = 100, .decimals = 1, .unit = " %"}));
+                    cell("error", {.scale = 100, .decimals = 1, .unit = " %"}), judged(all[i]));
   }
   return rows;
 }
@@ -119,20 +123,25 @@ std::string verdict_section(const Calibration& calibration, const Numbers& numbe
   const Verdict& verdict = *calibration.verdict;
   std::string reasons;
   for (const std::string& reason : verdict.reasons) reasons += fmt::format("<li>{}</li>", escaped(reason));
+  const std::string judged = comparison(numbers, "judged", verdict.judged,
+                                        [&](const Compared&one) { return judgement(one, verdict.within); }),
+                    described = comparison(numbers, "described", verdict.described,
+                                           [](const Compared&) { return "not judged"; });
   return analysis::section(
-      "verdict", verdict.holds ? "The model holds" : "The model does not hold",
+      "verdict", verdict_line(calibration),
       fmt::format(
           "Fitted on the first part of the log and judged on the last {} {}: {} must agree within {:.0f} %.",
           calibration.judged_on(), calibration.unit(),
-          calibration.runs.empty() ? "the mean, the median and the 95 % quantile of a step"
-                                   : "each mean time of a step",
+          !calibration.runs.empty()   ? "each mean time of a step"
+          : verdict.only_computations ? "the mean, the median and the 95 % quantile of a step's longest "
+                                        "computation"
+                                      : "the mean, the median and the 95 % quantile of a step",
           100 * verdict.within),
       (reasons.empty() ? "" : "<ul>" + reasons + "</ul>") +
           fmt::format(
-              "<table><thead><tr><th></th><th>measured</th><th>simulated</th><th>error</th></tr></thead>"
-              "<tbody>{}{}</tbody></table>",
-              comparison(numbers, "judged", verdict.judged),
-              comparison(numbers, "described", verdict.described)));
+              "<table><thead><tr><th></th><th>measured</th><th>simulated</th><th>error</th><th>judged</th>"
+              "</tr></thead><tbody>{}{}</tbody></table>",
+              judged, described));
 }
 
 std::string values_section(const Calibration& calibration, const Numbers& numbers) {
@@ -157,9 +166,16 @@ std::string values_section(const Calibration& calibration, const Numbers& number
         numbers(path + "/interval_s/0", {.digits = 4}), numbers(path + "/interval_s/1", {.digits = 4}));
   }
   return analysis::section(
-      "values", "Fitted values", "Intervals hold the true value in 95 % of logs like this one.",
+      "values", "Fitted values",
+      "Intervals hold the true value in about 95 % of logs like this one, if the log is many memories long.",
       "<table><thead><tr><th></th><th>value</th><th>interval</th><th>how</th></tr></thead><tbody>" + rows +
           "</tbody></table>");
+}
+
+std::string warnings_section(const Calibration& calibration) {
+  std::string list;
+  for (const std::string& warning : warnings(calibration)) list += fmt::format("<p>{}</p>", escaped(warning));
+  return list.empty() ? "" : analysis::section("warnings", "Warning", "", list);
 }
 
 std::string notes_section(const Calibration& calibration) {
@@ -175,7 +191,7 @@ std::string calibration_page(const Calibration& calibration, const Request& requ
   const Numbers numbers(json);
   const std::string figures_html = figures(calibration);
   const std::string body =
-      "<h1>Calibration</h1>" + verdict_section(calibration, numbers) +
+      "<h1>Calibration</h1>" + warnings_section(calibration) + verdict_section(calibration, numbers) +
       (figures_html.empty() ? "" : analysis::section("figures", "Measured and simulated", "", figures_html)) +
       values_section(calibration, numbers) + notes_section(calibration);
   return analysis::html_of({.title = "psim: calibration", .body = body, .data = json, .script = ""});

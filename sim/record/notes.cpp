@@ -159,8 +159,11 @@ Texts little_computing(const Scenario& scenario, const RunResult& run) {
   }
   if (!(compute > 0) || most >= little || !run.stuck.empty()) return {};
   const double speed = scenario.cluster.worker.speed.of(0).value;
+  const bool in_seconds = std::ranges::any_of(scenario.compute.factors(), &FactorSpec::is_in_seconds);
   const std::string help =
-      scenario.compute.time
+      in_seconds ? "its seconds are those of the trace, so check cluster.network.bandwidth and the size of "
+                   "the model"
+      : scenario.compute.time
           ? "give a longer compute.time"
           : fmt::format(
                 "slow the workers, for example with --set cluster.worker.speed={}, or give compute.time",

@@ -143,8 +143,21 @@ TEST_CASE("calibrate says that a cluster changed, and ends with 1", "[command][c
   const std::vector<std::string> words{"calibrate", "log.csv", "-o", "fit"};
   const Outcome changed = ::psim::test::psim(words, folder.path());
   CHECK(changed.code == 1);
-  CHECK(changed.out.find("The model does not hold within 5 %.") != std::string::npos);
+  CHECK(changed.out.find("The model of the computations does not hold within 5 %. "
+                         "Communication is not judged") != std::string::npos);
   CHECK(changed.out.find("100 % slower") != std::string::npos);
+  CHECK(changed.out.find("mean of the longest computation of a step") != std::string::npos);
+  CHECK(changed.out.find("-50.0%  beyond 5 %") != std::string::npos);
+  // The scenario and its studies say so.
+  const std::string scenario = content(folder.path() / "fit/scenario.toml");
+  INFO(scenario);
+  CHECK(scenario.find("# Verdict on the last 50 steps: The model of the computations does not hold") !=
+        std::string::npos);
+  CHECK(scenario.find("Worst: ") != std::string::npos);
+  const Outcome study = ::psim::test::psim(
+      {"compare", "fit/scenario.toml", "--set", "consistency.model=[bsp, asp]", "--seeds", "1"},
+      folder.path());
+  CHECK(study.out.find("communication is free; the model does not hold within 5 %") != std::string::npos);
   // A verdict that allows it, and none.
   std::vector<std::string> lenient = words, without = words;
   lenient.insert(lenient.end(), {"--force", "--within", "60%"});
@@ -161,6 +174,35 @@ TEST_CASE("calibrate says that a cluster changed, and ends with 1", "[command][c
   const Outcome foreign = ::psim::test::psim({"calibrate", "log.csv", "-o", "fit", "--force"}, folder.path());
   CHECK(foreign.code == 2);
   CHECK(foreign.err.find("mine.txt") != std::string::npos);
+}
+
+TEST_CASE("calibrate warns that communication is free, until it knows bandwidth and size",
+          "[command][calibrate]") {
+  const TemporaryFolder folder;
+  write(folder.path() / "log.csv", log_of(cluster("50MBps", 60).trace()));
+  const auto fit = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"calibrate", "log.csv", "-o", "fit", "--force", "--hold-out", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = ::psim::test::psim(words, folder.path());
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    const std::string scenario = content(folder.path() / "fit/scenario.toml"),
+                      page = content(folder.path() / "fit/report.html");
+    const bool warns = outcome.out.find("WARNING: Communication is free") != std::string::npos;
+    CHECK(warns == (scenario.find("# WARNING: Communication is free") != std::string::npos));
+    CHECK(warns == (scenario.find("communication is free\"") != std::string::npos));
+    CHECK(warns == (page.find(">Warning<") != std::string::npos));
+    CHECK(scenario.find("# No verdict") != std::string::npos);
+    const Json warnings = Json::parse(content(folder.path() / "fit/calibration.json"))["warnings"];
+    CHECK(warnings.size() == (warns ? 1 : 0));
+    return warns ? warnings[0].get<std::string>() : "";
+  };
+  CHECK(fit({}).find("the bandwidth (1e15 B/s here) and the size of the model (4 B here)") !=
+        std::string::npos);
+  CHECK(fit({"--set", "cluster.network.bandwidth=10Gbps"}).find("does not tell the size of") !=
+        std::string::npos);
+  CHECK(fit({"--set", "cluster.network.bandwidth=10Gbps", "--model-bytes", "2MB"}).empty());
+  CHECK(fit({"--model-bytes", "2MB", "--servers", "2"}).empty());
 }
 
 TEST_CASE("calibrate refuses logs that would give a silent fit", "[command][calibrate]") {

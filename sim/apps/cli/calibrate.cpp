@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/validators.hpp"
+#include "sim/calibrate/statements.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/run_folder.hpp"
@@ -46,8 +48,9 @@ void print_steps(const Calibration& calibration) {
       "computing   {:.4g} to {:.4g} s in the mean; a step varies by {:.1f} %, of this {:.0f} % for all "
       "workers at once\n",
       *fastest, *slowest, 100 * steps.cv, 100 * steps.shared);
-  fmt::print("memory      {:.1f} steps of a worker, {:.1f} of all; blocks of {} steps\n", steps.memory,
-             steps.shared_memory, steps.block);
+  fmt::print("memory      {:.1f} steps of the worker with the longest one, {:.1f} of all; {}\n", steps.memory,
+             steps.shared_memory,
+             steps.block == 1 ? "single steps" : fmt::format("blocks of {} steps", steps.block));
 }
 
 void print_values(const Calibration& calibration) {
@@ -66,15 +69,14 @@ void print_verdict(const Calibration& calibration) {
   fmt::print("\n{:<58}{:>10}{:>11}{:>9}\n",
              fmt::format("the last {} {}, held out", calibration.judged_on(), calibration.unit()), "measured",
              "simulated", "error");
-  const auto print = [](const std::vector<Compared>& all) {
-    for (const Compared& one : all)
-      fmt::print("  {:<56}{:>10.4g}{:>11.4g}{:>+8.1f}%\n", one.name, one.measured, one.simulated,
-                 100 * one.error());
+  const auto print = [](const Compared& one, const std::string& judged) {
+    fmt::print("  {:<56}{:>10.4g}{:>11.4g}{:>+8.1f}%{}\n", one.name, one.measured, one.simulated,
+               100 * one.error(), judged);
   };
-  print(verdict.judged);
-  print(verdict.described);
-  fmt::print("\n{} within {:.3g} %.\n", verdict.holds ? "The model holds" : "The model does not hold",
-             100 * verdict.within);
+  for (const Compared& one : verdict.judged) print(one, "  " + calibrate::judgement(one, verdict.within));
+  if (!verdict.described.empty()) fmt::print("for information, not judged\n");
+  for (const Compared& one : verdict.described) print(one, "");
+  fmt::print("\n{}\n", calibrate::verdict_line(calibration));
   for (const std::string& reason : verdict.reasons) fmt::print("  {}\n", reason);
 }
 
@@ -107,6 +109,8 @@ int calibrate_logs(const Asked& asked) {
   print_values(calibration);
   for (const std::string& note : calibration.notes) fmt::print("note        {}\n", note);
   if (calibration.verdict) print_verdict(calibration);
+  for (const std::string& warning : calibrate::warnings(calibration))
+    fmt::print("\n{}", analysis::paragraph("WARNING: " + warning, 100));
   const std::string name = folder_named(command.out).string();
   fmt::print(
       "\nwrote {0}/   next: psim compare {0}/scenario.toml --seeds 1-20 --set 'consistency.model=[bsp, ssp, "

@@ -42,21 +42,6 @@ StepTimes times_of(std::size_t steps, std::size_t workers, double own, double sh
 
 }  // namespace
 
-TEST_CASE("autocorrelation, memory and blocks of an autoregression", "[calibrate]") {
-  const std::vector<double> series = ar1(100'000, 0.8, 1);
-  const std::vector<double> rho = autocorrelation(series, 10);
-  for (std::size_t lag = 0; lag <= 10; ++lag) CHECK(rho[lag] == Approx(std::pow(0.8, lag)).margin(0.03));
-  CHECK(memory_of(series) == Approx(1.8 / 0.2).epsilon(0.1));  // (1 + r) / (1 - r)
-  // For an AR(1) series Politis and White's constants are g(0) = sum of r^|k| and G = sum of |k| r^|k|, over
-  // the variance: 9 and 40. The block is (2 G^2 / (4 / 3 g(0)^2))^(1/3) n^(1/3).
-  CHECK(best_block(series) == Approx(std::cbrt(2 * 40 * 40 / (4.0 / 3 * 81) * 1e5)).epsilon(0.15));
-  const std::vector<double> noise = ar1(10'000, 0, 2);
-  CHECK(memory_of(noise) == Approx(1).margin(0.2));
-  CHECK(best_block(noise) < 3);
-  CHECK(memory_of(std::vector<double>(50, 3.0)) == 1);
-  CHECK(best_block(std::vector<double>(50, 3.0)) == 1);
-}
-
 TEST_CASE("quantiles lie between neighbouring values", "[calibrate]") {
   CHECK(quantile_of({3, 1, 2}, 0.5) == 2);
   CHECK(quantile_of({1, 2}, 0.25) == 1.25);
@@ -87,18 +72,35 @@ TEST_CASE("the fit tells own and shared effects apart, and finds the memory", "[
   }
 }
 
-TEST_CASE("intervals of a mean know about its memory", "[calibrate]") {
-  int held = 0;
-  constexpr int logs = 60;
-  for (int log = 0; log < logs; ++log) {
-    StepTimes times{.workers = {0}, .compute = {}, .rest = {}};
-    for (const double level : ar1(600, 0.9, 77 + static_cast<std::uint64_t>(log)))
-      times.compute.push_back({std::exp(0.2 * level)});
-    const StepFit fit = fit_steps(times);
-    const double truth = std::exp(0.02);
-    held += fit.intervals[0].low <= truth && truth <= fit.intervals[0].high ? 1 : 0;
+TEST_CASE("one worker with a memory gives the blocks, whatever the others do", "[calibrate]") {
+  StepTimes times = times_of(400, 8, 0, 0, 0);
+  const std::vector<double> level = ar1(400, 0.9, 3);
+  Stream stream(4, "test");
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    for (std::size_t w = 0; w < 8; ++w)
+      times.compute[i][w] = std::exp(w == 5 ? 0.2 * level[i] : 0.1 * stream.normal());
   }
-  CHECK(held >= 0.83 * logs);  // independent rows would hold 50 %
+  const StepFit fit = fit_steps(times);
+  CHECK(fit.memory > 9);
+  CHECK(fit.block >= 72);  // eight memories
+}
+
+TEST_CASE("steps without a memory are drawn one by one", "[calibrate]") {
+  int found = 0;
+  constexpr int logs = 200;
+  for (int log = 0; log < logs; ++log) {
+    StepTimes times{.workers = {0, 1, 2, 3, 4, 5, 6, 7}, .compute = {}, .rest = {}};
+    Stream stream(static_cast<std::uint64_t>(log), "test");
+    for (int i = 0; i < 300; ++i) {
+      std::vector<double>& row = times.compute.emplace_back();
+      for (int w = 0; w < 8; ++w) row.push_back(std::exp(0.1 * stream.normal()));
+    }
+    const StepFit fit = fit_steps(times);
+    found += fit.memory > 1 ? 1 : 0;
+    if (fit.memory == 1 && fit.shared_memory == 1) CHECK(fit.block == 1);
+    else CHECK(fit.block >= 8);
+  }
+  CHECK(found <= 0.04 * logs);  // 2 %, and a normal quantile above it
 }
 
 TEST_CASE("steps that only some workers have are left out, or go by their order", "[calibrate]") {
@@ -143,16 +145,4 @@ TEST_CASE("a warm-up is left out with a note, and --skip takes another number", 
   CHECK(step_times(log, 20, notes).steps.front() == 20);
   CHECK(notes.empty());
   CHECK_THROWS_AS(step_times(log, 195, notes), LogError);
-}
-
-TEST_CASE("resampled rows are blocks of neighbours within the log", "[calibrate]") {
-  for (std::uint64_t draw = 0; draw < 50; ++draw) {
-    const std::vector<std::size_t> rows = drawn_rows(103, 10, draw);
-    REQUIRE(rows.size() == 103);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      REQUIRE(rows[i] < 103);
-      if (i % 10 != 0) REQUIRE(rows[i] == rows[i - 1] + 1);
-    }
-  }
-  CHECK(drawn_rows(100, 10, 1) != drawn_rows(100, 10, 2));
 }

@@ -177,6 +177,9 @@ TEST_CASE("computing below a twentieth of every worker's time is noted, with a s
   CHECK(says("little-computing", scenario, run, "--set cluster.worker.speed=10Mf"));
   scenario.compute.time = Seconds{1e-3};
   CHECK(says("little-computing", scenario, run, "give a longer compute.time"));
+  scenario.compute.distribution = "trace";
+  scenario.compute.trace_unit = TraceUnit::seconds;
+  CHECK(says("little-computing", scenario, run, "check cluster.network.bandwidth"));
   run.stats.workers[1].time = {.compute = 1, .network = 9, .wait = 0};  // one that computes is enough
   CHECK(notes(scenario, run).empty());
 }

@@ -1,0 +1,100 @@
+#include "sim/calibrate/statements.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/runs/request.hpp"
+
+namespace psim::calibrate {
+namespace {
+
+// Whether the user gives a field whose name begins so.
+bool gives(const ClusterFacts& facts, std::string_view field) {
+  return std::ranges::any_of(facts.sets, [&](const std::string& set) {
+    const std::optional<Override> one = override_of(set);
+    return one && one->key.starts_with(field);
+  });
+}
+
+// What the scenario lacks, so that messages take no time.
+std::vector<std::string> lacks(const Calibration& calibration) {
+  std::vector<std::string> missing;
+  if (!calibration.runs.empty()) return missing;
+  if (calibration.network.values.bandwidth == NetworkValues().bandwidth &&
+      !gives(calibration.facts, "cluster.network.bandwidth"))
+    missing.push_back("the bandwidth (1e15 B/s here)");
+  if (!calibration.facts.model_bytes && !gives(calibration.facts, "model."))
+    missing.push_back("the size of the model (4 B here)");
+  return missing;
+}
+
+// Each line of a comment in a file.
+std::string as_comment(const std::string& text) {
+  constexpr std::size_t width = 100;
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.size();
+    if (end - begin > width) end = text.rfind(' ', begin + width);
+    out += "# " + text.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string verdict_line(const Calibration& calibration) {
+  const Verdict& verdict = *calibration.verdict;
+  const char *holds = verdict.holds ? "holds" : "does not hold", *subject = "The model", *rest = "";
+  if (verdict.only_computations) {
+    subject = "The model of the computations";
+    rest = " Communication is not judged: the log has no push and pull.";
+  }
+  return fmt::format("{} {} within {:.3g} %.{}", subject, holds, 100 * verdict.within, rest);
+}
+
+std::string judgement(const Compared& judged, double within) {
+  return fmt::format("{} {:.3g} %", std::abs(judged.error()) <= within ? "within" : "beyond", 100 * within);
+}
+
+std::vector<std::string> warnings(const Calibration& calibration) {
+  const std::vector<std::string> missing = lacks(calibration);
+  if (missing.empty()) return {};
+  return {fmt::format(
+      "Communication is free in this scenario, because the log does not tell {}. So predictions are those of "
+      "a "
+      "cluster that only computes. Calibrate with a link test too (a file of bytes,seconds, nccl-tests or "
+      "iperf3 "
+      "--json), or with push_s and pull_s in the log, and with --model-bytes SIZE. Or set the values: --set "
+      "cluster.network.bandwidth=10Gbps --model-bytes 100MB.",
+      fmt::join(missing, " and "))};
+}
+
+std::string scenario_title(const Calibration& calibration) {
+  std::string title = "A cluster as its log shows it";
+  if (!lacks(calibration).empty()) title += "; communication is free";
+  if (calibration.verdict && !calibration.verdict->holds)
+    title += fmt::format("; the model does not hold within {:.3g} %", 100 * calibration.verdict->within);
+  return title;
+}
+
+std::string scenario_comment(const Calibration& calibration) {
+  std::string out = as_comment("Made by psim calibrate; calibration.json has every value with its interval.");
+  if (!calibration.verdict) {
+    out += as_comment("No verdict: no part of the log was held out.");
+  } else {
+    const std::vector<Compared>& judged = calibration.verdict->judged;
+    const auto worst =
+        std::ranges::max_element(judged, {}, [](const Compared& one) { return std::abs(one.error()); });
+    out += as_comment(fmt::format("Verdict on the last {} {}: {} Worst: {}, {:+.1f} %.",
+                                  calibration.judged_on(), calibration.unit(), verdict_line(calibration),
+                                  worst->name, 100 * worst->error()));
+  }
+  for (const std::string& warning : warnings(calibration)) out += as_comment("WARNING: " + warning);
+  return out;
+}
+
+}  // namespace psim::calibrate
