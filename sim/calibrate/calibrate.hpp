@@ -18,9 +18,9 @@ struct Request {
   std::vector<std::string> logs;  // files
   ClusterFacts facts;
   EventNames names;
-  std::int64_t skip = 0;  // first steps that do not count
-  double hold_out = 0.5;  // share of the steps for the verdict, the last ones; 0: no verdict
-  double within = 0.05;   // largest relative error of a verdict that holds
+  std::optional<std::int64_t> skip;  // first steps that do not count; nothing: those of a warm-up
+  double hold_out = 0.5;             // share of the steps for the verdict, the last ones; 0: no verdict
+  double within = 0.05;              // largest relative error of a verdict that holds
 };
 
 struct Calibration {
