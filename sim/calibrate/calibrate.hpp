@@ -36,9 +36,8 @@ struct Calibration {
   StepTimes held_out = {};
   std::vector<LoggedRun> runs = {};  // instead of steps
 
-  // The number of steps, or of runs, of the verdict.
-  std::size_t judged_on() const { return runs.empty() ? held_out.size() : verdict->judged.size(); }
-  const char* unit() const { return runs.empty() ? "steps" : "runs"; }
+  // Of the verdict: "75 steps", or "1 run".
+  std::string judged_on() const;
 };
 
 // `tell` hears what is done next, for a line of progress. Throws LogError, InputError, UserError and
