@@ -239,6 +239,19 @@ TEST_CASE("calibrate fits the network to whole runs and predicts others", "[comm
   CHECK(few.err.find("at least 4") != std::string::npos);
 }
 
+TEST_CASE("calibrate notes what a table of runs lacks", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  write(folder.path() / "bare.csv", "workers,step_s\n1,0.1\n2,0.1\n3,0.1\n4,0.1\n");
+  const Outcome bare = ::psim::test::psim(
+      {"calibrate", "bare.csv", "-o", "bare", "--hold-out", "0", "--servers", "1"}, folder.path());
+  INFO(bare.err);
+  CHECK(bare.code == 0);
+  says(bare.out, "does not tell the size of the model: 4 B, or --model-bytes SIZE");
+  says(bare.out, "does not tell the time of a computation: a column compute_s");
+  CHECK(bare.out.find("--servers N") == std::string::npos);
+  says(content(folder.path() / "bare/scenario.toml"), "servers = 1 ");
+}
+
 TEST_CASE("calibrate takes fields of --set as the command line does", "[command][calibrate]") {
   const TemporaryFolder folder;
   std::string log = "worker,step,compute_s\n";
