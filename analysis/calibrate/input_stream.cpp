@@ -24,6 +24,11 @@ class InputStream::Buffer : public std::streambuf {
   int_type underflow() override {
     const int got = gzread(file_, piece_.data(), static_cast<unsigned>(piece_.size()));
     if (got < 0) throw InputError(name_, "corrupt gzip data", "compress it with gzip again");
+    int error = Z_OK;
+    gzerror(file_, &error);
+    if (error == Z_BUF_ERROR)
+      throw InputError(name_, "the gzip data break off",
+                       "copy the file again, or use what is there: gzip -dc FILE > PART");
     if (got == 0) return traits_type::eof();
     const std::string_view mark = is_first_ ? "\xef\xbb\xbf" : "";  // of UTF-8, as spreadsheets write it
     is_first_ = false;

@@ -3,130 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
+#include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "analysis/calibrate/horovod.hpp"
 #include "analysis/calibrate/input_stream.hpp"
+#include "analysis/calibrate/trace_events.hpp"
 
 namespace psim::calibrate {
 namespace {
-
-using Sax = nlohmann::json_sax<nlohmann::json>;
-
-// The parts of an event that psim uses. Times are in microseconds.
-struct TraceEvent {
-  std::string name, phase, process, thread;
-  double begin = 0, duration = 0;
-  std::optional<std::int64_t> step;
-};
-
-// Where the numbers of ranks stand in a name: ProfilerStep#12.
-std::optional<std::int64_t> last_number_in(const std::string& name) {
-  const std::size_t end = name.find_last_of("0123456789");
-  if (end == std::string::npos) return std::nullopt;
-  std::size_t begin = name.find_last_not_of("0123456789", end);
-  begin = begin == std::string::npos ? 0 : begin + 1;
-  std::int64_t number = 0;
-  const auto [stop, error] = std::from_chars(name.data() + begin, name.data() + end + 1, number);
-  return error == std::errc{} ? std::optional(number) : std::nullopt;
-}
-
-// Hands over the events of a file one by one. Knows where it is by the depth of the document only.
-class EventReader final : public Sax {
- public:
-  using Take = std::function<void(const TraceEvent&)>;
-  EventReader(std::string step_arg, Take take) : step_arg_(std::move(step_arg)), take_(std::move(take)) {}
-
-  std::optional<std::int64_t> rank() const { return rank_; }
-
-  bool start_object(std::size_t) override {
-    ++depth_;
-    if (in_events_ && depth_ == events_ + 1) event_ = {};
-    return true;
-  }
-  bool end_object() override {
-    if (in_events_ && depth_ == events_ + 1) take_(event_);
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    ++depth_;
-    const bool is_list = depth_ == 1 || (depth_ == 2 && keys_[1] == "traceEvents");
-    if (is_list && !in_events_) in_events_ = true, events_ = depth_;
-    return true;
-  }
-  bool end_array() override {
-    if (in_events_ && depth_ == events_) in_events_ = false;
-    --depth_;
-    return true;
-  }
-  bool key(string_t& name) override {
-    if (keys_.size() <= depth_) keys_.resize(depth_ + 1);
-    keys_[depth_] = name;
-    return true;
-  }
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return number(value); }
-  bool string(string_t& value) override {
-    if (!in_events_) return true;
-    if (depth_ == events_ + 1) {
-      const std::string& field = keys_[depth_];
-      if (field == "name") event_.name = value;
-      else if (field == "ph") event_.phase = value;
-      else if (field == "pid") event_.process = value;
-      else if (field == "tid") event_.thread = value;
-    } else if (is_argument() && keys_[depth_] == step_arg_) {
-      event_.step = last_number_in(value);
-    }
-    return true;
-  }
-  bool binary(binary_t&) override { return true; }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    broken_at = position;
-    return false;
-  }
-
-  std::size_t broken_at = 0;  // 0: the document is whole
-
- private:
-  bool is_argument() const { return depth_ == events_ + 2 && keys_[events_ + 1] == "args"; }
-
-  bool number(double value) {
-    if (!in_events_) {
-      if (depth_ == 2 && keys_[1] == "distributedInfo" && keys_[2] == "rank")
-        rank_ = static_cast<std::int64_t>(value);
-      return true;
-    }
-    if (depth_ == events_ + 1) {
-      const std::string& field = keys_[depth_];
-      if (field == "ts") event_.begin = value;
-      else if (field == "dur") event_.duration = value;
-      else if (field == "pid") event_.process = fmt::format("{}", value);
-      else if (field == "tid") event_.thread = fmt::format("{}", value);
-    } else if (is_argument() && keys_[depth_] == step_arg_) {
-      event_.step = static_cast<std::int64_t>(value);
-    }
-    return true;
-  }
-
-  std::string step_arg_;
-  Take take_;
-  std::size_t depth_ = 0, events_ = 0;
-  bool in_events_ = false;
-  std::vector<std::string> keys_ = std::vector<std::string>(4);  // by depth: the last key
-  TraceEvent event_;
-  std::optional<std::int64_t> rank_;
-};
 
 // Adds up the durations of events by worker and step. Threads of a worker compute at the same time, so the
 // busiest thread counts.
@@ -167,50 +58,6 @@ class StepSums {
   std::set<std::string> workers_;
 };
 
-// Horovod's time line of rank 0. Each negotiation of a tensor has a tick for every rank that is ready; when
-// the all-reduce ends, the step of the tensor has ended. A rank computes from the end of the previous step to
-// its tick for the last tensor of the step.
-class HorovodSteps {
- public:
-  void take(const TraceEvent& event) {
-    Tensor& tensor = tensors_[event.process];
-    if (event.name.starts_with("NEGOTIATE_") && event.phase == "B") {
-      tensor.is_negotiating = true;
-      ++tensor.rounds;
-    } else if (tensor.is_negotiating && event.phase == "X" && last_number_in(event.name)) {
-      auto& ready = ready_[tensor.rounds - 1][*last_number_in(event.name)];
-      ready = std::max(ready, event.begin);
-    } else if (event.phase == "E") {
-      if (!tensor.is_negotiating && tensor.rounds > 0) {
-        double& end = ends_[tensor.rounds - 1];
-        end = std::max(end, event.begin);
-      }
-      tensor.is_negotiating = false;
-    }
-  }
-  bool put(StepLog& log) const {
-    bool found = false;
-    for (const auto& [step, ranks] : ready_) {
-      const auto before = ends_.find(step - 1);
-      if (before == ends_.end()) continue;
-      for (const auto& [rank, date] : ranks) {
-        log.add(rank, step, {.compute = (date - before->second) / 1e6});
-        found = true;
-      }
-    }
-    return found;
-  }
-
- private:
-  struct Tensor {
-    std::int64_t rounds = 0;
-    bool is_negotiating = false;
-  };
-  std::map<std::string, Tensor> tensors_;
-  std::map<std::int64_t, std::map<std::int64_t, double>> ready_;  // by step and rank: microseconds
-  std::map<std::int64_t, double> ends_;                           // by step
-};
-
 std::string most_frequent(const std::map<std::string, std::size_t>& names) {
   std::vector<std::pair<std::size_t, std::string>> order;
   for (const auto& [name, count] : names) order.emplace_back(count, name);
@@ -230,6 +77,27 @@ std::regex expression(const std::string& text) {
   }
 }
 
+// An event whose end is not known yet.
+struct OpenEvent {
+  double begin = 0;
+  bool is_compute = false;
+  std::optional<std::int64_t> profiled, step;  // the numbers of its name and of its argument
+};
+
+// The spans `ProfilerStep#N` of a process.
+class ProfilerSteps {
+ public:
+  void add(double begin, double duration, std::int64_t step) { spans_[begin] = {begin + duration, step}; }
+  std::optional<std::int64_t> step_at(double date) const {
+    const auto after = spans_.upper_bound(date);
+    if (after == spans_.begin() || std::prev(after)->second.first < date) return std::nullopt;
+    return std::prev(after)->second.second;
+  }
+
+ private:
+  std::map<double, std::pair<double, std::int64_t>> spans_;  // by their begin: end and step
+};
+
 // The steps of one file, as its events tell them.
 class EventSteps {
  public:
@@ -238,25 +106,28 @@ class EventSteps {
 
   void take(const TraceEvent& event) {
     if (names_.compute.empty()) horovod_.take(event);
-    if (event.phase != "X") return;
-    if (!is_compute(event.name)) {
-      if (others_.size() < most_names || others_.contains(event.name)) ++others_[event.name];
+    if (event.phase == "X") {
+      take_span({event.begin, is_compute(event.name), profiled_step(event.name), event.step}, event,
+                event.duration);
       return;
     }
-    const bool is_step = event.name.starts_with("ProfilerStep#");
-    is_kineto_ = is_kineto_ || is_step;
-    const std::optional<std::int64_t> step = event.step ? event.step
-                                             : is_step  ? last_number_in(event.name)
-                                                        : std::nullopt;
-    if (!step) return void(++without_step_);
-    sums_.add(event.process, *step, event.thread, event.duration);
+    if (event.phase != "B" && event.phase != "E") return;
+    std::vector<OpenEvent>& open = open_[{event.process, event.thread}];
+    if (event.phase == "B") {
+      open.push_back({event.begin, is_compute(event.name), profiled_step(event.name), event.step});
+    } else if (!open.empty()) {
+      OpenEvent ended = open.back();
+      open.pop_back();
+      if (!ended.step) ended.step = event.step;
+      take_span(ended, event, event.begin - ended.begin);
+    }
   }
 
   // `rank`: that the file names. Throws LogError if no event gave a step.
-  void put(const std::string& path, std::int64_t number, std::optional<std::int64_t> rank,
-           ClusterLog& log) const {
+  void put(const std::string& path, std::int64_t number, std::optional<std::int64_t> rank, ClusterLog& log) {
+    place_loose();
     if (sums_.is_empty()) {
-      if (names_.compute.empty() && horovod_.put(log.steps)) return;
+      if (names_.compute.empty() && horovod_.put(path, log)) return;
       refuse(path);
     }
     const bool is_one = is_kineto_ || rank.has_value();
@@ -266,20 +137,67 @@ class EventSteps {
           "{}: the times are those of whole ProfilerStep# spans; if they contain communication, name "
           "the computations with --compute-name.",
           path));
-    if (without_step_ > 0)
-      log.notes.push_back(
-          fmt::format("{}: {} events have no number of a step and are left out.", path, without_step_));
+    note_left_out(path, log);
   }
 
  private:
+  void note_left_out(const std::string& path, ClusterLog& log) const {
+    std::size_t open = 0;
+    for (const auto& [thread, events] : open_) open += std::ranges::count_if(events, &OpenEvent::is_compute);
+    if (open > 0)
+      log.notes.push_back(
+          fmt::format("{}: computations that begin and do not end: {}; psim leaves them out.", path, open));
+    if (without_step_ > 0)
+      log.notes.push_back(fmt::format(
+          "{}: computations without a number of a step: {}; psim leaves them out.", path, without_step_));
+  }
+
   // The names of known tools: Kineto's steps, and computations of ByteDance's time lines.
   static constexpr const char* known = "^ProfilerStep#|compute$|^optimizer$";
   static constexpr std::size_t most_names = 100'000;
 
+  // A computation without a number of its step.
+  struct Loose {
+    const std::string *process, *thread;
+    double begin, us;
+  };
+
+  static std::optional<std::int64_t> profiled_step(const std::string& name) {
+    return name.starts_with("ProfilerStep#") ? last_number_in(name) : std::nullopt;
+  }
+
+  // `where`: gives process and thread.
+  void take_span(const OpenEvent& event, const TraceEvent& where, double us) {
+    if (event.profiled) {
+      profiled_[where.process].add(event.begin, us, *event.profiled);
+      profiled_anywhere_.add(event.begin, us, *event.profiled);
+    }
+    if (!event.is_compute) return;
+    is_kineto_ = is_kineto_ || event.profiled;
+    const std::optional<std::int64_t> step = event.step ? event.step : event.profiled;
+    if (step) return sums_.add(where.process, *step, where.thread, us);
+    loose_.push_back(
+        {&*words_.insert(where.process).first, &*words_.insert(where.thread).first, event.begin, us});
+  }
+
+  // Puts computations without a number into the step of the profiler in which they begin.
+  void place_loose() {
+    for (const Loose& one : loose_) {
+      const auto own = profiled_.find(*one.process);
+      const ProfilerSteps& steps = own == profiled_.end() ? profiled_anywhere_ : own->second;
+      const std::optional<std::int64_t> step = steps.step_at(one.begin);
+      is_kineto_ = is_kineto_ || step;
+      if (step) sums_.add(*one.process, *step, *one.thread, one.us);
+      else ++without_step_;
+    }
+  }
+
+  // Counts the names that are no computations.
   bool is_compute(const std::string& name) {
-    if (const auto found = computes_.find(name); found != computes_.end()) return found->second;
-    const bool is = std::regex_search(name, compute_);
-    if (computes_.size() < most_names) computes_[name] = is;
+    const auto known_name = computes_.find(name);
+    const bool is = known_name != computes_.end() ? known_name->second : std::regex_search(name, compute_);
+    if (known_name == computes_.end() && computes_.size() < most_names) computes_[name] = is;
+    if (!is && (others_.size() < most_names || others_.contains(name))) ++others_[name];
     return is;
   }
 
@@ -302,6 +220,11 @@ class EventSteps {
   HorovodSteps horovod_;
   std::map<std::string, std::size_t> others_;  // names that are no computations
   std::map<std::string, bool> computes_;       // whether the name is that of a computation
+  std::map<std::pair<std::string, std::string>, std::vector<OpenEvent>> open_;  // by process and thread
+  std::map<std::string, ProfilerSteps> profiled_;                               // by process
+  ProfilerSteps profiled_anywhere_;  // for kernels, whose process may be a device
+  std::vector<Loose> loose_;
+  std::set<std::string> words_;  // to which `loose_` points
   std::size_t without_step_ = 0;
   bool is_kineto_ = false;
 };
@@ -310,14 +233,13 @@ class EventSteps {
 
 void read_events(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log) {
   EventSteps steps(names);
-  EventReader reader(names.step_arg.empty() ? "step" : names.step_arg,
-                     [&steps](const TraceEvent& event) { steps.take(event); });
   InputStream in(path);
-  nlohmann::json::sax_parse(in, &reader);
-  if (reader.broken_at > 0)
+  const TraceEnd end = read_trace(in, names.step_arg.empty() ? "step" : names.step_arg,
+                                  [&steps](const TraceEvent& event) { steps.take(event); });
+  if (end.broken_at > 0)
     log.notes.push_back(fmt::format("{}: the JSON breaks off after {} bytes; psim uses the events before.",
-                                    path, reader.broken_at));
-  steps.put(path, number, reader.rank(), log);
+                                    path, end.broken_at));
+  steps.put(path, number, end.rank, log);
 }
 
 }  // namespace psim::calibrate

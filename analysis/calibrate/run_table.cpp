@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
-#include "analysis/calibrate/step_log.hpp"
+#include "analysis/calibrate/lines.hpp"
 #include "model/data/text.hpp"
 
 namespace psim::calibrate {
@@ -35,6 +36,15 @@ template <class Table>
 const typename Table::value_type* row_of(const Table& table, std::string_view name) {
   const auto found = std::ranges::find(table, name, &Table::value_type::name);
   return found == table.end() ? nullptr : &*found;
+}
+
+// Refuses a header with two of these columns.
+template <class Table>
+void refuse_two(const std::string& path, const Cells& header, const Table& columns) {
+  Cells found;
+  std::ranges::copy_if(header, std::back_inserter(found),
+                       [&](std::string_view name) { return row_of(columns, name) != nullptr; });
+  if (found.size() > 1) throw two_columns(path, found[0], found[1]);
 }
 
 double positive(std::string_view cell, std::string_view column, const std::string& place) {
@@ -70,6 +80,8 @@ RunTable::RunTable(const std::string& path, const std::vector<std::string_view>&
           "the columns are workers, servers, consistency, model_bytes, compute_s, slowdown, steps, "
           "step_s, and fields of the scenario such as messages.acknowledge");
   }
+  refuse_two(path, header, step_columns);
+  refuse_two(path, header, compute_columns);
 }
 
 void RunTable::add(const std::vector<std::string_view>& cells, const std::string& place) {

@@ -58,7 +58,13 @@ class StepLog {
 
 // A transfer of a link test.
 struct Transfer {
+  enum class Kind : std::uint8_t {
+    message,     // of one size from one node to another: its time contains the latency once
+    collective,  // of several nodes: its time without bytes is not the latency of a link
+    span,        // of a stream that runs: its length was chosen, and it contains no latency
+  };
   double bytes = 0, seconds = 0;
+  Kind kind = Kind::message;
 };
 
 // The content of the files of one cluster.

@@ -104,6 +104,39 @@ std::vector<std::vector<const LoggedStep*>> rows_of(const StepLog& log, std::vec
   return result;
 }
 
+// Whether the communication of the steps is known. Leaves out steps without it, if most have it.
+bool keep_rest(std::vector<std::vector<const LoggedStep*>>& rows, std::vector<std::int64_t>& steps,
+               std::vector<std::string>& notes) {
+  const auto is_whole = [](const std::vector<const LoggedStep*>& row) {
+    return std::ranges::none_of(row, [](const LoggedStep* one) { return std::isnan(one->push + one->pull); });
+  };
+  const std::size_t all = rows.size(),
+                    whole = static_cast<std::size_t>(std::ranges::count_if(rows, is_whole));
+  if (whole == all) return true;
+  const bool has_some = std::ranges::any_of(rows, [](const std::vector<const LoggedStep*>& row) {
+    return std::ranges::any_of(
+        row, [](const LoggedStep* one) { return !std::isnan(one->push) || !std::isnan(one->pull); });
+  });
+  if (2 * whole < all || whole < fewest_steps) {
+    if (has_some)
+      notes.push_back(
+          fmt::format("In {} of {} steps a worker lacks push_s or pull_s, so psim does not use any of them.",
+                      all - whole, all));
+    return false;
+  }
+  notes.push_back(
+      fmt::format("{} of {} steps are left out, because a worker lacks push_s or pull_s.", all - whole, all));
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < all; ++i) {
+    if (!is_whole(rows[i])) continue;
+    rows[kept] = rows[i];
+    steps[kept++] = steps[i];
+  }
+  rows.resize(kept);
+  steps.resize(kept);
+  return true;
+}
+
 }  // namespace
 
 StepTimes StepTimes::part(std::size_t begin, std::size_t end) const {
@@ -128,23 +161,22 @@ std::vector<double> StepTimes::slowest() const {
   return result;
 }
 
-StepTimes step_times(const StepLog& log, std::int64_t skip, std::vector<std::string>& notes) {
+StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::vector<std::string>& notes) {
   StepTimes times;
   for (const auto& [worker, steps] : log.workers()) times.workers.push_back(worker);
-  const std::vector<std::vector<const LoggedStep*>> rows = rows_of(log, times.steps, notes);
-  bool has_rest = true;
+  std::vector<std::vector<const LoggedStep*>> rows = rows_of(log, times.steps, notes);
+  const bool has_rest = keep_rest(rows, times.steps, notes);
   for (const std::vector<const LoggedStep*>& row : rows) {
     std::vector<double>& compute = times.compute.emplace_back();
     std::vector<double>& rest = times.rest.emplace_back();
     for (const LoggedStep* one : row) {
       compute.push_back(one->compute);
       rest.push_back(one->push + one->pull);
-      has_rest = has_rest && !std::isnan(rest.back());
     }
   }
   if (!has_rest) times.rest.clear();
-  std::size_t first = std::min(static_cast<std::size_t>(skip), times.size());
-  if (skip == 0 && times.size() >= 2 * fewest_steps) {
+  std::size_t first = std::min(static_cast<std::size_t>(skip.value_or(0)), times.size());
+  if (!skip && times.size() >= 2 * fewest_steps) {
     first = warm_up_of(times);
     if (first > 0)
       notes.push_back(

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct StepTimes {
 inline constexpr std::size_t fewest_steps = 10;
 
 // Throws LogError if too little is left. Adds notes about steps that it leaves out: gaps, and the slow first
-// steps of a warm-up. `skip`: the first steps that the user leaves out.
-StepTimes step_times(const StepLog& log, std::int64_t skip, std::vector<std::string>& notes);
+// steps of a warm-up. `skip`: the number of first steps that the user leaves out; nothing: a warm-up.
+StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::vector<std::string>& notes);
 
 // The value below which a share of the values lies, between neighbouring values linear.
 double quantile_of(std::vector<double> values, double share);

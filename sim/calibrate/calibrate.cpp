@@ -6,11 +6,16 @@
 #include <cmath>
 #include <span>
 
+#include "model/data/text.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/calibrate/statements.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/files.hpp"
+#include "sim/runs/request.hpp"
 #include "sim/runs/scratch.hpp"
+#include "sim/scenario/spec/units.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::calibrate {
 namespace {
@@ -30,17 +35,41 @@ void note_counts(const StepLog::Counts& counts, std::vector<std::string>& notes)
   if (share(counts.zero) > most_wrong)
     throw LogError(fmt::format("{} of {} steps compute for 0 s", counts.zero, counts.steps + counts.zero),
                    "the clock of the log is too coarse, or the column is another one");
+  const auto steps = [](std::size_t count) { return counted(static_cast<std::int64_t>(count), "step"); };
   if (counts.impossible > 0)
-    notes.push_back(fmt::format("{} steps with an impossible duration are left out.", counts.impossible));
+    notes.push_back(fmt::format("Left out: {} with an impossible duration.", steps(counts.impossible)));
   if (counts.zero > 0)
-    notes.push_back(fmt::format("{} steps that compute for 0 s are left out.", counts.zero));
+    notes.push_back(fmt::format("Left out: {} with a computation of 0 s.", steps(counts.zero)));
   if (counts.repeated > 0)
-    notes.push_back(
-        fmt::format("{} steps are in the log again; the first line of each counts.", counts.repeated));
+    notes.push_back(fmt::format("Left out: {} that the log has already.", steps(counts.repeated)));
   if (counts.beyond > 0)
-    notes.push_back(
-        fmt::format("The log has {} more steps than the {} that psim keeps; the first ones count.",
-                    counts.beyond, StepLog::most_steps));
+    notes.push_back(fmt::format("Left out: {} after the first {}, which are all that psim keeps.",
+                                steps(counts.beyond), StepLog::most_steps));
+}
+
+void note_unknown(bool servers, bool model, bool consistency, std::vector<std::string>& notes) {
+  if (servers) notes.push_back("The log does not tell the number of servers: 1, or --servers N.");
+  if (model) notes.push_back("The log does not tell the size of the model: 4 B, or --model-bytes SIZE.");
+  if (consistency)
+    notes.push_back("The log does not tell the consistency model: bsp, or --consistency MODEL.");
+}
+
+// The size of a push: the median.
+std::optional<double> bytes_of(const StepLog& log) {
+  std::vector<double> bytes;
+  for (const auto& [worker, steps] : log.workers()) {
+    for (const auto& [step, one] : steps)
+      if (one.bytes > 0) bytes.push_back(one.bytes);
+  }
+  return bytes.empty() ? std::nullopt : std::optional(quantile_of(bytes, 0.5));
+}
+
+// Throws LogError if a part of the log is too small for a verdict.
+void check_parts(double share, std::size_t fitted, std::size_t judged, std::size_t fewest, const char* what) {
+  if (std::min(fitted, judged) >= fewest) return;
+  throw LogError(fmt::format("--hold-out {:.3g}% leaves {} to fit and {} to judge", 100 * share,
+                             counted(static_cast<std::int64_t>(fitted), what), judged),
+                 fmt::format("each part needs {} or more; 0 gives no verdict", fewest));
 }
 
 ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog& log,
@@ -48,24 +77,33 @@ ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog
   const auto logged = static_cast<std::int64_t>(times.workers.size());
   if (!facts.workers) facts.workers = logged;
   else if (*facts.workers != logged)
-    notes.push_back(
-        fmt::format("The log has {} workers and the scenario {}: the scenario deals their times out.", logged,
-                    *facts.workers));
+    notes.push_back(fmt::format("The log has {} and the scenario {}: the scenario deals their times out.",
+                                counted(logged, "worker"), *facts.workers));
   if (logged == 1) notes.push_back("With one worker the log cannot tell what slows all workers at once.");
-  if (!facts.model_bytes) {
-    std::vector<double> bytes;
-    for (const auto& [worker, steps] : log.workers()) {
-      for (const auto& [step, one] : steps)
-        if (one.bytes > 0) bytes.push_back(one.bytes);
-    }
-    if (!bytes.empty()) facts.model_bytes = quantile_of(bytes, 0.5);
-  }
-  if (!facts.servers) notes.push_back("The log does not tell the number of servers: 1, or --servers N.");
-  if (!facts.model_bytes)
-    notes.push_back("The log does not tell the size of the model: 4 B, or --model-bytes SIZE.");
-  if (facts.consistency.empty())
-    notes.push_back("The log does not tell the consistency model: bsp, or --consistency MODEL.");
+  const std::optional<double> bytes = bytes_of(log);
+  constexpr double alike = 0.01;
+  if (!facts.model_bytes) facts.model_bytes = bytes;
+  else if (bytes && std::abs(*facts.model_bytes / *bytes - 1) > alike)
+    notes.push_back(
+        fmt::format("A push of the log has {:.6g} B in the median, and --model-bytes says {:.6g} B: "
+                    "--model-bytes counts.",
+                    *bytes, *facts.model_bytes));
+  note_unknown(!facts.servers, !facts.model_bytes, facts.consistency.empty(), notes);
   return facts;
+}
+
+// Notes the facts that no run and no option gives.
+void note_unknown_of_runs(const ClusterFacts& facts, std::span<const LoggedRun> runs,
+                          std::vector<std::string>& notes) {
+  const auto lack = [&](std::string_view field) {
+    return std::ranges::none_of(runs, [&](const LoggedRun& run) {
+      return std::ranges::any_of(run.fields, [&](const auto& one) { return one.first.starts_with(field); });
+    });
+  };
+  note_unknown(!facts.servers && lack("cluster.servers"), !facts.model_bytes && lack("model."),
+               facts.consistency.empty() && lack("consistency"), notes);
+  if (lack("compute."))
+    notes.push_back("The log does not tell the time of a computation: a column compute_s.");
 }
 
 // The verdict on a fit to the first runs.
@@ -94,14 +132,16 @@ void calibrate_runs(const Request& request, const std::function<void(const std::
                     Calibration& result) {
   const std::span<const LoggedRun> runs = result.runs;
   result.facts = request.facts;
+  note_unknown_of_runs(result.facts, runs, result.notes);
   const auto held_out =
       static_cast<std::size_t>(std::llround(static_cast<double>(runs.size()) * request.hold_out));
   const std::span<const LoggedRun> first = runs.first(runs.size() - held_out);
   constexpr std::size_t fewest = 4;
   if (first.size() < fewest)
-    throw LogError(fmt::format("{} runs to fit: at least {}", first.size(), fewest),
+    throw LogError(fmt::format("{} to fit: at least {}", counted(std::ssize(first), "run"), fewest),
                    "add runs of other numbers of workers and servers, or lower --hold-out");
-  tell(fmt::format("fitting {} runs", first.size()));
+  if (request.hold_out > 0) check_parts(request.hold_out, first.size(), held_out, 1, "run");
+  tell(fmt::format("fitting {}", counted(std::ssize(first), "run")));
   result.network = fit_runs(result.facts, first, result.measured.link, {});
   if (held_out == 0) return;
   result.verdict = verdict_on_runs(request, runs, result.network, result.facts);
@@ -120,9 +160,13 @@ class StepCalibration {
     if (request_.hold_out > 0) {
       const auto size = static_cast<double>(result_.times.size());
       const auto fitted = static_cast<std::size_t>(std::llround(size * (1 - request_.hold_out)));
-      if (fitted < fewest_steps || result_.times.size() - fitted < fewest_steps)
+      const std::size_t later = result_.times.size() - fitted;
+      if (result_.times.size() < 2 * fewest_steps) {
         result_.notes.push_back("The log is too short to hold out a part of it: there is no verdict.");
-      else hold_out(fitted);
+      } else {
+        check_parts(request_.hold_out, fitted, later, fewest_steps, "step");
+        hold_out(fitted);
+      }
     }
     tell_("fitting the whole log");
     fit(result_.times, result_.steps, result_.network);
@@ -134,6 +178,7 @@ class StepCalibration {
           fmt::format("With the best network, simulated steps still differ from the logged ones by {:.0f} %. "
                       "Check --servers, --model-bytes, --consistency and the columns push_s and pull_s.",
                       100 * result_.network.error));
+    check_scenario({.scenario = calibrated_scenario(result_), .folder = scratch_.path()});
   }
 
  private:
@@ -177,6 +222,52 @@ class StepCalibration {
   ScratchFolder scratch_{"psim-calibrate"};
 };
 
+// Steps, or whole runs.
+void calibrate_log(const Request& request, const std::function<void(const std::string&)>& tell,
+                   ClusterLog& log, Calibration& result) {
+  if (!log.runs.empty()) {
+    if (!log.steps.is_empty())
+      throw LogError("the logs have single steps and whole runs", "calibrate with one of them");
+    result.runs = std::move(log.runs);
+    return calibrate_runs(request, tell, result);
+  }
+  if (log.steps.is_empty())
+    throw LogError("the logs have no steps of workers",
+                   log.transfers.empty() ? "CSV with the columns worker,step,compute_s"
+                                         : "a link test alone tells nothing about computations");
+  result.times = step_times(log.steps, request.skip, result.notes);
+  result.facts = completed(request.facts, result.times, log.steps, result.notes);
+  StepCalibration(request, tell, result).make();
+}
+
+// The number of a value of --set, in a unit that may be empty. Throws UserError.
+double given_value(const Override& given, const std::string& unit) {
+  std::string text(trim(given.value));
+  if (text.size() > 1 && text.starts_with('"')) text = text.substr(1, text.size() - 2);
+  const std::optional<double> value = unit == "B/s" ? parse_quantity(text, Unit<BytesPerSecond>::names)
+                                      : unit == "s" ? parse_quantity(text, Unit<Seconds>::names)
+                                      : unit == "B" ? parse_quantity(text, Unit<Bytes>::names)
+                                                    : number_in<double>(text);
+  if (!value)
+    throw UserError(fmt::format("--set {}={}: no number with a unit", given.key, given.value),
+                    "psim explain " + given.key);
+  return *value;
+}
+
+// Values of --set replace fitted ones.
+void take_given(const std::vector<std::string>& sets, std::vector<Fitted>& fitted) {
+  for (const std::string& set : sets) {
+    const std::optional<Override> one = override_of(set);
+    const auto found = std::ranges::find(fitted, one ? one->key : "", &Fitted::field);
+    if (found == fitted.end()) continue;
+    found->value = given_value(*one, found->unit);
+    found->interval.reset();
+    found->missing.clear();
+    found->how = "given";
+    found->is_given = true;
+  }
+}
+
 }  // namespace
 
 Calibration calibrate(const Request& request, const std::function<void(const std::string&)>& tell) {
@@ -188,21 +279,16 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   Calibration result{.notes = log.notes, .counts = log.steps.counts()};
   note_counts(result.counts, result.notes);
   result.measured = {.link = fit_link(log.transfers), .server = server_work(log.steps)};
-  if (!log.runs.empty()) {
-    if (!log.steps.is_empty())
-      throw LogError("the logs have single steps and whole runs", "calibrate with one of them");
-    result.runs = std::move(log.runs);
-    calibrate_runs(request, tell, result);
-    return result;
-  }
-  if (log.steps.is_empty())
-    throw LogError("the logs have no steps of workers",
-                   log.transfers.empty() ? "CSV with the columns worker,step,compute_s"
-                                         : "a link test alone tells nothing about computations");
-  result.times = step_times(log.steps, request.skip, result.notes);
-  result.facts = completed(request.facts, result.times, log.steps, result.notes);
-  StepCalibration(request, tell, result).make();
+  if (log.transfers.size() == 1)
+    result.notes.push_back("The link test has one transfer, which tells the bandwidth without an interval.");
+  calibrate_log(request, tell, log, result);
+  take_given(request.facts.sets, result.network.fitted);
   return result;
+}
+
+std::string Calibration::judged_on() const {
+  return runs.empty() ? counted(std::ssize(held_out.compute), "step")
+                      : counted(std::ssize(verdict->judged), "run");
 }
 
 std::string calibrated_scenario(const Calibration& calibration) {
@@ -220,8 +306,26 @@ std::string calibrated_scenario(const Calibration& calibration) {
 
 namespace {
 
-nlohmann::ordered_json verdict_json(const Calibration& calibration) {
-  using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
+
+Json interval(const statistics::Interval& one) {
+  return {one.low, std::isfinite(one.high) ? Json(one.high) : Json()};
+}
+
+Json json_of(const StepFit& fit, const std::vector<std::int64_t>& names) {
+  Json workers = Json::array();
+  for (std::size_t w = 0; w < fit.means.size(); ++w)
+    workers.push_back(
+        {{"worker", names[w]}, {"mean_s", fit.means[w]}, {"interval_s", interval(fit.intervals[w])}});
+  return {{"workers", workers},
+          {"cv", fit.cv},
+          {"shared", fit.shared},
+          {"memory_steps", fit.memory},
+          {"shared_memory_steps", fit.shared_memory},
+          {"block_steps", fit.block}};
+}
+
+Json verdict_json(const Calibration& calibration) {
   if (!calibration.verdict) return nullptr;
   const Verdict& verdict = *calibration.verdict;
   const auto compared = [](const std::vector<Compared>& all) {
@@ -246,13 +350,11 @@ nlohmann::ordered_json verdict_json(const Calibration& calibration) {
 }  // namespace
 
 nlohmann::ordered_json calibration_json(const Calibration& calibration, const Request& request) {
-  using Json = nlohmann::ordered_json;
-  const auto interval = [](const statistics::Interval& one) {
-    return Json{one.low, std::isfinite(one.high) ? Json(one.high) : Json()};
-  };
   Json json{{"schema", "psim.calibration/1"}, {"psim", version_text()}, {"logs", request.logs}};
-  json["workers"] = calibration.times.workers.size();
-  json["steps"] = calibration.times.size();
+  if (calibration.runs.empty()) {
+    json["workers"] = calibration.times.workers.size();
+    json["steps"] = calibration.times.size();
+  }
   json["left_out"] = {{"impossible", calibration.counts.impossible},
                       {"zero", calibration.counts.zero},
                       {"repeated", calibration.counts.repeated},
@@ -260,21 +362,14 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration, const Re
   json["notes"] = calibration.notes;
   json["warnings"] = warnings(calibration);
   json["runs"] = calibration.runs.size();
-  const StepFit& fit = calibration.steps;
-  Json workers = Json::array();
-  for (std::size_t w = 0; w < fit.means.size(); ++w)
-    workers.push_back({{"worker", calibration.times.workers[w]},
-                       {"mean_s", fit.means[w]},
-                       {"interval_s", interval(fit.intervals[w])}});
-  json["step_times"] = {{"workers", workers},
-                        {"cv", fit.cv},
-                        {"shared", fit.shared},
-                        {"memory_steps", fit.memory},
-                        {"shared_memory_steps", fit.shared_memory},
-                        {"block_steps", fit.block}};
+  if (calibration.runs.empty()) json["step_times"] = json_of(calibration.steps, calibration.times.workers);
   Json values = Json::array();
   for (const Fitted& one : calibration.network.fitted) {
-    Json value{{"field", one.field}, {"value", one.value}, {"unit", one.unit}, {"how", one.how}};
+    Json value{{"field", one.field},
+               {"value", one.value},
+               {"unit", one.unit},
+               {"how", one.how},
+               {"given", one.is_given}};
     value["interval"] = one.interval ? interval(*one.interval) : Json();
     value["cannot_be_told"] = !one.missing.empty();
     if (!one.missing.empty()) value["measure"] = one.missing;

@@ -18,9 +18,9 @@ struct Request {
   std::vector<std::string> logs;  // files
   ClusterFacts facts;
   EventNames names;
-  std::int64_t skip = 0;  // first steps that do not count
-  double hold_out = 0.5;  // share of the steps for the verdict, the last ones; 0: no verdict
-  double within = 0.05;   // largest relative error of a verdict that holds
+  std::optional<std::int64_t> skip;  // first steps that do not count; nothing: those of a warm-up
+  double hold_out = 0.5;             // share of the steps for the verdict, the last ones; 0: no verdict
+  double within = 0.05;              // largest relative error of a verdict that holds
 };
 
 struct Calibration {
@@ -36,9 +36,8 @@ struct Calibration {
   StepTimes held_out = {};
   std::vector<LoggedRun> runs = {};  // instead of steps
 
-  // The number of steps, or of runs, of the verdict.
-  std::size_t judged_on() const { return runs.empty() ? held_out.size() : verdict->judged.size(); }
-  const char* unit() const { return runs.empty() ? "steps" : "runs"; }
+  // Of the verdict: "75 steps", or "1 run".
+  std::string judged_on() const;
 };
 
 // `tell` hears what is done next, for a line of progress. Throws LogError, InputError, UserError and

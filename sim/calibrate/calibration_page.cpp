@@ -130,8 +130,8 @@ std::string verdict_section(const Calibration& calibration, const Numbers& numbe
   return analysis::section(
       "verdict", verdict_line(calibration),
       fmt::format(
-          "Fitted on the first part of the log and judged on the last {} {}: {} must agree within {:.0f} %.",
-          calibration.judged_on(), calibration.unit(),
+          "Fitted on the first part of the log and judged on the last {}: {} must agree within {:.3g} %.",
+          calibration.judged_on(),
           !calibration.runs.empty()   ? "each mean time of a step"
           : verdict.only_computations ? "the mean, the median and the 95 % quantile of a step's longest "
                                         "computation"

@@ -64,8 +64,8 @@ std::string origin(const std::vector<Fitted>& values, std::string_view field) {
   if (found == values.end()) return "";
   if (!found->missing.empty()) return fmt::format("not in the log: {}", found->missing);
   if (!found->interval) return found->how;
-  return fmt::format("95 %: {:.4g} to {:.4g} {}; {}", found->interval->low, found->interval->high,
-                     found->unit, found->how);
+  return fmt::format("95 %: {:.4g} to {:.4g}{}{}; {}", found->interval->low, found->interval->high,
+                     found->unit.empty() ? "" : " ", found->unit, found->how);
 }
 
 void put_network(ScenarioText& out, const NetworkValues& network, const std::vector<Fitted>& values) {
@@ -99,9 +99,10 @@ std::string as_toml(const std::string& value) {
 ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
   ScenarioText out;
   if (!title.empty()) out.put("title", toml_string(title));
-  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset));
+  if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset), "--preset");
   out.put("model.kind", toml_string("phantom"));
-  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)));
+  out.put("model.parameters", fmt::format("{:.0f}", std::max(1.0, facts.model_bytes.value_or(4) / 4)),
+          "--model-bytes, or the bytes of the log");
   return out;
 }
 
@@ -111,7 +112,7 @@ void put_given(ScenarioText& out, const ClusterFacts& facts) {
     const std::optional<Override> one = override_of(set);
     if (!one)
       throw UserError(fmt::format("--set {}: no field and value", set), "for example --set KEY=VALUE");
-    out.put(one->key, as_toml(one->value), "given");
+    out.put(one->key, as_toml(one->value), "--set");
   }
 }
 
@@ -121,9 +122,9 @@ std::string scenario_text(const ScenarioRequest& request) {
   const ClusterFacts& facts = request.facts;
   ScenarioText out = beginning(facts, request.title);
   out.put("training.steps", fmt::to_string(request.steps));
-  out.put("consistency", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency));
-  out.put("cluster.workers", fmt::to_string(*facts.workers));
-  out.put("cluster.servers", fmt::to_string(facts.servers.value_or(1)));
+  out.put("consistency", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency), "--consistency");
+  out.put("cluster.workers", fmt::to_string(*facts.workers), "--workers, or those of the log");
+  out.put("cluster.servers", fmt::to_string(facts.servers.value_or(1)), "--servers");
   put_network(out, request.network, request.values);
   out.put("compute.distribution", toml_string("trace"));
   out.put("compute.trace", toml_string("steps.csv"));
@@ -138,6 +139,8 @@ std::string scenario_text(const ScenarioRequest& request) {
                                                                                              : "draw"));
   }
   put_given(out, facts);
+  if (request.values.empty())
+    out.put("training.steps", fmt::to_string(request.steps));  // a trial's, as logged
   return out.text();
 }
 
@@ -145,10 +148,11 @@ std::string run_text(const ClusterFacts& facts, const NetworkValues& network, co
                      const std::vector<Fitted>& values, const std::string& title) {
   ScenarioText out = beginning(facts, title);
   if (run.consistency() == nullptr && !facts.consistency.empty())
-    out.put("consistency", toml_string(facts.consistency));
+    out.put("consistency", toml_string(facts.consistency), "--consistency");
+  if (facts.servers) out.put("cluster.servers", fmt::to_string(*facts.servers), "--servers");
   out.put("training.steps", "20");
   put_network(out, network, values);
-  for (const auto& [field, value] : run.fields) out.put(field, as_toml(value));
+  for (const auto& [field, value] : run.fields) out.put(field, as_toml(value), "a column of the runs");
   put_given(out, facts);
   return out.text();
 }

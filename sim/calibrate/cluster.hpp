@@ -32,6 +32,7 @@ struct Fitted {
   std::optional<statistics::Interval> interval = {};  // 95 %
   std::string how;                                    // the method, one sentence
   std::string missing = {};                           // what to measure, if the log cannot tell the value
+  bool is_given = false;                              // by the user
 };
 
 // How fast the network of a cluster is, and its servers.

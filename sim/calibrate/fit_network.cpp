@@ -130,8 +130,8 @@ NetworkValues network_of(const LinkFit& link) {
 
 namespace {
 
-void add_known(std::string field, double value, std::string unit, statistics::Interval interval,
-               std::string how, NetworkFit& result) {
+void add_known(std::string field, double value, std::string unit,
+               std::optional<statistics::Interval> interval, std::string how, NetworkFit& result) {
   result.fitted.push_back({.field = std::move(field),
                            .value = value,
                            .unit = std::move(unit),
@@ -155,7 +155,7 @@ void list_server(const ClusterFacts& facts, const ServerWork& work, NetworkFit& 
   result.values.server_time = work.seconds / values;
   const double per_second = server_speed / values;
   add_known(server_work_field, work.seconds * per_second, "",
-            {work.interval.low * per_second, work.interval.high * per_second},
+            statistics::Interval{work.interval.low * per_second, work.interval.high * per_second},
             fmt::format("mean of server_s in {} pushes: {:.4g} s", work.pushes, work.seconds), result);
 }
 
@@ -183,16 +183,18 @@ void search_bandwidth(Search& search, double first, NetworkFit& result) {
 void list_searched(const char* field, double value, const char* unit, double range, const std::string& how,
                    const char* missing, NetworkFit& result) {
   if (!std::isfinite(range)) return add_unknown(field, value, unit, missing, result);
-  add_known(field, value, unit, {value * std::exp(-range), value * std::exp(range)}, how, result);
+  add_known(field, value, unit, statistics::Interval{value * std::exp(-range), value * std::exp(range)}, how,
+            result);
 }
 
 void list_link(const LinkFit& link, NetworkFit& result) {
   const NetworkValues values = network_of(link);
   add_known("cluster.network.bandwidth", values.bandwidth, "B/s", link.bandwidth_interval,
-            "least squares of the link test", result);
+            link.bandwidth_interval ? "least squares of the link test" : "the only transfer of the link test",
+            result);
   if (link.knows_latency)
     add_known("cluster.network.latency", values.latency, "s",
-              {link.latency_interval.low / 2, link.latency_interval.high / 2},
+              statistics::Interval{link.latency_interval.low / 2, link.latency_interval.high / 2},
               "half of the link test's time without bytes: a path has two links", result);
   else
     add_unknown("cluster.network.latency", values.latency, "s",

@@ -56,13 +56,17 @@ class StepWatch final : public EventSink {
   std::vector<std::vector<Span>> spans_;  // by worker
 };
 
-RunAnswer answer_of_trial(const Trial& trial) {
+LoadedScenario loaded_trial(const Trial& trial) {
   RunRequest request;
-  request.scenario = (trial.folder / "scenario.toml").string();
+  request.scenario = "the fitted scenario";
   request.text = trial.scenario;
   request.seed = trial.seed;
   request.data_dirs = {trial.folder.string()};
-  const LoadedScenario loaded = load_for_run(request);
+  return load_for_run(request);
+}
+
+RunAnswer answer_of_trial(const Trial& trial) {
+  const LoadedScenario loaded = loaded_trial(trial);
   const ClusterSpec& cluster = loaded.scenario.cluster;
   StepWatch watch(static_cast<std::uint32_t>(1 + cluster.servers), static_cast<std::size_t>(cluster.workers));
   const RunResult result = simulate(loaded, {}, {&watch});
@@ -72,10 +76,20 @@ RunAnswer answer_of_trial(const Trial& trial) {
   return {.summary = watch.json().dump()};
 }
 
+UserError refused(const Trial& trial, const std::string& why) {
+  const std::string which = trial.name.empty() ? "fitted scenario" : "scenario of the run " + trial.name;
+  return {
+      fmt::format("psim refuses the {}:\n{}", which, why),
+      "the remark in a line names its origin; --model-bytes, --servers, --consistency, --preset and --set "
+      "change such lines"};
+}
+
 StepTimes steps_of(const std::string& text) {
   const Json workers = Json::parse(text);
   std::size_t steps = SIZE_MAX;
   for (const Json& worker : workers) steps = std::min(steps, worker["compute"].size());
+  if (steps == 0)
+    throw UserError("a run of one step has no time from a step to the next", "training.steps is 2 or more");
   StepTimes times;
   times.compute.resize(steps);
   times.rest.resize(steps);
@@ -101,21 +115,24 @@ std::vector<StepTimes> simulated_steps(const std::vector<Trial>& trials) {
       runs.push_back(std::make_unique<ForkedRun>([&trial = trials[i]] { return answer_of_trial(trial); }));
     for (std::size_t i = first; i < end; ++i) {
       const std::unique_ptr<ForkedRun>& run = runs[i - first];
-      const std::string& name = trials[i].name;
       int status = 0;
       while (waitpid(run->process(), &status, 0) < 0 && errno == EINTR) continue;
       const RunAnswer answer = run->answer(status);
-      if (answer.status == RunStatus::refused)
-        throw UserError(
-            fmt::format("psim refuses the {}:\n{}",
-                        name.empty() ? "fitted scenario" : "scenario of the run " + name, answer.why),
-            "the options --set, --preset and --consistency are part of the scenario");
+      if (answer.status == RunStatus::refused) throw refused(trials[i], answer.why);
       if (answer.status != RunStatus::done)
         throw std::runtime_error("a simulation of the cluster failed: " + answer.why);
       results.push_back(steps_of(answer.summary));
     }
   }
   return results;
+}
+
+void check_scenario(const Trial& trial) {
+  try {
+    loaded_trial(trial);
+  } catch (const Invalid& invalid) {
+    throw refused(trial, invalid.text);
+  }
 }
 
 }  // namespace psim::calibrate

@@ -23,4 +23,7 @@ struct Trial {
 // a scenario or a run gets stuck, and std::runtime_error.
 std::vector<StepTimes> simulated_steps(const std::vector<Trial>& trials);
 
+// Throws UserError with the reason if psim refuses the scenario.
+void check_scenario(const Trial& trial);
+
 }  // namespace psim::calibrate

@@ -89,9 +89,8 @@ std::string scenario_comment(const Calibration& calibration) {
     const std::vector<Compared>& judged = calibration.verdict->judged;
     const auto worst =
         std::ranges::max_element(judged, {}, [](const Compared& one) { return std::abs(one.error()); });
-    out += as_comment(fmt::format("Verdict on the last {} {}: {} Worst: {}, {:+.1f} %.",
-                                  calibration.judged_on(), calibration.unit(), verdict_line(calibration),
-                                  worst->name, 100 * worst->error()));
+    out += as_comment(fmt::format("Verdict on the last {}: {} Worst: {}, {:+.1f} %.", calibration.judged_on(),
+                                  verdict_line(calibration), worst->name, 100 * worst->error()));
   }
   for (const std::string& warning : warnings(calibration)) out += as_comment("WARNING: " + warning);
   return out;

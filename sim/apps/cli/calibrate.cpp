@@ -14,6 +14,7 @@
 #include "sim/runs/files.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/spec/units.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -36,14 +37,31 @@ void check_folder(const fs::path& folder, bool force) {
     if (!is_own)
       throw Refused(fmt::format("{} holds {}, which psim calibrate does not write", folder.string(), name),
                     "choose another folder with --out");
-    if (!force) throw Refused(fmt::format("{} holds a calibration", folder.string()), "--force replaces it");
+    if (!force)
+      throw Refused(fmt::format("the output folder {} holds a calibration already", folder.string()),
+                    "--force replaces it, --out names another folder");
   }
+}
+
+void check_logs(const std::vector<std::string>& logs) {
+  for (const fs::path log : logs) {
+    if (!fs::is_directory(log)) continue;
+    throw Refused(fmt::format("{} is a folder and no log", log.string()),
+                  fs::exists(log / "calibration.json")
+                      ? "it is an output of psim calibrate; name the files from which that was made"
+                      : "name the files of the log");
+  }
+}
+
+// "4.785e+07 B/s"
+std::string with_unit(const Fitted& one) {
+  return fmt::format("{:.4g}{}{}", one.value, one.unit.empty() ? "" : " ", one.unit);
 }
 
 void print_steps(const Calibration& calibration) {
   const calibrate::StepFit& steps = calibration.steps;
   const auto [fastest, slowest] = std::ranges::minmax_element(steps.means);
-  fmt::print("steps       {} of {} workers\n", calibration.times.size(), steps.means.size());
+  fmt::print("steps       {} of {}\n", calibration.times.size(), counted(std::ssize(steps.means), "worker"));
   fmt::print(
       "computing   {:.4g} to {:.4g} s in the mean; a step varies by {:.1f} %, of this {:.0f} % for all "
       "workers at once\n",
@@ -58,17 +76,18 @@ void print_values(const Calibration& calibration) {
   else fmt::print("runs        {}\n", calibration.runs.size());
   for (const Fitted& one : calibration.network.fitted) {
     if (!one.missing.empty()) fmt::print("unknown     {}: measure {}\n", one.field, one.missing);
-    else if (one.interval)
-      fmt::print("fitted      {} = {:.4g} {} [{:.4g}, {:.4g}]; {}\n", one.field, one.value, one.unit,
-                 one.interval->low, one.interval->high, one.how);
+    else if (one.is_given) fmt::print("given       {} = {}\n", one.field, with_unit(one));
+    else
+      fmt::print("fitted      {} = {}{}; {}\n", one.field, with_unit(one),
+                 one.interval ? fmt::format(" [{:.4g}, {:.4g}]", one.interval->low, one.interval->high) : "",
+                 one.how);
   }
 }
 
 void print_verdict(const Calibration& calibration) {
   const calibrate::Verdict& verdict = *calibration.verdict;
-  fmt::print("\n{:<58}{:>10}{:>11}{:>9}\n",
-             fmt::format("the last {} {}, held out", calibration.judged_on(), calibration.unit()), "measured",
-             "simulated", "error");
+  fmt::print("\n{:<58}{:>10}{:>11}{:>9}\n", fmt::format("the last {}, held out", calibration.judged_on()),
+             "measured", "simulated", "error");
   const auto print = [](const Compared& one, const std::string& judged) {
     fmt::print("  {:<56}{:>10.4g}{:>11.4g}{:>+8.1f}%{}\n", one.name, one.measured, one.simulated,
                100 * one.error(), judged);
@@ -84,6 +103,7 @@ int calibrate_logs(const Asked& asked) {
   CalibrateCommand command = asked.calibrate;
   calibrate::Request& request = command.request;
   const fs::path folder = command.out;
+  check_logs(request.logs);
   check_folder(folder, command.force);
   if (command.workers > 0) request.facts.workers = command.workers;
   if (command.servers > 0) request.facts.servers = command.servers;
@@ -138,32 +158,39 @@ const Subcommand calibrate_table[] = {
        app->add_option("-o,--out", c.out,
                        "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
            ->required()
+           ->type_name("FOLDER")
            ->check(not_empty("folder"));
        app->add_option("--workers", c.workers,
                        "Number of workers of the scenario; default: those of the log.")
            ->check(whole(1, 20'000));
-       app->add_option("--servers", c.servers, "Number of servers.")->check(whole(1, 4096));
-       app->add_option("--model-bytes", c.model_bytes, "Size of the model, for example 100MB.");
+       app->add_option("--servers", c.servers, "Number of servers; default: 1.")->check(whole(1, 4096));
+       app->add_option("--model-bytes", c.model_bytes,
+                       "Size of the model, for example 100MB; default: the bytes of the log, or 4B.");
        app->add_option("--consistency", c.request.facts.consistency,
-                       "The consistency model of the log, for example bsp.");
+                       "The consistency model of the log, for example asp; default: bsp.");
        app->add_option("--preset", c.request.facts.preset,
                        "Other fields as in this system; see `psim list`.");
        app->add_option("--set", c.request.facts.sets,
                        "A further field of the scenario, KEY=VALUE. Repeatable.")
            ->take_all()
            ->allow_extra_args(false);
-       app->add_option("--compute-name", c.request.names.compute,
-                       "Chrome JSON: a regular expression for the names of computations.");
+       app->add_option(
+           "--compute-name", c.request.names.compute,
+           "Chrome JSON: a regular expression for the names of computations; default: the names that "
+           "known tools use.");
        app->add_option("--step-arg", c.request.names.step_arg,
                        "Chrome JSON: the argument of an event with the number of its step; default: step.");
        app->add_option("--skip", c.request.skip,
                        "Leave out this number of first steps; default: a warm-up, if psim finds one.")
            ->check(whole(0, 1'000'000'000));
-       app->add_option("--hold-out", c.request.hold_out,
-                       "Share of the steps, the last ones, on which psim judges the fit; 0: no verdict.")
-           ->check(CLI::Range(0.0, 0.9));
-       app->add_option("--within", c.request.within, "Largest error of a fit that holds, for example 5%.")
-           ->transform(percentage());
+       app->add_option(
+              "--hold-out", c.request.hold_out,
+              "Share of the steps or runs, the last ones, on which psim judges the fit, for example 30% or "
+              "0.3; 0: no verdict; default: 50%.")
+           ->transform(percentage(0, 0.9));
+       app->add_option("--within", c.request.within,
+                       "Largest error of a fit that holds, for example 10% or 0.1; default: 5%.")
+           ->transform(percentage(1e-6, 1));
        app->add_flag("--json", c.json, "Print calibration.json.");
        app->add_flag("--force", c.force, "Replace a calibration in the folder.");
      },

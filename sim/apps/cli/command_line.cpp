@@ -192,7 +192,7 @@ const Subcommand subcommands[] = {
        app->add_option(
               "--until-ci", a.study.until_ci,
               "Add seeds until each interval of a ratio has at most this half-width, for example 5%.")
-           ->transform(percentage());
+           ->transform(percentage(1e-6, 1));
        app->add_flag("--count", a.study.count, "Only print the number of runs.");
        app->add_option("--recipe", a.study.recipe,
                        "Only print a script that runs the study on many machines.")

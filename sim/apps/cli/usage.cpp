@@ -85,6 +85,7 @@ constexpr Need needs[] = {
     {"merge", "a study's folder", "studies/latest"},
     {"archive", "a study's folder", "studies/latest"},
     {"grade", "hand-ins", "hand-ins/*.json"},
+    {"calibrate", "a log", "steps.csv -o cluster"},
     {"", "a scenario file", "scenarios/quickstart.toml"},
 };
 
@@ -93,12 +94,21 @@ const Need& need_of(std::string_view command) {
   return found == std::end(needs) ? *std::prev(found) : *found;
 }
 
+// "-o FOLDER", if what is missing is an option and no argument.
+std::string required_flag(const CLI::App& command, const std::string& what) {
+  if (!what.starts_with('-')) return {};
+  const CLI::Option* option = command.get_option_no_throw(what.substr(0, what.find(' ')));
+  if (option == nullptr || option->get_snames().empty()) return what.substr(0, what.find(' '));
+  return fmt::format("-{} {}", option->get_snames().front(), option->get_type_name());
+}
+
 Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = command_of(app);
   const std::string name = command.get_name();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const Need& need = need_of(name);
-    return {fmt::format("psim {} needs {}", name, need.what),
+    const std::string flag = required_flag(command, error.what());
+    return {fmt::format("psim {} needs {}", name, flag.empty() ? need.what : flag),
             fmt::format("for example psim {} {}", name, need.example)};
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return {error.what(), "remove one of them"};

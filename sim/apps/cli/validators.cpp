@@ -46,13 +46,15 @@ CLI::Validator date() {
   return {check, ""};
 }
 
-CLI::Validator percentage() {
-  const auto check = [](std::string& text) -> std::string {
-    const std::string number = text.substr(0, text.find('%'));
-    const auto percent = number_in<double>(number);
-    const bool good = percent && number.size() + 1 == text.size() && *percent > 0 && *percent <= 100;
-    if (!good) return fmt::format("`{}` is not a percentage such as 5%", text);
-    text = shortest(*percent / 100);
+CLI::Validator percentage(double least, double most) {
+  const auto check = [least, most](std::string& text) -> std::string {
+    const bool has_sign = text.ends_with('%');
+    const auto number = number_in<double>(text.substr(0, text.size() - (has_sign ? 1 : 0)));
+    const double share = number ? *number / (has_sign ? 100 : 1) : -1;
+    if (!(share >= least && share <= most))
+      return fmt::format("`{}` is not from {:.4g}% to {:.4g}%, such as 5% or 0.05", text, 100 * least,
+                         100 * most);
+    text = shortest(share);
     return "";
   };
   return {check, ""};

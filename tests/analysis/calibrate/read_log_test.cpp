@@ -1,55 +1,21 @@
-// Logs of real clusters: every kind of file that psim reads, and every way in which such a file is wrong.
-#include <algorithm>
+// Logs of real clusters as tables and link tests, and every way in which such a file is wrong.
+#include <zlib.h>
+
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analysis/calibrate/step_log.hpp"
+#include "tests/analysis/calibrate/reading.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/run_psim.hpp"
 
 using namespace psim::calibrate;
+using psim::test::compute;
+using psim::test::contains;
+using psim::test::Read;
+using psim::test::reading;
 using psim::test::TemporaryFolder;
-
-namespace {
-
-struct Read {
-  ClusterLog log;
-  std::string error, help;
-};
-
-Read reading(const std::string& text, const EventNames& names = {}, const std::string& name = "log") {
-  const TemporaryFolder folder;
-  const std::string path = (folder.path() / name).string();
-  std::ofstream(path, std::ios::binary) << text;
-  Read read;
-  try {
-    read_log(path, 7, names, read.log);
-  } catch (const LogError& error) {
-    read.error = error.what();
-    if (read.error.starts_with(path)) read.error.erase(0, path.size());
-    read.help = error.help;
-  }
-  return read;
-}
-
-double compute(const Read& read, std::int64_t worker, std::int64_t step) {
-  return read.log.steps.workers().at(worker).at(step).compute;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string event(const std::string& name, int pid, int tid, double us, int step) {
-  return "{\"ph\": \"X\", \"name\": \"" + name + "\", \"pid\": " + std::to_string(pid) +
-         ", \"tid\": " + std::to_string(tid) + ", \"ts\": 1.5, \"dur\": " + std::to_string(us) +
-         ", \"args\": {\"nested\": {\"step\": 99}, \"step\": " + std::to_string(step) + "}}";
-}
-
-}  // namespace
 
 TEST_CASE("a table of steps has its columns in any order, and its units in their names", "[calibrate]") {
   const Read read = reading(
@@ -77,7 +43,8 @@ TEST_CASE("a byte-order mark is no part of a log", "[calibrate]") {
   const Read table = reading(mark + "worker,step,compute_s\n0,0,0.5\n");
   REQUIRE(table.error == "");
   CHECK(compute(table, 0, 0) == 0.5);
-  const Read events = reading(mark + "[" + event("forward-compute", 0, 0, 3e5, 4) + "]");
+  const Read events = reading(mark + R"([{"ph": "X", "name": "forward-compute", "pid": 0, "tid": 0, "ts": 1.5,
+      "dur": 3e5, "args": {"step": 4}}])");
   REQUIRE(events.error == "");
   CHECK(compute(events, 0, 4) == Approx(0.3));
 }
@@ -109,6 +76,39 @@ TEST_CASE("a table that is wrong says where", "[calibrate]") {
   CHECK(contains(reading("PAR1....").error, "Parquet"));
 }
 
+TEST_CASE("a table without a header says that it needs one", "[calibrate]") {
+  const Read steps = reading("0,0,0.5\n0,1,0.25\n");
+  CHECK(steps.error == ":1: the table has no header; it begins with `0,0,0.5`");
+  CHECK(contains(steps.help, "worker,step,compute_s"));
+  CHECK(contains(reading("1000 0.5\n2000 0.25\n").error, "the table has no header"));
+}
+
+TEST_CASE("two columns of one duration are refused with both names", "[calibrate]") {
+  CHECK(reading("worker,step,compute_s,compute_ms\n0,0,1,1000\n").error ==
+        ": the columns `compute_s` and `compute_ms` are the same duration");
+  CHECK(contains(reading("worker,step,duration_s,pull_s,compute\n0,0,1,1,1\n").error,
+                 "`duration_s` and `compute`"));
+  CHECK(
+      contains(reading("worker,step,compute_s,push_us,push_s\n0,0,1,1,1\n").error, "`push_us` and `push_s`"));
+  CHECK(contains(reading("workers,compute_s,step_ms,step_s\n4,1,2000,2\n").error, "`step_ms` and `step_s`"));
+}
+
+TEST_CASE("a truncated gzip file is refused", "[calibrate]") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "log.csv.gz").string();
+  std::string text = "worker,step,compute_s\n";
+  for (int step = 0; step < 2000; ++step)
+    text += "0," + std::to_string(step) + "," + std::to_string(0.1 + 0.001 * (step * 7919 % 101)) + "\n";
+  const gzFile file = gzopen(path.c_str(), "wb");
+  REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) > 0);
+  REQUIRE(gzclose(file) == Z_OK);
+  ClusterLog whole, cut;
+  read_log(path, 0, {}, whole);
+  CHECK(whole.steps.counts().steps == 2000);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) * 2 / 3);
+  CHECK_THROWS_WITH(read_log(path, 0, {}, cut), Catch::Contains("the gzip data break off"));
+}
+
 TEST_CASE("pairs of bytes and seconds, nccl-tests and iperf3 are link tests", "[calibrate]") {
   const Read pairs = reading("bytes,seconds\n1000,0.1\n2000,0.2\n");
   REQUIRE(pairs.log.transfers.size() == 2);
@@ -126,88 +126,61 @@ TEST_CASE("pairs of bytes and seconds, nccl-tests and iperf3 are link tests", "[
   REQUIRE(nccl.log.transfers.size() == 2);
   CHECK(nccl.log.transfers[0].bytes == 1048576);
   CHECK(nccl.log.transfers[0].seconds == Approx(95.2e-6));
-  const Read iperf = reading(
-      R"({"start": {"connected": []}, "intervals": [{"streams": [], "sum": {"start": 0, "seconds": 1.0,
-      "bytes": 117000000}}, {"sum": {"seconds": 1.0, "bytes": 118000000}}], "end": {}})");
-  CHECK(iperf.error.empty());
-  REQUIRE(iperf.log.transfers.size() == 2);
-  CHECK(iperf.log.transfers[1].bytes == 118e6);
 }
 
-TEST_CASE("events with a step argument add up, by process and step, in the busiest thread", "[calibrate]") {
-  const std::string events =
-      "[" + event("forward-compute", 0, 1, 1000, 3) + "," + event("backward-compute", 0, 1, 2000, 3) + "," +
-      event("forward-compute", 0, 2, 2500, 3) + "," + event("forward-send", 0, 1, 9000, 3) + "," +
-      event("forward-compute", 1, 1, 4000, 21) + "]";
-  for (const std::string& text :
-       {events, "{\"otherData\": {\"step\": 1}, \"traceEvents\": " + events + "}"}) {
-    const Read read = reading(text);
-    INFO(read.error);
-    CHECK(read.log.steps.counts().steps == 2);
-    CHECK(compute(read, 0, 3) == Approx(0.003));
-    CHECK(compute(read, 1, 21) == Approx(0.004));
-  }
-  const Read named = reading(events, {.compute = "send$"});
-  CHECK(compute(named, 0, 3) == Approx(0.009));
-  const Read lost = reading(events, {.compute = "gemm"});
-  CHECK(lost.error == ": no event is called `gemm`");
-  CHECK(contains(lost.help, "`forward-compute` (3 times)"));
-  CHECK(contains(reading(events, {.compute = "compute", .step_arg = "iteration"}).error,
-                 "no argument `iteration`"));
-  CHECK(contains(reading(events, {.compute = "("}).error, "--compute-name ("));
-  CHECK(contains(reading("{\"traceEvents\": []}").error, "there are no events of a duration"));
+TEST_CASE("busbw of nccl-tests is the bandwidth of a link", "[calibrate]") {
+  // An all-reduce of eight processes: busbw is 1.75 times algbw. The smallest size rounds both to 0.
+  const Read reduce = reading(
+      "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)\n"
+      "           8             2     float     sum      -1    20.00    0.00    0.00      0    20.00\n"
+      "     1048576        262144     float     sum      -1   104.86   10.00   17.50      0   104.87\n");
+  CHECK(reduce.error.empty());
+  REQUIRE(reduce.log.transfers.size() == 2);
+  CHECK(reduce.log.transfers[1].bytes == Approx(1048576 * 1.75));
+  CHECK(reduce.log.transfers[0].bytes == Approx(8 * 1.75));
+  CHECK(reduce.log.transfers[1].kind == Transfer::Kind::collective);
+  REQUIRE(reduce.log.notes.size() == 1);
+  CHECK(contains(reduce.log.notes[0], "busbw, which is 1.75 times algbw"));
+  // Older versions have no column for the root.
+  const Read older = reading(
+      "# nThread 1 nGpus 4\n"
+      "#       size         count    type   redop     time   algbw   busbw  error\n"
+      "     1048576        262144   float     sum   104.86   10.00   15.00  1e-07\n");
+  REQUIRE(older.log.transfers.size() == 1);
+  CHECK(older.log.transfers[0].bytes == Approx(1048576 * 1.5));
+  CHECK(older.log.transfers[0].seconds == Approx(104.86e-6));
+  const Read tiny = reading(
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "           8             2     float     sum      -1    20.00    0.00    0.00      0\n");
+  CHECK(contains(tiny.error, "every busbw of nccl-tests is 0"));
 }
 
-TEST_CASE("a file of Kineto is one worker, numbered by its rank or its place", "[calibrate]") {
-  const auto kineto = [](const std::string& begin) {
-    std::string text = begin + "\"traceEvents\": [";
-    for (int step = 0; step < 3; ++step) {
-      for (const char* pid : {"4711", "0", "\"Spans\""})
-        text += std::string(step > 0 || *pid != '4' ? "," : "") + R"({"ph": "X", "name": "ProfilerStep#)" +
-                std::to_string(step) + R"(", "ts": 1, "dur": 5000, "pid": )" + pid +
-                R"(, "tid": 1, "args": {}})";
-    }
-    return text + "]}";
+TEST_CASE("iperf3 gives spans, and omitted ones do not count", "[calibrate]") {
+  const auto iperf = [](const std::string& streams, const std::string& intervals) {
+    return reading(R"({"start": {"connected": [)" + streams + R"(]}, "intervals": [)" + intervals +
+                   R"(], "end": {}})");
   };
-  const Read numbered = reading(kineto("{\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3}, "));
-  INFO(numbered.error);
-  CHECK(numbered.log.steps.workers().size() == 1);
-  CHECK(compute(numbered, 3, 2) == Approx(0.005));
-  CHECK(contains(numbered.log.notes.front(), "whole ProfilerStep# spans"));
-  CHECK(compute(reading(kineto("{")), 7, 0) == Approx(0.005));
-  const std::string broken = kineto("{").substr(0, kineto("{").size() - 30);
-  const Read cut = reading(broken);
-  CHECK(cut.log.steps.counts().steps == 3);
-  CHECK(std::ranges::any_of(cut.log.notes,
-                            [](const std::string& note) { return contains(note, "breaks off"); }));
-}
-
-TEST_CASE("Horovod's ticks give every rank's computation", "[calibrate]") {
-  // Two tensors; two ranks; steps of 10 ms. Rank 1 is ready 4 ms after rank 0, and the sums end at 9 ms.
-  std::string text = "[";
-  for (int pid = 1; pid <= 2; ++pid)
-    text += R"({"name": "process_name", "ph": "M", "pid": )" + std::to_string(pid) +
-            R"(, "args": {"name": "t"}},)";
-  for (int step = 0; step < 4; ++step) {
-    const int begin = 10'000 * step;
-    for (int pid = 1; pid <= 2; ++pid) {
-      const std::string of = R"(, "pid": )" + std::to_string(pid);
-      const auto at = [&](int us) { return R"(, "ts": )" + std::to_string(begin + us) + of; };
-      text += R"({"ph": "B", "name": "NEGOTIATE_ALLREDUCE")" + at(1000) + "},";
-      text += R"({"ph": "X", "name": "0", "dur": 0)" + at(1000 * pid) + "},";
-      text += R"({"ph": "X", "name": "1", "dur": 0)" + at(1000 * pid + 4000) + "},";
-      text += R"({"ph": "E")" + at(7000) + "},";
-      text += R"({"ph": "B", "name": "ALLREDUCE")" + at(7000) + "},";
-      text += R"({"ph": "E")" + at(9000) + "},";
-    }
-  }
-  text.back() = ']';
-  const Read read = reading(text);
-  INFO(read.error);
-  REQUIRE(read.log.steps.workers().size() == 2);
-  // From 9 ms of one step to 2 ms (and 6 ms) of the next.
-  CHECK(compute(read, 0, 1) == Approx(0.003));
-  CHECK(compute(read, 1, 3) == Approx(0.007));
+  const auto interval = [](const char* bytes, const char* omitted) {
+    return std::string(R"({"streams": [], "sum": {"start": 0, "seconds": 1.0, "bytes": )") + bytes +
+           R"(, "omitted": )" + omitted + "}}";
+  };
+  const Read read = iperf("", interval("9000000", "true") + "," + interval("117000000", "false") + "," +
+                                  interval("118000000", "false"));
+  CHECK(read.error.empty());
+  REQUIRE(read.log.transfers.size() == 2);
+  CHECK(read.log.transfers[1].bytes == 118e6);
+  CHECK(read.log.transfers[1].kind == Transfer::Kind::span);
+  std::string streams;
+  for (int i = 0; i < 64; ++i)
+    streams += std::string(i > 0 ? "," : "") +
+               R"({"socket": 5, "local_host": "10.0.0.1", "local_port": 40000, "remote_host": "10.0.0.2"})";
+  const Read many = iperf(streams, interval("117000000", "false"));
+  CHECK(many.error.empty());
+  CHECK(many.log.transfers.size() == 1);
+  CHECK(contains(iperf("", interval("0", "false")).error, "iperf3 has measured no interval"));
+  CHECK(contains(reading(R"({"start": {"connected": []}, "intervals": [)").error, "breaks off"));
 }
 
 TEST_CASE("a table of runs has fields of the scenario and short names for them", "[unit][calibrate]") {

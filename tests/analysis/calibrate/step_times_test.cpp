@@ -112,7 +112,7 @@ TEST_CASE("steps that only some workers have are left out, or go by their order"
     }
   }
   std::vector<std::string> notes;
-  const StepTimes times = step_times(log, 0, notes);
+  const StepTimes times = step_times(log, {}, notes);
   CHECK(times.size() == 90);
   CHECK(times.steps[3] == 4);
   CHECK(times.rest.empty());
@@ -124,10 +124,41 @@ TEST_CASE("steps that only some workers have are left out, or go by their order"
     apart.add(1, 2 * step + 1, {.compute = 2});
   }
   notes.clear();
-  const StepTimes by_order = step_times(apart, 0, notes);
+  const StepTimes by_order = step_times(apart, {}, notes);
   CHECK(by_order.size() == 50);
   CHECK(by_order.compute[7] == std::vector<double>{1, 2});
   CHECK(notes.size() == 1);
+}
+
+TEST_CASE("a step without push or pull is left out, and most steps without them leave out all of them",
+          "[calibrate]") {
+  const auto times_with = [](int empty, std::vector<std::string>& notes) {
+    StepLog log;
+    for (int step = 0; step < 40; ++step) {
+      for (int worker = 0; worker < 2; ++worker) {
+        LoggedStep one{.compute = 1, .push = 0.5, .pull = 0.25};
+        if (worker == 1 && step < empty) one.pull = LoggedStep::unknown;
+        log.add(worker, step, one);
+      }
+    }
+    return step_times(log, 0, notes);
+  };
+  std::vector<std::string> notes;
+  CHECK(times_with(0, notes).rest.size() == 40);
+  CHECK(notes.empty());
+  const StepTimes some = times_with(1, notes);
+  REQUIRE(some.rest.size() == 39);
+  CHECK(some.compute.size() == 39);
+  CHECK(some.rest[0] == std::vector<double>{0.75, 0.75});
+  CHECK(some.steps.front() == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] == "1 of 40 steps are left out, because a worker lacks push_s or pull_s.");
+  notes.clear();
+  const StepTimes most = times_with(30, notes);
+  CHECK(most.rest.empty());
+  CHECK(most.compute.size() == 40);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].starts_with("In 30 of 40 steps a worker lacks push_s or pull_s"));
 }
 
 TEST_CASE("a warm-up is left out with a note, and --skip takes another number", "[calibrate]") {
@@ -138,11 +169,12 @@ TEST_CASE("a warm-up is left out with a note, and --skip takes another number", 
       log.add(worker, step, {.compute = (step < 5 ? 3 : 1) * (1 + 0.02 * stream.normal())});
   }
   std::vector<std::string> notes;
-  CHECK(step_times(log, 0, notes).steps.front() == 5);
+  CHECK(step_times(log, {}, notes).steps.front() == 5);
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].find("5 steps are a warm-up") != std::string::npos);
   notes.clear();
   CHECK(step_times(log, 20, notes).steps.front() == 20);
+  CHECK(step_times(log, 0, notes).steps.front() == 0);
   CHECK(notes.empty());
   CHECK_THROWS_AS(step_times(log, 195, notes), LogError);
 }

@@ -14,8 +14,11 @@ namespace {
 constexpr double turn = 200'000;
 constexpr std::uint64_t large = 10'000'000;  // bytes
 
-Turns turns_of(std::uint64_t seed, double spread, double cv = 0) {
+Turns turns_of(std::uint64_t seed, double spread, double cv = 0, std::int64_t workers = 4,
+               std::int64_t servers = 1) {
   Scenario scenario;
+  scenario.cluster.workers = workers;
+  scenario.cluster.servers = servers;
   scenario.seed = static_cast<std::int64_t>(seed);
   scenario.cluster.network.share_spread = spread;
   scenario.cluster.network.share_turn.value = turn;
@@ -79,7 +82,9 @@ TEST_CASE("the draw depends on seed, ends and number of a message alone", "[unit
 }
 
 TEST_CASE("weights are lognormal with mean 1 and the given variation", "[unit][turns]") {
-  const Turns turns = turns_of(1, 0.5, 0.3);
+  // Eight workers: a variation of 0.2 of the message, and of 0.3 of all messages of its sender.
+  const Turns turns = turns_of(1, 0.5, 0.1, 8);
+  const double variance = std::log1p(0.04) + std::log1p(0.09), variation = std::sqrt(std::expm1(variance));
   constexpr int messages = 20'000;
   double sum = 0, square = 0, logs = 0;
   for (int i = 0; i < messages; ++i) {
@@ -88,12 +93,45 @@ TEST_CASE("weights are lognormal with mean 1 and the given variation", "[unit][t
     square += weight * weight / messages;
     logs += std::log(weight) / messages;
   }
-  // Standard errors: 0.3 / sqrt(20000) of the mean; about 0.0025 of the variation.
-  CHECK(sum == Approx(1).epsilon(0).margin(4 * 0.0022));
-  CHECK(std::sqrt(square - sum * sum) / sum == Approx(0.3).epsilon(0).margin(4 * 0.0025));
-  CHECK(logs == Approx(-std::log1p(0.09) / 2).epsilon(0).margin(4 * 0.0021));
+  // Standard errors: 0.36 / sqrt(20000) of the mean; about 0.0035 of the variation.
+  CHECK(sum == Approx(1).epsilon(0).margin(4 * 0.0026));
+  CHECK(std::sqrt(square - sum * sum) / sum == Approx(variation).epsilon(0).margin(4 * 0.0035));
+  CHECK(logs == Approx(-variance / 2).epsilon(0).margin(4 * 0.0026));
   CHECK(turns.share(1, 2, 0, 1500).weight == 1);
   CHECK(turns_of(1, 0.5).share(1, 2, 0, large).weight == 1);
+}
+
+TEST_CASE("messages of a sender with one number are fast or slow together", "[unit][turns]") {
+  const Turns turns = turns_of(1, 0.5, 0.1, 8);
+  // The correlation of the logarithms of two weights, for messages that `other` names.
+  const auto correlation = [&](auto other) {
+    constexpr int messages = 20'000;
+    double product = 0, square = 0;
+    const double mean = -(std::log1p(0.04) + std::log1p(0.09)) / 2;
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      const double a = std::log(turns.share(1, 2, i, large).weight) - mean,
+                   b = std::log(other(i).weight) - mean;
+      product += a * b;
+      square += a * a;
+    }
+    return product / square;
+  };
+  const double share = std::log1p(0.09) / (std::log1p(0.04) + std::log1p(0.09));
+  CHECK(correlation([&](std::uint64_t i) { return turns.share(1, 3, i, large); }) ==
+        Approx(share).epsilon(0).margin(0.03));
+  CHECK(std::abs(correlation([&](std::uint64_t i) { return turns.share(4, 2, i, large); })) < 0.03);
+  CHECK(std::abs(correlation([&](std::uint64_t i) { return turns.share(1, 3, i + 1, large); })) < 0.03);
+}
+
+TEST_CASE("weights vary with the number of connections of a port, up to eight", "[unit][turns]") {
+  const auto size = [](std::int64_t workers, std::int64_t servers) {
+    return std::abs(std::log(turns_of(1, 0.5, 0.001, workers, servers).share(1, 2, 0, large).weight));
+  };
+  const double four = size(4, 1);
+  CHECK(size(1, 1) == Approx(four / 4).epsilon(0.01));
+  CHECK(size(2, 1) == Approx(four / 2).epsilon(0.01));
+  CHECK(size(2, 8) == Approx(2 * four).epsilon(0.01));
+  CHECK(size(100, 8) == Approx(2 * four).epsilon(0.01));
 }
 
 TEST_CASE("the weight changes no last turn", "[unit][turns]") {
