@@ -15,22 +15,11 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
-namespace {
-
-std::vector<double> port_bandwidths(const NetworkSpec& network, const Platform& platform) {
-  std::vector<double> bandwidths;
-  for (const std::vector<sg4::Link*>& links : platform.own_links)
-    bandwidths.push_back(links.empty() ? 0 : flow_model(network).bandwidth * links.front()->get_bandwidth());
-  return bandwidths;
-}
-
-}  // namespace
-
 FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, Agenda& agenda)
     : agenda_(agenda),
       routes_(platform.routes),
       turns_(scenario),
-      queues_(scenario.cluster.network, port_bandwidths(scenario.cluster.network, platform)),
+      queues_(scenario.cluster.network),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
       second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
       acknowledges_(scenario.cluster.network.cross_traffic) {
@@ -69,7 +58,9 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
     const double flows = last_turn > 0 ? 1 + 1 / last_turn_gain : 1;
     const double wait =
         cargo.streamed ? 0 : latency(cargo.from, cargo.to) * std::max(0.0, 1 - own_latency * flows / weight);
-    const double queue = latency(cargo.from, cargo.to) > 0 ? queues_.begin(cargo, Agenda::now()) : 0;
+    const double queue = queues_.begin(cargo, Agenda::now(), [&] {
+      return routes_->port_bandwidth(nodes_[cargo.from].host, nodes_[cargo.to].host);
+    });
     plan(Agenda::now() + wait + (cargo.streamed ? 0 : queue), cargo.slot);
   }
 }
@@ -168,7 +159,6 @@ void FluidCarrier::set_bandwidth(NodeId node, double factor) {
     if (voyage.flow != nullptr && crosses(voyage.cargo)) hold(voyage);
   }
   nodes_[node].bandwidth = factor;
-  queues_.set_bandwidth(node, factor);
   scale_links(nodes_[node], factor);
 }
 

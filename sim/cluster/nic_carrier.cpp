@@ -27,7 +27,7 @@ NicCarrier::NicCarrier(const Scenario& scenario, Agenda& agenda)
                  ? 0
                  : 0.999 * model_.latency * wiring_.least_latency()),
       turns_(scenario),
-      queues_(scenario.cluster.network, port_bandwidths()),
+      queues_(scenario.cluster.network),
       stations_(scaled(wiring_.bandwidths(), model_.bandwidth),
                 static_cast<unsigned>(scenario.cluster.network.segments),
                 [this](std::uint32_t slot, double date) {
@@ -64,7 +64,9 @@ void NicCarrier::enter(const Cargo& cargo) {
   if (network.cross_traffic) load.back = wiring_.way(to, from).stations;
   if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
   numbers_[cargo.slot] = ++next_number_;
-  const double queue = has_turns ? queues_.begin(cargo, Agenda::now()) : 0;
+  const double queue = queues_.begin(cargo, Agenda::now(), [&] {
+    return has_turns && !way.stations.empty() ? stations_.bandwidth(way.stations.back()) : 0;
+  });
   const double wait = cargo.streamed ? 0 : model_.latency * latency + queue;
   stations_.enter(cargo.slot, Agenda::now() + wait, load);
 }
@@ -72,16 +74,6 @@ void NicCarrier::enter(const Cargo& cargo) {
 double NicCarrier::latency(NodeId from, NodeId to) {
   return model_.latency *
          wiring_.way(host_of(scenario_.cluster, from), host_of(scenario_.cluster, to)).latency;
-}
-
-std::vector<double> NicCarrier::port_bandwidths() const {
-  std::vector<double> bandwidths;
-  const ClusterSpec& cluster = scenario_.cluster;
-  for (NodeId node = 0; node < node_count(cluster) + aggregator_count(cluster); ++node) {
-    const std::vector<std::uint32_t>& own = wiring_.own(host_of(cluster, node));
-    bandwidths.push_back(own.empty() ? 0 : model_.bandwidth * wiring_.bandwidths()[own.front()]);
-  }
-  return bandwidths;
 }
 
 void NicCarrier::cancel(std::uint32_t slot) {
@@ -92,7 +84,6 @@ void NicCarrier::cancel(std::uint32_t slot) {
 }
 
 void NicCarrier::set_bandwidth(NodeId node, double factor) {
-  queues_.set_bandwidth(node, factor);
   for (const std::uint32_t station : wiring_.own(host_of(scenario_.cluster, node)))
     stations_.set_bandwidth(station, factor * model_.bandwidth * wiring_.bandwidths()[station],
                             Agenda::now());

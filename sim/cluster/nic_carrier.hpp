@@ -35,7 +35,6 @@ class NicCarrier final : public Carrier {
 
  private:
   void enter(const Cargo& cargo);
-  std::vector<double> port_bandwidths() const;
   void wake_in_time();
   void work();
 

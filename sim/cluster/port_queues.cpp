@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/cluster/turns.hpp"
-
 namespace psim {
 
 namespace {
@@ -13,37 +11,36 @@ constexpr double most_of_message = 128 << 10U, most_of_port = 8 * most_of_messag
 
 }  // namespace
 
-PortQueues::PortQueues(const NetworkSpec& network, const std::vector<double>& bandwidths)
-    : part_(network.share_spread > 0 ? network.share_queue : 0) {
-  for (const double bandwidth : bandwidths) ports_.push_back({.bandwidth = bandwidth});
+PortQueues::Port& PortQueues::port(NodeId node) {
+  if (node >= ports_.size()) ports_.resize(node + std::size_t{1});
+  return ports_[node];
+}
+
+void PortQueues::add(const Cargo& cargo, double now) {
+  port(cargo.to).arriving.push_back(cargo.slot);
+  ++port(cargo.from).leaving;
+  if (cargo.slot >= on_way_.size()) on_way_.resize(cargo.slot + std::size_t{1});
+  on_way_[cargo.slot] = {
+      .from = cargo.from, .to = cargo.to, .bytes = static_cast<double>(cargo.bytes), .begun = now};
 }
 
 // What the sender's share of its own link exceeds the message's share of the port by, since the message
 // began.
-double PortQueues::waiting(const Arriving& message, double now) const {
-  const Port& port = ports_[message.to];
-  const double leaving = ports_[message.from].leaving, arriving = static_cast<double>(port.arriving.size());
-  const double excess = port.factor * port.bandwidth * (1 / leaving - 1 / arriving) * (now - message.begun);
+double PortQueues::waiting(const Arriving& message, double now, double bandwidth) const {
+  const auto leaving = static_cast<double>(ports_[message.from].leaving),
+             arriving = static_cast<double>(ports_[message.to].arriving.size());
+  const double excess = bandwidth * (1 / leaving - 1 / arriving) * (now - message.begun);
   return std::clamp(excess, 0.0, std::min(most_of_message, part_ * message.bytes));
 }
 
-double PortQueues::begin(const Cargo& cargo, double now) {
-  Port& port = ports_[cargo.to];
-  if (part_ == 0 || port.bandwidth == 0) return 0;
-  if (cargo.bytes <= undivided) {
-    double queue = 0;
-    for (const std::uint32_t slot : port.arriving) {
-      queue += waiting(on_way_[slot], now);
-      if (queue >= most_of_port) break;
-    }
-    return std::min(queue, most_of_port) / (port.factor * port.bandwidth);
+double PortQueues::wait(NodeId to, double now, double bandwidth) {
+  if (bandwidth == 0) return 0;
+  double queue = 0;
+  for (const std::uint32_t slot : port(to).arriving) {
+    queue += waiting(on_way_[slot], now, bandwidth);
+    if (queue >= most_of_port) break;
   }
-  port.arriving.push_back(cargo.slot);
-  ++ports_[cargo.from].leaving;
-  if (cargo.slot >= on_way_.size()) on_way_.resize(cargo.slot + std::size_t{1});
-  on_way_[cargo.slot] = {
-      .from = cargo.from, .to = cargo.to, .bytes = static_cast<double>(cargo.bytes), .begun = now};
-  return 0;
+  return std::min(queue, most_of_port) / bandwidth;
 }
 
 void PortQueues::end(std::uint32_t slot) {

@@ -11,22 +11,28 @@
 #include <vector>
 
 #include "sim/cluster/carrier.hpp"
+#include "sim/cluster/turns.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 
 class PortQueues {
  public:
-  // `bandwidths`: of the nodes' own ports, in bytes per second; 0: no own port, and so no queue.
-  PortQueues(const NetworkSpec& network, const std::vector<double>& bandwidths);
+  explicit PortQueues(const NetworkSpec& network)
+      : part_(network.share_spread > 0 ? network.share_queue : 0) {}
 
   // A cargo begins at `now`. Returns the seconds that a packet waits in the queue; 0 for longer messages,
-  // which become part of it.
-  double begin(const Cargo& cargo, double now);
+  // which become part of it. `bandwidth`: a function that returns the bytes per second of the last shared
+  // link on the packet's way; 0: none, and so no queue.
+  template <class Bandwidth>
+  double begin(const Cargo& cargo, double now, const Bandwidth& bandwidth) {
+    if (part_ == 0) return 0;
+    if (cargo.bytes <= undivided) return wait(cargo.to, now, bandwidth());
+    add(cargo, now);
+    return 0;
+  }
   // The cargo in the slot has arrived, or is cancelled.
   void end(std::uint32_t slot);
-  // Sets the remaining share of a port's bandwidth.
-  void set_bandwidth(NodeId node, double factor) { ports_[node].factor = factor; }
 
  private:
   // A message of more than a packet that is on its way.
@@ -36,11 +42,13 @@ class PortQueues {
     double begun = 0;
   };
   struct Port {
-    double bandwidth = 0, factor = 1;
     std::vector<std::uint32_t> arriving = {};  // slots
     std::uint32_t leaving = 0;                 // messages
   };
-  double waiting(const Arriving& message, double now) const;
+  void add(const Cargo& cargo, double now);
+  double wait(NodeId to, double now, double bandwidth);
+  double waiting(const Arriving& message, double now, double bandwidth) const;
+  Port& port(NodeId node);
 
   double part_;                   // of a message, in the queue; 0: no queues
   std::vector<Arriving> on_way_;  // by slot

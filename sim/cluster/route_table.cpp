@@ -23,12 +23,19 @@ void RouteTable::add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* t
   for (const simgrid::s4u::Link* link : links) {
     route.links.push_back(link->get_impl());
     route.latency += link->get_latency();
+    if (link->get_sharing_policy() != simgrid::s4u::Link::SharingPolicy::FATPIPE) route.port = link;
   }
 }
 
 double RouteTable::latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const {
   const auto route = routes_.find(key(from->get_netpoint(), to->get_netpoint()));
   return route == routes_.end() ? 0 : route->second.latency;
+}
+
+double RouteTable::port_bandwidth(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const {
+  const auto route = routes_.find(key(from->get_netpoint(), to->get_netpoint()));
+  const bool has_port = route != routes_.end() && route->second.port != nullptr && route->second.latency > 0;
+  return has_port ? route->second.port->get_bandwidth() : 0;
 }
 
 // Without a route the result has no links, and SimGrid reports an error.

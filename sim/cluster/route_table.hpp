@@ -24,6 +24,9 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
   // The route's latency, in the unit of its links' latencies; 0 without a route.
   double latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
 
+  // Bytes per second of the last shared link of a route with latency; 0: none.
+  double port_bandwidth(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
+
   // Flows that begin from now on have this multiple of their routes' latency.
   void scale_latency(double factor) { latency_factor_ = factor; }
 
@@ -37,7 +40,8 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   struct Crossed {
     std::vector<simgrid::kernel::resource::StandardLinkImpl*> links = {};
-    double latency = 0;  // seconds
+    const simgrid::s4u::Link* port = nullptr;  // the last link that is shared
+    double latency = 0;                        // seconds
   };
   std::map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends
   double latency_factor_ = 1;

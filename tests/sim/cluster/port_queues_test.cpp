@@ -1,7 +1,5 @@
 #include "sim/cluster/port_queues.hpp"
 
-#include <vector>
-
 #include "tests/support/catch.hpp"
 
 using namespace psim;
@@ -15,24 +13,30 @@ PortQueues queues_of(double part, double spread = 0.5) {
   NetworkSpec network;
   network.share_queue = part;
   network.share_spread = spread;
-  return {network, std::vector<double>(20, bandwidth)};
+  return PortQueues(network);
 }
 
 Cargo cargo(std::uint32_t slot, NodeId from, NodeId to, std::uint64_t bytes) {
   return {.slot = slot, .from = from, .to = to, .bytes = bytes};
 }
 
-// A request to node 0.
-double wait(PortQueues& queues, double now) { return queues.begin(cargo(99, 19, 0, 100), now); }
+// Of a request to node 0.
+double wait(PortQueues& queues, double now, double of_port = bandwidth) {
+  return queues.begin(cargo(99, 19, 0, 100), now, [&] { return of_port; });
+}
+
+double begin(PortQueues& queues, const Cargo& message) {
+  return queues.begin(message, 0, [] { return bandwidth; });
+}
 
 }  // namespace
 
 TEST_CASE("a packet waits behind messages that share the receiver's port", "[unit][port_queues]") {
   PortQueues queues = queues_of(0.04);
   CHECK(wait(queues, 0) == 0);
-  CHECK(queues.begin(cargo(0, 1, 0, long_message), 0) == 0);
+  CHECK(begin(queues, cargo(0, 1, 0, long_message)) == 0);
   CHECK(wait(queues, 1) == 0);  // alone, it arrives as fast as it leaves
-  queues.begin(cargo(1, 2, 0, long_message), 0);
+  begin(queues, cargo(1, 2, 0, long_message));
   // Each sender has 1 MB/s and each message half of the port: half a byte of excess for each microsecond.
   CHECK(wait(queues, 0.01) == Approx(2 * 0.005));
   // And at most 4 % of a message.
@@ -49,7 +53,7 @@ TEST_CASE("messages that their senders' links slow down do not queue", "[unit][p
   // Two senders, each with messages to two receivers: links and ports are equally full.
   std::uint32_t slot = 0;
   for (const NodeId from : {1U, 2U}) {
-    for (const NodeId to : {0U, 3U}) queues.begin(cargo(slot++, from, to, long_message), 0);
+    for (const NodeId to : {0U, 3U}) begin(queues, cargo(slot++, from, to, long_message));
   }
   CHECK(wait(queues, 1) == 0);
   // When the second receiver has its messages, the port of the first is the bottleneck.
@@ -61,21 +65,20 @@ TEST_CASE("messages that their senders' links slow down do not queue", "[unit][p
 TEST_CASE("a queue holds 128 KiB of a message and 1 MiB in all", "[unit][port_queues]") {
   PortQueues queues = queues_of(0.5);
   const auto kibibytes = [&] { return wait(queues, 100) * bandwidth / 1024; };
-  for (std::uint32_t slot = 0; slot < 2; ++slot) queues.begin(cargo(slot, slot + 1, 0, long_message), 0);
+  for (std::uint32_t slot = 0; slot < 2; ++slot) begin(queues, cargo(slot, slot + 1, 0, long_message));
   CHECK(kibibytes() == Approx(2 * 128));
-  for (std::uint32_t slot = 2; slot < 12; ++slot) queues.begin(cargo(slot, slot + 1, 0, long_message), 0);
+  for (std::uint32_t slot = 2; slot < 12; ++slot) begin(queues, cargo(slot, slot + 1, 0, long_message));
   CHECK(kibibytes() == Approx(1024));
-  queues.set_bandwidth(0, 0.25);  // a slow port takes longer for the same bytes
-  CHECK(kibibytes() == Approx(4 * 1024));
+  // A slow port takes longer for the same bytes.
+  CHECK(wait(queues, 100, bandwidth / 4) * bandwidth / 1024 == Approx(4 * 1024));
 }
 
-TEST_CASE("without a port of its own, with ideal sharing or without queues nothing waits",
+TEST_CASE("with ideal sharing, without queues or without a shared link nothing waits",
           "[unit][port_queues]") {
-  NetworkSpec network;
-  PortQueues none{network, std::vector<double>(20, 0)}, ideal = queues_of(0.5, 0), off = queues_of(0);
-  for (PortQueues* queues : {&none, &ideal, &off}) {
-    for (std::uint32_t slot = 0; slot < 4; ++slot) queues->begin(cargo(slot, slot + 1, 0, long_message), 0);
-    CHECK(wait(*queues, 10) == 0);
+  PortQueues ideal = queues_of(0.5, 0), off = queues_of(0), none = queues_of(0.5);
+  for (PortQueues* queues : {&ideal, &off, &none}) {
+    for (std::uint32_t slot = 0; slot < 4; ++slot) begin(*queues, cargo(slot, slot + 1, 0, long_message));
+    CHECK(wait(*queues, 10, queues == &none ? 0 : bandwidth) == 0);
     queues->end(0);
   }
 }
