@@ -54,6 +54,22 @@ double variation(const Lab& lab) {
   return sum / static_cast<double>(times.size());
 }
 
+// Mean seconds that a request is on its way.
+double request_time(const ScenarioBuilder& toml) {
+  const TracedRun run = toml.trace();
+  std::map<int, double> sent;  // by worker; a worker has one request at a time
+  double sum = 0;
+  int requests = 0;
+  for (const RecordedEvent& e : run.events) {
+    if (e.is("sent", "pull")) sent[e.node] = e.at;
+    if (!e.is("received", "pull")) continue;
+    sum += e.at - sent.at(e.peer);
+    ++requests;
+  }
+  REQUIRE(requests > 100);
+  return sum / requests;
+}
+
 double step_time(const Lab& lab) {
   const Json run = toml(lab).run();
   double sum = 0;
@@ -77,6 +93,27 @@ TEST_CASE("pulls of one step vary as real ones do", "[oracle][slow]") {
     CHECK(of(10, 0.05) > 0.015);
     CHECK(of(10, 0.05) < 0.12);
     CHECK(variation({.workers = workers, .spread = 0, .cv = 0.2, .steps = 5}) < 1e-9);
+  }
+}
+
+TEST_CASE("a request waits in its server's port behind the pushes of others", "[oracle]") {
+  for (const char* model : {"fluid", "nic"}) {
+    INFO(model);
+    const ScenarioBuilder asp = toml({.milliseconds = 80, .consistency = "asp", .steps = 60})
+                                    .set("cluster.network.model", model)
+                                    .set("messages.acknowledge", true);
+    const auto waits = [&](double part, double spread = 0.5) {
+      return request_time(ScenarioBuilder(asp)
+                              .set("cluster.network.share_queue", part)
+                              .set("cluster.network.share_spread", spread));
+    };
+    const double alone = waits(0), short_queues = waits(0.005), longer = waits(0.01);
+    // Up to three pushes of 4 MB arrive, with 20 kB of each in the port: 0.4 ms at 400 Mb/s.
+    CHECK(alone < 0.2e-3);
+    CHECK(short_queues > alone + 0.2e-3);
+    CHECK(short_queues < alone + 3 * 0.4e-3);
+    CHECK((longer - alone) / (short_queues - alone) == Approx(2).epsilon(0.25));
+    CHECK(waits(0.01, 0) == Approx(waits(0, 0)));  // ideal sharing has no queues
   }
 }
 
