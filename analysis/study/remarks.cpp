@@ -117,11 +117,13 @@ void say_predicted(std::string& out, const Evaluation& evaluation) {
     share = std::max(share, one.cell->runs.front().predicts.value_or(0));
   }
   if (!predicted) return;
-  say(out, fmt::format(
-               "predicted: each seed draws what the log leaves open about the cluster. An interval holds the "
-               "time, or the ratio, of the next real run in 95 % of cases. About {:.0f} % of its variance "
-               "comes from the fit, so a longer log makes it narrower; the rest is the chance of a run.",
-               100 * share));
+  say(out,
+      fmt::format(
+          "predicted: each seed draws what the log leaves open about the cluster. An interval holds the "
+          "time, or the ratio, of the next real run in 95 % of cases. About {:.0f} % of the variance "
+          "of computations comes from the fit, so a longer log makes it narrower; the rest is the chance of "
+          "a run.",
+          100 * share));
 }
 
 // Without a target an arm may be fast because it learns less.

@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "model/user_error.hpp"
@@ -68,16 +69,27 @@ std::string origin(const std::vector<Fitted>& values, std::string_view field) {
                      found->unit.empty() ? "" : " ", found->unit, found->how);
 }
 
+// The standard deviation of the logarithm of a fitted value; 0: it has no interval.
+double deviation(const std::vector<Fitted>& values, std::string_view field) {
+  const auto found = std::ranges::find(values, field, &Fitted::field);
+  if (found == values.end() || !found->interval || !(found->interval->low > 0)) return 0;
+  return std::log(found->interval->high / found->interval->low) / (2 * 1.96);
+}
+
 void put_network(ScenarioText& out, const NetworkValues& network, const std::vector<Fitted>& values) {
   const auto put = [&](const std::string& field, const std::string& value) {
     out.put(field, value, origin(values, field));
   };
   put("cluster.network.bandwidth", quantity<BytesPerSecond>(network.bandwidth));
+  if (const double sd = deviation(values, "cluster.network.bandwidth"); std::isfinite(sd) && sd > 0)
+    out.put("cluster.network.bandwidth_sd", fmt::format("{:.3g}", std::min(sd, 1.0)),
+            "of the bandwidth's logarithm: each seed draws a bandwidth of its interval");
   put("cluster.network.latency", quantity<Seconds>(network.latency));
   put("cluster.network.simgrid_model", toml_string("cm02"));
   put("cluster.network.cross_traffic", "true");
   put("cluster.network.share_turn", quantity<Bytes>(network.share_turn));
   put("cluster.network.share_cv", shortest(network.share_cv));
+  put("cluster.network.share_queue", shortest(network.share_queue));
   if (network.receive_overhead > 0)
     put("cluster.network.endpoint.receive_overhead", quantity<Seconds>(network.receive_overhead));
   if (network.server_time > 0) {

@@ -40,7 +40,7 @@ struct NetworkValues {
   double bandwidth = 1e15;                             // bytes per second of every link, in each direction
   double latency = 25e-6;                              // seconds, one way, of every link; of a usual cluster
   double share_turn = NetworkSpec().share_turn.value;  // bytes
-  double share_cv = NetworkSpec().share_cv;
+  double share_cv = NetworkSpec().share_cv, share_queue = NetworkSpec().share_queue;
   double receive_overhead = 0;  // seconds of a process for a message that it takes in
   double server_time = 0;       // seconds of a server for each value that it receives
 };

@@ -19,10 +19,11 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
     : agenda_(agenda),
       routes_(platform.routes),
       turns_(scenario),
-      queues_(scenario.cluster.network),
+      queues_(scenario.cluster),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
       second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
-      acknowledges_(scenario.cluster.network.cross_traffic) {
+      acknowledges_(scenario.cluster.network.cross_traffic),
+      holds_(flow_model(scenario.cluster.network).weight > 0) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
     nodes_.push_back({.host = platform.hosts[node], .links = {}});
     for (sg4::Link* link : platform.own_links[node])
@@ -61,7 +62,7 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
     const double queue = queues_.begin(cargo, Agenda::now(), [&] {
       return routes_->port_bandwidth(nodes_[cargo.from].host, nodes_[cargo.to].host);
     });
-    plan(Agenda::now() + wait + (cargo.streamed ? 0 : queue), cargo.slot);
+    plan(Agenda::now() + wait + queue, cargo.slot);
   }
 }
 
@@ -146,7 +147,7 @@ void FluidCarrier::scale_links(const Node& node, double factor) {
 }
 
 void FluidCarrier::hold(const Voyage& voyage) {
-  if (!(voyage.flows_from > Agenda::now())) return;
+  if (!holds_ || !(voyage.flows_from > Agenda::now())) return;
   voyage.flow->suspend();
   agenda_.at(voyage.flows_from, [flow = voyage.flow] { flow->resume(); });
 }

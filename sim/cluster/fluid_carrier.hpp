@@ -19,7 +19,8 @@
 //   the weight 1.
 // - Changes of bandwidth. If SimGrid's weights depend on the bandwidth of links (lv08), each change makes
 //   every flow of the link take bandwidth at once, even if its own latency is not over; suspended flows do
-//   not. So psim suspends a flow during its own latency, and resumes it afterwards.
+//   not. So psim suspends a flow during its own latency, and resumes it afterwards. A resumed flow has weight
+//   1, so psim suspends none where it gives flows their weights (share_spread).
 // - Acknowledgements load the opposite direction as a separate flow, and no node waits for it. With SimGrid's
 //   network/crosstraffic, one flow crosses both directions. Its speed is then limited by its share of the
 //   opposite direction, although it needs only a twentieth of this share: pulls would wait for pushes.
@@ -84,7 +85,7 @@ class FluidCarrier final : public Carrier {
   PortQueues queues_;
   double window_, latency_factor_ = 1;  // window_: in SimGrid's units; 0: no limit
   double second_;                       // of delay for one unit of a route's latency in SimGrid
-  bool acknowledges_;
+  bool acknowledges_, holds_;
   std::vector<Voyage> voyages_;                  // by slot
   std::unordered_map<const void*, Flow> slots_;  // by activity; unordered is safe: only looked up
 };

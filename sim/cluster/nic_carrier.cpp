@@ -27,7 +27,7 @@ NicCarrier::NicCarrier(const Scenario& scenario, Agenda& agenda)
                  ? 0
                  : 0.999 * model_.latency * wiring_.least_latency()),
       turns_(scenario),
-      queues_(scenario.cluster.network),
+      queues_(scenario.cluster),
       stations_(scaled(wiring_.bandwidths(), model_.bandwidth),
                 static_cast<unsigned>(scenario.cluster.network.segments),
                 [this](std::uint32_t slot, double date) {
@@ -65,10 +65,11 @@ void NicCarrier::enter(const Cargo& cargo) {
   if (cargo.slot >= numbers_.size()) numbers_.resize(cargo.slot + std::size_t{1});
   numbers_[cargo.slot] = ++next_number_;
   const double queue = queues_.begin(cargo, Agenda::now(), [&] {
-    return has_turns && !way.stations.empty() ? stations_.bandwidth(way.stations.back()) : 0;
+    return has_turns && !way.stations.empty() ? model_.bandwidth * wiring_.bandwidths()[way.stations.back()]
+                                              : 0;
   });
-  const double wait = cargo.streamed ? 0 : model_.latency * latency + queue;
-  stations_.enter(cargo.slot, Agenda::now() + wait, load);
+  const double wait = cargo.streamed ? 0 : model_.latency * latency;
+  stations_.enter(cargo.slot, Agenda::now() + wait + queue, load);
 }
 
 double NicCarrier::latency(NodeId from, NodeId to) {

@@ -11,17 +11,17 @@ constexpr double most_of_message = 128 << 10U, most_of_port = 8 * most_of_messag
 
 }  // namespace
 
-PortQueues::Port& PortQueues::port(NodeId node) {
-  if (node >= ports_.size()) ports_.resize(node + std::size_t{1});
-  return ports_[node];
+PortQueues::Port& PortQueues::port(std::uint32_t host) {
+  if (host >= ports_.size()) ports_.resize(host + std::size_t{1});
+  return ports_[host];
 }
 
 void PortQueues::add(const Cargo& cargo, double now) {
-  port(cargo.to).arriving.push_back(cargo.slot);
-  ++port(cargo.from).leaving;
+  const std::uint32_t from = host_of(cluster_, cargo.from), to = host_of(cluster_, cargo.to);
+  port(to).arriving.push_back(cargo.slot);
+  ++port(from).leaving;
   if (cargo.slot >= on_way_.size()) on_way_.resize(cargo.slot + std::size_t{1});
-  on_way_[cargo.slot] = {
-      .from = cargo.from, .to = cargo.to, .bytes = static_cast<double>(cargo.bytes), .begun = now};
+  on_way_[cargo.slot] = {.from = from, .to = to, .bytes = static_cast<double>(cargo.bytes), .begun = now};
 }
 
 // What the sender's share of its own link exceeds the message's share of the port by, since the message
@@ -33,7 +33,7 @@ double PortQueues::waiting(const Arriving& message, double now, double bandwidth
   return std::clamp(excess, 0.0, std::min(most_of_message, part_ * message.bytes));
 }
 
-double PortQueues::wait(NodeId to, double now, double bandwidth) {
+double PortQueues::wait(std::uint32_t to, double now, double bandwidth) {
   if (bandwidth == 0) return 0;
   double queue = 0;
   for (const std::uint32_t slot : port(to).arriving) {

@@ -23,7 +23,8 @@ void RouteTable::add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* t
   for (const simgrid::s4u::Link* link : links) {
     route.links.push_back(link->get_impl());
     route.latency += link->get_latency();
-    if (link->get_sharing_policy() != simgrid::s4u::Link::SharingPolicy::FATPIPE) route.port = link;
+    if (link->get_sharing_policy() != simgrid::s4u::Link::SharingPolicy::FATPIPE)
+      route.port_bandwidth = link->get_bandwidth();
   }
 }
 
@@ -34,8 +35,7 @@ double RouteTable::latency(const simgrid::s4u::Host* from, const simgrid::s4u::H
 
 double RouteTable::port_bandwidth(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const {
   const auto route = routes_.find(key(from->get_netpoint(), to->get_netpoint()));
-  const bool has_port = route != routes_.end() && route->second.port != nullptr && route->second.latency > 0;
-  return has_port ? route->second.port->get_bandwidth() : 0;
+  return route != routes_.end() && route->second.latency > 0 ? route->second.port_bandwidth : 0;
 }
 
 // Without a route the result has no links, and SimGrid reports an error.

@@ -24,7 +24,8 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
   // The route's latency, in the unit of its links' latencies; 0 without a route.
   double latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
 
-  // Bytes per second of the last shared link of a route with latency; 0: none.
+  // Bytes per second of the last shared link of a route with latency, as it was when the route was added; 0:
+  // none.
   double port_bandwidth(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
 
   // Flows that begin from now on have this multiple of their routes' latency.
@@ -40,8 +41,7 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
 
   struct Crossed {
     std::vector<simgrid::kernel::resource::StandardLinkImpl*> links = {};
-    const simgrid::s4u::Link* port = nullptr;  // the last link that is shared
-    double latency = 0;                        // seconds
+    double latency = 0, port_bandwidth = 0;  // seconds; bytes per second, of the last link that is shared
   };
   std::map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends
   double latency_factor_ = 1;

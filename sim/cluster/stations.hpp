@@ -66,7 +66,6 @@ class Stations {
   void cancel(std::uint32_t slot, double date);
   // Takes effect at the same date as cancel() does.
   void set_bandwidth(std::uint32_t station, double bandwidth, double date);
-  double bandwidth(std::uint32_t station) const { return stations_[station].bandwidth; }
 
   // The date of the next event; infinite: none.
   double next() const;

@@ -68,8 +68,9 @@ Topology graph(const ClusterSpec& cluster) {
 
 }  // namespace
 
-Topology make_topology(const ClusterSpec& nodes) {
-  const ClusterSpec cluster = machines_of(nodes);
+namespace {
+
+Topology shape(const ClusterSpec& cluster) {
   switch (cluster.network.topology) {
     case TopologyKind::star: return star(cluster);
     case TopologyKind::two_tier: return two_tier(cluster);
@@ -80,6 +81,14 @@ Topology make_topology(const ClusterSpec& nodes) {
     case TopologyKind::simgrid_xml: break;
   }
   return {};
+}
+
+}  // namespace
+
+Topology make_topology(const ClusterSpec& nodes) {
+  Topology topology = shape(machines_of(nodes));
+  for (TopologyLink& link : topology.links) link.bandwidth *= nodes.network.drawn_bandwidth;
+  return topology;
 }
 
 }  // namespace psim

@@ -9,6 +9,8 @@
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"
 #include "model/input.hpp"
+#include "model/numerics/functions.hpp"
+#include "model/random.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/load_parts.hpp"
@@ -207,6 +209,18 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
   }
 }
 
+namespace {
+
+// The log of a cluster tells its bandwidth with an error, and each seed draws another value.
+void draw_bandwidth(Scenario& scenario) {
+  NetworkSpec& network = scenario.cluster.network;
+  if (network.bandwidth_sd == 0) return;
+  Stream stream(static_cast<std::uint64_t>(scenario.seed), "bandwidth");
+  network.drawn_bandwidth = numerics::exp(network.bandwidth_sd * stream.normal());
+}
+
+}  // namespace
+
 void load_data_again(LoadedScenario& loaded, const LoadRequest& request) {
   if (loaded.scenario.model.kind->has_numbers) loaded.data = find_data(loaded.scenario, request);
 }
@@ -244,6 +258,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   // The platform file comes first, because it may give the speeds.
   if (can_load_platform(check)) load_platform(scenario, request, check);
   share_workers(scenario);
+  draw_bandwidth(scenario);
   load_traces(scenario, request, check);
   check_scenario(check);
   if (scenario.groups.empty()) {

@@ -1,5 +1,7 @@
 // What connections get of a link, against what a real parameter server's did (docs/sharing.md): links of 400
 // Mb/s, messages that take 10 or 80 ms alone.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -114,6 +116,40 @@ TEST_CASE("a request waits in its server's port behind the pushes of others", "[
     CHECK(short_queues < alone + 3 * 0.4e-3);
     CHECK((longer - alone) / (short_queues - alone) == Approx(2).epsilon(0.25));
     CHECK(waits(0.01, 0) == Approx(waits(0, 0)));  // ideal sharing has no queues
+  }
+}
+
+TEST_CASE("a request of an ordered connection waits, too, and a fault of the link stretches no wait",
+          "[oracle]") {
+  for (const char* model : {"fluid", "nic"}) {
+    INFO(model);
+    const ScenarioBuilder asp = toml({.milliseconds = 80, .consistency = "asp", .steps = 60})
+                                    .set("cluster.network.model", model)
+                                    .set("messages.order", "fifo")
+                                    .set("cluster.network.share_queue", 0.01);
+    const double waits = request_time(asp);
+    CHECK(waits > 0.3e-3);
+    CHECK(request_time(ScenarioBuilder(asp).set("cluster.network.share_queue", 0)) < 0.2e-3);
+    // 20 times as slow, the packets themselves still take less than a millisecond.
+    const ScenarioBuilder slow = asp.fault("degrade", "server 0", {"at=0s", "factor=0.05"});
+    CHECK(request_time(slow) < waits + 2e-3);
+  }
+}
+
+TEST_CASE("messages take turns on a degraded link as on any other", "[oracle]") {
+  for (const char* simgrid_model : {"cm02", "lv08"}) {
+    INFO(simgrid_model);
+    const auto time = [&](double factor, const char* model) {
+      const ScenarioBuilder bsp = toml({.milliseconds = 80, .cv = 0.1, .steps = 20})
+                                      .set("cluster.network.model", model)
+                                      .set("cluster.network.simgrid_model", simgrid_model);
+      const std::string part = fmt::format("factor={}", factor);
+      return (factor < 1 ? bsp.fault("degrade", "server 0", {"at=0s", part}) : bsp)
+          .run()["sim_time_s"]
+          .get<double>();
+    };
+    CHECK(time(0.9999, "fluid") == Approx(time(1, "fluid")).epsilon(5e-4));
+    CHECK(time(0.5, "fluid") == Approx(time(0.5, "nic")).epsilon(0.01));
   }
 }
 

@@ -219,3 +219,32 @@ TEST_CASE("a node computes on all cores of its host", "[oracle]") {
   CHECK(step(four) == step(star_xml(3, "4Gf")));
   CHECK(step(four) < step(star_xml(3)));
 }
+
+TEST_CASE("each seed draws the bandwidth of all links, as well as it is known", "[oracle]") {
+  // Of a lone worker: 4 MB go and come back at 100 MB/s.
+  const auto drawn = [](int seed, double sd, const std::string& model) {
+    const double step = phantom(1'000'000)
+                            .set({"training.steps=1", "cluster.workers=1", "cluster.servers=1",
+                                  "cluster.network.bandwidth=100MBps", "cluster.network.simgrid_model=cm02",
+                                  "cluster.network.latency=0s", "compute.time=0s"})
+                            .set("cluster.network.model", model)
+                            .set("cluster.network.bandwidth_sd", sd)
+                            .set("seed", seed)
+                            .run()["sim_time_s"]
+                            .get<double>();
+    return std::log(0.08 / step);
+  };
+  CHECK(std::abs(drawn(1, 0, "fluid")) < 1e-9);
+  constexpr int seeds = 60;
+  double sum = 0, square = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const double one = drawn(seed, 0.2, "nic");
+    sum += one / seeds;
+    square += one * one / seeds;
+  }
+  // Standard errors: 0.026 of the mean and 0.018 of the deviation.
+  CHECK(std::abs(sum) < 0.08);
+  CHECK(std::sqrt(square - sum * sum) == Approx(0.2).epsilon(0).margin(0.055));
+  CHECK(drawn(3, 0.2, "fluid") == Approx(drawn(3, 0.2, "nic")));
+  CHECK(drawn(3, 0.1, "nic") == Approx(drawn(3, 0.2, "nic") / 2));
+}

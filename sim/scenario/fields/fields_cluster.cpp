@@ -75,6 +75,11 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
                                                    "torus", "dragonfly", "graph"};
   v.field("bandwidth", &n.bandwidth, "Bandwidth of every link, in each direction.", within(1, 1e30),
           when("topology", own_links));
+  v.field(
+      "bandwidth_sd", &n.bandwidth_sd,
+      "How well the bandwidth is known: the standard deviation of its logarithm. Each seed draws a factor "
+      "for the bandwidth of all links. psim calibrate takes it from its fit.",
+      within(0, 1), when("topology", own_links));
   v.field("latency", &n.latency,
           "One-way latency of every link. A path through one switch has two links. The default of "
           "`simgrid_model`, lv08, multiplies it by 13.01; cm02 takes a measured latency as it is.",

@@ -176,6 +176,8 @@ enum class AggregateAt : std::uint8_t { servers, rack, switches };
 struct NetworkSpec {
   TopologyKind topology = TopologyKind::star;
   BytesPerSecond bandwidth{1.25e9};
+  double bandwidth_sd = 0;     // of its logarithm
+  double drawn_bandwidth = 1;  // the factor that the seed draws for all links
   Seconds latency{50 / 1e6};
   NetworkModel model = NetworkModel::fluid;
   std::int64_t segments = 8;  // nic: approximate number per message

@@ -10,10 +10,12 @@ constexpr double bandwidth = 1e6;  // bytes per second, of each port
 constexpr std::uint64_t long_message = 1'000'000;
 
 PortQueues queues_of(double part, double spread = 0.5) {
-  NetworkSpec network;
-  network.share_queue = part;
-  network.share_spread = spread;
-  return PortQueues(network);
+  static ClusterSpec cluster;
+  cluster.workers = 20;
+  cluster.servers = 1;
+  cluster.network.share_queue = part;
+  cluster.network.share_spread = spread;
+  return PortQueues(cluster);
 }
 
 Cargo cargo(std::uint32_t slot, NodeId from, NodeId to, std::uint64_t bytes) {
@@ -69,7 +71,7 @@ TEST_CASE("a queue holds 128 KiB of a message and 1 MiB in all", "[unit][port_qu
   CHECK(kibibytes() == Approx(2 * 128));
   for (std::uint32_t slot = 2; slot < 12; ++slot) begin(queues, cargo(slot, slot + 1, 0, long_message));
   CHECK(kibibytes() == Approx(1024));
-  // A slow port takes longer for the same bytes.
+  // A slow link takes longer for the same bytes.
   CHECK(wait(queues, 100, bandwidth / 4) * bandwidth / 1024 == Approx(4 * 1024));
 }
 
