@@ -21,8 +21,9 @@ void add_transfer(const Transfer& one, const std::string& place, ClusterLog& log
   log.transfers.push_back(one);
 }
 
-// The table of nccl-tests. Its comments name the columns; psim takes those of the out-of-place operation.
-class NcclTable {
+// The tables of nccl-tests in one file. Their comments name the columns; psim takes those of the out-of-place
+// operation.
+class NcclTables {
  public:
   void take_header(const Cells& cells) {
     const auto place = [&](std::string_view name) { return std::ranges::find(cells, name) - cells.begin(); };
@@ -31,6 +32,7 @@ class NcclTable {
     time_ = static_cast<std::size_t>(place("time") - first);
     operation_ = static_cast<std::size_t>(place("redop") - first);
     root_ = static_cast<std::size_t>(place("root") - first);
+    tables_.emplace_back();
   }
 
   void take(const Cells& cells, const std::string& place) {
@@ -38,41 +40,52 @@ class NcclTable {
     const std::optional<double> bytes = number_in(cells[0]), us = number_in(cells[time_]),
                                 algorithm = number_in(cells[time_ + 1]), bus = number_in(cells[time_ + 2]);
     if (!bytes || !us || !algorithm || !bus || !(*bytes > 0)) return;
-    if (*algorithm > most_algorithm_) {
-      most_algorithm_ = *algorithm;
-      factor_ = *bus / *algorithm;
+    Table& table = tables_.back();
+    if (*algorithm > table.most_algorithm) {
+      table.most_algorithm = *algorithm;
+      table.factor = *bus / *algorithm;
     }
     const auto is = [&](std::size_t column, std::string_view usual) {
       return column >= time_ || cells[column] == usual;
     };
-    is_single_ = is_single_ && is(operation_, "none") && is(root_, "-1");
-    rows_.push_back({{.bytes = *bytes, .seconds = *us / 1e6}, place});
+    table.is_single = table.is_single && is(operation_, "none") && is(root_, "-1");
+    table.rows.push_back({{.bytes = *bytes, .seconds = *us / 1e6}, place});
   }
 
   void put(const std::string& path, ClusterLog& log) const {
-    if (rows_.empty())
+    if (std::ranges::all_of(tables_, [](const Table& one) { return one.rows.empty(); }))
       throw LogError(path + ": nccl-tests has measured nothing", "the table has a line for each size");
-    if (!(factor_ > 0))
+    for (const Table& table : tables_) {
+      if (!table.rows.empty()) put(table, path, log);
+    }
+  }
+
+ private:
+  struct Table {
+    double most_algorithm = 0,
+           factor = 0;      // the largest bandwidth tells the factor best: it is rounded least
+    bool is_single = true;  // each process sends one message
+    std::vector<std::pair<Transfer, std::string>> rows = {};  // with their places
+  };
+
+  static void put(const Table& table, const std::string& path, ClusterLog& log) {
+    if (!(table.factor > 0))
       throw LogError(path + ": every busbw of nccl-tests is 0",
                      "measure larger sizes too, for example -e 128M");
     constexpr double rounding = 0.02;  // of bandwidths with two decimals
-    const bool is_single = is_single_ && std::abs(factor_ - 1) < rounding;
-    for (const auto& [row, place] : rows_)
-      add_transfer({.bytes = row.bytes * factor_,
+    const bool is_single = table.is_single && std::abs(table.factor - 1) < rounding;
+    for (const auto& [row, place] : table.rows)
+      add_transfer({.bytes = row.bytes * table.factor,
                     .seconds = row.seconds,
                     .kind = is_single ? Transfer::Kind::message : Transfer::Kind::collective},
                    place, log);
     log.notes.push_back(fmt::format(
-        "{}: psim takes the bandwidth of a link from busbw, which is {:.3g} times algbw.{}", path, factor_,
-        is_single ? "" : " A collective operation tells nothing about the latency of a link."));
+        "{}: psim takes the bandwidth of a link from busbw, which is {:.3g} times algbw.{}", path,
+        table.factor, is_single ? "" : " A collective operation tells nothing about the latency of a link."));
   }
 
- private:
-  std::size_t time_ = 0, operation_ = 0, root_ = 0;  // columns
-  double most_algorithm_ = 0,
-         factor_ = 0;      // the largest bandwidth tells the factor best: it is rounded least
-  bool is_single_ = true;  // each process sends one message
-  std::vector<std::pair<Transfer, std::string>> rows_;  // with their places
+  std::size_t time_ = 0, operation_ = 0, root_ = 0;  // columns of the last table
+  std::vector<Table> tables_ = {};
 };
 
 double number_of(const nlohmann::json& object, const char* key) {
@@ -95,13 +108,13 @@ bool is_nccl(std::string_view beginning) {
 
 void read_nccl(const std::string& path, ClusterLog& log) {
   Lines lines(path);
-  NcclTable table;
+  NcclTables tables;
   while (lines.next_of_any_kind()) {
     const Cells cells = cells_of(lines.text(), ' ');
-    if (lines.is_comment()) table.take_header(cells);
-    else table.take(cells, lines.place());
+    if (lines.is_comment()) tables.take_header(cells);
+    else tables.take(cells, lines.place());
   }
-  table.put(path, log);
+  tables.put(path, log);
 }
 
 void read_iperf(const std::string& path, ClusterLog& log) {

@@ -141,8 +141,8 @@ void compute(const Change& change, const Facts& facts, Sets& sets) {
   const double factor = std::max(change.factor, hardly_any);
   const bool has_times = sets.has("compute.time") || sets.has("cluster.worker.speed");
   if (!has_times && factor < 1)
-    throw Unverifiable(fmt::format("`{}`: this run's speeds are those of a platform file", change.text),
-                       "change the file, and run the scenario with it");
+    throw Unverifiable(fmt::format("`{}`: this run's times are those of a file", change.text),
+                       "change the platform file or the trace, and run the scenario with it");
   const bool is_for_all = change.nodes.empty();
   std::vector<std::uint32_t> slower;
   for (std::uint32_t worker = 0; worker < facts.workers && (!is_for_all || !has_times); ++worker) {

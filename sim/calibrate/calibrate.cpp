@@ -54,14 +54,23 @@ void note_unknown(bool servers, bool model, bool consistency, std::vector<std::s
     notes.push_back("The log does not tell the consistency model: bsp, or --consistency MODEL.");
 }
 
-// The size of a push: the median.
-std::optional<double> bytes_of(const StepLog& log) {
+constexpr double alike = 0.01;  // sizes that differ less are the same
+
+// The size of a push: the median. Notes pushes of different sizes.
+std::optional<double> bytes_of(const StepLog& log, std::vector<std::string>& notes) {
   std::vector<double> bytes;
   for (const auto& [worker, steps] : log.workers()) {
     for (const auto& [step, one] : steps)
       if (one.bytes > 0) bytes.push_back(one.bytes);
   }
-  return bytes.empty() ? std::nullopt : std::optional(quantile_of(bytes, 0.5));
+  if (bytes.empty()) return {};
+  const double median = quantile_of(bytes, 0.5);
+  const auto [least, most] = std::ranges::minmax_element(bytes);
+  if (*most > (1 + alike) * *least)
+    notes.push_back(
+        fmt::format("The pushes of the log have {:.6g} to {:.6g} B; the median of {:.6g} B counts.", *least,
+                    *most, median));
+  return median;
 }
 
 // Throws LogError if a part of the log is too small for a verdict.
@@ -80,8 +89,13 @@ ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog
     notes.push_back(fmt::format("The log has {} and the scenario {}: the scenario deals their times out.",
                                 counted(logged, "worker"), *facts.workers));
   if (logged == 1) notes.push_back("With one worker the log cannot tell what slows all workers at once.");
-  const std::optional<double> bytes = bytes_of(log);
-  constexpr double alike = 0.01;
+  const bool waits = facts.consistency.empty() || !facts.consistency.starts_with("asp");
+  if (waits && !times.rest.empty() && (logged == 1 || *facts.workers > logged))
+    notes.push_back(
+        "Push and pull contain waiting for other workers. If the cluster had more workers than the log, the "
+        "fitted "
+        "bandwidth is too low: give the logs of all workers, or a link test.");
+  const std::optional<double> bytes = bytes_of(log, notes);
   if (!facts.model_bytes) facts.model_bytes = bytes;
   else if (bytes && std::abs(*facts.model_bytes / *bytes - 1) > alike)
     notes.push_back(

@@ -49,7 +49,6 @@ void add_rule(const Scenario& scenario, RunFacts& facts) {
 void add_work(const TrainingSpec& training, RunFacts& facts) {
   facts.steps = training.steps.value_or(0);
   facts.pull_every = training.pull_every;
-  facts.local_time = seconds(training.local_time);
   facts.duration = seconds(training.duration);
   facts.elastic = training.algorithm == Algorithm::elastic;
   facts.shares_out = training.work == WorkPolicy::dynamic;
@@ -125,6 +124,10 @@ RunFacts facts_of(const Scenario& scenario) {
                        });
   if (facts.has_servers) add_rule(scenario, facts);
   add_work(scenario.training, facts);
+  // A worker that gets faster or slower during a clock misses its time.
+  if (std::ranges::none_of(scenario.profiles,
+                           [](const ProfileSpec& one) { return one.of == ProfileOf::speed; }))
+    facts.local_time = seconds(scenario.training.local_time);
   add_messages(scenario, facts);
   add_tasks(scenario, facts);
   for (const StragglerSpec& one : scenario.stragglers) {

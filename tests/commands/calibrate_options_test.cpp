@@ -122,6 +122,21 @@ TEST_CASE("calibrate notes what a log says twice or only once", "[command][calib
   says(other.out, "A push of the log has 4e+06 B in the median, and --model-bytes says 8e+06 B");
   says(other.out, "ignored columns: `loss`.");
   CHECK(calibrate({"--model-bytes", "4MB"}).out.find("in the median") == std::string::npos);
+  // Waiting for workers that are not in the log looks like a slow network.
+  const char* waits = "Push and pull contain waiting for other workers.";
+  const auto waiting = [&](const std::vector<std::string>& more) {
+    std::string log = "worker,step,compute_s,push_s,pull_s,bytes\n";
+    for (int step = 0; step < 40; ++step)
+      log += fmt::format("0,{0},{1},0.02,0.02,{2}\n", step, 0.1 + 0.001 * (step % 7),
+                         step == 3 ? 5000000 : 1000000);
+    std::vector<std::string> words{"--hold-out", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Calibrating(log)(words);
+  };
+  says(waiting({}).out, waits);
+  says(waiting({"--workers", "4"}).out, waits);
+  CHECK(waiting({"--consistency", "asp"}).out.find(waits) == std::string::npos);
+  says(waiting({}).out, "The pushes of the log have 1e+06 to 5e+06 B; the median of 1e+06 B counts.");
   write(calibrate.path() / "link.csv", "bytes,seconds\n1000000,0.01\n");
   const Outcome one = calibrate({"link.csv"});
   says(one.out, "fitted      cluster.network.bandwidth = 1e+08 B/s; the only transfer of the link test\n");

@@ -151,6 +151,17 @@ TEST_CASE("busbw of nccl-tests is the bandwidth of a link", "[calibrate]") {
   REQUIRE(older.log.transfers.size() == 1);
   CHECK(older.log.transfers[0].bytes == Approx(1048576 * 1.5));
   CHECK(older.log.transfers[0].seconds == Approx(104.86e-6));
+  // Two tables in one file have a factor each.
+  const std::string header =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
+  const Read both = reading(
+      header + "     1048576        262144     float     sum      -1   104.86   10.00   17.50      0\n" +
+      header + "     1048576        262144     float    none      -1   104.86   11.00   11.00      0\n");
+  REQUIRE(both.log.transfers.size() == 2);
+  CHECK(both.log.transfers[0].bytes == Approx(1048576 * 1.75));
+  CHECK(both.log.transfers[0].kind == Transfer::Kind::collective);
+  CHECK(both.log.transfers[1].bytes == 1048576);
+  CHECK(both.log.transfers[1].kind == Transfer::Kind::message);
   const Read tiny = reading(
       "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
       "           8             2     float     sum      -1    20.00    0.00    0.00      0\n");
