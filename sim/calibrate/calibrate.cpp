@@ -188,10 +188,11 @@ class StepCalibration {
     if (!fits_log && result_.network.simulations > 0)
       result_.notes.push_back("The network was fitted with the log's number of workers.");
     if (!result_.network.fits)
-      result_.notes.push_back(
-          fmt::format("With the best network, simulated steps still differ from the logged ones by {:.0f} %. "
-                      "Check --servers, --model-bytes, --consistency and the columns push_s and pull_s.",
-                      100 * result_.network.error));
+      result_.notes.push_back(fmt::format(
+          "With {}, simulated steps still differ from the logged ones by {:.0f} %. Check --servers, "
+          "--model-bytes, --consistency and the columns push_s and pull_s.",
+          result_.measured.link ? "the bandwidth of the link test" : "the best network",
+          100 * result_.network.error));
     check_scenario({.scenario = calibrated_scenario(result_), .folder = scratch_.path()});
   }
 
