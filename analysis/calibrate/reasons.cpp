@@ -31,10 +31,6 @@ std::vector<double> series_of(const Rows& rows, Number&& number) {
   return series;
 }
 
-double middle_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
-
-double imbalance_of(const std::vector<double>& row) { return *std::ranges::max_element(row) / mean_of(row); }
-
 double mean_of_row(const std::vector<double>& row) { return mean_of(row); }
 
 // Each computation over the mean one of its worker in the fitted part.
@@ -54,7 +50,7 @@ std::pair<double, double> middle_of_others(const std::vector<double>& sorted, do
   return {other((others - 1) / 2), other(others / 2)};
 }
 
-// Each value of a row over the median of the others: what slows all workers at once falls out.
+// Each value of a row over the median of the others. An effect on all workers at once falls out.
 Rows beside_others(Rows rows) {
   for (std::vector<double>& row : rows) {
     std::vector<double> sorted = row;
@@ -115,9 +111,9 @@ class Differences {
 
   // The median worker: some workers alone are no change of the cluster.
   void find_change_of_cluster() {
-    const double ratio = middle_of(ratios_);
-    if (!is_large(ratio) || !is_beyond_chance(series_of(over_means(fitted_, means_), middle_of),
-                                              series_of(over_means(held_out_, means_), middle_of)))
+    const double ratio = median_of(ratios_);
+    if (!is_large(ratio) || !is_beyond_chance(series_of(over_means(fitted_, means_), median_of),
+                                              series_of(over_means(held_out_, means_), median_of)))
       return;
     reasons_.push_back(
         {std::abs(ratio - 1) * mean_of(means_),
@@ -140,7 +136,8 @@ class Differences {
       if (!is_large(ratio) || !is_beyond_chance(series_of(first, of_worker), series_of(later, of_worker)))
         continue;
       ++changed;
-      // Of two workers each has changed beside the other: the one that changed in seconds counts.
+      // If one of two workers changes, each differs from the other. The worker with the larger change in
+      // seconds counts.
       const double seconds = std::abs(ratios_[w] - 1) * means_[w];
       if (changed > 1 && seconds <= worst.seconds) continue;
       worst = {seconds,
@@ -156,8 +153,7 @@ class Differences {
   void find_imbalance() {
     const auto& [name, measured, simulated] = verdict_.described[1];
     if (!is_large(simulated / measured) ||
-        !is_beyond_chance(simulated - measured, series_of(fitted_.compute, imbalance_of),
-                          series_of(held_out_.compute, imbalance_of)))
+        !is_beyond_chance(simulated - measured, fitted_.imbalances(), held_out_.imbalances()))
       return;
     reasons_.push_back(
         {std::abs(measured - simulated) * mean_of(means_),
@@ -212,11 +208,7 @@ class Differences {
 
   std::string without_reason() const {
     const auto of_a_step = [](const StepTimes& times) {
-      if (times.rest.empty()) return times.slowest();
-      std::vector<double> means;
-      for (std::size_t i = 0; i < times.size(); ++i)
-        means.push_back(mean_of(times.compute[i]) + mean_of(times.rest[i]));
-      return means;
+      return times.rest.empty() ? times.slowest() : times.mean_durations();
     };
     constexpr double usual = 0.05;
     const Mean first = mean_with_error(of_a_step(fitted_)), later = mean_with_error(of_a_step(held_out_));

@@ -8,7 +8,7 @@
 
 namespace psim::calibrate {
 
-// Of all reasons of a cluster that did not change, chance makes one appear in this share of logs.
+// The share of logs of an unchanged cluster for which chance gives a reason.
 inline constexpr double false_reasons = 0.02;
 
 // Arguments as of judge(); `verdict` has its numbers. Sentences about differences that chance does not

@@ -98,6 +98,16 @@ double best_block(std::span<const double> series) {
   return std::max(1.0, std::cbrt(2 * weighted * weighted / spread * n));
 }
 
+std::vector<double> means_of_parts(std::span<const double> series, std::size_t parts) {
+  parts = std::min(parts, series.size());
+  std::vector<double> means;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = series.size() * part / parts, end = series.size() * (part + 1) / parts;
+    means.push_back(mean_of(series.subspan(begin, end - begin)));
+  }
+  return means;
+}
+
 Mean mean_with_error(std::span<const double> series) {
   const auto n = static_cast<double>(series.size());
   // Of few waves the error is uncertain, and many waves are too fast to know of slow changes: their

@@ -20,6 +20,9 @@ double memory_of(std::span<const double> series);
 // with the correction of Patton, Politis, White 2009), in steps; at least 1.
 double best_block(std::span<const double> series);
 
+// The means of equal parts of a series, one after the other; at most as many parts as values.
+std::vector<double> means_of_parts(std::span<const double> series, std::size_t parts);
+
 // The mean of a series whose values depend on the values before them.
 struct Mean {
   double value = 0;

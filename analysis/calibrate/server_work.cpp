@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <vector>
+
+#include "analysis/calibrate/series.hpp"
 
 namespace psim::calibrate {
 
@@ -17,13 +18,7 @@ std::optional<ServerWork> server_work(const StepLog& log) {
   const double mean = statistics::mean_of(seconds);
   ServerWork work{.seconds = mean, .interval = {mean, mean}, .pushes = seconds.size()};
   // Neighbouring steps are alike, so the interval is that of the means of parts.
-  const std::size_t parts = std::min<std::size_t>(20, seconds.size());
-  std::vector<double> means;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = seconds.size() * part / parts, end = seconds.size() * (part + 1) / parts;
-    means.push_back(statistics::mean_of(std::span(seconds).subspan(begin, end - begin)));
-  }
-  if (const auto interval = statistics::student_interval(means))
+  if (const auto interval = statistics::student_interval(means_of_parts(seconds, 20)))
     work.interval = {std::max(interval->low, 0.0), interval->high};
   return work;
 }

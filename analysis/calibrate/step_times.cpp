@@ -14,8 +14,6 @@ namespace {
 
 using statistics::mean_of;
 
-double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
-
 // The logarithms of a worker's steps, minus their mean.
 std::vector<double> logs_of(const std::vector<double>& seconds) {
   std::vector<double> logs;
@@ -161,6 +159,19 @@ std::vector<double> StepTimes::slowest() const {
   return result;
 }
 
+std::vector<double> StepTimes::imbalances() const {
+  std::vector<double> result;
+  for (const std::vector<double>& row : compute)
+    result.push_back(*std::ranges::max_element(row) / mean_of(row));
+  return result;
+}
+
+std::vector<double> StepTimes::mean_durations() const {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < size(); ++i) result.push_back(mean_of(compute[i]) + mean_of(rest[i]));
+  return result;
+}
+
 StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::vector<std::string>& notes) {
   StepTimes times;
   for (const auto& [worker, steps] : log.workers()) times.workers.push_back(worker);
@@ -198,6 +209,8 @@ double quantile_of(std::vector<double> values, double share) {
   if (below + 1 >= values.size()) return values.back();
   return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
 }
+
+double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
 StepFit fit_steps(const StepTimes& times) {
   const std::size_t workers = times.workers.size(), steps = times.size();

@@ -24,8 +24,11 @@ struct StepTimes {
   StepTimes part(std::size_t begin, std::size_t end) const;
   // By step: the computation of a worker.
   std::vector<double> of_worker(std::size_t worker) const;
-  // By step: the longest computation.
+  // By step: the longest computation; the longest one over the mean one; and the mean over workers of
+  // computation, push and pull.
   std::vector<double> slowest() const;
+  std::vector<double> imbalances() const;
+  std::vector<double> mean_durations() const;
 };
 
 // Of every worker, for a fit or a verdict.
@@ -37,6 +40,7 @@ StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::
 
 // The value below which a share of the values lies, between neighbouring values linear.
 double quantile_of(std::vector<double> values, double share);
+double median_of(std::vector<double> values);
 
 struct StepFit {
   std::vector<double> means;                    // by worker, in seconds

@@ -21,12 +21,7 @@ double over(const std::vector<StepTimes>& simulated, Number&& number) {
 
 double memory(const StepTimes& times) { return memory_of(times.slowest()); }
 
-// The longest computation of a step over the mean one.
-double imbalance(const StepTimes& times) {
-  double sum = 0;
-  for (const std::vector<double>& row : times.compute) sum += *std::ranges::max_element(row) / mean_of(row);
-  return sum / static_cast<double>(times.size());
-}
+double imbalance(const StepTimes& times) { return mean_of(times.imbalances()); }
 
 // The mean over steps and workers.
 double mean_of_rows(const std::vector<std::vector<double>>& rows) {

@@ -64,7 +64,7 @@ std::optional<double> bytes_of(const StepLog& log, std::vector<std::string>& not
       if (one.bytes > 0) bytes.push_back(one.bytes);
   }
   if (bytes.empty()) return {};
-  const double median = quantile_of(bytes, 0.5);
+  const double median = median_of(bytes);
   const auto [least, most] = std::ranges::minmax_element(bytes);
   if (*most > (1 + alike) * *least)
     notes.push_back(
@@ -93,8 +93,7 @@ ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog
   if (waits && !times.rest.empty() && (logged == 1 || *facts.workers > logged))
     notes.push_back(
         "Push and pull contain waiting for other workers. If the cluster had more workers than the log, the "
-        "fitted "
-        "bandwidth is too low: give the logs of all workers, or a link test.");
+        "fitted bandwidth is too low: give the logs of all workers, or a link test.");
   const std::optional<double> bytes = bytes_of(log, notes);
   if (!facts.model_bytes) facts.model_bytes = bytes;
   else if (bytes && std::abs(*facts.model_bytes / *bytes - 1) > alike)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/calibrate/series.hpp"
 #include "sim/calibrate/search.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/scenario/spec/units.hpp"
@@ -22,16 +23,27 @@ struct Traits {
   double slowest = 0;  // push and pull of the worker with the longest computation, which waits for nobody
 };
 
-Traits traits_of(const StepTimes& times) {
-  Traits traits;
-  const auto steps = static_cast<double>(times.size());
+// Push and pull, by step, of the worker with the longest computation.
+std::vector<double> rests_of_slowest(const StepTimes& times) {
+  std::vector<double> rests;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const std::vector<double>&compute = times.compute[i], &rest = times.rest[i];
-    traits.step += (mean_of(compute) + mean_of(rest)) / steps;
-    const auto slowest = std::ranges::max_element(compute) - compute.begin();
-    traits.slowest += rest[static_cast<std::size_t>(slowest)] / steps;
+    const auto slowest = std::ranges::max_element(times.compute[i]) - times.compute[i].begin();
+    rests.push_back(times.rest[i][static_cast<std::size_t>(slowest)]);
   }
-  return traits;
+  return rests;
+}
+
+Traits traits_of(const StepTimes& times) {
+  return {.step = mean_of(times.mean_durations()), .slowest = mean_of(rests_of_slowest(times))};
+}
+
+// The usual relative error of a trait: that of psim's model, and that of the mean of so few steps. The latter
+// comes from the means of parts, because neighbouring steps are alike.
+double usual_error_of(const std::vector<double>& trait, const std::string& consistency) {
+  constexpr std::size_t parts = 8;
+  const double deviation = statistics::sd_of(means_of_parts(trait, parts)).value_or(0);
+  return std::hypot(usual_error(consistency),
+                    deviation / std::sqrt(static_cast<double>(parts)) / mean_of(trait));
 }
 
 // The errors of networks with which the logged steps are simulated with their own computations.
@@ -44,8 +56,8 @@ class LoggedSteps {
         fit_(fit),
         folder_(std::move(folder)),
         measured_(traits_of(times)),
-        usual_{error_of(&Traits::step)} {
-    if (measured_.slowest > 0) usual_.push_back(error_of(&Traits::slowest));
+        usual_{usual_error_of(times.mean_durations(), facts.consistency)} {
+    if (measured_.slowest > 0) usual_.push_back(usual_error_of(rests_of_slowest(times), facts.consistency));
   }
 
   std::vector<std::vector<double>> errors_of(const std::vector<NetworkValues>& networks) const {
@@ -78,19 +90,6 @@ class LoggedSteps {
   const Traits& measured() const { return measured_; }
 
  private:
-  // The error that psim's model leaves, and that of the mean of so few steps: from the means of parts,
-  // because neighbouring steps are alike.
-  double error_of(double Traits::*trait) const {
-    constexpr std::size_t parts = 8;
-    std::vector<double> means;
-    for (std::size_t part = 0; part < parts; ++part)
-      means.push_back(
-          traits_of(times_.part(times_.size() * part / parts, times_.size() * (part + 1) / parts)).*trait);
-    const double by_chance =
-        statistics::sd_of(means).value_or(0) / std::sqrt(static_cast<double>(parts)) / (measured_.*trait);
-    return std::hypot(usual_error(facts_.consistency), by_chance);
-  }
-
   const ClusterFacts& facts_;
   const StepTimes& times_;
   const StepFit& fit_;

@@ -32,7 +32,7 @@ void list_searched(const char* field, double value, const char* unit, double ran
 // Of each simulation of a search: transfers that share links differ by chance.
 inline constexpr int seeds_of_search = 3;
 
-// What logs tell without a simulation.
+// Facts that logs tell without a simulation.
 struct Measured {
   std::optional<LinkFit> link;
   std::optional<ServerWork> server;

@@ -15,44 +15,36 @@ struct Fittable {
   const char *field, *unit, *missing;
 };
 
+// A property of shared links: its usual value is psim's default.
+Fittable of_sharing(double NetworkValues::*value, double low, double high, double spread, const char* field,
+                    const char* unit, const char* missing) {
+  return {{.value = value,
+           .low = low,
+           .high = high,
+           .step = 0.5,
+           .spread = spread,
+           .usual = NetworkValues().*value},
+          field,
+          unit,
+          missing};
+}
+
 std::vector<Fittable> fittable(bool knows_link) {
-  const NetworkValues usual;
-  std::vector<Fittable> all{{{.value = &NetworkValues::share_turn,
-                              .low = 2048,
-                              .high = 4e6,
-                              .step = 0.5,
-                              .spread = 0.4,
-                              .usual = usual.share_turn},
-                             "cluster.network.share_turn",
-                             "B",
-                             "runs under asp in which transfers share links"},
-                            {{.value = &NetworkValues::share_cv,
-                              .low = 0.005,
-                              .high = 1,
-                              .step = 0.5,
-                              .spread = 0.4,
-                              .usual = usual.share_cv},
-                             "cluster.network.share_cv",
-                             "",
-                             "runs under bsp with several workers for each server"},
-                            {{.value = &NetworkValues::share_queue,
-                              .low = 0.001,
-                              .high = 0.5,
-                              .step = 0.5,
-                              .spread = 0.3,
-                              .usual = usual.share_queue},
-                             "cluster.network.share_queue",
-                             "",
-                             "runs under asp in which transfers share links"},
-                            {{.value = &NetworkValues::receive_overhead,
-                              .low = 1e-6,
-                              .high = 1,
-                              .step = 0.7,
-                              .spread = 2,
-                              .usual = 1e-4},
-                             "cluster.network.endpoint.receive_overhead",
-                             "s",
-                             "runs with few and with many servers"}};
+  const char* asp = "runs under asp in which transfers share links";
+  std::vector<Fittable> all{
+      of_sharing(&NetworkValues::share_turn, 2048, 4e6, 0.4, "cluster.network.share_turn", "B", asp),
+      of_sharing(&NetworkValues::share_cv, 0.005, 1, 0.4, "cluster.network.share_cv", "",
+                 "runs under bsp with several workers for each server"),
+      of_sharing(&NetworkValues::share_queue, 0.001, 0.5, 0.3, "cluster.network.share_queue", "", asp),
+      {{.value = &NetworkValues::receive_overhead,
+        .low = 1e-6,
+        .high = 1,
+        .step = 0.7,
+        .spread = 2,
+        .usual = 1e-4},
+       "cluster.network.endpoint.receive_overhead",
+       "s",
+       "runs with few and with many servers"}};
   if (!knows_link)
     all.insert(all.begin(), {{.value = &NetworkValues::bandwidth, .low = 1e3, .high = 1e14},
                              "cluster.network.bandwidth",
@@ -73,13 +65,6 @@ std::vector<NetworkValues> guesses(const std::optional<LinkFit>& link, const std
   return networks;
 }
 
-double mean_step(const StepTimes& times) {
-  double sum = 0;
-  for (std::size_t i = 0; i < times.size(); ++i)
-    sum += statistics::mean_of(times.compute[i]) + statistics::mean_of(times.rest[i]);
-  return sum / static_cast<double>(times.size());
-}
-
 // By network, then by run.
 std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::span<const LoggedRun> runs,
                                               const std::vector<NetworkValues>& networks,
@@ -97,7 +82,7 @@ std::vector<std::vector<double>> simulate_all(const ClusterFacts& facts, std::sp
   std::vector<std::vector<double>> steps(networks.size(), std::vector<double>(runs.size(), 0));
   for (std::size_t i = 0; i < simulated.size(); ++i)
     steps[i / (runs.size() * each)][i / each % runs.size()] +=
-        mean_step(simulated[i]) / static_cast<double>(seeds);
+        statistics::mean_of(simulated[i].mean_durations()) / static_cast<double>(seeds);
   return steps;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/render/text_table.hpp"
 #include "sim/runs/request.hpp"
 
 namespace psim::calibrate {
@@ -19,7 +20,7 @@ bool gives(const ClusterFacts& facts, std::string_view field) {
   });
 }
 
-// What the scenario lacks, so that messages take no time.
+// The values that the scenario lacks. Without them messages take no time.
 std::vector<std::string> lacks(const Calibration& calibration) {
   std::vector<std::string> missing;
   if (!calibration.runs.empty()) return missing;
@@ -31,16 +32,10 @@ std::vector<std::string> lacks(const Calibration& calibration) {
   return missing;
 }
 
-// Each line of a comment in a file.
+// The lines of a comment in a file.
 std::string as_comment(const std::string& text) {
-  constexpr std::size_t width = 100;
   std::string out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t end = text.size();
-    if (end - begin > width) end = text.rfind(' ', begin + width);
-    out += "# " + text.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
+  for (const std::string& line : analysis::wrapped(text, 100)) out += "# " + line + "\n";
   return out;
 }
 
@@ -65,11 +60,9 @@ std::vector<std::string> warnings(const Calibration& calibration) {
   if (missing.empty()) return {};
   return {fmt::format(
       "Communication is free in this scenario, because the log does not tell {}. So predictions are those of "
-      "a "
-      "cluster that only computes. Calibrate with a link test too (a file of bytes,seconds, nccl-tests or "
-      "iperf3 "
-      "--json), or with push_s and pull_s in the log, and with --model-bytes SIZE. Or set the values: --set "
-      "cluster.network.bandwidth=10Gbps --model-bytes 100MB.",
+      "a cluster that only computes. Calibrate with a link test too (a file of bytes,seconds, nccl-tests or "
+      "iperf3 --json), or with push_s and pull_s in the log, and with --model-bytes SIZE. Or set the values: "
+      "--set cluster.network.bandwidth=10Gbps --model-bytes 100MB.",
       fmt::join(missing, " and "))};
 }
 

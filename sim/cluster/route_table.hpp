@@ -24,8 +24,8 @@ class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
   // The route's latency, in the unit of its links' latencies; 0 without a route.
   double latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
 
-  // Bytes per second of the last shared link of a route with latency, as it was when the route was added; 0:
-  // none.
+  // The bandwidth of the last shared link of a route with latency, in bytes per second and without faults. 0
+  // if there is no such link.
   double port_bandwidth(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
 
   // Flows that begin from now on have this multiple of their routes' latency.

@@ -3,25 +3,13 @@
 
 #include <cmath>
 
-#include "model/random.hpp"
+#include "tests/analysis/calibrate/autoregression.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim::calibrate;
-using psim::Stream;
+using psim::test::ar1;
 
 namespace {
-
-// An autoregression of order 1 with standard deviation 1.
-std::vector<double> ar1(std::size_t steps, double r, std::uint64_t seed) {
-  Stream stream(seed, "test");
-  std::vector<double> series;
-  double level = stream.normal();
-  for (std::size_t i = 0; i < steps; ++i) {
-    series.push_back(level);
-    level = r * level + std::sqrt(1 - r * r) * stream.normal();
-  }
-  return series;
-}
 
 std::vector<double> step_times(std::size_t steps, double r, std::uint64_t seed) {
   std::vector<double> series = ar1(steps, r, seed);

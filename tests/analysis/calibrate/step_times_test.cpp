@@ -6,24 +6,14 @@
 #include <numeric>
 
 #include "model/random.hpp"
+#include "tests/analysis/calibrate/autoregression.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim::calibrate;
 using psim::Stream;
+using psim::test::ar1;
 
 namespace {
-
-// Logarithms of an autoregression of order 1 with standard deviation 1.
-std::vector<double> ar1(std::size_t steps, double r, std::uint64_t seed) {
-  Stream stream(seed, "test");
-  std::vector<double> series;
-  double level = stream.normal();
-  for (std::size_t i = 0; i < steps; ++i) {
-    series.push_back(level);
-    level = r * level + std::sqrt(1 - r * r) * stream.normal();
-  }
-  return series;
-}
 
 // Step times of 0.1 s, 0.2 s, ... with an own and a shared autoregression.
 StepTimes times_of(std::size_t steps, std::size_t workers, double own, double shared, double r) {
