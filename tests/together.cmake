@@ -2,7 +2,7 @@
 # files of one folder as one: first the headers of them all, then each file in a namespace of its own, so that two
 # files may use one name for different things. A file that opens a named namespace, or that uses the preprocessor for
 # more than its headers, is compiled alone.
-set(PSIM_TESTS_TOGETHER 24)
+set(PSIM_TESTS_TOGETHER 24 CACHE STRING "With PSIM_UNITY: the test files of a group.")
 
 function(psim_write_together file)
   set(headers)
