@@ -26,24 +26,24 @@ std::string_view line_of(std::string_view text, std::uint32_t line) {
   return rest;
 }
 
-struct Range {
+struct CodeRange {
   char32_t first, last;
 };
 
 template <std::size_t N>
-bool within(const std::array<Range, N>& ranges, char32_t code) {
+bool within(const std::array<CodeRange, N>& ranges, char32_t code) {
   return std::ranges::any_of(
-      ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
+      ranges, [code](const CodeRange& range) { return code >= range.first && code <= range.last; });
 }
 
 // Control characters, and marks that change the direction of writing. A terminal may react to them.
-constexpr std::array<Range, 7> unsafe{{{0, 0x1F},
-                                       {0x7F, 0x9F},
-                                       {0x61C, 0x61C},
-                                       {0x200B, 0x200F},
-                                       {0x2028, 0x202E},
-                                       {0x2060, 0x206F},
-                                       {0xFEFF, 0xFEFF}}};
+constexpr std::array<CodeRange, 7> unsafe{{{0, 0x1F},
+                                           {0x7F, 0x9F},
+                                           {0x61C, 0x61C},
+                                           {0x200B, 0x200F},
+                                           {0x2028, 0x202E},
+                                           {0x2060, 0x206F},
+                                           {0xFEFF, 0xFEFF}}};
 
 // One code point, or one invalid byte, as a terminal may show it.
 struct Glyph {
