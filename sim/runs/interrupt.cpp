@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
@@ -12,6 +13,9 @@
 
 namespace psim {
 namespace {
+
+// A batch system may announce the end of a job's time by the last two.
+constexpr std::array ending_signals{SIGINT, SIGTERM, SIGUSR1, SIGXCPU};
 
 constexpr const char* usual_message = "interrupted\n";
 
@@ -26,15 +30,14 @@ Ours& ours = *new Ours;
 sigset_t interrupts() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (const int signal : ending_signals) sigaddset(&set, signal);
   return set;
 }
 
 void set_handled(const std::string& new_folder, const std::string& new_message) {
-  const sigset_t both = interrupts();
+  const sigset_t all = interrupts();
   sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &both, &before);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   ours.folder = new_folder;
   ours.message = new_message;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -76,7 +79,7 @@ void end_at_interrupt() {
   struct sigaction action {};
   action.sa_handler = psim_end_at_interrupt;
   action.sa_mask = interrupts();
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : ending_signals) sigaction(signal, &action, nullptr);
   // The parent of psim may ignore SIGCHLD; psim must wait for its children.
   std::signal(SIGCHLD, SIG_DFL);
 }
@@ -95,9 +98,9 @@ InterruptsHeld::InterruptsHeld() {
 InterruptsHeld::~InterruptsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 int InterruptsHeld::pending() const {
-  const sigset_t both = interrupts();
+  const sigset_t all = interrupts();
   constexpr timespec at_once{};
-  const int signal = sigtimedwait(&both, nullptr, &at_once);
+  const int signal = sigtimedwait(&all, nullptr, &at_once);
   return signal > 0 ? signal : 0;
 }
 
@@ -105,7 +108,7 @@ void InterruptsHeld::wait() const {
   sigset_t held = interrupts();
   sigaddset(&held, SIGCHLD);
   const int signal = sigwaitinfo(&held, nullptr);
-  if (signal == SIGINT || signal == SIGTERM) raise(signal);  // for `pending`
+  if (std::ranges::find(ending_signals, signal) != ending_signals.end()) raise(signal);  // for `pending`
 }
 
 }  // namespace psim

@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM end psim at any time with exit code 130 or 143. psim leaves nothing half-done behind.
+// SIGINT, SIGTERM, SIGUSR1 and SIGXCPU end psim at any time, with exit code 128 + number. psim leaves nothing
+// half-done behind.
 #pragma once
 
 #include <csignal>

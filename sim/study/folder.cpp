@@ -62,10 +62,11 @@ std::string baseline_of(const std::vector<std::string>& arms, const std::string&
                         const std::string& asked) {
   if (asked.empty()) return arms.front();
   if (std::ranges::find(arms, asked) != arms.end()) return asked;
-  throw Refused(
-      fmt::format("--baseline {}: no arm has this name", asked),
-      did_you_mean(asked, arms,
-                   fmt::format("the arms are the values of {}, for example {}", arm_axis, arms.front())));
+  throw Refused(fmt::format("--baseline {}: no arm has this name", asked),
+                did_you_mean(asked, arms,
+                             arm_axis.empty() ? "the study has a single arm: leave out --baseline"
+                                              : fmt::format("the arms are the values of {}, for example {}",
+                                                            arm_axis, arms.front())));
 }
 
 bool is_text(const Json& value) { return value.is_string(); }
@@ -104,7 +105,9 @@ bool is_manifest(const Json& m) {
     return u.is_object() && u.contains("half_width") && u["half_width"].is_number() && has("pilot_seeds") &&
            has("seeds") && u.contains("baseline") && u["baseline"].is_string();
   };
-  return std::ranges::all_of(m["data_dirs"], is_text) && std::ranges::all_of(m["condition_axes"], is_text) &&
+  return (!m.contains("options") ||
+          (m["options"].is_array() && std::ranges::all_of(m["options"], is_text))) &&
+         std::ranges::all_of(m["data_dirs"], is_text) && std::ranges::all_of(m["condition_axes"], is_text) &&
          std::ranges::all_of(m["runs"], is_run) && has_baseline &&
          (!m.contains("tuning") || is_tuning(m["tuning"])) &&
          (!m.contains("until_ci") || is_until_ci(m["until_ci"]));

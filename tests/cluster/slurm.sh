@@ -69,6 +69,7 @@ SchedulerType=sched/backfill
 ReturnToService=2
 JobRequeue=1
 MpiDefault=none
+MaxArraySize=5
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=$memory State=UNKNOWN
@@ -131,4 +132,39 @@ until_true 300 has_state "$merge" COMPLETED
 grep -q '5 of 20 runs are in this slice; 0 made now, 5 existed before' "$study.slurm-2.out" || fail "runs were made twice"
 grep -q 'backup-workers' "$study.slurm-merge.out" || fail "the merge printed no table"
 same "$scratch/whole" "$study"
+
+echo "six slices are two arrays, which wait for a job of the user; the merge waits for all of them"
+study=$study-2
+expect 0 "$psim" compare "$scenario" --out "$study" --baseline asp --recipe slurm --slices 6
+cp "$scratch/said" "$scratch/recipe.sh"
+prepared=$(sbatch --parsable --hold --output=/dev/null --wrap true)
+expect 0 sh "$scratch/recipe.sh" --dependency="afterok:$prepared"
+first=$(sed -n 's/^job \([0-9]*\): slices 1 to 4.*/\1/p' "$scratch/said")
+second=$(sed -n 's/^job \([0-9]*\): slices 5 to 6.*/\1/p' "$scratch/said")
+merge=$(sed -n 's/^job \([0-9]*\): merge.*/\1/p' "$scratch/said")
+waits_for() { scontrol -o show job "$1" | grep -q "Dependency=[^ ]*$2:$3" || fail "$1 does not wait for $3"; }
+waits_for "$first" afterok "$prepared"
+waits_for "$second" afterok "$prepared"
+waits_for "$merge" afterok "$prepared"
+waits_for "$merge" afterany "$first"
+waits_for "$merge" afterany "$second"
+[ ! -e "$study" ] || fail "a slice did not wait"
+scontrol release "$prepared"
+until_true 300 has_state "$merge" COMPLETED
+grep -q 'backup-workers' "$study.slurm-merge.out" || fail "the merge printed no table"
+same "$scratch/whole" "$study"
+
+echo "a signal before the limit reaches psim, and the log has Slurm's reason at the limit"
+study=$study-3
+sed -i 's/^epochs = .*/epochs = 100000/' "$scenario"
+expect 0 "$psim" compare "$scenario" --out "$study" --recipe slurm --slices 2
+cp "$scratch/said" "$scratch/recipe.sh"
+expect 0 sh "$scratch/recipe.sh" --array=1 --time=1 --signal=B:USR1@50
+is_logged() { grep -q "$2" "$study.slurm-$1.out" 2>/dev/null; }
+until_true 90 is_logged 1 'finished runs\|interrupted'
+expect 0 sh "$scratch/recipe.sh" --array=2 --time=1
+until_true 200 is_logged 2 'DUE TO TIME LIMIT'
+expect 1 "$psim" merge "$study"
+said 'DUE TO TIME LIMIT'
+said '--time=MINUTES'
 echo "done"

@@ -102,6 +102,7 @@ class Making {
     if (!stage.empty()) manifest["stage"] = stage;
     if (!tuning_.is_null()) manifest["tuning"] = tuning_;
     if (!until_ci_.is_null()) manifest["until_ci"] = until_ci_;
+    if (const std::vector<std::string> words = options(); !words.empty()) manifest["options"] = words;
     if (!lock_ && study::holds_another_study(dir_, hash_)) {
       if (!study::StudyLock::alone(dir_))
         throw Refused(fmt::format("another process works on another study in {}", dir_.string()),
@@ -130,6 +131,14 @@ class Making {
     };
     if (std::ranges::any_of(plan.runs, is_missing)) return std::nullopt;
     return study::results_of(manifest_of(plan, command_, study_.baseline), *journal_);
+  }
+
+  // The options that decide which runs there are, and what is kept of them.
+  std::vector<std::string> options() const {
+    std::vector<std::string> words;
+    if (study_.until_ci > 0) words = {"--until-ci", fmt::format("{:.6g}%", 100 * study_.until_ci)};
+    if (command_.trace != "none") words.insert(words.end(), {"--trace", command_.trace});
+    return words;
   }
 
   // The command that repeats this study.

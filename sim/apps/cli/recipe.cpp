@@ -31,10 +31,10 @@ struct Ingredients {
   double megabytes = 0;  // limit of a slice
 };
 
-// Doubles every brace, as templates of Python and fmt need it.
-std::string with_double_braces(const std::string& text) {
+// Doubles each of these characters: templates of Python need it for braces, Slurm for the % of a file's name.
+std::string with_double(std::string_view characters, const std::string& text) {
   std::string out;
-  for (const char c : text) out += (c == '{' || c == '}') ? std::string(2, c) : std::string(1, c);
+  for (const char c : text) out += std::string(characters.find(c) == std::string_view::npos ? 1 : 2, c);
   return out;
 }
 
@@ -63,6 +63,7 @@ std::string filled(const Ingredients& i, std::string_view text) {
   add("merge", i.merge);
   add("parent", shell_word(parent));
   add("log", shell_word(i.folder + ".slurm-"));
+  add("pattern", shell_word(with_double("%", i.folder) + ".slurm-"));
   add("name", job_name(i.name));
   add("slices", fmt::format("{}", i.slices));
   add("rounds", fmt::format("{}", i.effort.rounds));
@@ -75,24 +76,27 @@ std::string filled(const Ingredients& i, std::string_view text) {
 #SBATCH --cpus-per-task=1
 #SBATCH --mem={:.0f}M
 #SBATCH --time={:.0f}
-#SBATCH --requeue
-#SBATCH --output=/dev/null)",
+#SBATCH --requeue)",
                                i.megabytes, i.minutes));
   add("command", shell_word(i.compare));
   add("python_study", python_text(i.folder));
-  add("python_merge", python_text(with_double_braces(i.merge)));
+  add("python_merge", python_text(with_double("{}", i.merge)));
   add("python_slice",
-      python_text(fmt::format("{} --slice {{wildcards.n}}/{}", with_double_braces(i.compare), i.slices)));
+      python_text(fmt::format("{} --slice {{wildcards.n}}/{}", with_double("{}", i.compare), i.slices)));
   return fmt::vformat(text, words);
 }
 
 // A script that calls sbatch, because rounds of slices and the merge wait for each other. They start even if
 // earlier tasks fail (afterany): the next round makes the missing runs, and the merge lists them. Each task
-// gives its slice itself, so a part of the array can be submitted again (--array=3). Logs are outside the
-// study's folder, which must not exist before psim makes it.
-constexpr const char* slurm = R"(#!/bin/sh
+// gives its slice itself, so a part of an array can be submitted again (--array=3). Slurm numbers the tasks
+// of an array below MaxArraySize, so many slices are several arrays, and each array knows the slices before
+// it. psim replaces the shell of its task (exec), so a signal to the task reaches it. Slurm itself opens the
+// logs, and writes there why it ended a task. They are outside the study's folder, which must not exist
+// before psim makes it.
+constexpr const char* slurm = R"sh(#!/bin/sh
 # {about}
 # Run it with sh on a machine with sbatch. Arguments go to sbatch: sh FILE --partition=NAME
+# All jobs wait for a --dependency. An --array is for the slices only: --array=3, --array=1-{slices}%2
 # Output of the tasks: {log}*.out
 # This lists missing runs, or prints the result if none is missing:
 #   {merge}
@@ -100,36 +104,89 @@ constexpr const char* slurm = R"(#!/bin/sh
 set -eu
 mkdir -p {parent}
 
+array=${{SBATCH_ARRAY_INX:-}} dependency= next=
+unset SBATCH_ARRAY_INX
+for word; do
+  shift
+  case $next:$word in
+    array:*) array=$word next= ;;
+    dependency:*) dependency=$word next= ;;
+    :--ar*=*) array=${{word#*=}} ;;
+    :--dep*=*) dependency=${{word#*=}} ;;
+    :-a | :--ar*) next=array ;;
+    :-d | :--dep*) next=dependency ;;
+    :-a*) array=${{word#-a}} ;;
+    :-d*) dependency=${{word#-d}} ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+
+# submit LOG OPTION...: prints the number of a new job, whose script is on standard input. The job waits for
+# the jobs $before and for the dependency of the user. Slurm cannot join alternatives (?): for these only the
+# first jobs wait.
+submit() {{
+  log=$1
+  shift
+  case ${{before:+before}}$dependency in
+    before | before*\?*) set -- "--dependency=afterany$before" "$@" ;;
+    before*) set -- "--dependency=afterany$before,$dependency" "$@" ;;
+    ?*) set -- "--dependency=$dependency" "$@" ;;
+  esac
+  sbatch --parsable --output={pattern}"$log.out" --open-mode=append "$@" | sed 's/;.*//'
+}}
+
+# slices LOG FIRST OPTION...: the slices from FIRST + 1 on.
 slices() {{
-  sbatch --parsable "$@" <<'END'
+  log=$1 first=$2
+  shift 2
+  {{
+    cat <<'END'
 #!/bin/sh
 #SBATCH --job-name={name}
-#SBATCH --array=1-{slices}
 {of_a_task}
-exec >>{log}"$SLURM_ARRAY_TASK_ID".out 2>&1
-{compare} --slice "$SLURM_ARRAY_TASK_ID/{slices}"
 END
+    echo "first=$first"
+    cat <<'END'
+exec {compare} --slice "$((first + SLURM_ARRAY_TASK_ID))/{slices}"
+END
+  }} | submit "$log" "$@"
 }}
 
 merge() {{
-  sbatch --parsable "$@" <<'END'
+  submit merge "$@" <<'END'
 #!/bin/sh
 #SBATCH --job-name={name}-merge
 {of_a_task}
-exec >{log}merge.out 2>&1
-{merge}
+exec {merge}
 END
 }}
 
-{later}job=
+largest=$(scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *\([0-9]*\).*/\1/p')
+largest=$((${{largest:-1001}} - 1))
+[ "$largest" -ge 1 ] || {{ echo 'this Slurm has no arrays: its MaxArraySize is too small' >&2; exit 2; }}
+{later}before=
 for round in $(seq {rounds}); do
-  job=$(slices ${{job:+"--dependency=afterany:$job"}} "$@")
-  job=${{job%%;*}}
-  echo "job $job: slices 1 to {slices}, round $round of {rounds}"
+  jobs= first=0
+  while [ "$first" -lt {slices} ]; do
+    count=$(({slices} - first))
+    [ "$count" -le "$largest" ] || count=$largest
+    [ "$first" = 0 ] && log=%a || log=$first+%a
+    job=$(slices "$log" "$first" --array="${{array:-1-$count}}" "$@")
+    [ -n "$job" ] || exit 1  # sbatch has said why
+    if [ -n "$array" ]; then
+      echo "job $job: slices $array of {slices}, round $round of {rounds}"
+      first={slices}
+    else
+      echo "job $job: slices $((first + 1)) to $((first + count)), round $round of {rounds}"
+      first=$((first + count))
+    fi
+    jobs=$jobs:$job
+  done
+  before=$jobs
 done
-job=$(merge "--dependency=afterany:$job" "$@")
-echo "job ${{job%%;*}}: merge"
-)";
+job=$(merge "$@")
+echo "job $job: merge"
+)sh";
 
 // Each line is a complete command, so parallel replaces nothing in it.
 constexpr const char* parallel = R"(#!/bin/sh

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "sim/runs/outcome.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/runs/shell.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/tuning.hpp"
 
 namespace psim::cli {
@@ -179,6 +181,60 @@ Counts finish_study(const study::StudyFolder& folder, study::Journal& journal, c
   return counts_of(study);
 }
 
+// The last words of Slurm in the logs of a recipe, next to the study's folder, of tasks that did not end
+// their slice: "slice 3: ... DUE TO TIME LIMIT".
+std::vector<std::string> last_words_of_slurm(const fs::path& dir) {
+  std::vector<std::string> words;
+  const std::string prefix = dir.filename().string() + ".slurm-";
+  std::error_code unreadable;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir.parent_path(), unreadable)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix) || entry.path().extension() != ".out") continue;
+    std::ifstream log(entry.path());
+    std::string last;
+    for (std::string line; std::getline(log, line);) {
+      if (line.starts_with("slurmstepd") && fits_in_a_line(line)) last = line;
+      if (line.starts_with("slice ")) last.clear();  // it has ended
+    }
+    if (!last.empty()) words.push_back(fmt::format("{}: {}", name.substr(prefix.size()), last));
+  }
+  std::ranges::sort(words);
+  return words;
+}
+
+void print_last_words_of_slurm(const fs::path& dir) {
+  const std::vector<std::string> words = last_words_of_slurm(dir);
+  if (words.empty()) return;
+  constexpr std::size_t most = 10;
+  fmt::print("Slurm ended {}:\n", counted(static_cast<std::int64_t>(words.size()), "task"));
+  bool is_late = false, is_large = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i < most) fmt::print("  {}\n", words[i]);
+    is_late = is_late || words[i].find("TIME LIMIT") != std::string::npos;
+    is_large =
+        is_large || words[i].find("oom") != std::string::npos || words[i].find("emory") != std::string::npos;
+  }
+  if (words.size() > most) fmt::print("  ... and {} more\n", words.size() - most);
+  if (is_late) fmt::print("give the tasks more time: sh RECIPE --time=MINUTES\n");
+  if (is_large) fmt::print("give the tasks more memory: sh RECIPE --mem=MEGABYTES\n");
+}
+
+// The command that makes a study's missing runs in one process.
+std::string finishing_line(const study::StudyFolder& folder) {
+  Command command;
+  command.scenario = folder.scenario().string();
+  Diagnostics diagnostics;
+  if (!load_scenario(load_request(command, diagnostics), diagnostics) || !diagnostics.empty())
+    command = folder.request(command);  // it needs the data folders
+  std::string line = command_line(command, "psim compare") + " --out " + file_word(folder.dir);
+  if (const std::string baseline = folder.manifest["baseline"];
+      folder.manifest["runs"].empty() || folder.manifest["runs"].front()["arm"] != baseline)
+    line += " " + option_words("--baseline", baseline);
+  for (const Json& word : folder.manifest.value("options", Json::array()))
+    line += " " + shell_word(word.get<std::string>());
+  return line;
+}
+
 void print_missing(const study::StudyFolder& folder, const std::vector<Json>& missing) {
   constexpr std::size_t most = 20;
   fmt::print("{} of {} runs are missing in {}/:\n", missing.size(), folder.manifest["runs"].size(),
@@ -186,10 +242,9 @@ void print_missing(const study::StudyFolder& folder, const std::vector<Json>& mi
   for (std::size_t i = 0; i < std::min(most, missing.size()); ++i)
     fmt::print("  {}   {}\n", missing[i]["run"].get<std::string>(), missing[i]["command"].get<std::string>());
   if (missing.size() > most) fmt::print("  ... and {} more\n", missing.size() - most);
-  fmt::print(
-      "run the same slices again to make the missing runs, or make them in one process:\n  psim compare {} "
-      "--out {}\n",
-      file_word(folder.scenario()), file_word(folder.dir));
+  print_last_words_of_slurm(folder.dir);
+  fmt::print("run the same slices again to make the missing runs, or make them in one process:\n  {}\n",
+             finishing_line(folder));
 }
 
 }  // namespace psim::cli
