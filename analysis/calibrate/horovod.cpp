@@ -68,8 +68,8 @@ bool HorovodSteps::put(const std::string& path, ClusterLog& log) const {
     }
   }
   if (found && others > 0)
-    log.notes.push_back(fmt::format("{}: {} not reduced once in each step, and left out.", path,
-                                    others == 1 ? "1 tensor is" : fmt::format("{} tensors are", others)));
+    log.note(path, fmt::format("{} not reduced once in each step, and left out.",
+                               others == 1 ? "1 tensor is" : fmt::format("{} tensors are", others)));
   return found;
 }
 

@@ -30,7 +30,7 @@ LogError two_columns(const std::string& path, std::string_view one, std::string_
 
 void note_ignored(const std::string& path, const Cells& columns, ClusterLog& log) {
   if (columns.empty()) return;
-  log.notes.push_back(fmt::format("{}: ignored columns: {}.", path, listed(columns)));
+  log.note(path, fmt::format("ignored columns: {}.", listed(columns)));
 }
 
 bool Lines::next() {

@@ -14,6 +14,7 @@
 
 #include "analysis/calibrate/horovod.hpp"
 #include "analysis/calibrate/input_stream.hpp"
+#include "analysis/calibrate/kineto.hpp"
 #include "analysis/calibrate/trace_events.hpp"
 
 namespace psim::calibrate {
@@ -80,22 +81,8 @@ std::regex expression(const std::string& text) {
 // An event whose end is not known yet.
 struct OpenEvent {
   double begin = 0;
-  bool is_compute = false;
-  std::optional<std::int64_t> profiled, step;  // the numbers of its name and of its argument
-};
-
-// The spans `ProfilerStep#N` of a process.
-class ProfilerSteps {
- public:
-  void add(double begin, double duration, std::int64_t step) { spans_[begin] = {begin + duration, step}; }
-  std::optional<std::int64_t> step_at(double date) const {
-    const auto after = spans_.upper_bound(date);
-    if (after == spans_.begin() || std::prev(after)->second.first < date) return std::nullopt;
-    return std::prev(after)->second.second;
-  }
-
- private:
-  std::map<double, std::pair<double, std::int64_t>> spans_;  // by their begin: end and step
+  std::string name;
+  std::optional<std::int64_t> step;
 };
 
 // The steps of one file, as its events tell them.
@@ -106,15 +93,11 @@ class EventSteps {
 
   void take(const TraceEvent& event) {
     if (names_.compute.empty()) horovod_.take(event);
-    if (event.phase == "X") {
-      take_span({event.begin, is_compute(event.name), profiled_step(event.name), event.step}, event,
-                event.duration);
-      return;
-    }
+    if (event.phase == "X") return take_span({event.begin, event.name, event.step}, event, event.duration);
     if (event.phase != "B" && event.phase != "E") return;
     std::vector<OpenEvent>& open = open_[{event.process, event.thread}];
     if (event.phase == "B") {
-      open.push_back({event.begin, is_compute(event.name), profiled_step(event.name), event.step});
+      open.push_back({event.begin, event.name, event.step});
     } else if (!open.empty()) {
       OpenEvent ended = open.back();
       open.pop_back();
@@ -125,35 +108,31 @@ class EventSteps {
 
   // `rank`: that the file names. Throws LogError if no event gave a step.
   void put(const std::string& path, std::int64_t number, std::optional<std::int64_t> rank, ClusterLog& log) {
+    kineto_.number(path, log);
     place_loose();
+    const bool is_kineto = !kineto_.is_empty();
+    if (is_kineto && names_.compute.empty()) return kineto_.put(path, log.worker_of(path, rank, number), log);
     if (sums_.is_empty()) {
       if (names_.compute.empty() && horovod_.put(path, log)) return;
       refuse(path);
     }
-    const bool is_one = is_kineto_ || rank.has_value();
-    sums_.put(is_one ? std::optional(rank.value_or(number)) : std::nullopt, log.steps);
-    if (is_kineto_ && names_.compute.empty())
-      log.notes.push_back(fmt::format(
-          "{}: the times are those of whole ProfilerStep# spans; if they contain communication, name "
-          "the computations with --compute-name.",
-          path));
+    const bool is_one = is_kineto || rank.has_value();
+    sums_.put(is_one ? std::optional(log.worker_of(path, rank, number)) : std::nullopt, log.steps);
     note_left_out(path, log);
   }
 
  private:
-  void note_left_out(const std::string& path, ClusterLog& log) const {
+  void note_left_out(const std::string& path, ClusterLog& log) {
     std::size_t open = 0;
-    for (const auto& [thread, events] : open_) open += std::ranges::count_if(events, &OpenEvent::is_compute);
-    if (open > 0)
-      log.notes.push_back(
-          fmt::format("{}: computations that begin and do not end: {}; psim leaves them out.", path, open));
+    for (const auto& [thread, events] : open_)
+      open += std::ranges::count_if(events, [&](const OpenEvent& one) { return is_compute(one.name); });
+    if (open > 0) log.note(path, "computations that begin and do not end: {}; psim leaves them out.", open);
     if (without_step_ > 0)
-      log.notes.push_back(fmt::format(
-          "{}: computations without a number of a step: {}; psim leaves them out.", path, without_step_));
+      log.note(path, "computations without a number of a step: {}; psim leaves them out.", without_step_);
   }
 
-  // The names of known tools: Kineto's steps, and computations of ByteDance's time lines.
-  static constexpr const char* known = "^ProfilerStep#|compute$|^optimizer$";
+  // The names of computations of ByteDance's time lines.
+  static constexpr const char* known = "compute$|^optimizer$";
   static constexpr std::size_t most_names = 100'000;
 
   // A computation without a number of its step.
@@ -162,20 +141,11 @@ class EventSteps {
     double begin, us;
   };
 
-  static std::optional<std::int64_t> profiled_step(const std::string& name) {
-    return name.starts_with("ProfilerStep#") ? last_number_in(name) : std::nullopt;
-  }
-
-  // `where`: gives process and thread.
+  // `where`: gives category, process and thread.
   void take_span(const OpenEvent& event, const TraceEvent& where, double us) {
-    if (event.profiled) {
-      profiled_[where.process].add(event.begin, us, *event.profiled);
-      profiled_anywhere_.add(event.begin, us, *event.profiled);
-    }
-    if (!event.is_compute) return;
-    is_kineto_ = is_kineto_ || event.profiled;
-    const std::optional<std::int64_t> step = event.step ? event.step : event.profiled;
-    if (step) return sums_.add(where.process, *step, where.thread, us);
+    kineto_.take(where, event.name, event.begin, us);
+    if (!is_compute(event.name)) return;
+    if (event.step) return sums_.add(where.process, *event.step, where.thread, us);
     loose_.push_back(
         {&*words_.insert(where.process).first, &*words_.insert(where.thread).first, event.begin, us});
   }
@@ -183,11 +153,8 @@ class EventSteps {
   // Puts computations without a number into the step of the profiler in which they begin.
   void place_loose() {
     for (const Loose& one : loose_) {
-      const auto own = profiled_.find(*one.process);
-      const ProfilerSteps& steps = own == profiled_.end() ? profiled_anywhere_ : own->second;
-      const std::optional<std::int64_t> step = steps.step_at(one.begin);
-      is_kineto_ = is_kineto_ || step;
-      if (step) sums_.add(*one.process, *step, *one.thread, one.us);
+      if (const std::optional<std::int64_t> step = kineto_.step_at(*one.process, one.begin))
+        sums_.add(*one.process, *step, *one.thread, one.us);
       else ++without_step_;
     }
   }
@@ -202,6 +169,11 @@ class EventSteps {
   }
 
   [[noreturn]] void refuse(const std::string& path) const {
+    if (kineto_.is_profiler() && kineto_.is_empty())
+      throw LogError(
+          path + ": this trace of PyTorch's profiler has no spans ProfilerStep#N, so no steps",
+          "give torch.profiler.profile a schedule=torch.profiler.schedule(...), and call its step() "
+          "after each step");
     if (without_step_ > 0)
       throw LogError(fmt::format("{}: {} events have the name but no argument `{}`", path, without_step_,
                                  names_.step_arg.empty() ? "step" : names_.step_arg),
@@ -221,24 +193,25 @@ class EventSteps {
   std::map<std::string, std::size_t> others_;  // names that are no computations
   std::map<std::string, bool> computes_;       // whether the name is that of a computation
   std::map<std::pair<std::string, std::string>, std::vector<OpenEvent>> open_;  // by process and thread
-  std::map<std::string, ProfilerSteps> profiled_;                               // by process
-  ProfilerSteps profiled_anywhere_;  // for kernels, whose process may be a device
+  KinetoSteps kineto_;
   std::vector<Loose> loose_;
   std::set<std::string> words_;  // to which `loose_` points
   std::size_t without_step_ = 0;
-  bool is_kineto_ = false;
 };
 
 }  // namespace
 
 void read_events(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log) {
   EventSteps steps(names);
-  InputStream in(path);
+  InputStream in(path, true);
   const TraceEnd end = read_trace(in, names.step_arg.empty() ? "step" : names.step_arg,
                                   [&steps](const TraceEvent& event) { steps.take(event); });
+  if (end.loses_events)
+    throw LogError(fmt::format("{}: the JSON is wrong after {} bytes", path, end.broken_at),
+                   "psim cannot read the events that follow; `python3 -m json.tool FILE` names the mistake");
   if (end.broken_at > 0)
-    log.notes.push_back(fmt::format("{}: the JSON breaks off after {} bytes; psim uses the events before.",
-                                    path, end.broken_at));
+    log.note(path,
+             fmt::format("the JSON breaks off after {} bytes; psim uses the events before.", end.broken_at));
   steps.put(path, number, end.rank, log);
 }
 

@@ -114,7 +114,8 @@ Mean mean_with_error(std::span<const double> series) {
   // wavelengths must be far longer than the memory.
   constexpr double fewest = 3, most = 50, memories_of_wave = 12;
   const double slow = 2 * n / (memories_of_wave * memory_of(series)), usual = 0.4 * std::pow(n, 2.0 / 3);
-  const double waves = std::floor(std::clamp(std::min(slow, usual), fewest, most));
+  const double waves =
+      std::min(std::floor(std::clamp(std::min(slow, usual), fewest, most)), std::max(1.0, n - 1));
   Mean mean{.value = mean_of(series), .freedom = waves};
   std::vector<double> centred(series.begin(), series.end());
   for (double& one : centred) one -= mean.value;

@@ -70,9 +70,26 @@ struct Transfer {
 // The content of the files of one cluster.
 struct ClusterLog {
   StepLog steps;
+  bool has_whole_steps = false;  // the computations of the steps contain their communication
   std::vector<Transfer> transfers;
   std::vector<LoggedRun> runs;     // whole runs of several configurations
   std::vector<std::string> notes;  // sentences about what was found and left out
+
+  // Notes a sentence about a file. Files with the same sentence share one note. "{}" in it is the sum of
+  // their counts.
+  void note(const std::string& path, const std::string& sentence, std::size_t count = 0);
+
+  // The worker of a file that is one worker's: `rank` if it is known, otherwise the number in a name such as
+  // `rank3.json`. Files whose names differ only by the date of tensorboard_trace_handler are of one worker.
+  // Of any other file it is `number`.
+  std::int64_t worker_of(const std::string& path, std::optional<std::int64_t> rank, std::int64_t number);
+
+  struct FileNote {
+    std::string path, sentence;
+    std::size_t files = 0, count = 0, place = 0;  // in `notes`
+  };
+  std::vector<FileNote> of_files = {};
+  std::map<std::string, std::int64_t> workers_of_names = {};
 };
 
 // How a reader finds computations in a trace of events.
@@ -82,8 +99,8 @@ struct EventNames {
 };
 
 // Adds the content of a file: CSV of steps, of runs, or of `bytes,seconds`, the output of nccl-tests or
-// iperf3, or Chrome JSON. `number`: of the file, the worker of a trace that names none. Throws LogError, and
-// InputError.
+// iperf3, the log of Megatron-LM or DeepSpeed, or Chrome JSON. `number`: of the file, the worker of a trace
+// that names none. Throws LogError, and InputError.
 void read_log(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log);
 
 }  // namespace psim::calibrate

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -27,10 +28,12 @@ std::optional<TimeColumn> time_column(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, double>, 4> units{
       {{"_s", 1}, {"_ms", 1e-3}, {"_us", 1e-6}, {"_ns", 1e-9}}};
   double scale = 1;
+  bool has_unit = false;
   for (const auto& [suffix, seconds] : units) {
     if (!name.ends_with(suffix)) continue;
     name.remove_suffix(suffix.size());
     scale = seconds;
+    has_unit = true;
     break;
   }
   if (name == "compute" || name == "seconds" || name == "duration")
@@ -38,6 +41,8 @@ std::optional<TimeColumn> time_column(std::string_view name) {
   if (name == "push") return TimeColumn{&LoggedStep::push, scale};
   if (name == "pull") return TimeColumn{&LoggedStep::pull, scale};
   if (name == "server") return TimeColumn{&LoggedStep::server, scale};
+  if ((has_unit && name == "step") || name == "step_time" || name == "iteration_time" || name == "iter_time")
+    return TimeColumn{nullptr, scale};
   if (name == "bytes") return TimeColumn{&LoggedStep::bytes, 1};
   return std::nullopt;
 }
@@ -52,17 +57,26 @@ std::int64_t whole(std::string_view cell, std::string_view what, const std::stri
 
 }  // namespace
 
-bool StepTable::is(const Cells& header) { return column(header, worker_names) && column(header, step_names); }
+bool StepTable::is(const Cells& header) {
+  const auto is_whole = [](std::string_view name) {
+    const std::optional<TimeColumn> time = time_column(name);
+    return time && time->part == nullptr;
+  };
+  return column(header, step_names) &&
+         (column(header, worker_names) || std::ranges::any_of(header, is_whole)) &&
+         std::ranges::find(header, "workers") == header.end();
+}
 
-StepTable::StepTable(const std::string& path, const Cells& header, ClusterLog& log)
+StepTable::StepTable(const std::string& path, std::int64_t number, const Cells& header, ClusterLog& log)
     : log_(log),
-      worker_(*column(header, worker_names)),
+      worker_(column(header, worker_names)),
+      number_(worker_ ? 0 : log.worker_of(path, {}, number)),
       step_(*column(header, step_names)),
       width_(header.size()) {
   Cells others;
-  bool has_compute = false;
+  bool has_whole = false;
   for (std::size_t i = 0; i < header.size(); ++i) {
-    if (i == worker_ || i == step_) continue;
+    if (worker_ == i || i == step_) continue;
     const std::optional<TimeColumn> time = time_column(header[i]);
     if (!time) {
       others.push_back(header[i]);
@@ -71,10 +85,12 @@ StepTable::StepTable(const std::string& path, const Cells& header, ClusterLog& l
     for (const auto& [other, known] : times_) {
       if (known.part == time->part) throw two_columns(path, header[other], header[i]);
     }
-    has_compute = has_compute || time->part == &LoggedStep::compute;
+    has_compute_ = has_compute_ || time->part == &LoggedStep::compute;
+    has_whole = has_whole || time->part == nullptr;
     times_.emplace_back(i, *time);
   }
-  if (!has_compute)
+  log.has_whole_steps = has_whole && !has_compute_;
+  if (!has_compute_ && !has_whole)
     throw LogError(fmt::format("{}: there is no column `compute_s`", path),
                    others.empty()
                        ? "the columns are worker,step,compute_s[,push_s,pull_s,server_s,bytes]"
@@ -88,15 +104,21 @@ void StepTable::take(const Cells& cells, const std::string& place) {
     throw LogError(fmt::format("{}: {} values under {} columns", place, cells.size(), width_),
                    "every line needs a value for each column");
   LoggedStep step;
+  double whole_step = LoggedStep::unknown;
   for (const auto& [column, time] : times_) {
     if (cells[column].empty()) continue;
+    double& part = time.part == nullptr ? whole_step : step.*time.part;
     const std::optional<double> value = number_in(cells[column]);
     if (!value)
       throw LogError(fmt::format("{}: {} is not a number", place, in_backticks(cells[column])),
                      "durations are numbers; an empty cell is one that was not logged");
-    step.*time.part = *value * time.scale;
+    part = *value * time.scale;
   }
-  log_.steps.add(whole(cells[worker_], "worker", place), whole(cells[step_], "step", place), step);
+  if (!has_compute_) step.compute = whole_step;
+  else if (std::isnan(step.push) && std::isnan(step.pull))
+    step.push = whole_step - step.compute, step.pull = 0;
+  log_.steps.add(worker_ ? whole(cells[*worker_], "worker", place) : number_,
+                 whole(cells[step_], "step", place), step);
 }
 
 }  // namespace psim::calibrate

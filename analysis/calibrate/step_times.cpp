@@ -187,7 +187,7 @@ StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::
   }
   if (!has_rest) times.rest.clear();
   std::size_t first = std::min(static_cast<std::size_t>(skip.value_or(0)), times.size());
-  if (!skip && times.size() >= 2 * fewest_steps) {
+  if (!skip && times.size() >= 2 * fewest_judged) {
     first = warm_up_of(times);
     if (first > 0)
       notes.push_back(
@@ -197,7 +197,8 @@ StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::
   }
   times = times.part(first, times.size());
   if (times.size() < fewest_steps)
-    throw LogError(fmt::format("the log has {} steps of every worker", times.size()),
+    throw LogError(fmt::format("the log has {} of every worker",
+                               times.size() == 1 ? "1 step" : fmt::format("{} steps", times.size())),
                    fmt::format("a fit needs {}, and a good one some hundred", fewest_steps));
   return times;
 }
@@ -255,7 +256,8 @@ StepFit fit_steps(const StepTimes& times) {
   const double wanted =
       memory > 1 ? std::max({memories_of_block * memory, longest.best_block, best_block(times.slowest())})
                  : 1;
-  fit.block = std::clamp<std::int64_t>(std::llround(wanted), 1, static_cast<std::int64_t>(steps / 4));
+  fit.block = std::clamp<std::int64_t>(std::llround(wanted), 1,
+                                       std::max<std::int64_t>(1, static_cast<std::int64_t>(steps / 4)));
   return fit;
 }
 

@@ -31,8 +31,8 @@ struct StepTimes {
   std::vector<double> mean_durations() const;
 };
 
-// Of every worker, for a fit or a verdict.
-inline constexpr std::size_t fewest_steps = 10;
+// Of every worker: for a fit, and for each part of a verdict.
+inline constexpr std::size_t fewest_steps = 3, fewest_judged = 10;
 
 // Throws LogError if too little is left. Adds notes about steps that it leaves out: gaps, and the slow first
 // steps of a warm-up. `skip`: the number of first steps that the user leaves out; nothing: a warm-up.
@@ -50,6 +50,7 @@ struct StepFit {
   double memory = 1;                            // of the worker with the longest one
   double shared_memory = 1;                     // of the effect that all workers have together
   std::int64_t block = 1;                       // steps of a block for resampling
+  bool in_step = false;                         // all workers of a cluster take the same times
 };
 StepFit fit_steps(const StepTimes& times);
 

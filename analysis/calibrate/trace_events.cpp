@@ -56,6 +56,7 @@ class EventReader final : public Sax {
       const std::string& field = keys_[depth_];
       if (field == "name") event_.name = value;
       else if (field == "ph") event_.phase = value;
+      else if (field == "cat") event_.category = value;
       else if (field == "pid") event_.process = value;
       else if (field == "tid") event_.thread = value;
     } else if (is_argument() && keys_[depth_] == step_arg_) {
@@ -66,6 +67,7 @@ class EventReader final : public Sax {
   bool binary(binary_t&) override { return true; }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
     end_.broken_at = position;
+    end_.loses_events = in_events_;
     return false;
   }
 
@@ -115,7 +117,9 @@ TraceEnd read_trace(std::istream& in, const std::string& step_arg,
                     const std::function<void(const TraceEvent&)>& take) {
   EventReader reader(step_arg, take);
   nlohmann::json::sax_parse(in, &reader);
-  return reader.end();
+  TraceEnd end = reader.end();
+  end.loses_events = end.loses_events && in.peek() != std::istream::traits_type::eof();
+  return end;
 }
 
 }  // namespace psim::calibrate

@@ -12,7 +12,7 @@ namespace psim::calibrate {
 
 // The parts of an event that psim uses. Times are in microseconds.
 struct TraceEvent {
-  std::string name, phase, process, thread;
+  std::string name, phase, category, process, thread;
   double begin = 0, duration = 0;
   std::optional<std::int64_t> step;
 };
@@ -21,7 +21,8 @@ struct TraceEvent {
 std::optional<std::int64_t> last_number_in(const std::string& name);
 
 struct TraceEnd {
-  std::size_t broken_at = 0;         // where the JSON breaks off; 0: the document is whole
+  std::size_t broken_at = 0;         // where the JSON breaks off or is wrong, in bytes; 0: it is whole
+  bool loses_events = false;         // more events follow, and cannot be read
   std::optional<std::int64_t> rank;  // that the file names
 };
 

@@ -6,16 +6,12 @@
 #include <cmath>
 #include <span>
 
-#include "model/data/text.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/calibrate/statements.hpp"
-#include "sim/record/identity.hpp"
+#include "sim/calibrate/whole_steps.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/request.hpp"
 #include "sim/runs/scratch.hpp"
-#include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
-#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::calibrate {
 namespace {
@@ -81,14 +77,16 @@ void check_parts(double share, std::size_t fitted, std::size_t judged, std::size
                  fmt::format("each part needs {} or more; 0 gives no verdict", fewest));
 }
 
-ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog& log,
+ClusterFacts completed(ClusterFacts facts, bool in_step, const StepTimes& times, const StepLog& log,
                        std::vector<std::string>& notes) {
   const auto logged = static_cast<std::int64_t>(times.workers.size());
   if (!facts.workers) facts.workers = logged;
   else if (*facts.workers != logged)
-    notes.push_back(fmt::format("The log has {} and the scenario {}: the scenario deals their times out.",
-                                counted(logged, "worker"), *facts.workers));
-  if (logged == 1) notes.push_back("With one worker the log cannot tell what slows all workers at once.");
+    notes.push_back(
+        fmt::format("The log has {} and the scenario {}: {}.", counted(logged, "worker"), *facts.workers,
+                    in_step ? "all of them compute as the log says" : "the scenario deals their times out"));
+  if (logged == 1 && !in_step)
+    notes.push_back("With one worker the log cannot tell what slows all workers at once.");
   const bool waits = facts.consistency.empty() || !facts.consistency.starts_with("asp");
   if (waits && !times.rest.empty() && (logged == 1 || *facts.workers > logged))
     notes.push_back(
@@ -101,7 +99,9 @@ ClusterFacts completed(ClusterFacts facts, const StepTimes& times, const StepLog
         fmt::format("A push of the log has {:.6g} B in the median, and --model-bytes says {:.6g} B: "
                     "--model-bytes counts.",
                     *bytes, *facts.model_bytes));
-  note_unknown(!facts.servers, !facts.model_bytes, facts.consistency.empty(), notes);
+  const bool has_servers = facts.consistency != all_reduce && !facts.gives("architecture");
+  note_unknown(!facts.servers && has_servers, !facts.model_bytes, facts.consistency.empty() && has_servers,
+               notes);
   return facts;
 }
 
@@ -174,13 +174,18 @@ class StepCalibration {
       const auto size = static_cast<double>(result_.times.size());
       const auto fitted = static_cast<std::size_t>(std::llround(size * (1 - request_.hold_out)));
       const std::size_t later = result_.times.size() - fitted;
-      if (result_.times.size() < 2 * fewest_steps) {
+      if (result_.times.size() < 2 * fewest_judged) {
         result_.notes.push_back("The log is too short to hold out a part of it: there is no verdict.");
       } else {
-        check_parts(request_.hold_out, fitted, later, fewest_steps, "step");
+        check_parts(request_.hold_out, fitted, later, fewest_judged, "step");
         hold_out(fitted);
       }
     }
+    if (result_.times.size() < fewest_judged)
+      result_.notes.push_back(
+          fmt::format("{} steps are few: the intervals are wide, and slow steps that come now and "
+                      "then may be missing. Some hundred make a good log.",
+                      result_.times.size()));
     tell_("fitting the whole log");
     fit(result_.times, result_.steps, result_.network);
     const bool fits_log = *result_.facts.workers == std::ssize(result_.times.workers);
@@ -198,23 +203,37 @@ class StepCalibration {
  private:
   ClusterFacts facts_of(const StepTimes& times) const {
     ClusterFacts facts = result_.facts;
-    facts.workers = std::ssize(times.workers);
+    if (!result_.in_step) facts.workers = std::ssize(times.workers);
     return facts;
   }
 
-  void fit(const StepTimes& times, StepFit& steps, NetworkFit& network) {
+  // Whole steps become computations and the rest, which is returned.
+  StepRest fit(StepTimes& times, StepFit& steps, NetworkFit& network) {
+    StepRest rest;
     steps = fit_steps(times);
     write_file(scratch_.path() / "steps.csv", steps_csv(times));
     network = fit_network(facts_of(times), times, steps, result_.measured, scratch_.path());
+    if (!result_.has_whole_steps) return rest;
+    rest = rest_of(times, facts_of(times), network.values, scratch_.path());
+    network.error = rest.error;
+    network.fits = rest.error < worst_fit;
+    times = without_rest(times, rest);
+    steps = fit_steps(times);
+    steps.in_step = result_.in_step;
+    write_file(scratch_.path() / "steps.csv", steps_csv(times));
+    return rest;
   }
 
   void hold_out(std::size_t fitted) {
     tell_("fitting the first part");
-    const StepTimes first = result_.times.part(0, fitted);
+    StepTimes first = result_.times.part(0, fitted);
     result_.held_out = result_.times.part(fitted, result_.times.size());
     StepFit steps;
     NetworkFit network;
-    fit(first, steps, network);
+    const StepRest rest = fit(first, steps, network);
+    if (result_.has_whole_steps) result_.held_out = without_rest(result_.held_out, rest);
+    if (!result_.facts.model_bytes && !result_.facts.gives("model.") && !result_.has_whole_steps)
+      first.rest = result_.held_out.rest = {};  // a scenario without messages says nothing about them
     const std::string text = scenario_text({.facts = facts_of(first),
                                             .fit = steps,
                                             .network = network.values,
@@ -236,6 +255,23 @@ class StepCalibration {
   ScratchFolder scratch_{"psim-calibrate"};
 };
 
+// Says what whole steps do not tell.
+void note_whole_steps(Calibration& result) {
+  const std::string model = result.facts.consistency.empty() ? "bsp" : result.facts.consistency;
+  result.notes.push_back(fmt::format(
+      "The log has whole steps, so psim fits computations with which simulated steps under {} take as long "
+      "as those of the log. What the network does not take counts as computation.",
+      model));
+  if (!model.starts_with("asp"))
+    result.notes.push_back(
+        "Whole steps do not tell how long each worker computed and how long it waited. So the scenario shows "
+        "too little gain of what waits less, such as asp. Columns compute_s of all workers would tell.");
+  if (!result.in_step) return;
+  const std::size_t logged = result.times.workers.size();
+  result.times =
+      averaged(result.times, static_cast<std::size_t>(*result.facts.workers) == logged ? logged : 1);
+}
+
 // Steps, or whole runs.
 void calibrate_log(const Request& request, const std::function<void(const std::string&)>& tell,
                    ClusterLog& log, Calibration& result) {
@@ -250,36 +286,11 @@ void calibrate_log(const Request& request, const std::function<void(const std::s
                    log.transfers.empty() ? "CSV with the columns worker,step,compute_s"
                                          : "a link test alone tells nothing about computations");
   result.times = step_times(log.steps, request.skip, result.notes);
-  result.facts = completed(request.facts, result.times, log.steps, result.notes);
+  result.has_whole_steps = log.has_whole_steps;
+  result.in_step = log.has_whole_steps && request.facts.is_synchronous();
+  result.facts = completed(request.facts, result.in_step, result.times, log.steps, result.notes);
+  if (log.has_whole_steps) note_whole_steps(result);
   StepCalibration(request, tell, result).make();
-}
-
-// The number of a value of --set, in a unit that may be empty. Throws UserError.
-double given_value(const Override& given, const std::string& unit) {
-  std::string text(trim(given.value));
-  if (text.size() > 1 && text.starts_with('"')) text = text.substr(1, text.size() - 2);
-  const std::optional<double> value = unit == "B/s" ? parse_quantity(text, Unit<BytesPerSecond>::names)
-                                      : unit == "s" ? parse_quantity(text, Unit<Seconds>::names)
-                                      : unit == "B" ? parse_quantity(text, Unit<Bytes>::names)
-                                                    : number_in<double>(text);
-  if (!value)
-    throw UserError(fmt::format("--set {}={}: no number with a unit", given.key, given.value),
-                    "psim explain " + given.key);
-  return *value;
-}
-
-// Values of --set replace fitted ones.
-void take_given(const std::vector<std::string>& sets, std::vector<Fitted>& fitted) {
-  for (const std::string& set : sets) {
-    const std::optional<Override> one = override_of(set);
-    const auto found = std::ranges::find(fitted, one ? one->key : "", &Fitted::field);
-    if (found == fitted.end()) continue;
-    found->value = given_value(*one, found->unit);
-    found->interval.reset();
-    found->missing.clear();
-    found->how = "given";
-    found->is_given = true;
-  }
 }
 
 }  // namespace
@@ -296,7 +307,7 @@ Calibration calibrate(const Request& request, const std::function<void(const std
   if (log.transfers.size() == 1)
     result.notes.push_back("The link test has one transfer, which tells the bandwidth without an interval.");
   calibrate_log(request, tell, log, result);
-  take_given(request.facts.sets, result.network.fitted);
+  take_given(request.facts, result.network.fitted);
   return result;
 }
 
@@ -316,84 +327,6 @@ std::string calibrated_scenario(const Calibration& calibration) {
                                .steps = static_cast<std::int64_t>(calibration.times.size()),
                                .values = calibration.network.fitted,
                                .title = title});
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json interval(const statistics::Interval& one) {
-  return {one.low, std::isfinite(one.high) ? Json(one.high) : Json()};
-}
-
-Json json_of(const StepFit& fit, const std::vector<std::int64_t>& names) {
-  Json workers = Json::array();
-  for (std::size_t w = 0; w < fit.means.size(); ++w)
-    workers.push_back(
-        {{"worker", names[w]}, {"mean_s", fit.means[w]}, {"interval_s", interval(fit.intervals[w])}});
-  return {{"workers", workers},
-          {"cv", fit.cv},
-          {"shared", fit.shared},
-          {"memory_steps", fit.memory},
-          {"shared_memory_steps", fit.shared_memory},
-          {"block_steps", fit.block}};
-}
-
-Json verdict_json(const Calibration& calibration) {
-  if (!calibration.verdict) return nullptr;
-  const Verdict& verdict = *calibration.verdict;
-  const auto compared = [](const std::vector<Compared>& all) {
-    Json list = Json::array();
-    for (const Compared& one : all)
-      list.push_back({{"what", one.name},
-                      {"measured", one.measured},
-                      {"simulated", one.simulated},
-                      {"error", one.error()}});
-    return list;
-  };
-  return {{"holds", verdict.holds},
-          {"within", verdict.within},
-          {"only_computations", verdict.only_computations},
-          {"held_out_steps", calibration.held_out.size()},
-          {"held_out_runs", calibration.runs.empty() ? 0 : verdict.judged.size()},
-          {"judged", compared(verdict.judged)},
-          {"described", compared(verdict.described)},
-          {"reasons", verdict.reasons}};
-}
-
-}  // namespace
-
-nlohmann::ordered_json calibration_json(const Calibration& calibration, const Request& request) {
-  Json json{{"schema", "psim.calibration/1"}, {"psim", version_text()}, {"logs", request.logs}};
-  if (calibration.runs.empty()) {
-    json["workers"] = calibration.times.workers.size();
-    json["steps"] = calibration.times.size();
-  }
-  json["left_out"] = {{"impossible", calibration.counts.impossible},
-                      {"zero", calibration.counts.zero},
-                      {"repeated", calibration.counts.repeated},
-                      {"beyond", calibration.counts.beyond}};
-  json["notes"] = calibration.notes;
-  json["warnings"] = warnings(calibration);
-  json["runs"] = calibration.runs.size();
-  if (calibration.runs.empty()) json["step_times"] = json_of(calibration.steps, calibration.times.workers);
-  Json values = Json::array();
-  for (const Fitted& one : calibration.network.fitted) {
-    Json value{{"field", one.field},
-               {"value", one.value},
-               {"unit", one.unit},
-               {"how", one.how},
-               {"given", one.is_given}};
-    value["interval"] = one.interval ? interval(*one.interval) : Json();
-    value["cannot_be_told"] = !one.missing.empty();
-    if (!one.missing.empty()) value["measure"] = one.missing;
-    values.push_back(std::move(value));
-  }
-  json["network"] = {{"values", values},
-                     {"error", calibration.network.error},
-                     {"simulations", calibration.network.simulations}};
-  json["verdict"] = verdict_json(calibration);
-  return json;
 }
 
 }  // namespace psim::calibrate

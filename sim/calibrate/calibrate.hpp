@@ -27,7 +27,9 @@ struct Calibration {
   ClusterFacts facts;  // those of the log included
   std::vector<std::string> notes;
   StepLog::Counts counts;
-  StepTimes times;  // of the whole log
+  StepTimes times;               // of the whole log
+  bool has_whole_steps = false;  // in the log
+  bool in_step = false;          // and they are those of all workers
   StepFit steps;
   Measured measured;
   NetworkFit network;

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <optional>
 
+#include "model/data/text.hpp"
 #include "model/user_error.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/scenario/spec/units.hpp"
+#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::calibrate {
 namespace {
@@ -118,6 +120,17 @@ ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
   return out;
 }
 
+// Who waits for whom. An all-reduce has no servers and no consistency model.
+void put_consistency(ScenarioText& out, const ClusterFacts& facts) {
+  if (facts.consistency == all_reduce) {
+    out.put("architecture.kind", toml_string(all_reduce), "--consistency");
+  } else if (!facts.gives("architecture")) {
+    out.put("consistency", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency),
+            "--consistency");
+    out.put("cluster.servers", fmt::to_string(facts.servers.value_or(1)), "--servers");
+  }
+}
+
 // The fields that the user gives.
 void put_given(ScenarioText& out, const ClusterFacts& facts) {
   for (const std::string& set : facts.sets) {
@@ -128,15 +141,68 @@ void put_given(ScenarioText& out, const ClusterFacts& facts) {
   }
 }
 
+std::string unquoted(std::string_view value) {
+  value = trim(value);
+  return std::string(value.size() > 1 && value.starts_with('"') ? value.substr(1, value.size() - 2) : value);
+}
+
+// The number of a value of --set, in a unit that may be empty. Throws UserError.
+double given_value(const Override& given, const std::string& unit) {
+  const std::string text = unquoted(given.value);
+  const std::optional<double> value = unit == "B/s" ? parse_quantity(text, Unit<BytesPerSecond>::names)
+                                      : unit == "s" ? parse_quantity(text, Unit<Seconds>::names)
+                                      : unit == "B" ? parse_quantity(text, Unit<Bytes>::names)
+                                                    : number_in<double>(text);
+  if (!value)
+    throw UserError(fmt::format("--set {}={}: no number with a unit", given.key, given.value),
+                    "psim explain " + given.key);
+  return *value;
+}
+
 }  // namespace
+
+std::optional<std::string> ClusterFacts::set_value(std::string_view field) const {
+  std::optional<std::string> value;
+  for (const std::string& set : sets) {
+    if (const std::optional<Override> one = override_of(set); one && one->key == field)
+      value = unquoted(one->value);
+  }
+  return value;
+}
+
+bool ClusterFacts::gives(std::string_view begin) const {
+  return std::ranges::any_of(sets, [&](const std::string& set) {
+    const std::optional<Override> one = override_of(set);
+    return one && one->key.starts_with(begin);
+  });
+}
+
+bool ClusterFacts::is_synchronous() const {
+  if (gives("architecture")) return true;  // servers are the usual one
+  std::string model = consistency.empty() ? "bsp" : consistency;
+  for (const char* field : {"consistency", "consistency.model"}) model = set_value(field).value_or(model);
+  return model == "bsp" || model == all_reduce;
+}
+
+void take_given(const ClusterFacts& facts, std::vector<Fitted>& fitted) {
+  for (const std::string& set : facts.sets) {
+    const std::optional<Override> one = override_of(set);
+    const auto found = std::ranges::find(fitted, one ? one->key : "", &Fitted::field);
+    if (found == fitted.end()) continue;
+    found->value = given_value(*one, found->unit);
+    found->interval.reset();
+    found->missing.clear();
+    found->how = "given";
+    found->is_given = true;
+  }
+}
 
 std::string scenario_text(const ScenarioRequest& request) {
   const ClusterFacts& facts = request.facts;
   ScenarioText out = beginning(facts, request.title);
   out.put("training.steps", fmt::to_string(request.steps));
-  out.put("consistency", toml_string(facts.consistency.empty() ? "bsp" : facts.consistency), "--consistency");
+  put_consistency(out, facts);
   out.put("cluster.workers", fmt::to_string(*facts.workers), "--workers, or those of the log");
-  out.put("cluster.servers", fmt::to_string(facts.servers.value_or(1)), "--servers");
   put_network(out, request.network, request.values);
   out.put("compute.distribution", toml_string("trace"));
   out.put("compute.trace", toml_string("steps.csv"));
@@ -147,8 +213,10 @@ std::string scenario_text(const ScenarioRequest& request) {
                                                : fmt::format("blocks of {} steps", request.fit.block)));
     out.put("compute.trace_sample", toml_string("draw"));
     out.put("compute.trace_workers",
-            toml_string(static_cast<std::size_t>(*facts.workers) == request.fit.means.size() ? "as they are"
-                                                                                             : "draw"));
+            toml_string(request.fit.in_step ||
+                                static_cast<std::size_t>(*facts.workers) == request.fit.means.size()
+                            ? "as they are"
+                            : "draw"));
   }
   put_given(out, facts);
   if (request.values.empty())

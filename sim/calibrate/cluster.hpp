@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,10 +20,20 @@ namespace psim::calibrate {
 struct ClusterFacts {
   std::optional<std::int64_t> workers, servers;
   std::optional<double> model_bytes;
-  std::string consistency;        // empty: bsp
+  std::string consistency;        // empty: bsp; or "all-reduce"
   std::string preset;             // of psim, for the other fields
   std::vector<std::string> sets;  // further fields, KEY=VALUE
+
+  // The value that --set gives to a field, without quotes; nothing: none. The last one counts.
+  std::optional<std::string> set_value(std::string_view field) const;
+  // Whether --set gives a field whose name begins so.
+  bool gives(std::string_view begin) const;
+  // Whether every worker waits for all others in each step.
+  bool is_synchronous() const;
 };
+
+// The architecture that --consistency may name instead of a model, because workers then wait for each other.
+inline constexpr const char* all_reduce = "all-reduce";
 
 // A number that was fitted, or that the log cannot tell.
 struct Fitted {
@@ -34,6 +45,9 @@ struct Fitted {
   std::string missing = {};                           // what to measure, if the log cannot tell the value
   bool is_given = false;                              // by the user
 };
+
+// Values of --set replace fitted ones. Throws UserError.
+void take_given(const ClusterFacts& facts, std::vector<Fitted>& fitted);
 
 // How fast the network of a cluster is, and its servers.
 struct NetworkValues {

@@ -15,8 +15,6 @@ namespace {
 
 using statistics::mean_of;
 
-constexpr double worst_fit = 0.15;  // error of steps that are still like those of the log
-
 // The numbers that a simulation and the log are compared by: means over the steps, in seconds.
 struct Traits {
   double step = 0;     // from a step to the next
@@ -40,10 +38,10 @@ Traits traits_of(const StepTimes& times) {
 // The usual relative error of a trait: that of psim's model, and that of the mean of so few steps. The latter
 // comes from the means of parts, because neighbouring steps are alike.
 double usual_error_of(const std::vector<double>& trait, const std::string& consistency) {
-  constexpr std::size_t parts = 8;
-  const double deviation = statistics::sd_of(means_of_parts(trait, parts)).value_or(0);
+  const std::vector<double> parts = means_of_parts(trait, 8);
+  const double deviation = statistics::sd_of(parts).value_or(0);
   return std::hypot(usual_error(consistency),
-                    deviation / std::sqrt(static_cast<double>(parts)) / mean_of(trait));
+                    deviation / std::sqrt(static_cast<double>(parts.size())) / mean_of(trait));
 }
 
 // The errors of networks with which the logged steps are simulated with their own computations.

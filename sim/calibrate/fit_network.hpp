@@ -29,6 +29,9 @@ void list_link(const LinkFit& link, NetworkFit& result);
 void list_searched(const char* field, double value, const char* unit, double range, const std::string& how,
                    const char* missing, NetworkFit& result);
 
+// The relative error of steps that are still like those of the log.
+inline constexpr double worst_fit = 0.15;
+
 // Of each simulation of a search: transfers that share links differ by chance.
 inline constexpr int seeds_of_search = 3;
 

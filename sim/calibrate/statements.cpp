@@ -7,27 +7,18 @@
 #include <cmath>
 
 #include "analysis/render/text_table.hpp"
-#include "sim/runs/request.hpp"
 
 namespace psim::calibrate {
 namespace {
-
-// Whether the user gives a field whose name begins so.
-bool gives(const ClusterFacts& facts, std::string_view field) {
-  return std::ranges::any_of(facts.sets, [&](const std::string& set) {
-    const std::optional<Override> one = override_of(set);
-    return one && one->key.starts_with(field);
-  });
-}
 
 // The values that the scenario lacks. Without them messages take no time.
 std::vector<std::string> lacks(const Calibration& calibration) {
   std::vector<std::string> missing;
   if (!calibration.runs.empty()) return missing;
   if (calibration.network.values.bandwidth == NetworkValues().bandwidth &&
-      !gives(calibration.facts, "cluster.network.bandwidth"))
+      !calibration.facts.gives("cluster.network.bandwidth"))
     missing.push_back("the bandwidth (1e15 B/s here)");
-  if (!calibration.facts.model_bytes && !gives(calibration.facts, "model."))
+  if (!calibration.facts.model_bytes && !calibration.facts.gives("model."))
     missing.push_back("the size of the model (4 B here)");
   return missing;
 }
@@ -46,7 +37,9 @@ std::string verdict_line(const Calibration& calibration) {
   const char *holds = verdict.holds ? "holds" : "does not hold", *subject = "The model", *rest = "";
   if (verdict.only_computations) {
     subject = "The model of the computations";
-    rest = " Communication is not judged: the log has no push and pull.";
+    rest = calibration.times.rest.empty()
+               ? " Communication is not judged: the log has no push and pull."
+               : " Communication is not judged: the log does not tell the size of the model (--model-bytes).";
   }
   return fmt::format("{} {} within {:.3g} %.{}", subject, holds, 100 * verdict.within, rest);
 }
@@ -61,7 +54,7 @@ std::vector<std::string> warnings(const Calibration& calibration) {
   return {fmt::format(
       "Communication is free in this scenario, because the log does not tell {}. So predictions are those of "
       "a cluster that only computes. Calibrate with a link test too (a file of bytes,seconds, nccl-tests or "
-      "iperf3 --json), or with push_s and pull_s in the log, and with --model-bytes SIZE. Or set the values: "
+      "iperf3), or with push_s and pull_s in the log, and with --model-bytes SIZE. Or set the values: "
       "--set cluster.network.bandwidth=10Gbps --model-bytes 100MB.",
       fmt::join(missing, " and "))};
 }

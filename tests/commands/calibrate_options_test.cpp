@@ -1,6 +1,7 @@
 // The options of psim calibrate, and what it says about unusual logs.
 #include <fmt/format.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -158,4 +159,86 @@ TEST_CASE("calibrate says what is missing on its command line", "[command][calib
   says(own.err, "it is an output of psim calibrate");
   for (const char* word : {"predicted", "unknown", "calibrate"})
     CHECK(::psim::test::psim({"explain", word}, calibrate.path()).code == 0);
+}
+
+namespace {
+
+// Mean steps of a run, over its workers.
+double mean_step(const Json& run) {
+  double sum = 0;
+  for (const Json& one : run["workers"])
+    sum += one["mean_step_s"].get<double>() / static_cast<double>(run["workers"].size());
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("calibrate fits computations to whole steps under every way to wait", "[command][calibrate]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> network{
+      "--set", "cluster.network.bandwidth=50MBps", "--model-bytes", "2MB", "--hold-out", "50%"};
+  for (const char* model : {"bsp", "ssp 3", "asp", "all-reduce"}) {
+    INFO(model);
+    const bool is_ring = std::string(model) == "all-reduce";
+    ScenarioBuilder cluster({"cluster.workers=4", "training.steps=120", "cluster.network.bandwidth=50MBps",
+                             "cluster.network.latency=25us", "cluster.network.cross_traffic=true",
+                             "cluster.network.simgrid_model=cm02", "compute.time=100ms",
+                             is_ring ? "architecture=all-reduce" : "consistency=" + std::string(model)});
+    if (!is_ring) cluster = cluster.set("cluster.servers", 2);
+    const TracedRun run = cluster.with("model", "kind = \"phantom\"\nparameters = 500000")
+                              .with("compute", "distribution = \"gamma\"\ncv = 0.1")
+                              .trace();
+    std::string log = "worker,step,step_time_ms\n";
+    std::map<int, std::vector<double>> begins;  // by node
+    for (const RecordedEvent& event : run.events) {
+      if (event.is("computation", "begun")) begins[event.node].push_back(event.at);
+    }
+    double logged = 0, steps = 0;
+    for (const auto& [node, dates] : begins) {
+      for (std::size_t i = 0; i + 1 < dates.size(); ++i) {
+        log += fmt::format("{},{},{}\n", node, i, 1000 * (dates[i + 1] - dates[i]));
+        logged += dates[i + 1] - dates[i], steps += 1;
+      }
+    }
+    write(folder.path() / "log.csv", log);
+    std::vector<std::string> words{"calibrate", "log.csv", "-o", "fit", "--force", "--consistency", model};
+    words.insert(words.end(), network.begin(), network.end());
+    if (!is_ring) words.insert(words.end(), {"--servers", "2"});
+    const Outcome fitted = ::psim::test::psim(words, folder.path());
+    INFO(fitted.out << fitted.err);
+    CHECK(fitted.code <= 1);  // of ssp and asp, chance moves the mean steps of so short a log
+    says(fitted.out, "The log has whole steps");
+    CHECK((fitted.out.find("how long it waited for others") == std::string::npos) ==
+          (std::string(model) == "asp"));
+    const Outcome again =
+        ::psim::test::psim({"run", "fit/scenario.toml", "--json", "--trace", "none"}, folder.path());
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    CHECK(mean_step(Json::parse(again.out)) == Approx(logged / steps).epsilon(0.05));
+  }
+  // One time for all workers of a job, and a network that is slower than its steps.
+  std::string log = "step,step_s\n";
+  for (int step = 0; step < 40; ++step) log += fmt::format("{},{}\n", step, 0.2 + 0.01 * (step % 3));
+  write(folder.path() / "log.csv", log);
+  std::vector<std::string> words{"calibrate",     "log.csv",    "-o",        "fit", "--force",
+                                 "--consistency", "all-reduce", "--workers", "8"};
+  words.insert(words.end(), network.begin(), network.end());
+  const Outcome job = ::psim::test::psim(words, folder.path());
+  INFO(job.out << job.err);
+  CHECK(job.code == 0);
+  says(job.out, "all of them compute as the log says");
+  says(content(folder.path() / "fit/scenario.toml"), "trace_workers = \"as they are\"");
+  words[words.size() - 3] = "200MB";
+  says(::psim::test::psim(words, folder.path()).out, "simulated steps still differ from the logged ones");
+}
+
+TEST_CASE("calibrate fits a few steps, without a verdict", "[command][calibrate]") {
+  const Calibrating calibrate(plain_log(4));
+  const Outcome few = calibrate({});
+  INFO(few.err);
+  CHECK(few.code == 0);
+  says(few.out, "there is no verdict");
+  says(few.out, "4 steps are few: the intervals are wide");
+  CHECK(::psim::test::psim({"check", "fit/scenario.toml"}, calibrate.path()).code == 0);
+  CHECK(Calibrating(plain_log(2))({}).code == 2);
 }

@@ -150,10 +150,12 @@ const Subcommand calibrate_table[] = {
      "  psim calibrate trace.json -o cluster --compute-name 'forward|backward' --step-arg iteration\n",
      [](CLI::App* app, Asked& a) {
        CalibrateCommand& c = a.calibrate;
-       app->add_option("logs", c.request.logs,
-                       "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes], with "
-                       "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
-                       "bytes,seconds; Chrome JSON; the output of nccl-tests or iperf3 --json. Also gzip.")
+       app->add_option(
+              "logs", c.request.logs,
+              "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes] or worker,step,step_s, with "
+              "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
+              "bytes,seconds; Chrome JSON; the log of Megatron-LM or DeepSpeed; the output of "
+              "nccl-tests or iperf3. Also gzip.")
            ->required();
        app->add_option("-o,--out", c.out,
                        "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
@@ -167,7 +169,7 @@ const Subcommand calibrate_table[] = {
        app->add_option("--model-bytes", c.model_bytes,
                        "Size of the model, for example 100MB; default: the bytes of the log, or 4B.");
        app->add_option("--consistency", c.request.facts.consistency,
-                       "The consistency model of the log, for example asp; default: bsp.");
+                       "The consistency model of the log, for example asp, or all-reduce; default: bsp.");
        app->add_option("--preset", c.request.facts.preset,
                        "Other fields as in this system; see `psim list`.");
        app->add_option("--set", c.request.facts.sets,

@@ -51,8 +51,8 @@ TEST_CASE("a file of Kineto is one worker, numbered by its rank or its place", "
     for (int step = 0; step < 3; ++step) {
       for (const char* pid : {"4711", "0", "\"Spans\""})
         text += std::string(step > 0 || *pid != '4' ? "," : "") + R"({"ph": "X", "name": "ProfilerStep#)" +
-                std::to_string(step) + R"(", "ts": 1, "dur": 5000, "pid": )" + pid +
-                R"(, "tid": 1, "args": {}})";
+                std::to_string(step) + R"(", "ts": )" + std::to_string(5000 * step) +
+                R"(, "dur": 5000, "pid": )" + pid + R"(, "tid": 1, "args": {}})";
     }
     return text + "]}";
   };
