@@ -142,17 +142,6 @@ bool repeats_trace(const Scenario& scenario) {
   return std::ranges::any_of(scenario.compute.factors(), &FactorSpec::is_trace_as_it_is);
 }
 
-// The share of the seeds' variance that comes from the fit, if a trace is a sample of a cluster. A mean over
-// T steps of a run, drawn from a sample of N steps, has the variances 1 / T and 1 / N of a step.
-std::optional<double> share_of_fit(const LoadedScenario& loaded, double clocks) {
-  for (const FactorSpec* factor : loaded.scenario.compute.factors()) {
-    if (factor->steps == nullptr || !factor->resampling.drawn_sample) continue;
-    const auto sample = static_cast<double>(factor->steps->rows());
-    return clocks / (clocks + sample);
-  }
-  return std::nullopt;
-}
-
 double bytes_of(const DataSplit& data) {
   double bytes = 0;
   for (const Dataset* set : {&data.train, &data.test, &data.validation})
@@ -227,7 +216,7 @@ class Resolver {
     one.run.hash = scenario_hash(*loaded);
     one.run.by_trace = repeats_trace(loaded->scenario);
     one.run.predicts =
-        share_of_fit(*loaded, static_cast<double>(loaded->scenario.training.steps.value_or(1)));
+        share_of_fit(loaded->scenario, static_cast<double>(loaded->scenario.training.steps.value_or(1)));
     title = loaded->scenario.title;
     const Estimate work = estimate(*loaded, 1);
     one.run.seconds = seconds_of(work);
@@ -329,6 +318,15 @@ std::vector<Axis> free_axes(const Parts& parts, std::string& notes) {
 }
 
 }  // namespace
+
+std::optional<double> share_of_fit(const Scenario& scenario, double clocks) {
+  for (const FactorSpec* factor : scenario.compute.factors()) {
+    if (factor->steps == nullptr || !factor->resampling.drawn_sample) continue;
+    const auto sample = static_cast<double>(factor->steps->rows());
+    return clocks / (clocks + sample);
+  }
+  return std::nullopt;
+}
 
 std::string hash_of_text(const std::string& text) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));

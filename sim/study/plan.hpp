@@ -51,6 +51,10 @@ struct Plan {
   std::string notes;                        // for people: the parts of the request without effect
 };
 
+// The share of the seeds' variance that comes from the fit, if a trace is a sample of a cluster. A mean over
+// `clocks` steps of a run, drawn from a sample of N steps, has the variances 1 / clocks and 1 / N of a step.
+std::optional<double> share_of_fit(const Scenario& scenario, double clocks);
+
 // 16 hexadecimal digits.
 std::string hash_of_text(const std::string& text);
 

@@ -9,6 +9,7 @@
 #include "model/dataset.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/scenario/load_parts.hpp"
+#include "sim/scenario/spec/step_trace.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
@@ -71,4 +72,13 @@ placement.kind = "hash-ring"
     request.seeds = "1,2,3,4,5,6,7,8,9,10";
     check_plan(request);
   }
+}
+
+TEST_CASE("a short log leaves more of a prediction's variance to the fit", "[unit][study]") {
+  Scenario scenario;
+  scenario.compute.steps = std::make_shared<StepTrace>(1, std::vector<double>(100, 1.0));
+  CHECK(!study::share_of_fit(scenario, 300));
+  scenario.compute.resampling.drawn_sample = true;
+  CHECK(study::share_of_fit(scenario, 300) == 0.75);
+  CHECK(study::share_of_fit(scenario, 25) == 0.2);
 }
