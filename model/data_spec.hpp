@@ -19,6 +19,9 @@ struct DataSpec {
   DataSource source = {};          // digits
   Settings settings = {};          // of the source
   std::string path;                // csv, libsvm: the file; idx: the folder with the four files
+  std::string label;               // csv: name or number of the column with the class; empty: the last one
+  std::vector<std::string> drop;   // csv: names or numbers of columns that are no features
+  bool standardize = false;        // csv: features in units of their standard deviation, around their mean
   double test_fraction = 0.2;      // share of the samples for the test; idx has its own test files
   double validation_fraction = 0;  // share of the remaining samples on which a run is judged while it runs
   std::optional<std::int64_t> split_seed =
@@ -35,12 +38,27 @@ struct DataSpec {
   double dirichlet_alpha = 0.5;  // dirichlet: small means that a worker sees few classes
 };
 
+// A mistake in bytes `begin` to `end` of a text of a data file, which begins in line `line`.
+struct DataProblem {
+  std::int64_t line = 0;
+  std::string text;
+  std::size_t begin = 0, end = 0;
+  std::string message, label, help;
+};
+
 // A data set that psim cannot read: names the file and the reason.
 struct DataError : std::runtime_error {
   explicit DataError(const std::string& what, std::string advice = {}, std::string_view blamed = {})
       : std::runtime_error(what), help(std::move(advice)), field(blamed) {}
   std::string help;
   std::string field;  // the DataSpec's field with the mistake; empty: the source of the samples
+  std::string file = {};
+  std::vector<DataProblem> problems = {};  // in lines of `file`; may be empty
+};
+
+// What a user should know about data that psim can read.
+struct DataNote {
+  std::string message, help;
 };
 
 enum class DataPart { training, validation, test };

@@ -44,6 +44,7 @@ struct Dataset {
   SampleMatrix targets = {};              // samples x outputs; empty for classification
   int classes = 0;                        // 0 for regression
   SparseMatrix sparse_inputs = {};        // instead of `inputs`; no columns for dense data
+  std::vector<DataNote> notes = {};       // of the whole data set, with its training samples
 
   bool is_sparse() const { return sparse_inputs.cols > 0; }
   std::int64_t size() const { return is_sparse() ? sparse_inputs.rows() : inputs.rows(); }

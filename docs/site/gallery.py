@@ -66,8 +66,8 @@ def section(root, name, entry):
     title, about = of_scenario(root, name)
     answer, runs = answer_of(root, entry["feature"]) if "feature" in entry else (entry["answer"], [])
     if entry.get("fetched"):
-        command = console(f"run scenarios/{name}.toml --data-dir DIR")
-        shown = f"This scenario has no picture, because you must fetch its data first.\n\n{command}"
+        command = console(f"run {name}")
+        shown = f"This scenario has no picture, because its data does not come with psim.\n\n{command}"
     else:
         shown = drawing(name, entry)
     parts = [f"### {name}\n", f"**{title}**\n", answer + "\n", shown]

@@ -34,12 +34,17 @@ constexpr std::array idx_files{
     std::pair{&IdxFolder::test_labels, "t10k-labels-idx1-ubyte"},
 };
 
+const fs::path system_folder = "/usr/share/datasets";  // of Debian's packages, such as dataset-fashion-mnist
+
 // The first folder that holds all four files: files of different folders may not belong together. A data
 // folder may also hold the files itself.
 IdxFolder find_idx(const fs::path& path, const Folders& search) {
   std::string looked_for;
   std::vector<fs::path> places = candidates(path, search);
-  if (path.is_relative()) places.insert(places.end(), search.begin(), search.end());
+  if (path.is_relative()) {
+    places.insert(places.end(), search.begin(), search.end());
+    places.push_back(system_folder / path);
+  }
   for (const fs::path& place : places) {
     IdxFolder folder;
     const char* missing = nullptr;
@@ -53,10 +58,11 @@ IdxFolder find_idx(const fs::path& path, const Folders& search) {
     looked_for += fmt::format("{}{}[.gz]{}", looked_for.empty() ? "" : ", ", (place / missing).string(),
                               fs::is_directory(place, ignored) ? "" : " (no such folder)");
   }
-  throw DataError(fmt::format("cannot find the data set `{}`: no folder holds its four files; looked for {}",
-                              path.string(), looked_for.empty() ? "it in no folder at all" : looked_for),
-                  "to get Fashion-MNIST, run `scenarios/fetch_fashion_mnist.sh DIR`, then give "
-                  "`--data-dir DIR` or set PSIM_DATA=DIR");
+  throw DataError(
+      fmt::format("cannot find the data set `{}`: no folder holds its four files; looked for {}",
+                  path.string(), looked_for),
+      "`apt-get install dataset-fashion-mnist` installs Fashion-MNIST for path = \"fashion-mnist\"; psim "
+      "looks for other data in `--data-dir DIR` and PSIM_DATA=DIR");
 }
 
 std::uint32_t big_endian(std::string_view bytes) {

@@ -1,5 +1,6 @@
 // LIBSVM's text format (Chang, Lin 2011): a line per sample, `label index:value index:value ...`, with rising
-// indices from 1; text after a # is a comment. Two classes: +1 and -1, or 1 and 0.
+// indices from 1, or from 0 if index 0 occurs; text after a # is a comment. Two classes: +1 and -1, or 1 and
+// 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +39,12 @@ class LibsvmReader {
   Dataset finish() {
     if (data_.labels.empty()) throw DataError(name_ + ": holds no samples");
     if (data_.sparse_inputs.cols == 0) throw DataError(name_ + ": holds no features");
+    if (from_zero_) {
+      ++data_.sparse_inputs.cols;
+      data_.notes.push_back({name_ + ": indices begin at 0", "psim then takes index i for feature i"});
+    } else {
+      for (std::uint32_t& index : data_.sparse_inputs.index) --index;
+    }
     data_.classes = 2;
     return std::move(data_);
   }
@@ -53,7 +60,7 @@ class LibsvmReader {
     value_.clear();
     while (!rest.empty()) read_feature_of_sample(next_word(rest));
     if (!index_.empty())
-      data_.sparse_inputs.cols = std::max<std::int64_t>(data_.sparse_inputs.cols, index_.back() + 1);
+      data_.sparse_inputs.cols = std::max<std::int64_t>(data_.sparse_inputs.cols, index_.back());
     data_.sparse_inputs.add_row({index_, value_});
   }
 
@@ -81,14 +88,15 @@ class LibsvmReader {
     std::string_view rest = word;
     const std::string_view index_text = cut(rest, ':');
     std::uint32_t index = 0;
-    if (word.find(':') == std::string_view::npos || read(index_text, index) != std::errc{} || index < 1 ||
+    if (word.find(':') == std::string_view::npos || read(index_text, index) != std::errc{} ||
         index > index_max)
-      refuse(fmt::format("not `index:value` with an index from 1 to {}: {}", index_max, in_backticks(word)));
-    if (!index_.empty() && index - 1 <= index_.back())
-      refuse(fmt::format("index {} comes after {}; indices must rise", index, index_.back() + 1));
+      refuse(fmt::format("not `index:value` with an index from 0 to {}: {}", index_max, in_backticks(word)));
+    if (!index_.empty() && index <= index_.back())
+      refuse(fmt::format("index {} comes after {}; indices must rise", index, index_.back()));
     float value = 0.0F;
     if (const std::string problem = read_feature(rest, value); !problem.empty()) refuse(problem);
-    index_.push_back(index - 1);
+    from_zero_ = from_zero_ || index == 0;
+    index_.push_back(index);
     value_.push_back(value);
   }
 
@@ -98,6 +106,7 @@ class LibsvmReader {
   std::vector<std::uint32_t> index_;
   std::vector<float> value_;
   Dataset data_;
+  bool from_zero_ = false;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/data/columns.hpp"
 #include "model/data/sources.hpp"
 #include "model/data/split.hpp"
 #include "model/data_shape.hpp"
@@ -43,12 +44,13 @@ std::deque<DataSourceRow> built_in_rows() {
        .reads_files = true,
        .load = [](const DataRequest& r) { return load_idx(r.spec.path, r.search); }},
       {.name = "csv",
-       .doc = "a file with one sample a row, the class in the last column, plain or gzip",
+       .doc = "a table with a sample a row, columns divided by comma, semicolon or tab, plain or gzip",
        .reads_files = true,
-       .fields = "test_fraction",
-       .load = [](const DataRequest& r) { return split(load_csv(r.spec.path, r.search), r); }},
+       .fields = "label drop standardize test_fraction",
+       .load = [](const DataRequest& r) { return split(load_csv(r.spec, r.search), r); }},
       {.name = "libsvm",
-       .doc = "a file of sparse samples of two classes, `label index:value ...` a row, plain or gzip",
+       .doc =
+           "sparse samples of two classes, `label index:value ...` a row, indices from 1 or 0, plain or gzip",
        .is_sparse = true,
        .reads_files = true,
        .fields = "test_fraction",
@@ -152,6 +154,7 @@ DataSplit load_data(const DataSpec& spec, std::uint64_t seed, const Folders& sea
   const std::uint64_t split_seed = spec.split_seed ? static_cast<std::uint64_t>(*spec.split_seed) : seed;
   DataSplit data =
       hold_out(spec.source->load({spec, seed, split_seed, search}), spec.validation_fraction, split_seed);
+  if (spec.standardize) standardize(data);
   if (const std::optional<DataShape> told = known_shape(spec)) check_told(*told, shape_of(data.train), spec);
   return data;
 }

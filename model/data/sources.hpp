@@ -13,7 +13,7 @@ namespace psim {
 
 Dataset load_digits();
 DataSplit load_idx(const std::filesystem::path& folder, const Folders& search);
-Dataset load_csv(const std::filesystem::path& path, const Folders& search);
+Dataset load_csv(const DataSpec& spec, const Folders& search);
 Dataset parse_csv(std::string_view text, const std::string& name);
 Dataset load_libsvm(const std::filesystem::path& path, const Folders& search);
 

@@ -25,7 +25,16 @@
 
 namespace psim {
 void merge(const Diagnostics& found, Diagnostics& diagnostics) {
-  for (const Diagnostic& one : found.list()) {
+  for (Diagnostic one : found.list()) {
+    if (one.place.source < found.sources().size()) {  // a data file may be a source of one of them only
+      const Source& source = found.sources()[one.place.source];
+      const std::vector<Source>& known = diagnostics.sources();
+      if (one.place.source >= known.size() || !(known[one.place.source] == source)) {
+        const auto its = std::ranges::find(known, source);
+        one.place.source = its == known.end() ? diagnostics.add_source(source)
+                                              : static_cast<std::size_t>(its - known.begin());
+      }
+    }
     const auto same = [&one](const Diagnostic& other) {
       return one.place.source == other.place.source && one.place.line == other.place.line &&
              one.place.column == other.place.column && one.message == other.message;
@@ -198,8 +207,19 @@ std::shared_ptr<const DataSplit> load_data_of(Scenario& scenario, const LoadRequ
   try {
     std::shared_ptr<const DataSplit> data = find_data(scenario, request);
     if (!known) look(shape_of(data->train));
+    for (const DataNote& note : data->train.notes) check.note_data("data.path", note.message, note.help);
     return data;
   } catch (const DataError& error) {
+    for (const DataProblem& one : error.problems) {
+      const std::size_t source =
+          check.diagnostics.add_source({error.file, one.text, static_cast<std::uint32_t>(one.line)});
+      check.diagnostics.add({.code = "data",
+                             .place = place_in(one.text, one.begin, one.end, source),
+                             .message = one.message,
+                             .label = one.label,
+                             .help = one.help});
+    }
+    if (!error.problems.empty()) return nullptr;
     const std::string field = !error.field.empty()           ? "data." + error.field
                               : reading.given("data.path")   ? "data.path"
                               : reading.given("data.inputs") ? "data.inputs"

@@ -143,7 +143,7 @@ const std::vector<Bound> learning{
      "data.features=10",
      "data.features=9",
      "9 features for samples with 10 nonzeros"},
-    {{}, "model.layers=[4, 3]", "model.layers=[4]", "a model needs at least two layers"},
+    {{}, "model.layers=[4, 3]", "model.layers=[4]", "`model.layers` is too short"},
 };
 
 }  // namespace

@@ -122,12 +122,13 @@ TEST_CASE("a typing error in the first line of a CSV file is no header", "[data]
   spec.source = DataSource("csv");
   spec.path = "a.csv";
   folder.write("a.csv", "1,2.5,O\n1,2,1\n");
-  CHECK(refusal(spec, folder.path).find("a.csv:1: column 3: the last column is the class label") !=
-        std::string::npos);
+  CHECK(
+      refusal(spec, folder.path).find("a.csv:2: column 3: the label is `1`, but that of line 1 is a name") !=
+      std::string::npos);
   folder.write("a.csv", "1,2,5x,0\n1,2,3,1\n");
   const std::string typo = refusal(spec, folder.path);
   CHECK(typo.find("a.csv:1: column 3: not a number: `5x`") != std::string::npos);
-  CHECK(typo.find("a header has no numbers") != std::string::npos);
+  CHECK(typo.find("if this line is a header, label = \"NAME\"") != std::string::npos);
 }
 
 TEST_CASE("CSV, LIBSVM and IDX files with random changes are read or refused", "[data][slow]") {

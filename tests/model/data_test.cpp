@@ -231,7 +231,7 @@ TEST_CASE("a missing file is named with every place that was searched", "[data]"
   const DataError error = refusal(folder, DataSource("idx"), "tiny");
   CHECK_THAT(error.what(), Contains((folder.path() / (test_labels + "[.gz]")).string()));
   CHECK_THAT(error.what(), Contains((folder.path() / "nowhere" / train_images).string() + "[.gz] (no such"));
-  CHECK_THAT(error.help, Contains("scenarios/fetch_fashion_mnist.sh DIR") && Contains("PSIM_DATA=DIR"));
+  CHECK_THAT(error.help, Contains("apt-get install dataset-fashion-mnist") && Contains("PSIM_DATA=DIR"));
 
   const std::string csv = refusal(folder, DataSource("csv"), "data.csv").what();
   CHECK_THAT(csv, Contains((folder.path() / "data.csv").string()));
@@ -253,30 +253,6 @@ TEST_CASE("CSV files are read with and without header, compression and carriage 
   CHECK(same(plain, load(folder, DataSource("csv"), "header.csv").train));
   CHECK(same(plain, load(folder, DataSource("csv"), "packed.csv").train));
   CHECK(same(plain, load(folder, DataSource("csv"), "packed.csv.gz").train));
-}
-
-TEST_CASE("a broken CSV file is refused by name and line", "[data]") {
-  const auto [content, message] = GENERATE(table<std::string, std::string>({
-      {"1,2,0\n1,0\n", "data.csv:2: the number of columns is 2, expected 3"},
-      {"a,b,c\n1,2,0\n1,abc,0\n", "data.csv:3: column 2: not a number: `abc`"},
-      {"1,2,0\n1,2x,0\n", "data.csv:2: column 2: not a number: `2x`"},
-      {"1,2,0\n1,,0\n", "data.csv:2: column 2: not a number: ``"},
-      {"1,2,0\n1,nan,0\n", "data.csv:2: column 2: not finite: `nan`"},
-      {"inf,2,0\n", "data.csv:1: column 1: not finite: `inf`"},
-      {"1,1e39,0\n", "data.csv:1: column 2: number out of range: `1e39`"},
-      {"1,1e999,0\n", "data.csv:1: column 2: number out of range: `1e999`"},
-      {"1,2,-1\n",
-       "data.csv:1: column 3: the last column is the class label, an integer from 0 to 65535, not `-1`"},
-      {"1,2,0.5\n", "not `0.5`"},
-      {"1,2,99999999999\n", "not `99999999999`"},
-      {"1,2,0\n\n1,2,0\n", "data.csv:2: empty line"},
-      {"1\n2\n", "data.csv:1: a sample needs at least two columns"},
-      {"a,b,c\n", "data.csv: holds no samples"},
-      {"", "data.csv: holds no samples"},
-  }));
-  const TempFolder folder;
-  folder.write("data.csv", content);
-  CHECK_THAT(refusal(folder, DataSource("csv"), "data.csv").what(), Contains(message));
 }
 
 TEST_CASE("generated data is balanced and depends on the seed only", "[data]") {
@@ -373,14 +349,13 @@ TEST_CASE("inline samples are taken as they are", "[data]") {
 }
 
 TEST_CASE("the real Fashion-MNIST is read in full", "[data][fashion-mnist]") {
-  const char* const folder = std::getenv("PSIM_TEST_DATA");
-  if (folder == nullptr || !fs::is_directory(folder)) {
-    WARN("skipped: PSIM_TEST_DATA does not name the folder of the four Fashion-MNIST files");
+  if (!fs::is_directory("/usr/share/datasets/fashion-mnist")) {
+    WARN("skipped: Fashion-MNIST is not installed (apt-get install dataset-fashion-mnist)");
     return;
   }
   DataSpec spec = spec_of(DataSource("idx"));
-  spec.path = fs::absolute(folder).string();
-  const DataSplit data = load_data(spec, 1, {});
+  spec.path = "fashion-mnist";
+  const DataSplit data = load_data(spec, 1, {"nowhere"});
   CHECK(data.train.size() == 60000);
   CHECK(data.test.size() == 10000);
   CHECK(data.train.features() == 784);

@@ -143,6 +143,8 @@ TEST_CASE("LIBSVM files are read, plain and compressed, with comments and both w
       {"+1 1:0.5 7:-1\n-1 \n-1\t2:1e-3   3:0  # last\n", false},
       {"# header\n1 1:0.5 7:-1\r\n0\r\n0 2:1e-3 3:0\r\n\r\n", true},
       {"1.0 1:0.5 7:-1\n-1.0\n-1 2:1e-3 3:0", true},
+      {"1 0:0.5 6:-1\n0\n0 1:1e-3 2:0\n", false},  // from 0, as scikit-learn writes them
+      {"1 1:0.5 7:-1 # 0:1\n0\n0 2:1e-3 3:0\n", false},
   }));
   const gzFile file = gzopen((folder.path() / "data.libsvm").c_str(), packed ? "wb" : "wbT");
   gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
@@ -151,6 +153,7 @@ TEST_CASE("LIBSVM files are read, plain and compressed, with comments and both w
   CHECK(data.labels == std::vector<std::int32_t>{1, 0, 0});
   CHECK(data.classes == 2);
   CHECK(data.features() == 7);
+  CHECK(data.notes.size() == (content.find(" 0:0.5") != std::string::npos ? 1 : 0));
   CHECK(data.sparse_inputs.begin == std::vector<std::size_t>{0, 2, 2, 4});
   CHECK(data.sparse_inputs.index == std::vector<std::uint32_t>{0, 6, 1, 2});
   CHECK(data.sparse_inputs.value == std::vector<float>{0.5F, -1.0F, 1e-3F, 0.0F});
@@ -171,7 +174,7 @@ TEST_CASE("a broken LIBSVM file is refused by name and line", "[data]") {
       {"++1 1:1\n", "not `++1`"},
       {"nan 1:1\n", "not `nan`"},
       {"1 1:1\n0 1:1\n-1 1:1\n", "data.libsvm:3: labels 0 and -1 in one file"},
-      {"1 0:1\n", "data.libsvm:1: not `index:value` with an index from 1 to 1073741824: `0:1`"},
+      {"1 -1:1\n", "data.libsvm:1: not `index:value` with an index from 0 to 1073741824: `-1:1`"},
       {"1 -3:1\n", "`-3:1`"},
       {"1 5000000000:1\n", "`5000000000:1`"},
       {"1 2000000000:1\n", "`2000000000:1`"},

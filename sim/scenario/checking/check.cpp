@@ -39,6 +39,10 @@ Place Check::place(std::string path) const {
   }
 }
 
+void Check::note_data(const std::string& field, std::string message, std::string help) const {
+  diagnostics.note({"data", place(field), std::move(message), "", std::move(help)});
+}
+
 void Check::report(std::string code, const std::vector<std::string>& fields, std::string message,
                    std::string label, std::string help) const {
   if (!std::ranges::all_of(fields, [this](const std::string& field) { return reading.reliable(field); }))

@@ -27,6 +27,8 @@ struct Check {
   // The same for the data, or for another file that the scenario names.
   void add_data(const std::vector<std::string>& fields, std::string message, std::string label,
                 std::string help = {}) const;
+  // A note about data or another file, which does not prevent a run.
+  void note_data(const std::string& field, std::string message, std::string help) const;
   // The same with the kind of error `code`.
   void report(std::string code, const std::vector<std::string>& fields, std::string message,
               std::string label, std::string help) const;

@@ -21,7 +21,12 @@ inline auto below(double min, double max) {
 }
 
 inline void required(FieldInfo& field) { field.required = true; }
-inline void filled(FieldInfo& field) { field.filled = true; }
+inline auto at_least(std::size_t elements) {
+  return [elements](FieldInfo& field) { field.fewest = elements; };
+}
+inline void filled(FieldInfo& field) { at_least(1)(field); }
+
+inline void or_number(FieldInfo& field) { field.or_number = true; }
 
 // The field has a meaning only if the choice `key` is one of `names`.
 inline auto when(std::string_view key, std::vector<std::string_view> names) {

@@ -60,7 +60,8 @@ struct FieldInfo {
   double min = -HUGE_VAL, max = HUGE_VAL;
   bool above_min = false, below_max = false;  // the bound itself is not allowed
   bool required = false;
-  bool filled = false;  // a list that must not be empty, because an absent list has another meaning
+  std::size_t fewest = 0;  // elements of a list that is given; an absent list may have another meaning
+  bool or_number = false;  // a text that may also be written as an integer
   // The field has a meaning only if this choice has one of these values. The choice is in the field's table,
   // or in a table that is described earlier (then with its path: "architecture.kind").
   std::string_view when_key = {};

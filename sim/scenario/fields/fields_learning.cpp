@@ -39,8 +39,18 @@ void describe_data(FieldVisitor& v, DataSpec& d) {
   describe_settings<DataSourceRow>(v, "source", d.settings);
   v.field("path", &d.path,
           "The file (csv, libsvm) or the folder (idx). psim looks for a relative path in --data-dir, "
-          "PSIM_DATA and the scenario's folder.",
+          "PSIM_DATA and the scenario's folder, and for a folder also in /usr/share/datasets, where Debian's "
+          "packages put data sets.",
           when("source", names_of_rows<DataSourceRow>([](const auto& row) { return row.reads_files; })));
+  v.field("label", &d.label,
+          "The column with the class, by its name in the header or its number from 1. Classes are integers "
+          "from 0, or names, which psim numbers in the order of their bytes.",
+          or_number, of_source("label"), otherwise("the last column that is not dropped"));
+  v.field("drop", &d.drop, "Columns that are no features, by name or number.", or_number, of_source("drop"));
+  v.field("standardize", &d.standardize,
+          "Whether each feature x becomes (x - mean) / sd, with the mean and the standard deviation of the "
+          "training samples. A feature that is constant in these becomes 0.",
+          of_source("standardize"));
   v.field("test_fraction", &d.test_fraction,
           "Share of the samples in the test set. With 0 the validation set serves as the test set, or the "
           "training set if there is no validation set.",
@@ -104,7 +114,7 @@ void describe_model(FieldVisitor& v, Scenario& s) {
   v.field("kind", choice(m.kind), "The kind of model. A phantom model has no data and no loss.");
   describe_settings<ModelRow>(v, "kind", m.settings);
   v.field("layers", &m.mlp.layers, "Widths of the layers, inputs first, outputs last.", within(1, 1e6),
-          of_kind("layers"));
+          at_least(2), of_kind("layers"));
   v.field("bias", &m.mlp.bias,
           "Whether the layers have biases. A `logistic` model then has one more feature, which is always 1.",
           of_kind("bias"));

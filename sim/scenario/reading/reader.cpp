@@ -202,8 +202,9 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     if (in_range(node, key, *value, fmt::to_string(*value), info)) out = *value;
   } else if constexpr (std::is_same_v<T, std::string>) {
     const auto value = node.value_exact<std::string>();
-    if (!value) return wrong_type(node, key, "a text in quotes");
-    out = *value;
+    const auto number = node.value_exact<std::int64_t>();
+    if (!value && !(number && info.or_number)) return wrong_type(node, key, "a text in quotes");
+    out = value ? *value : std::to_string(*number);
   } else if constexpr (std::is_base_of_v<Period, T>) {
     read_period(node, key, out);
   } else if constexpr (std::is_same_v<T, Speeds>) {
@@ -228,9 +229,13 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
           node, key, "a list",
           one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
     }
-    if (list->empty() && (info.required || info.filled))
-      return refuse("out-of-range", node, key, fmt::format("`{}` is empty", path_of(key)),
-                    "must have at least one element");
+    const std::size_t fewest = std::max<std::size_t>(info.fewest, info.required ? 1 : 0);
+    if (list->size() < fewest)
+      return refuse(
+          "out-of-range", node, key,
+          fmt::format("`{}` {}", path_of(key), list->empty() ? "is empty" : "is too short"),
+          fmt::format("must have at least {}", counted(static_cast<std::int64_t>(fewest), "element")),
+          fewest > 1 ? as_hint(info.doc) : "");
     out.clear();
     for (std::size_t i = 0; i < list->size(); ++i) {
       out.emplace_back();

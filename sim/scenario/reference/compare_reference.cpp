@@ -2,8 +2,20 @@
 
 namespace psim {
 
-nlohmann::ordered_json compare_schema() {
-  using Json = nlohmann::ordered_json;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json seeds_schema() {
+  return {{"type", "array"},
+          {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 1e15}}},
+          {"minItems", 1},
+          {"uniqueItems", true}};
+}
+
+}  // namespace
+
+Json compare_schema() {
   return {{"type", "object"},
           {"description",
            "Axes of `psim compare`: a dotted field or a table, each with a list of values; arm; and seeds."},
@@ -15,12 +27,11 @@ nlohmann::ordered_json compare_schema() {
                {{"type", "object"},
                 {"required", Json::array({"name"})},
                 {"properties", {{"name", {{"type", "string"}, {"minLength", 1}}}}}}}}},
-            {"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
-          {"additionalProperties", {{"type", "array"}}}};
+            {"seeds", seeds_schema()}}},
+          {"additionalProperties", {{"type", "array"}, {"minItems", 1}}}};
 }
 
-nlohmann::ordered_json tune_schema() {
-  using Json = nlohmann::ordered_json;
+Json tune_schema() {
   const auto one_of = [](std::initializer_list<const char*> names) {
     return Json{{"type", "string"}, {"enum", Json(std::vector<std::string>(names.begin(), names.end()))}};
   };
@@ -32,7 +43,7 @@ nlohmann::ordered_json tune_schema() {
            {{"method", one_of({"grid", "random", "halving"})},
             {"measure", one_of({"time-to-target", "loss", "accuracy"})},
             {"trials", {{"type", "integer"}, {"minimum", 2}, {"maximum", 1000}}},
-            {"seeds", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
+            {"seeds", seeds_schema()}}},
           {"additionalProperties",
            {{"anyOf", Json::array({{{"type", "array"}},
                                    {{"type", "object"},

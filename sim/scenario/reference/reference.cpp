@@ -16,11 +16,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Numbers and blanks as parse_quantity reads them. `positive`: not 0.
+std::string number_pattern(bool positive) {
+  return fmt::format("^{}([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *",
+                     positive ? "(?=[^eE]*[1-9])" : "");
+}
+
 template <class Quantity>
-std::string quantity_pattern() {
+std::string unit_pattern() {
   std::vector<std::string_view> names;
   for (const UnitName& unit : Unit<Quantity>::names) names.push_back(unit.name);
-  return fmt::format("^[0-9.]+([eE][-+]?[0-9]+)? ?({})$", fmt::join(names, "|"));
+  return fmt::format("{}", fmt::join(names, "|"));
 }
 
 template <class T>
@@ -30,21 +36,31 @@ Json schema_of(const FieldInfo& info) {
     if (info.max < HUGE_VAL) schema[info.below_max ? "exclusiveMaximum" : "maximum"] = info.max;
     return schema;
   };
+  const auto pattern = [](bool positive, std::string_view units) -> Json {
+    return {{"type", "string"}, {"pattern", fmt::format("{}({})$", number_pattern(positive), units)}};
+  };
+  const auto list = [](Json items, std::size_t fewest) {
+    Json schema = {{"type", "array"}, {"items", std::move(items)}};
+    if (fewest > 0) schema["minItems"] = fewest;
+    return schema;
+  };
+  const bool positive = info.min > 0 || (info.min == 0 && info.above_min);
   if constexpr (std::is_same_v<T, bool>) return {{"type", "boolean"}};
   else if constexpr (std::is_same_v<T, std::int64_t>) return bounded({{"type", "integer"}});
   else if constexpr (std::is_same_v<T, double>) return bounded({{"type", "number"}});
-  else if constexpr (std::is_same_v<T, std::string>) return {{"type", "string"}};
+  else if constexpr (std::is_same_v<T, std::string>)
+    return {{"type", info.or_number ? Json::array({"string", "integer"}) : Json("string")}};
   else if constexpr (std::is_base_of_v<Period, T>) {
-    return {{"type", "string"},
-            {"pattern", fmt::format("^[0-9.]+ ?(ns|us|ms|s|min|h|updates?{})$",
-                                    std::is_same_v<T, Period> ? "" : "|samples?")}};
+    return pattern(true, fmt::format("{}|updates?{}", unit_pattern<Seconds>(),
+                                     std::is_same_v<T, Period> ? "" : "|samples?"));
   } else if constexpr (std::is_same_v<T, Speeds>) {
-    const Json one = {{"type", "string"}, {"pattern", quantity_pattern<FlopsPerSecond>()}};
-    return {{"anyOf", Json::array({one, {{"type", "array"}, {"items", one}}})}};
+    const Json one = pattern(positive, unit_pattern<FlopsPerSecond>());
+    return {{"anyOf", Json::array({one, list(one, 1)})}};
   } else if constexpr (requires(T t) { t.has_value(); }) return schema_of<typename T::value_type>(info);
   else if constexpr (requires { typename T::value_type; }) {
-    return {{"type", "array"}, {"items", schema_of<typename T::value_type>(info)}};
-  } else return {{"type", "string"}, {"pattern", quantity_pattern<T>()}};
+    return list(schema_of<typename T::value_type>(info),
+                std::max<std::size_t>(info.fewest, info.required ? 1 : 0));
+  } else return pattern(positive, unit_pattern<T>());
 }
 
 template <class T>

@@ -16,6 +16,8 @@ struct Source {
   std::string text;
   std::uint32_t first_line = 1;  // of the text in the file `name`
   bool has_columns = true;       // columns of the text equal columns of the file
+
+  bool operator==(const Source&) const = default;
 };
 
 // A region of a source. Lines and columns count from 1 (columns in code points); line 0 means the source as a
@@ -39,7 +41,7 @@ class Diagnostics {
  public:
   std::size_t add_source(Source source);
   void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
-  // A note about a field without effect. Notes do not prevent a run.
+  // A note, such as about a field without effect. Notes do not prevent a run.
   void note(Diagnostic diagnostic) { notes_.push_back(std::move(diagnostic)); }
   // Adds the note to each diagnostic without a note.
   void annotate(const std::string& note);
