@@ -45,12 +45,14 @@ struct Progress {
 // Runs in the child: SimGrid loads the file and reports its content.
 class Inspection {
  public:
-  Inspection(const std::string& path, Progress& progress) : progress_(progress) {
+  Inspection(const std::string& xml, Progress& progress) : progress_(progress) {
+    const int file = memfd_create("platform", 0);  // SimGrid reads only files
+    if (write(file, xml.data(), xml.size()) != std::ssize(xml)) throw std::runtime_error("no memory for it");
     xbt_log_control_set("root.thresh:critical");
     sg4::Host::on_creation_cb([this](const sg4::Host& host) {  // called again when a <cluster> is sealed
       if (known_.insert(host.get_name()).second) names_.push_back(host.get_name());
     });
-    engine_.load_platform(path);
+    engine_.load_platform(fmt::format("/proc/self/fd/{}", file));
     engine_.seal_platform();
     progress_.loaded = true;
     report_["hosts"] = names_;
@@ -130,8 +132,11 @@ class Inspection {
                   {"speeds", Json::array()}};
 };
 
-// SimGrid's message; some messages have lists after the first line.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+// SimGrid's message; some messages have lists after the first line. The place in the file is a line.
+std::string first_line(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text.starts_with("Parse error at ") ? "line " + text.substr(text.find(':') + 1) : text;
+}
 
 [[noreturn]] void be_child(int pipe, const std::function<Json()>& inspect) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGTERM}) std::signal(signal, SIG_DFL);
@@ -183,13 +188,12 @@ Json ask_child(const std::function<Json()>& inspect) {
 
 }  // namespace
 
-PlatformReport inspect_platform(const std::filesystem::path& path, const std::vector<std::string>& hosts,
+PlatformReport inspect_platform(const std::string& xml, const std::vector<std::string>& hosts,
                                 std::uint32_t nodes, const Pairs& pairs) {
   void* shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("no memory to share with a child process");
   auto& progress = *new (shared) Progress{};
-  const Json json =
-      ask_child([&] { return Inspection(path.string(), progress).report(hosts, nodes, pairs); });
+  const Json json = ask_child([&] { return Inspection(xml, progress).report(hosts, nodes, pairs); });
   const Progress last = progress;
   munmap(shared, sizeof(Progress));
 

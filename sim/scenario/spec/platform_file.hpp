@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +17,11 @@ struct PlatformReport {
   PlatformFile file;
 };
 
-// Loads the file in a child process, because SimGrid aborts on many errors, and asks for the routes of
-// `pairs` in both directions. Node i is the host `hosts[i]`, or host i of the file if `hosts` is empty. If
+// Loads the text of a file in a child process, because SimGrid aborts on many errors, and asks for the routes
+// of `pairs` in both directions. Node i is the host `hosts[i]`, or host i of the file if `hosts` is empty. If
 // the file has too few hosts, or a host is unknown, only `PlatformReport::hosts` is filled in. Call it before
 // threads are started.
-PlatformReport inspect_platform(const std::filesystem::path& path, const std::vector<std::string>& hosts,
+PlatformReport inspect_platform(const std::string& text, const std::vector<std::string>& hosts,
                                 std::uint32_t nodes,
                                 const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
 
