@@ -107,10 +107,14 @@ std::string paje(const Recording& recording) {
   }
   std::ranges::stable_sort(lines, {}, &std::pair<double, std::string>::first);
   std::string out = std::string(paje_mark) + "\n" + definitions + types(recording);
-  for (const auto& [at, line] : lines) out += line;
+  double end = recording.until;  // readers refuse what comes after a container's end
+  for (const auto& [at, line] : lines) {
+    out += line;
+    end = std::max(end, at);
+  }
   for (const Lane& lane : recording.line.lanes)
-    out += fmt::format("{} {:.9f} NODE n{}\n", static_cast<int>(destroy), recording.until, lane.node);
-  return out + fmt::format("{} {:.9f} RUN run\n", static_cast<int>(destroy), recording.until);
+    out += fmt::format("{} {:.9f} NODE n{}\n", static_cast<int>(destroy), end, lane.node);
+  return out + fmt::format("{} {:.9f} RUN run\n", static_cast<int>(destroy), end);
 }
 
 }  // namespace psim::analysis

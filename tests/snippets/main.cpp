@@ -43,6 +43,17 @@ Study with_stuck() {
                     cell("remove", {}, lasting({2, 2})), cell("at once", {}, lasting({0, 2}))});
 }
 
+// Arms and conditions that readers like to take for numbers or for nothing. Each cell has a time of its own.
+Study with_names() {
+  std::vector<Cell> cells;
+  double time = 1;
+  for (const char* k : {"1", "01", "1.0", "NA", "null"}) {
+    for (const char* arm : {"1", "01", "1.0", "NA", "NULL", "nan", "TRUE", "1e0"})
+      cells.push_back(cell(arm, {k}, {falling({.time = time += 1}, time)}));
+  }
+  return study({"k"}, cells);
+}
+
 void write(const Study& study, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   for (const StudyFile& file : study_files(study, evaluate(study)))
@@ -64,4 +75,5 @@ int main(int, char** argv) {
   write(with_target(), std::filesystem::path(argv[1]) / "target");
   write(without_target(), std::filesystem::path(argv[1]) / "plain");
   write(with_stuck(), std::filesystem::path(argv[1]) / "stuck");
+  write(with_names(), std::filesystem::path(argv[1]) / "names");
 }

@@ -24,12 +24,19 @@ expect_no_ratio() {
   grep -qiE '^  wait +2 runs, inf s$' "$1"
   [ "$(grep -cE "^  (remove|at once) +2 runs, [12] s; no ratio to the baseline's time: a run got stuck" "$1")" = 2 ]
 }
+# Names that look like numbers or like nothing stay apart: 40 cells have 40 times.
+expect_names() {
+  [ "$(sed -n 's/^  .* 1 runs, \([0-9]*\) s.*/\1/p' "$1" | sort -un | wc -l)" = 40 ]
+  grep -qE '^  NA +1 runs, ' "$1" && grep -qE '^  01 +1 runs, ' "$1"
+}
 python_says() {
   (cd "$folder/target" && "$1" analysis.py) >"$folder/out"
   expect "$folder/out"
   (cd "$folder/plain" && "$1" analysis.py) | grep -qE '^  as it is +1 runs, 3 s$'
   (cd "$folder/stuck" && "$1" analysis.py) >"$folder/out-stuck"
   expect_no_ratio "$folder/out-stuck"
+  (cd "$folder/names" && "$1" analysis.py) >"$folder/out-names"
+  expect_names "$folder/out-names"
 }
 
 case $kind in
@@ -44,6 +51,7 @@ case $kind in
     [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pandas' 2>/dev/null || skip "pandas is not installed (Debian: python3-pandas)"
     python_says /usr/bin/python3
     grep -qE '^asp .* 0\.3636' "$folder/out"
+    [ "$(grep -cE '^(1|01|1\.0|NA|NULL|nan|TRUE|1e0) +(1|01|1\.0|NA|null) ' "$folder/out-names")" = 40 ]
     ;;
   r)
     has Rscript r-base-core
@@ -53,6 +61,8 @@ case $kind in
     (cd "$folder/plain" && Rscript analysis.R) | grep -qE '^  as it is +1 runs, 3 s$'
     (cd "$folder/stuck" && Rscript analysis.R) >"$folder/out-stuck"
     expect_no_ratio "$folder/out-stuck"
+    (cd "$folder/names" && Rscript analysis.R) >"$folder/out-names"
+    expect_names "$folder/out-names"
     ;;
   latex)
     has pdflatex texlive-pictures

@@ -4,15 +4,22 @@
 # docs/statistics.md of psim has the formulas.
 baseline <- "BASELINE"
 
-runs <- read.csv("runs.csv", check.names = FALSE, na.strings = "", colClasses = c(arm = "character"))
-runs$arm[is.na(runs$arm)] <- ""
+# Names stay texts, also "NA" and "01"; an empty text is a number that is not known.
+read <- function(name, numbers) {
+  table <- read.csv(name, check.names = FALSE, na.strings = character(0), colClasses = "character",
+                    encoding = "UTF-8")
+  table[numbers] <- lapply(table[numbers], as.numeric)
+  table
+}
+
+runs <- read("runs.csv", c("time_s", "reached", "budget_s"))
 axes <- setdiff(names(runs)[seq_len(which(names(runs) == "seed") - 1)], c("run", "arm"))
 condition <- if (length(axes) > 0) do.call(paste, c(runs[axes], sep = ", ")) else rep("all runs", nrow(runs))
 
-runs$time <- as.numeric(runs$time_s)
+runs$time <- runs$time_s
 runs$time[is.na(runs$time)] <- Inf
 runs$missed <- !is.na(runs$reached) & runs$reached == 0
-runs$budget <- as.numeric(runs$budget_s)  # infinite for a run that got stuck
+runs$budget <- runs$budget_s  # infinite for a run that got stuck
 runs$budget[is.na(runs$budget)] <- Inf
 
 # The area under the Kaplan-Meier curve up to the arm's own budget, and whether some run needs longer. With one budget
@@ -68,7 +75,7 @@ for (one in unique(condition)) {
   }
 }
 
-curves <- read.csv("curves.csv", check.names = FALSE, na.strings = "")
+curves <- read("curves.csv", c("sim_time_s", "loss"))
 if (nrow(curves) > 0 && any(!is.na(curves$loss))) {
   pdf("losses.pdf", width = 7, height = 4)
   plot(curves$sim_time_s, curves$loss, type = "n", xlab = "simulated time [s]", ylab = "loss")

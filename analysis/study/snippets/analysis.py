@@ -35,7 +35,6 @@ for run in read("runs.csv"):
     condition.setdefault(run["arm"], {})[int(run["seed"])] = run
 
 
-
 def time(run, budget=math.inf):
     return min(float(run["time_s"] or "inf"), budget)
 
@@ -100,6 +99,10 @@ for condition, arms in conditions.items():
         print(line)
 
 if pandas is not None:
-    curves = pandas.read_csv(here / "curves.csv")
+    # Names stay texts, also "NA" and "01", and numbers are those that psim wrote.
+    names = dict.fromkeys(["arm", *axes], str)
+    numbers = [name for name in pandas.read_csv(here / "curves.csv", nrows=0) if name not in names]
+    curves = pandas.read_csv(here / "curves.csv", dtype=names, keep_default_na=False,
+                             na_values=dict.fromkeys(numbers, ""), float_precision="round_trip")
     if len(curves) > 0 and curves["loss"].notna().any():
         print(curves.groupby(["arm", *axes], sort=False, dropna=False)["loss"].min().to_string())

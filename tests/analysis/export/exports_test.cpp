@@ -148,6 +148,21 @@ TEST_CASE("a Paje trace defines what it uses, and its dates rise", "[export]") {
   CHECK(!links.empty());
 }
 
+TEST_CASE("the containers of a Paje trace end after its last event", "[export]") {
+  Recording late = Example().all;
+  late.until = late.from;  // as if every event came later
+  const std::vector<std::string> lines = lines_of(paje(late));
+  double last = 0;
+  for (const std::string& line : lines) {
+    const std::vector<std::string> cells = cells_of(line, ' ');
+    if (line.starts_with("%") || line.starts_with("#") || std::stoi(cells[0]) < 6) continue;
+    CHECK(std::stod(cells[1]) >= last);
+    last = std::stod(cells[1]);
+  }
+  CHECK(last > late.from);
+  CHECK(lines.back().starts_with("7 "));
+}
+
 TEST_CASE("the causes of a few clocks are a graph for Graphviz", "[export]") {
   const Example example;
   const CausalGraph graph = causal_graph(example.run);
