@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <regex>
 #include <stdexcept>
 
@@ -63,15 +64,24 @@ Served::Served(const std::vector<std::string>& options) {
   token_ = found[2];
 }
 
-Served::~Served() { stop(); }
+Served::~Served() { stop(SIGINT); }
 
-int Served::stop() {
+int Served::stop(int signal) {
   if (process_ == 0) return -1;
-  kill(process_, SIGINT);
+  kill(process_, signal);
   int status = 0;
   waitpid(process_, &status, 0);
   process_ = 0;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+double most_memory(const Served& served) {
+  if (is_sanitized()) return 0;
+  std::ifstream status(fmt::format("/proc/{}/status", served.process()));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
 }
 
 int connected(int port, const char* from) {

@@ -23,8 +23,8 @@ class Served {
   // Where it keeps its runs.
   const std::filesystem::path& scratch() const { return folder_.path(); }
 
-  // Sends SIGINT; its exit code.
-  int stop();
+  // Sends this signal; its exit code.
+  int stop(int signal);
 
  private:
   TemporaryFolder folder_;
@@ -32,6 +32,9 @@ class Served {
   int port_ = 0;
   std::string token_;
 };
+
+// Most memory that the server itself has had, in MB. AddressSanitizer's shadow memory would count, too.
+double most_memory(const Served& served);
 
 // A connection to it, from an address of this machine; -1 where it takes none.
 int connected(int port, const char* from = "127.0.0.1");

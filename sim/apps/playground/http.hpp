@@ -1,62 +1,58 @@
 // A web server for the user of one machine. Other machines may send it anything, so it limits connections,
-// time and bytes.
+// time and bytes. One thread reads all requests, so that a client who sends slowly takes no thread.
 #pragma once
 
-#include <httplib.h>
-#undef _res  // a macro of <resolv.h>; Eigen has names like it
-
-#include <condition_variable>
 #include <cstddef>
-#include <map>
-#include <mutex>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace psim::cli {
 
 struct Bounds {
-  std::size_t connections =
-      48;  // at the same time; the server answers further connections with 503 without reading them
-  std::size_t connections_each = 12;  // at the same time from one address
-  std::size_t body = 64 * 1024;       // largest size of a request in bytes
-  double reading = 5;                 // seconds until the complete request must have arrived
-  double writing = 10;                // seconds until the client must have read the answer
+  std::size_t connections = 512;  // at the same time; for one more the server closes one of a stranger
+  std::size_t talks = 48;         // answers at the same time that come line by line
+  std::size_t head = 16 * 1024;   // bytes of the request line and of all header lines
+  std::size_t body = 64 * 1024;   // bytes of the body, decoded or not
+  double reading = 5;             // seconds until the complete request must have arrived
+  double writing = 10;            // seconds until the client must have read the answer, or a line of it
 };
 
-// Limits the connections, in total and for each address.
-class Places {
- public:
-  Places(std::size_t most, std::size_t share) : most_(most), share_(share) {}
-  // False: no place is free for this address.
-  bool take(const std::string& address);
-  void leave(const std::string& address);
-  void wait_until_empty();
+// The head of a request.
+struct RequestHead {
+  std::string address;  // of the client; the same for all its connections
+  std::string method, target, host, origin, token;
+};
 
- private:
-  std::size_t most_, share_, taken_ = 0;
-  std::map<std::string, std::size_t> by_address_;
-  std::mutex mutex_;
-  std::condition_variable is_empty_;
+struct Reply {
+  int status = 200;
+  const char* type = "text/plain";
+  std::shared_ptr<const std::string> text = {};
+  // If set, it sends the answer instead of `text`, line by line, in its own thread. `tell` sends a line;
+  // false: the client has left, or the server stops.
+  using Tell = std::function<bool(const std::string& line)>;
+  std::function<void(const Tell& tell)> lines = {};
+};
+Reply reply_of(int status, std::string text);
+
+// What a server serves. A client who gets an error from `at_head` is a stranger.
+struct Site {
+  // The answer as soon as the head of a request has arrived. None: the body must arrive first.
+  std::function<std::optional<Reply>(const RequestHead&)> at_head;
+  std::function<Reply(const RequestHead&, const std::string& body)> at_end;
 };
 
 // Takes one request per connection.
-class BoundedServer : public httplib::Server {
+class HttpServer {
  public:
-  explicit BoundedServer(const Bounds& bounds);
-
-  // Binds the server to a port (0: any free port) and returns the port. -1: this failed.
-  int bind(const std::string& address, int port);
-
-  // The address of the client that this thread answers. It is the same for all connections of one client.
-  static const std::string& address_asking();
-
- private:
-  bool process_and_close_socket(socket_t socket) override;
-  bool serve_and_close(socket_t socket);
-  template <class Self>
-  static bool answer(Self& self, httplib::Stream& stream);
-
-  Bounds bounds_;
-  Places places_;
+  virtual ~HttpServer() = default;
+  // Binds the server to a port of an IPv4 address (0: any free port) and returns the port. -1: this failed.
+  virtual int bind(const std::string& address, int port) = 0;
+  virtual void start() = 0;
+  // Closes all connections. It waits for no client, only until each `lines` returns.
+  virtual void stop() = 0;
 };
+std::unique_ptr<HttpServer> make_server(const Bounds& bounds, Site site);
 
 }  // namespace psim::cli

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <thread>
 
 #include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
@@ -100,32 +99,13 @@ class Playground {
                  .address_space = static_cast<std::uint64_t>(asked.memory * 1e9),
                  .file_bytes = std::uint64_t{256} << 20U},
                 thread_count(asked.jobs), 16),
-        page_(analysis::play_page({{"controls", controls()}, {"begin", first_sight()}})) {
-    server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      return may_ask(request, response) ? httplib::Server::HandlerResponse::Unhandled
-                                        : httplib::Server::HandlerResponse::Handled;
-    });
-    server_.set_default_headers({{"Cache-Control", "no-store"},
-                                 {"Referrer-Policy", "no-referrer"},
-                                 {"X-Content-Type-Options", "nosniff"},
-                                 {"Cross-Origin-Resource-Policy", "same-origin"},
-                                 {"Content-Security-Policy", "frame-ancestors 'none'"}});
-    server_.set_exception_handler(
-        [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
-          response.status = 500;
-          response.set_content("psim could not answer\n", "text/plain");
-        });
-    server_.Get("/", [this](const httplib::Request&, httplib::Response& response) {
-      response.set_content(page_, "text/html; charset=utf-8");
-    });
-    server_.Post("/run", [this](const httplib::Request& request, httplib::Response& response) {
-      run(request, response);
-    });
+        page_(reply_of(200, analysis::play_page({{"controls", controls()}, {"begin", first_sight()}}))) {
+    page_.type = "text/html; charset=utf-8";
   }
 
   // Starts to listen in another thread. Returns the port.
   int start() {
-    const int port = server_.bind(asked_.address, asked_.port);
+    const int port = server_->bind(asked_.address, asked_.port);
     if (port < 0)
       throw Refused(fmt::format("cannot listen on {}:{}", asked_.address, asked_.port),
                     "another program may use this port: without --port psim takes a free port");
@@ -135,7 +115,7 @@ class Playground {
       hosts_.push_back(name);
       hosts_.push_back(fmt::format("{}:{}", name, port));
     }
-    listening_ = std::jthread([this] { server_.listen_after_bind(); });
+    server_->start();
     return port;
   }
 
@@ -145,68 +125,57 @@ class Playground {
 
   void stop() {
     player_.stop();
-    server_.stop();
-    listening_ = {};
+    server_->stop();
   }
 
   const std::string& token() const { return token_; }
 
  private:
   // Accepts only pages of this server, under one of its names and with the token.
-  bool may_ask(const httplib::Request& request, httplib::Response& response) const {
-    const auto refuse = [&response](int status, const char* why) {
-      response.status = status;
-      response.set_content(why, "text/plain");
-      return false;
-    };
-    const std::string host = request.get_header_value("Host");
-    if (std::ranges::find(hosts_, host) == hosts_.end())
-      return refuse(403, "this server does not have this name\n");
-    const std::string origin = request.get_header_value("Origin");
-    const bool is_foreign = !origin.empty() && origin != "http://" + host && origin != "https://" + host;
-    if (is_foreign) return refuse(403, "requests from other pages are not allowed\n");
-    const std::string token =
-        request.method == "GET" ? request.get_param_value("token") : request.get_header_value("X-Psim-Token");
-    if (!is_same(token, token_)) return refuse(403, "open the address that psim serve printed\n");
-    return true;
+  std::optional<Reply> at_head(const RequestHead& head) const {
+    if (std::ranges::find(hosts_, head.host) == hosts_.end())
+      return reply_of(403, "this server does not have this name\n");
+    const bool is_foreign =
+        !head.origin.empty() && head.origin != "http://" + head.host && head.origin != "https://" + head.host;
+    if (is_foreign) return reply_of(403, "requests from other pages are not allowed\n");
+    constexpr std::string_view address = "/?token=";
+    const bool asks_page = head.method == "GET" && head.target.starts_with(address);
+    if (!is_same(asks_page ? head.target.substr(address.size()) : head.token, token_))
+      return reply_of(403, "open the address that psim serve printed\n");
+    if (asks_page) return page_;
+    if (head.method == "POST" && head.target == "/run") return std::nullopt;
+    return reply_of(404, "there is nothing here\n");
   }
 
-  void run(const httplib::Request& request, httplib::Response& response) {
+  Reply run(const RequestHead& head, const std::string& body) {
     Wanted wanted;
     try {
-      wanted = wanted_in(request.body);
+      wanted = wanted_in(body);
     } catch (const Refused& refusal) {
-      response.status = 400;
-      response.set_content(std::string(refusal.what()) + "\n", "text/plain");
-      return;
+      return reply_of(400, std::string(refusal.what()) + "\n");
     }
-    response.set_chunked_content_provider(
-        "application/x-ndjson", [this, wanted](std::size_t, httplib::DataSink& sink) {
-          const Player::Tell tell = [&sink](const std::string& line) {
-            const std::string text = line + "\n";
-            return sink.is_writable() && sink.write(text.data(), text.size());
-          };
-          try {
-            const Player::Errors errors = [&wanted] {
-              return wanted.sketch ? errors_of(*wanted.sketch) : std::string();
-            };
-            if (tell(Json{{"scenario", wanted.scenario}}.dump()))
-              player_.play(BoundedServer::address_asking(), wanted.scenario, errors, tell);
-          } catch (const std::exception&) {  // the client must not see the name of the folder
-            tell(R"({"error":"this machine has no room for a run now: check the disk of TMPDIR\n"})");
-          }
-          sink.done();
-          return true;
-        });
+    const auto lines = [this, wanted, address = head.address](const Reply::Tell& tell) {
+      try {
+        const Player::Errors errors = [&wanted] {
+          return wanted.sketch ? errors_of(*wanted.sketch) : std::string();
+        };
+        if (tell(Json{{"scenario", wanted.scenario}}.dump()))
+          player_.play(address, wanted.scenario, errors, tell);
+      } catch (const std::exception&) {  // the client must not see the name of the folder
+        tell(R"({"error":"this machine has no room for a run now: check the disk of TMPDIR\n"})");
+      }
+    };
+    return {.type = "application/x-ndjson", .lines = lines};
   }
 
   const ServeCommand& asked_;
   std::string token_ = new_token();
   std::vector<std::string> hosts_;
   Player player_;
-  std::string page_;
-  BoundedServer server_{Bounds{}};
-  std::jthread listening_;
+  Reply page_;
+  std::unique_ptr<HttpServer> server_ = make_server(
+      Bounds{}, Site{[this](const RequestHead& head) { return at_head(head); },
+                     [this](const RequestHead& head, const std::string& body) { return run(head, body); }});
 };
 
 }  // namespace
