@@ -1,4 +1,5 @@
 // The few numbers with which a page describes a run.
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -22,12 +23,14 @@ Json time_until_right(const Json& summary) {
 
 struct FactKind {
   const char* name;
-  std::optional<SummaryPath> path;  // none: the time until most are right
+  std::optional<SummaryPath> path;  // none: the milestone with this name
   Shape shape;
   const char* doc;
 };
-constexpr std::array<FactKind, 12> told_facts{{
-    {"time to 90 % accuracy", {}, as_seconds, "simulated time until the accuracy first reaches 90 %"},
+constexpr const char *to_target = "time to the target", *to_most = "time to 90 % accuracy";
+constexpr std::array<FactKind, 13> told_facts{{
+    {to_target, {}, as_seconds, "simulated time until the run reaches its target"},
+    {to_most, {}, as_seconds, "simulated time until the accuracy first reaches 90 %"},
     {"length of the run", "/sim_time_s"_summary, as_seconds,
      "simulated time until the last worker has finished"},
     {"updates", "/updates"_summary, {.decimals = 0}, "versions of the weights"},
@@ -50,11 +53,14 @@ constexpr std::array<FactKind, 12> told_facts{{
     {"sent", "/bytes_sent"_summary, as_megabytes, "by all nodes"},
 }};
 
-Json value_in(const FactKind& kind, const Json& summary) {
-  return kind.path ? value_at(summary, *kind.path) : time_until_right(summary);
-}
-
 }  // namespace
+
+Milestone milestone_of(const Json& summary) {
+  if (summary["target"].value("given", false)) return {to_target, summary["target"]["sim_time_s"]};
+  const auto is_judged = [](const Json& point) { return point.value("accuracy", Json()).is_number(); };
+  if (std::ranges::none_of(summary["curve"], is_judged)) return {};
+  return {to_most, time_until_right(summary)};
+}
 
 std::vector<FieldDoc> fact_docs() {
   std::vector<FieldDoc> docs;
@@ -64,11 +70,13 @@ std::vector<FieldDoc> fact_docs() {
 
 Json facts_of(const std::vector<const Json*>& summaries) {
   Json facts = Json::array();
+  const std::string milestone = summaries.empty() ? "" : milestone_of(*summaries.front()).name;
   for (const FactKind& kind : told_facts) {
+    if (!kind.path && kind.name != milestone) continue;
     double sum = 0;
     bool all = !summaries.empty();
     for (const Json* summary : summaries) {
-      const Json value = value_in(kind, *summary);
+      const Json value = kind.path ? value_at(*summary, *kind.path) : milestone_of(*summary).at_s;
       all = all && value.is_number();
       if (value.is_number()) sum += value.get<double>();
     }

@@ -42,13 +42,23 @@ struct RunPage {
   const Timeline* timeline = nullptr;  // null: the run was recorded without events
   const RunRecord* record = nullptr;   // null: without events
   Json why = {};                       // "psim.why/1", the causes of the run; null: without events
+  std::vector<std::string> milestone_sentences = {};  // why it reached its milestone no sooner
   std::string target = {};
   std::string command = {}, scenario = {};  // that make the run again
   std::string with_events = {};             // that makes the run with its events
 };
 std::string run_page(const RunPage& page);
-// The content of the page for programs: "psim.report/1" with the `name` of the run, its `sentences`, `facts`,
-// `curves`, `summary`, and `drawn`: the numbers of charts and time line.
+// The date that the first fact of a run tells: when it reached its target, or without a target when most
+// answers were right. The name is empty for a model without accuracy, the date null if the run missed it.
+struct Milestone {
+  std::string name;
+  Json at_s;
+};
+Milestone milestone_of(const Json& summary);
+
+// The content of the page for programs: "psim.report/1" with the `name` of the run, its `sentences`, its
+// `milestone` with the sentences until then, `facts`, `curves`, `summary`, and `drawn`: the numbers of charts
+// and time line.
 Json run_document(const RunPage& page);
 
 // The facts about a run on pages and in the playground, with their meanings.
@@ -63,8 +73,8 @@ std::string play_page(const Json& data);
 // recorded with its events.
 struct CellEvents {
   std::optional<Timeline> timeline = {};
-  std::vector<std::string> sentences = {};  // why it took that long
-  std::string command = {};                 // that makes the run again
+  std::vector<std::string> sentences = {}, milestone_sentences = {};  // why it took that long
+  std::string command = {};                                           // that makes the run again
 };
 // A playground without a server: a slider for each axis of the study. `events`: by the hash of a run.
 std::string sliders_page(const Study& study, const std::map<std::string, CellEvents>& events);

@@ -6,7 +6,10 @@
   const at = (id) => document.getElementById(id);
   const usual = () => Object.fromEntries(data.controls.map((control) => [control.name, control.usual]));
   let measure = "accuracy";
-  if (!source.isLive) document.querySelector("#lines .intro").textContent = "The first six clocks, with the first seed. Drag to move, click a piece to see what it waits for.";
+  if (!source.isLive) {
+    document.querySelector("#lines .intro").textContent = "The first six clocks, with the first seed. Drag to move, click a piece to see what it waits for.";
+    document.querySelector("#reasons .intro").textContent = "From the first seed.";
+  }
   if (data.title) document.querySelector("header .question").textContent = data.title;
 
   // "workers:8,crash:server"; usual values are left out.
@@ -19,19 +22,35 @@
       return text;  // the user typed a per cent sign
     }
   }
+  // The settings of one side, and what is wrong with them in the address.
   function readSettings(text) {
-    const settings = usual();
-    for (const part of (text || "").split(",")) {
-      const colon = part.indexOf(":"), control = known.get(plain(part.slice(0, colon))), value = plain(part.slice(colon + 1));
-      if (control && control.values.includes(value)) settings[control.name] = value;
+    const settings = usual(), mistakes = [], seen = new Set();
+    for (const part of (text || "").split(",").filter(Boolean)) {
+      const colon = part.indexOf(":"), name = plain(colon < 0 ? part : part.slice(0, colon)), value = plain(part.slice(colon + 1)), control = known.get(name);
+      if (!control) mistakes.push(`There is no control ${name}. The controls: ${[...known.keys()].join(", ")}.`);
+      else if (colon < 0 || !control.values.includes(value)) mistakes.push(`${name} cannot be ${colon < 0 ? "empty" : value}. Its values: ${control.values.join(", ")}.`);
+      else if (seen.has(name)) mistakes.push(`${name} stands twice.`);
+      else settings[name] = value;
+      seen.add(name);
     }
-    return settings;
+    return { settings, mistakes };
   }
   function readAddress() {
-    const parts = new Map(location.hash.slice(1).split("&").map((part) => [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)]));
-    const begin = data.begin || [{}, {}];
-    const side = (name, number) => (parts.has(name) ? readSettings(parts.get(name)) : { ...usual(), ...begin[number] });
-    return { sides: [side("a", 0), side("b", 1)], hidden: new Set((parts.get("hide") || "").split(",").map(plain)), hide: parts.get("hide") };
+    const parts = new Map(), wrong = [], isPlace = document.getElementById(plain(location.hash.slice(1))) !== null;
+    for (const part of isPlace ? [] : location.hash.slice(1).split("&").filter(Boolean)) {
+      const name = part.split("=", 1)[0];
+      if (!["a", "b", "hide"].includes(name) || !part.includes("=")) wrong.push(`${plain(part)} is unknown: the address has a=, b= and hide=.`);
+      else if (parts.has(name)) wrong.push(`${name}= stands twice.`);
+      parts.set(name, part.slice(name.length + 1));
+    }
+    const begin = data.begin || [{}, {}], hidden = new Set((parts.get("hide") || "").split(",").map(plain).filter(Boolean));
+    const shorts = new Set(data.controls.flatMap((c) => [c.name, c.name.split(".").at(-1)]));
+    hidden.forEach((name) => { if (!shorts.has(name)) wrong.push(`hide= names ${name}, which is no control.`); });
+    const side = (name, number) => {
+      const read = parts.has(name) ? readSettings(parts.get(name)) : { settings: { ...usual(), ...begin[number] }, mistakes: [] };
+      return { ...read, mistakes: [...wrong, ...read.mistakes] };
+    };
+    return { sides: [side("a", 0), side("b", 1)], hidden, hide: parts.get("hide") };
   }
 
   class Side {
@@ -82,11 +101,35 @@
       }
     }
 
+    // Runs these settings of the address, or says what is wrong with them.
+    begin({ settings, mistakes }) {
+      this.settings = settings;
+      this.showSettings();
+      if (!mistakes.length) return this.go({ settings });
+      if (this.asked) this.asked.abort();
+      this.asked = null;
+      this.fail("The address of this page has a mistake, so nothing ran:\n" + mistakes.join("\n"));
+      this.rest();
+    }
+
+    fail(text) {
+      this.made = null;
+      this.how.className = "how wrong";
+      this.how.replaceChildren(element("pre", {}, text));
+    }
+
+    rest() {
+      this.host.classList.remove("busy");
+      if (sides.every((side) => !side.host.classList.contains("busy"))) at("compared").classList.remove("stale");
+      drawResults();
+    }
+
     async go(request) {
       if (this.asked) this.asked.abort();
       const asked = this.asked = new AbortController();
       this.host.classList.add("busy");
       at("compared").classList.add("stale");
+      document.querySelectorAll(`[data-side="${this.number}"]`).forEach((old) => old.classList.add("stale"));
       try {
         const made = await source.run(request, (said) => this.tell(said), asked.signal);
         if (asked !== this.asked) return;
@@ -95,13 +138,9 @@
         this.how.replaceChildren(element("p", {}, "done: " + (made.result.name || "").replace("scenario under ", "")), ...(made.result.stuck || []).map((text) => element("p", {}, "Stuck: " + text)));
       } catch (error) {
         if (asked !== this.asked) return;
-        this.made = null;
-        this.how.className = "how wrong";
-        this.how.replaceChildren(element("pre", {}, error.message));
+        this.fail(error.message);
       }
-      this.host.classList.remove("busy");
-      if (sides.every((side) => !side.host.classList.contains("busy"))) at("compared").classList.remove("stale");
-      drawResults();
+      this.rest();
     }
 
     tell(said) {
@@ -126,38 +165,71 @@
 
   const ready = () => sides.filter((side) => side.made);
 
-  const times = new Set(["time to 90 % accuracy", "length of the run"]);
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+  const isTime = (name) => name === "length of the run" || name.startsWith("time to ");
+  const fact = (side, name) => (side.made && side.made.result.facts.find((one) => one.name === name)) || { value: null, text: "-" };
+
+  // What the first row of the table says, in words; null: nothing yet. `than`: B is ... A.
+  function outcome() {
+    if (ready().length < 2) return null;
+    for (const { name } of sides[0].made.result.facts.filter((one) => isTime(one.name))) {
+      const [a, b] = sides.map((side) => fact(side, name).value), both = `${capital(name)}: A ${sides.map((side) => fact(side, name).text).join(", B ")}`;
+      if (a === null && b === null) continue;
+      if (a === null || b === null) return { than: a === null ? "faster" : "slower", text: `${both}. Only ${a === null ? "B" : "A"} got there.` };
+      if (!(a > 0 && b > 0)) continue;
+      const factor = Math.max(a / b, b / a), than = factor < 1.05 ? "about as fast" : b < a ? "faster" : "slower";
+      return { than, text: `${both}. B is ${factor < 1.05 ? than + " as A" : `${rounded(Number(factor.toPrecision(3)))}\u00d7 ${than} than A`}.` };
+    }
+    return null;
+  }
+
+  // Compares what the user expected with the first results after that.
+  let expected = null;
+  function expect(value) {
+    expected = value;
+    at("guessed").textContent = "Now move a slider of A or B.";
+  }
+  function compareExpected() {
+    const now = outcome();
+    if (!expected || !now || sides.some((side) => side.host.classList.contains("busy"))) return;
+    at("guessed").textContent = `You expected B to be ${expected}${expected === "about as fast" ? " as A" : ""}: ${expected === now.than ? "right" : "not so"}. ${now.text}`;
+    expected = null;
+    at("guess").querySelectorAll("input").forEach((input) => { input.checked = false; });
+  }
 
   function drawFacts() {
-    const made = ready();
-    const facts = made.length ? made[0].made.result.facts : [];
-    const fact = (side, name) => (side.made ? side.made.result.facts.find((one) => one.name === name) : { value: null, text: "-" });
+    const names = [...new Set(ready().flatMap((side) => side.made.result.facts.map((one) => one.name)))];
     const ratio = (name) => {
       const [a, b] = sides.map((side) => fact(side, name).value);
       if (!(a > 0 && b > 0)) return "";
-      const factor = Number(Math.max(a / b, b / a).toPrecision(3)), isTime = times.has(name);
+      const factor = Number(Math.max(a / b, b / a).toPrecision(3));
       if (factor === 1) return "the same";
-      return `${rounded(factor)}\u00d7 ${b < a ? (isTime ? "faster" : "less") : isTime ? "slower" : "more"}`;
+      return `${rounded(factor)}\u00d7 ${b < a ? (isTime(name) ? "faster" : "less") : isTime(name) ? "slower" : "more"}`;
     };
+    const doc = (name) => ready().map((side) => fact(side, name).doc).find(Boolean);
     const head = element("tr", {}, element("td", {}), ...sides.map((side) => element("th", { scope: "col", class: "number" }, "AB"[side.number])), element("th", { scope: "col", class: "number" }, "B against A"));
-    at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...facts.map(({ name, doc }) => element("tr", {},
-      element("th", { scope: "row", title: doc }, name), ...sides.map((side) => element("td", { class: "number" }, fact(side, name).text)),
+    at("facts").replaceChildren(element("thead", {}, head), element("tbody", {}, ...names.map((name) => element("tr", {},
+      element("th", { scope: "row", title: doc(name) }, name), ...sides.map((side) => element("td", { class: "number" }, fact(side, name).text)),
       element("td", { class: "number" }, ratio(name))))));
   }
 
   function drawCurves() {
     const curves = ready().map((side) => ({ series: side.number, label: "AB"[side.number], ...side.made.result.curves[measure] })).filter((c) => c.x && c.x.length);
     if (!curves.length) return at("curves").replaceChildren();
+    const goal = ready()[0].made.result.goal?.[measure];
     const log = measure === "loss" && curves.every((c) => c.mean.every((y) => y > 0));
-    chart(at("curves"), { curves, xName: "simulated time [s]", yName: measure === "loss" ? "loss" : "accuracy [%]", log });
+    chart(at("curves"), { curves, xName: "simulated time [s]", yName: measure === "loss" ? "loss" : "accuracy [%]", log, ...(goal ? { goal } : {}) });
   }
+
+  // Parts of the page that show one side: dimmed while new settings of that side run.
+  const ofSide = (side, name, attributes, ...children) => element(name, { ...attributes, "data-side": side.number, class: `s${side.number} ${side.host.classList.contains("busy") ? "stale" : ""}` }, ...children);
 
   function drawLines() {
     const section = at("lines");
-    section.querySelectorAll("h3, .line-host").forEach((old) => old.remove());
+    section.querySelectorAll("[data-side]").forEach((old) => old.remove());
     const lines = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.timeline).map((side) => {
-      const host = element("div", { class: "line-host" });
-      section.append(element("h3", { class: "s" + side.number }, "AB"[side.number]), host);
+      const host = element("div");
+      section.append(ofSide(side, "div", {}, element("h3", {}, "AB"[side.number]), host));
       const { timeline, events, path } = side.made.result.drawn;
       const line = new TimeLine(host, timeline, events, path);
       line.openAt(4);
@@ -169,16 +241,29 @@
     window.timeLines = lines;
   }
 
+  // Why the first row says what it says; and the whole run, if that is more.
+  function reasonsOf({ milestone, facts, sentences }) {
+    const paragraphs = (title, texts) => [element("p", { class: "kind" }, title), ...texts.map((text) => element("p", {}, text))];
+    const length = facts.find((one) => one.name === "length of the run").text;
+    if (!milestone || !milestone.name) return paragraphs(`The run, ${length}:`, sentences);
+    if (milestone.at_s === null) return paragraphs(`The run did not get there (${milestone.name}). All of it, ${length}:`, sentences);
+    const whole = JSON.stringify(sentences) === JSON.stringify(milestone.sentences) ? [] : paragraphs("The whole run:", sentences);
+    return [...paragraphs(`${capital(milestone.name)}, ${rounded(milestone.at_s)} s:`, milestone.sentences), ...whole];
+  }
+
   function drawReasons() {
-    at("reasons").querySelectorAll("h3, p").forEach((old) => old.remove());
-    for (const side of ready())
-      at("reasons").append(element("h3", { class: "s" + side.number }, "AB"[side.number]), ...side.made.result.sentences.map((text) => element("p", {}, text)));
+    at("reasons").querySelectorAll("[data-side]").forEach((old) => old.remove());
+    const now = outcome();
+    at("outcome").textContent = now ? now.text : "";
+    for (const side of ready().filter((one) => one.made.result.sentences.length))
+      at("reasons").append(ofSide(side, "div", {}, element("h3", {}, "AB"[side.number]), ...reasonsOf(side.made.result)));
   }
 
   // An edited text stays until the user runs it or moves a slider of its side.
   function drawScenarios() {
     for (const side of sides) {
       if (!side.text) at("scenarios").append(scenarioOf(side));
+      side.text.closest("details").classList.toggle("stale", side.host.classList.contains("busy"));
       const text = side.made ? side.made.scenario : side.scenario;
       if (text && !side.isEdited) side.text.value = text;
     }
@@ -196,7 +281,7 @@
       side.isEdited = true;  // the text stays, whatever the result
       side.go({ scenario: text.value });
     });
-    return element("details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${name}`), text,
+    return ofSide(side, "details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${name}`), text,
       element("p", { class: "controls" }, copy, ...(source.isLive ? [run] : [])));
   }
 
@@ -216,19 +301,15 @@
     drawLines();
     drawReasons();
     drawScenarios();
+    compareExpected();
   }
 
   const first = readAddress();
-  const sides = first.sides.map((settings, number) => new Side(number, settings, first.hidden));
+  const sides = first.sides.map(({ settings }, number) => new Side(number, settings, first.hidden));
+  at("guess").append(choice("expected", "First say what you expect: after the next change B is", [["faster", "faster than A"], ["about as fast", "about as fast"], ["slower", "slower than A"]], null, expect));
   at("curves-choice").append(choice("measure", "curve", [["accuracy", "accuracy"], ["loss", "loss"]], measure, (value) => { measure = value; drawCurves(); }));
   at("copy-link").addEventListener("click", () => copied(source.isLive ? location.hash : location.href, null));
-  addEventListener("hashchange", () => {
-    readAddress().sides.forEach((settings, i) => {
-      sides[i].settings = settings;
-      sides[i].showSettings();
-      sides[i].go({ settings });
-    });
-  });
-  sides.forEach((side) => side.go({ settings: side.settings }));
+  addEventListener("hashchange", () => readAddress().sides.forEach((read, i) => sides[i].begin(read)));
+  first.sides.forEach((read, i) => sides[i].begin(read));
   window.playground = { sides, ready };
 }

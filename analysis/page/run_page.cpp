@@ -168,10 +168,14 @@ std::string run_answer(const RunView& view) {
 }
 
 Json run_document(const RunPage& page) {
+  const Milestone milestone = milestone_of(page.summary);
   return {
       {"schema", "psim.report/1"},
       {"name", name_of_run(page.summary)},
       {"sentences", page.why.contains("sentences") ? page.why["sentences"] : Json::array()},
+      {"milestone",
+       {{"name", milestone.name}, {"at_s", milestone.at_s}, {"sentences", page.milestone_sentences}}},
+      {"goal", goal_of(page.summary["target"])},
       {"stuck", page.summary["stuck"]},
       {"facts", facts_of({&page.summary})},
       {"curves",

@@ -88,6 +88,7 @@ Json result_of(const Study& study, const Cell& cell, const CellEvents& events) {
     summaries.push_back(&run.summary);
     for (const Json& why : run.summary["stuck"]) stuck.push_back(why);
   }
+  const Milestone milestone = milestone_of(*summaries.front());
   Json drawn;
   if (events.timeline) drawn = {{"timeline", timeline_json(beginning(*events.timeline))}};
   return {{"name", fmt::format("{}; {} {}", fmt::join(places_of(study, cell), ", "), cell.runs.size(),
@@ -96,6 +97,9 @@ Json result_of(const Study& study, const Cell& cell, const CellEvents& events) {
           {"curves", {{"loss", band_of(cell, "loss", 1)}, {"accuracy", band_of(cell, "accuracy", 100)}}},
           {"stuck", std::move(stuck)},
           {"sentences", events.sentences},
+          {"milestone",
+           {{"name", milestone.name}, {"at_s", milestone.at_s}, {"sentences", events.milestone_sentences}}},
+          {"goal", goal_of((*summaries.front())["target"])},
           {"drawn", std::move(drawn)},
           {"command", events.command}};
 }

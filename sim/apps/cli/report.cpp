@@ -90,6 +90,13 @@ int report_study(const fs::path& dir, const std::string& out) {
   return done;
 }
 
+// Why the run reached its milestone no sooner; empty: it did not reach it.
+std::vector<std::string> milestone_sentences(const analysis::RunRecord& record) {
+  const Json date = analysis::milestone_of(record.summary).at_s;
+  if (!date.is_number() || !(date.get<double>() > 0)) return {};
+  return analysis::explain(record, {.what = analysis::Until::What::date, .date = date}).sentences;
+}
+
 // The runs of a study that were recorded with their events: what they did, and why.
 std::map<std::string, analysis::CellEvents> events_of(const study::StudyFolder& folder,
                                                       const analysis::Study& study) {
@@ -105,6 +112,7 @@ std::map<std::string, analysis::CellEvents> events_of(const study::StudyFolder& 
     const analysis::RunRecord record(run);
     one.timeline = analysis::timeline_of(record);
     one.sentences = analysis::explain(record).sentences;
+    one.milestone_sentences = milestone_sentences(record);
   }
   return events;
 }
@@ -129,6 +137,7 @@ int report_run(const fs::path& dir, const std::string& out, bool json) {
     record.emplace(dir);
     timeline = analysis::timeline_of(*record);
     page.why = analysis::document(analysis::explain(*record), record->facts);
+    if (json) page.milestone_sentences = milestone_sentences(*record);
     page.record = &*record;
     page.timeline = &*timeline;
   }
