@@ -103,12 +103,14 @@ Plot clocks(const Recording& all) {
   for (auto& [worker, line] : lines) order.push_back(std::move(line));
   const auto last = [](const Line& line) { return line.points.back(); };
   constexpr std::size_t most = 8;
+  std::string title = all.name;
   if (order.size() > most) {
+    title += fmt::format("; the {} workers that are last and first of {}", most, order.size());
     std::ranges::stable_sort(order,
                              [&](const Line& a, const Line& b) { return last(a).second < last(b).second; });
     order.erase(order.begin() + most / 2, order.end() - most / 2);
   }
-  return {.title = all.name, .x_label = "simulated time [s]", .y_label = "clock", .lines = std::move(order)};
+  return {.title = title, .x_label = "simulated time [s]", .y_label = "clock", .lines = std::move(order)};
 }
 
 // Bytes sent until each date, by kind of message; only the kinds with the most bytes.
@@ -129,7 +131,9 @@ Plot traffic(const Recording& all) {
     return a.points.back().second > b.points.back().second;
   });
   constexpr std::size_t most = 6;
-  if (plot.lines.size() > most) plot.lines.resize(most);
+  if (plot.lines.size() <= most) return plot;
+  plot.title += fmt::format("; {} smaller kinds left out", plot.lines.size() - most);
+  plot.lines.resize(most);
   return plot;
 }
 

@@ -26,7 +26,8 @@ std::string lanes_of(const Recording& window) {
   const double scale = width / (window.until - window.from);
   std::string out = "\\begin{tikzpicture}[font=\\small]\n";
   double y = 0;
-  for (const Lane* one : lanes_to_show(window.line, window.from, window.until, lanes_of_a_page).lanes) {
+  const auto [lanes, left_out] = lanes_to_show(window.line, window.from, window.until, lanes_of_a_page);
+  for (const Lane* one : lanes) {
     const Lane& lane = *one;
     out += fmt::format("\\node [left] at (0, {:.3f}) {{{}}};\n", y + row / 2, latex_of(lane.name));
     for (const Span& span : lane.spans)
@@ -51,6 +52,9 @@ std::string lanes_of(const Recording& window) {
         name_of(use), x, y - 0.9, x + 0.3, y - 0.75);
     x += 2.4;
   }
+  if (left_out > 0)
+    out += fmt::format("\\node [right] at (0, {:.3f}) {{{} node{} left out}};\n", y - 1.3, left_out,
+                       left_out == 1 ? "" : "s");
   return out + "\\end{tikzpicture}\n";
 }
 

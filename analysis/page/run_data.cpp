@@ -88,11 +88,11 @@ class Reader {
  public:
   explicit Reader(const RunPage& page)
       : end_(std::max(page.timeline->end, 1e-9)), facts_(page.record->facts) {
+    if (first_fault(*page.timeline)) opens_ = opening_of(*page.timeline).from;
     each_event(*page.record, [this](const Row& row) { on(row); });
   }
   Json json() {
-    Json kinds = Json::array(), staleness = Json::array(), clocks = Json::array(), traffic = Json::array();
-    for (const auto& [kind, number] : kinds_) kinds[number] = kind;
+    Json staleness = Json::array(), clocks = Json::array(), traffic = Json::array();
     for (std::size_t i = 0; i < bins; ++i) {
       if (stale_[i].second > 0)
         staleness.push_back({middle(i), stale_[i].first / static_cast<double>(stale_[i].second)});
@@ -101,10 +101,13 @@ class Reader {
     const TrafficBins parts = traffic_bins(end_, mean_step());
     for (const auto& [node, rate] : rates(parts))
       traffic.push_back({{"name", facts_.name_of(node)}, {"out", rate.first}, {"in", rate.second}});
-    Json out = {{"bin_s", parts.width}, {"bin_steps", parts.steps}, {"staleness", staleness},
-                {"clocks", clocks},     {"clock_spread", spread_},  {"traffic", traffic}};
-    if (sent_.size() <= most_messages) out["messages"] = {{"kinds", kinds}, {"list", messages()}};
-    return out;
+    return {{"bin_s", parts.width},
+            {"bin_steps", parts.steps},
+            {"staleness", staleness},
+            {"clocks", clocks},
+            {"clock_spread", spread_},
+            {"traffic", traffic},
+            {"messages", {{"all", sent_.size()}, {"list", messages()}}}};
   }
 
  private:
@@ -120,7 +123,6 @@ class Reader {
   struct Message {
     double sent, received;
     std::uint32_t from, to;
-    std::size_t kind;
     std::uint64_t bytes;
   };
   double middle(std::size_t bin) const { return (static_cast<double>(bin) + 0.5) * end_ / bins; }
@@ -129,8 +131,7 @@ class Reader {
   }
   void on(const Row& row) {
     if (row.is("sent")) {
-      const std::size_t kind = kinds_.try_emplace(std::string(row.kind), kinds_.size()).first->second;
-      sent_[row.number] = {row.at, -1, row.node, row.peer, kind, row.bytes};
+      sent_[row.number] = {row.at, -1, row.node, row.peer, row.bytes};
     } else if (row.is("received")) {
       const auto message = sent_.find(row.sent);
       if (message == sent_.end()) return;
@@ -189,24 +190,27 @@ class Reader {
     ++workers_at_[row.clock];
     spread_ = std::max(spread_, workers_at_.rbegin()->first - workers_at_.begin()->first);
   }
+  // Of too many messages those around the first fault, or the first ones.
   Json messages() const {
+    auto first = sent_.begin();
+    std::size_t left = sent_.size();
+    for (; left > most_messages && first->second.sent < opens_; --left) ++first;
     Json list = Json::array();
     std::int64_t last = 0;
-    for (const auto& [number, m] : sent_) {
+    for (left = std::min(left, most_messages); left > 0; --left, ++first) {
+      const Message& m = first->second;
       const std::int64_t at = whole_nanoseconds(m.sent);
       const std::int64_t took = m.received < 0 ? -1 : whole_nanoseconds(m.received) - at;
-      for (const std::int64_t value : {at - last, took, std::int64_t{m.from}, std::int64_t{m.to},
-                                       static_cast<std::int64_t>(m.kind), static_cast<std::int64_t>(m.bytes)})
+      for (const std::int64_t value : {at - last, took, std::int64_t{m.from}, std::int64_t{m.to}})
         list.push_back(value);
       last = at;
     }
     return list;
   }
 
-  double end_;
+  double end_, opens_ = 0;
   const Facts& facts_;
   std::map<std::int64_t, Message> sent_;  // by number, in order of time
-  std::map<std::string, std::size_t, std::less<>> kinds_;
   std::array<std::pair<double, std::size_t>, bins> stale_{};
   std::map<std::uint32_t, Json> clocks_;
   std::map<std::uint32_t, std::int64_t> clock_of_;

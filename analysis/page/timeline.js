@@ -69,20 +69,21 @@ class TimeLine {
     this.resize();
   }
 
+  // `until`: the date of receipt; of a message that did not arrive, the date when it was sent. `reached`: the latest so far.
   decodedMessages(events) {
     if (!events || !events.messages) return null;
-    const { list, kinds } = events.messages;
-    const count = list.length / 6;
-    const made = { count, kinds, sent: new Float64Array(count), received: new Float64Array(count), from: new Int32Array(count), to: new Int32Array(count), kind: new Uint8Array(count), bytes: new Float64Array(count) };
+    const { list, all } = events.messages;
+    const count = list.length / 4, dates = () => new Float64Array(count), numbers = () => new Int32Array(count);
+    const made = { count, all, sent: dates(), until: dates(), reached: dates(), from: numbers(), to: numbers(), isLost: new Uint8Array(count) };
     let at = 0;
     for (let i = 0; i < count; ++i) {
-      at += list[6 * i];
+      at += list[4 * i];
       made.sent[i] = at / 1e9;
-      made.received[i] = list[6 * i + 1] < 0 ? NaN : (at + list[6 * i + 1]) / 1e9;
-      made.from[i] = list[6 * i + 2];
-      made.to[i] = list[6 * i + 3];
-      made.kind[i] = list[6 * i + 4];
-      made.bytes[i] = list[6 * i + 5];
+      made.isLost[i] = list[4 * i + 1] < 0 ? 1 : 0;
+      made.until[i] = (at + Math.max(0, list[4 * i + 1])) / 1e9;
+      made.reached[i] = Math.max(made.until[i], i ? made.reached[i - 1] : 0);
+      made.from[i] = list[4 * i + 2];
+      made.to[i] = list[4 * i + 3];
     }
     return made;
   }
@@ -103,7 +104,9 @@ class TimeLine {
     if (this.path.length) bar.append(tick("critical path", true, (on) => { this.hidesPath = !on; this.draw(); }));
     const hidden = this.timeline.lanes.length - this.rows.length;
     if (hidden > 0) bar.append(element("span", { class: "hint" }, `${hidden} more nodes are not shown.`));
-    bar.append(element("span", { class: "hint" }, "Drag to move, Ctrl and wheel to zoom; click a piece to see its messages."));
+    if (this.timeline.joined_below_s > 0) bar.append(element("span", { class: "hint" }, `Pieces shorter than ${duration(this.timeline.joined_below_s)} are joined with their neighbours.`));
+    this.drawnText = element("span", { class: "hint" });
+    bar.append(element("span", { class: "hint" }, `Drag to move, Ctrl and wheel to zoom; click a piece to see ${this.messages ? "its messages" : "what it is"}.`), this.drawnText);
     return bar;
   }
 

@@ -225,43 +225,72 @@ function drawPath(g, line, style) {
   }
 }
 
-// The visible messages: all, if arrows are on, or those of the chosen piece.
-function messagesToDraw(line) {
-  const m = line.messages, most = 1500, found = [];
-  if (!m) return found;
-  const lane = line.chosen && line.rows[line.chosen.row];
-  const [from, until] = lane && lane.count ? [lane.begin[line.chosen.piece], lane.end[line.chosen.piece]] : line.view;
-  for (let i = firstAbove(m.sent, until, 0, m.count) - 1; i >= 0 && found.length < most; --i) {
-    if (m.sent[i] < from - line.timeline.end / 50) break;
-    if (!(m.received[i] >= from)) continue;
-    const touches = lane && (m.from[i] === lane.node || m.to[i] === lane.node);
-    if (touches || line.arrows) found.push(i);
-  }
+// The messages that were on their way between two dates.
+function messagesBetween(m, from, until) {
+  const found = [];
+  for (let i = firstAbove(m.reached, from - 1e-9, 0, m.count); i < m.count && m.sent[i] <= until; ++i)
+    if (m.until[i] >= from - 1e-9) found.push(i);
   return found;
 }
 
+// At most `most` of all, one from each of as many equal parts. The steps differ, so that no worker is always left out.
+function spread(all, most) {
+  if (all.length <= most) return all;
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i + (i * 0.618034) % 1) * all.length / most)]);
+}
+
+// The messages of the chosen piece; with arrows on also those of the window.
+function messagesToDraw(line) {
+  const m = line.messages, most = 1500, chosen = line.chosen, lane = chosen && line.rows[chosen.row];
+  if (!m) return { drawn: [], all: 0 };
+  const hasRows = (i) => line.rowOf.has(m.from[i]) && line.rowOf.has(m.to[i]);
+  const own = lane && lane.count
+    ? messagesBetween(m, lane.begin[chosen.piece], lane.end[chosen.piece]).filter((i) => m.from[i] === lane.node || m.to[i] === lane.node) : [];
+  const others = line.arrows ? messagesBetween(m, ...line.view) : [];
+  const first = spread(own.filter(hasRows), most), taken = new Set(first);
+  const drawn = [...first, ...spread(others.filter((i) => hasRows(i) && !taken.has(i)), most - first.length)];
+  return { drawn, all: new Set([...own, ...others]).size };
+}
+
+// What the arrows leave out.
+function sayArrows(line, { drawn, all }) {
+  const m = line.messages, said = [];
+  if (m && (line.arrows || line.chosen)) {
+    if (drawn.length < all) said.push(`${drawn.length.toLocaleString("en")} of ${all.toLocaleString("en")} messages here are drawn${line.rowOf.size < line.nameOf.size ? ", those between the nodes that are shown" : ""}; zoom in to see the others.`);
+    if (drawn.some((i) => m.isLost[i])) said.push("A cross: the message did not arrive.");
+    if (m.count < m.all) said.push(`Of the run's ${m.all.toLocaleString("en")} messages this page knows those sent from ${rounded(m.sent[0])} to ${rounded(m.sent[m.count - 1])} s.`);
+  }
+  if (line.drawnText.textContent !== said.join(" ")) line.drawnText.textContent = said.join(" ");
+}
+
 function drawArrows(g, line, style) {
-  if (!line.arrows && !line.chosen) return;
-  const m = line.messages;
+  const found = messagesToDraw(line), m = line.messages;
+  sayArrows(line, found);
   g.strokeStyle = g.fillStyle = style.ink;
   g.lineWidth = 1;
-  for (const i of messagesToDraw(line)) {
-    const from = line.rowOf.get(m.from[i]), to = line.rowOf.get(m.to[i]);
-    if (from === undefined || to === undefined) continue;
-    const x = line.xOf(m.sent[i]), y = line.yOf(from) + line.rowHeight / 2;
-    const toX = line.xOf(m.received[i]), toY = line.yOf(to) + line.rowHeight / 2, angle = Math.atan2(toY - y, toX - x);
-    g.globalAlpha = 0.7;
+  g.globalAlpha = 0.7;
+  for (const i of found.drawn) {
+    const from = line.rowOf.get(m.from[i]), to = line.rowOf.get(m.to[i]), x = line.xOf(m.sent[i]), y = line.yOf(from) + line.rowHeight / 2;
+    const toX = m.isLost[i] ? x + 8 : line.xOf(m.until[i]), toY = m.isLost[i] ? y + Math.sign(to - from) * 0.8 * line.rowHeight : line.yOf(to) + line.rowHeight / 2;
+    const angle = Math.atan2(toY - y, toX - x), end = (length, turn) => [toX - length * Math.cos(angle + turn), toY - length * Math.sin(angle + turn)];
     g.beginPath();
     g.moveTo(x, y);
     g.lineTo(toX, toY);
+    if (m.isLost[i]) {
+      for (const turn of [0.8, -0.8]) {
+        g.moveTo(...end(4, turn));
+        g.lineTo(...end(-4, turn));
+      }
+    }
     g.stroke();
+    if (m.isLost[i]) continue;
     g.beginPath();
     g.moveTo(toX, toY);
-    g.lineTo(toX - 7 * Math.cos(angle - 0.4), toY - 7 * Math.sin(angle - 0.4));
-    g.lineTo(toX - 7 * Math.cos(angle + 0.4), toY - 7 * Math.sin(angle + 0.4));
+    g.lineTo(...end(7, -0.4));
+    g.lineTo(...end(7, 0.4));
     g.fill();
-    g.globalAlpha = 1;
   }
+  g.globalAlpha = 1;
 }
 
 function drawChosen(g, line, style) {

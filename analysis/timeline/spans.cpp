@@ -214,11 +214,13 @@ void Builder::add_stragglers() {
     for (int turn = 0; turn < most; ++turn) {
       const double moved = one.every ? turn * *one.every : 0;
       const double begin = one.from + moved;
-      const double end = one.until ? std::min(line_.end, *one.until + moved) : line_.end;
+      const bool is_last = turn + 1 == most;
+      const double end = one.until && !is_last ? std::min(line_.end, *one.until + moved) : line_.end;
       if (begin < end) {
         for (const std::uint32_t worker : one.workers) {
           if (worker < run_.facts.workers)
-            line_.shades.push_back({1 + run_.facts.servers + worker, begin, end, text});
+            line_.shades.push_back(
+                {1 + run_.facts.servers + worker, begin, end, is_last ? text + ", again and again" : text});
         }
       }
       if (!one.every || !(*one.every > 0) || begin >= line_.end) break;

@@ -138,12 +138,14 @@ class Drawing {
       constexpr std::size_t most = 3;
       constexpr double little = 0.005;  // of all: 0 %
       std::size_t shown_here = 0;
+      double rest = sum;
       for (const auto& [node, seconds] : order) {
         if (shown_here == most || seconds < little * sum) break;
+        rest -= seconds;
         out += fmt::format("{}{} {:.0f} %", shown_here++ == 0 ? "" : ", ",
                            node == lane->node ? "no message" : line_.lanes[node].name, 100 * seconds / sum);
       }
-      out += "\n";
+      out += rest < little * sum ? "\n" : fmt::format(", others {:.0f} %\n", 100 * rest / sum);
     }
     return out.empty() ? out : "\nWaits, and the nodes that they were for:\n" + out;
   }

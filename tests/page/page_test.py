@@ -88,6 +88,22 @@ def press_keys(browser):
             check(browser.run("timeLine.view[0] === 0 && timeLine.view[1] === timeLine.timeline.end"), "0 does not show all")
 
 
+def check_arrows(browser):
+    """Arrows are those of the window, also of messages that did not arrive; the page says what it leaves out."""
+    if not browser.run("'timeLine' in window && !!timeLine.messages"):
+        return
+    browser.run("timeLine.choose(null); timeLine.arrows = true")
+    for begin, end in ((0, 1), (0.4, 0.45)):
+        browser.run(f"timeLine.show([{begin} * timeLine.timeline.end, {end} * timeLine.timeline.end]); new Promise(r => setTimeout(r, 100))")
+        drawn, lost, here = browser.run("""(() => { const m = timeLine.messages, [from, until] = timeLine.view, { drawn } = messagesToDraw(timeLine);
+            const here = [...m.sent.keys()].filter((i) => m.sent[i] <= until && m.until[i] >= from);
+            return [drawn.length, drawn.filter((i) => m.isLost[i]).length, here.length]; })()""")
+        text = browser.run("timeLine.drawnText.textContent")
+        check(drawn == here if here <= 1500 else drawn == 1500, f"{drawn} of {here} messages are drawn")
+        check(drawn == here or f"{drawn:,} of {here:,} messages" in text, f"nothing says that {here - drawn} messages are left out: {text}")
+        check((lost > 0) == ("cross" in text), f"{lost} lost messages, and the page says: {text}")
+
+
 def check_shape(browser, where):
     check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
           f"{where}: the page is wider than the window")
@@ -130,6 +146,7 @@ def main(page, document, pictures):
         browser.open(page)
         numbers = check_numbers(browser, values)
         press_keys(browser)
+        check_arrows(browser)
         pressed = press_everything(browser)
         check(pressed > 0, f"only {pressed} controls")
         browser.picture(f"{pictures}-pressed.png")

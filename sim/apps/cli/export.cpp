@@ -109,7 +109,12 @@ class Export {
     const bool is_part = asked_.from || asked_.until;
     const analysis::Recording& chosen = is_part ? window : all;
     const std::string causes = asked_.dot.empty() ? "" : dot(run, all, from, until);  // may throw
-    if (!asked_.perfetto.empty()) write(asked_.perfetto, analysis::perfetto(chosen, flows(run, chosen)));
+    if (!asked_.perfetto.empty()) {
+      write(asked_.perfetto, analysis::perfetto(chosen, flows(run, chosen)));
+      if (!asked_.all_flows)
+        fmt::print("its arrows are the messages of the critical path; --all-flows draws all {}\n",
+                   chosen.messages.size());
+    }
     if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
     if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
     if (!asked_.tikz.empty()) write(asked_.tikz, analysis::tikz(all, window));

@@ -209,6 +209,23 @@ TEST_CASE("a chart that has nothing to show is left out", "[export]") {
   CHECK(names == std::vector<std::string>{"timeline.svg", "staleness.svg", "clocks.svg", "traffic.svg"});
 }
 
+TEST_CASE("charts and drawings say what they leave out", "[export]") {
+  const Example example;
+  Recording many = example.all;
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    many.begun.push_back(many.begun.front());
+    many.begun.back().worker = 100 + i;
+    many.line.lanes.push_back(many.line.lanes.back());
+    many.line.lanes.back().node += 1;
+  }
+  const std::vector<Picture> made = pictures(many, many, 400);
+  const auto clocks = std::ranges::find(made, "clocks.svg", &Picture::name);
+  REQUIRE(clocks != made.end());
+  CHECK(clocks->text.find("last and first of 3") != std::string::npos);
+  CHECK(tikz(many, many).find("nodes left out") != std::string::npos);
+  CHECK(tikz(example.all, example.all).find("left out") == std::string::npos);
+}
+
 TEST_CASE("a curve goes through its points", "[export]") {
   // 100 mm wide: the plotting area is from 14 to 97 mm, and 6 to 46 mm down. 0 is the lowest, 5 % above 10
   // the highest value.

@@ -70,6 +70,14 @@ TEST_CASE("of many nodes the line has those that matter", "[timeline]") {
   CHECK(lines[5].starts_with("(97 more nodes"));
 }
 
+TEST_CASE("waits for many nodes add up", "[timeline]") {
+  Timeline line = three();
+  line.lanes[2].spans = {
+      {0, 4, Use::wait, 3}, {4, 7, Use::wait, 1}, {7, 9, Use::wait, 0}, {9, 10, Use::wait, 2}};
+  CHECK(text_of(line, {.from = 0, .until = 30, .width = 80})
+            .find("worker 1 40 %, server 0 30 %, scheduler 20 %, others 10 %\n") != std::string::npos);
+}
+
 TEST_CASE("the first clocks end with the last worker's", "[timeline]") {
   CHECK(end_of_clocks(three(), 1) == 20);
   CHECK(end_of_clocks(three(), 2) == 30);
