@@ -59,7 +59,7 @@ Dots correlations(const std::vector<StepTimes>& all, std::size_t lags) {
       sums[lag] += rho[lag] / static_cast<double>(all.size());
   }
   Dots dots;
-  for (std::size_t lag = 1; lag < sums.size(); ++lag) dots.emplace_back(lag, std::max(0.0, sums[lag]));
+  for (std::size_t lag = 1; lag < sums.size(); ++lag) dots.emplace_back(lag, sums[lag]);
   return dots;
 }
 
@@ -149,19 +149,19 @@ std::string values_section(const Calibration& calibration, const Numbers& number
   for (std::size_t i = 0; i < calibration.network.fitted.size(); ++i) {
     const Fitted& one = calibration.network.fitted[i];
     const std::string path = fmt::format("/network/values/{}", i);
-    rows +=
-        fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td>{} {}</td><td>{}</td><td>{}</td></tr>",
-                    escaped(one.field), one.missing.empty() ? numbers(path + "/value", {.digits = 4}) : "-",
-                    one.missing.empty() ? escaped(one.unit) : "",
-                    one.interval ? fmt::format("{} to {}", numbers(path + "/interval/0", {.digits = 4}),
-                                               numbers(path + "/interval/1", {.digits = 4}))
-                                 : "-",
-                    escaped(one.missing.empty() ? one.how : "the log cannot tell; measure " + one.missing));
+    rows += fmt::format(
+        "<tr><th scope=\"row\"><code>{}</code></th><td>{} {}</td><td>{}</td><td>{}</td></tr>",
+        escaped(one.field), one.missing.empty() ? numbers(path + "/value", {.digits = 4}) : "-",
+        one.missing.empty() ? escaped(one.unit) : "",
+        one.interval ? fmt::format("{} to {} {}", numbers(path + "/interval/0", {.digits = 4}),
+                                   numbers(path + "/interval/1", {.digits = 4}), escaped(one.unit))
+                     : "-",
+        escaped(one.missing.empty() ? one.how : "the log cannot tell; measure " + one.missing));
   }
   for (std::size_t w = 0; w < calibration.steps.means.size(); ++w) {
     const std::string path = fmt::format("/step_times/workers/{}", w);
     rows += fmt::format(
-        "<tr><th scope=\"row\">mean step of worker {}</th><td>{} s</td><td>{} to {}</td><td>mean</td></tr>",
+        "<tr><th scope=\"row\">mean step of worker {}</th><td>{} s</td><td>{} to {} s</td><td>mean</td></tr>",
         calibration.times.workers[w], numbers(path + "/mean_s", {.digits = 4}),
         numbers(path + "/interval_s/0", {.digits = 4}), numbers(path + "/interval_s/1", {.digits = 4}));
   }

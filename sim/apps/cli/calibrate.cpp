@@ -1,9 +1,14 @@
 #include "sim/apps/cli/calibrate.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 #include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/console.hpp"
@@ -12,6 +17,7 @@
 #include "sim/calibrate/statements.hpp"
 #include "sim/runs/exit_code.hpp"
 #include "sim/runs/files.hpp"
+#include "sim/runs/host_clock.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -99,6 +105,34 @@ void print_verdict(const Calibration& calibration) {
   for (const std::string& reason : verdict.reasons) fmt::print("  {}\n", reason);
 }
 
+// What psim calibrate does now; on a terminal also for how long.
+class StageLine {
+ public:
+  ~StageLine() { end(); }
+  void begin(const std::string& what) {
+    end();
+    say("{} ...{}", what, is_terminal_ ? "" : "\n");
+    if (!is_terminal_) return;
+    ticking_ = std::jthread([what, begin = host_seconds()](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any never;
+      std::unique_lock lock(mutex);
+      while (!never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
+             !stop.stop_requested())
+        say("\r\033[K{} ... {}", what, time_text(host_seconds() - begin));
+    });
+  }
+  void end() {
+    if (!ticking_.joinable()) return;
+    ticking_ = {};
+    say("\n");
+  }
+
+ private:
+  bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+  std::jthread ticking_;
+};
+
 int calibrate_logs(const Asked& asked) {
   CalibrateCommand command = asked.calibrate;
   calibrate::Request& request = command.request;
@@ -113,8 +147,10 @@ int calibrate_logs(const Asked& asked) {
       throw Refused(fmt::format("--model-bytes {}: not a size", command.model_bytes), "for example 100MB");
     request.facts.model_bytes = *bytes;
   }
+  StageLine stage;
   const Calibration calibration =
-      calibrate::calibrate(request, [](const std::string& what) { say("{} ...\n", what); });
+      calibrate::calibrate(request, [&stage](const std::string& what) { stage.begin(what); });
+  stage.end();
   const auto json = calibrate::calibration_json(calibration, request);
   fs::create_directories(folder);
   if (calibration.runs.empty()) write_file(folder / "steps.csv", calibrate::steps_csv(calibration.times));
