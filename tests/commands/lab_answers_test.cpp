@@ -35,7 +35,10 @@ TEST_CASE("labs: answers may have units, and are never misread", "[lab][slow]") 
   CHECK(says("step_ms", "3 MB").find("psim cannot read this") != std::string::npos);
   CHECK(says("step_ms", "0,0035 s").find("locked: 3.5 ms; now run it") != std::string::npos);
   CHECK(says("messages", "1.234,5").find("psim cannot read this") != std::string::npos);
-  CHECK(says("messages", "6 messages").find("psim cannot read this") != std::string::npos);
+  for (const char* text : {"6 bananas", "6 ms", "6 one", "6 m"})
+    CHECK(says("messages", text).find("psim cannot read this") != std::string::npos);
+  for (const char* text : {"1 message", "1 messages", "1 Messages"})
+    CHECK(says("messages", text).find("not right: 1") != std::string::npos);
 }
 
 TEST_CASE("labs: a share is never misread, and slips are said", "[lab][slow]") {

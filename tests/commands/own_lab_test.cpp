@@ -163,6 +163,10 @@ TEST_CASE("labs: what cannot be graded is refused in lab.toml", "[lab]") {
   refused("predict = true\n", "`first` predicts a choice: `observe = { asks = ..., value = ... }` must say");
   refused("observe = { asks = \"?\", value = \"1\" }\n", "`observe` belongs to a prediction");
   refused("predict = true\nobserve = { asks = \"?\", value = \"two.steps\" }\n", "`two.steps` is neither");
+  refused(
+      "[[question]]\nname = \"q\"\nasks = \"?\"\nbecause = \".\"\nanswer = \"1\"\npredict = true\n"
+      "observe = { asks = \"?\", value = \"1\", unit = \"s\" }\n",
+      "`observe` asks for another unit");
   refused("[[question]]\nname = \"q\"\nasks = \"?\"\nbecause = \".\"\nanswer = [\"1\"]\n",
           "1 expressions for 0 choices");
   refused("[design]\nfile = \"d.toml\"\nbase = \"cluster.toml\"\nscore = \"1\"\nseeds = 0\n", "`seeds` is 0");

@@ -20,10 +20,18 @@ struct Unit {
   std::string_view name, kind;
   double size;
 };
-constexpr Unit units[] = {{"us", "time", 1e-6},     {"ms", "time", 1e-3},   {"s", "time", 1},
-                          {"min", "time", 60},      {"B", "size", 1},       {"bytes", "size", 1},
-                          {"kB", "size", 1e3},      {"MB", "size", 1e6},    {"GB", "size", 1e9},
-                          {"cents", "money", 0.01}, {"dollars", "money", 1}};
+constexpr Unit units[] = {{"us", "time", 1e-6},    {"microseconds", "time", 1e-6},
+                          {"ms", "time", 1e-3},    {"milliseconds", "time", 1e-3},
+                          {"s", "time", 1},        {"sec", "time", 1},
+                          {"second", "time", 1},   {"seconds", "time", 1},
+                          {"min", "time", 60},     {"minute", "time", 60},
+                          {"minutes", "time", 60}, {"B", "size", 1},
+                          {"byte", "size", 1},     {"bytes", "size", 1},
+                          {"kB", "size", 1e3},     {"kilobytes", "size", 1e3},
+                          {"MB", "size", 1e6},     {"megabytes", "size", 1e6},
+                          {"GB", "size", 1e9},     {"gigabytes", "size", 1e9},
+                          {"cent", "money", 0.01}, {"cents", "money", 0.01},
+                          {"dollar", "money", 1},  {"dollars", "money", 1}};
 
 // The number of `to` in one `from`; nothing if they are of different kinds.
 std::optional<double> scale_of(std::string_view from, std::string_view to) {
@@ -45,12 +53,31 @@ std::optional<std::string> with_point(std::string digits) {
   return digits;
 }
 
+std::string plain(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// "updates" and "update" if the question asks "how many updates" or "..., in updates?". Not a unit that has a
+// size.
+bool is_asked_for(std::string word, const std::string& asks) {
+  if (std::ranges::find(units, word, &Unit::name) != std::end(units)) return false;
+  word = plain(word);
+  if (word.ends_with('s')) word.pop_back();
+  const std::string text = plain(asks);
+  return word.size() > 2 && (text.find("howmany" + word) != std::string::npos ||
+                             text.find("in" + word + "s?") != std::string::npos);
+}
+
 // "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6", "3.6 ms" and "0.0036 s" if the unit is
 // ms. If the answer is a share, 73 means neither 73 % nor 7300 %.
-std::optional<double> amount_in(std::string text, const std::string& unit) {
+std::optional<double> amount_in(std::string text, const LabQuestion& question) {
+  const std::string& unit = question.unit;
   std::erase(text, ' ');
   const std::size_t end = text.find_last_of("0123456789.") + 1;  // 0 if there is no digit
-  const std::string suffix = text.substr(end);
+  const std::string suffix = text.substr(end) == "percent" ? "%" : text.substr(end);
   const std::optional<std::string> digits = with_point(text.substr(0, end));
   if (!digits) return {};
   const auto whole = number_in<double>(*digits);
@@ -61,16 +88,10 @@ std::optional<double> amount_in(std::string text, const std::string& unit) {
     const bool is_share = suffix.empty() && std::abs(number) <= 1;
     return is_share ? std::optional(number) : std::nullopt;
   }
-  if (suffix.empty() || (unit.empty() && suffix == "x")) return number;
+  if (suffix.empty() || (unit.empty() && (suffix == "x" || is_asked_for(suffix, question.asks))))
+    return number;
   const std::optional<double> scale = scale_of(suffix, unit);
   return scale ? std::optional(number * *scale) : std::nullopt;
-}
-
-std::string plain(std::string text) {
-  std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 // The number of the choice that an answer names.
@@ -117,13 +138,13 @@ Mark mark_of(const LabQuestion& question, const std::string& answer, const Right
     if (!chosen) return Mark::unreadable;
     return std::ranges::count(right.choices, *chosen) > 0 ? Mark::right : Mark::wrong;
   }
-  const std::optional<double> number = amount_in(answer, question.unit);
+  const std::optional<double> number = amount_in(answer, question);
   if (!number) return Mark::unreadable;
   return std::abs(*number - right.number) <= slack(question, right.number) ? Mark::right : Mark::wrong;
 }
 
 bool is_readable(const LabQuestion& question, const std::string& answer) {
-  return question.choices.empty() ? amount_in(answer, question.unit).has_value()
+  return question.choices.empty() ? amount_in(answer, question).has_value()
                                   : chosen_in(question, answer).has_value();
 }
 
@@ -136,7 +157,7 @@ std::string form_of(const LabQuestion& question) {
 
 std::string as_read(const LabQuestion& question, const std::string& answer) {
   if (!question.choices.empty()) return question.choices[chosen_in(question, answer).value()];
-  return number_text(amount_in(answer, question.unit).value(), question.unit);
+  return number_text(amount_in(answer, question).value(), question.unit);
 }
 
 std::string answer_text(const LabQuestion& question, const RightAnswer& right) {

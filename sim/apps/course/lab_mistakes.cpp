@@ -68,6 +68,8 @@ class LabCheck {
     if (question.predict) {
       check_text(question.observe.asks, where);
       check_expression(question.observe.value, "`observe` of " + where);
+      if (question.choices.empty() && question.observe.unit != question.unit)
+        wrong("{}: `observe` asks for another unit than the question", where);
     }
     for (const std::string& told : computed_in(with_ones(question.because)))
       check_expression(told, "`because` of " + where);
