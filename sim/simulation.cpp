@@ -6,6 +6,7 @@
 #include "sim/job.hpp"
 #include "sim/machines.hpp"
 #include "sim/progress_watch.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/run_end.hpp"
 #include "sim/run_faults.hpp"
 #include "sim/run_result.hpp"
@@ -84,6 +85,7 @@ class Simulation final : public RunObserver {
 
 RunResult simulate(const LoadedScenario& loaded, const RunOptions& options,
                    const std::vector<EventSink*>& sinks) {
+  seed_of_this_run = loaded.scenario.seed;
   LoadedScenario wired = loaded;
   wired.scenario = on_its_bus(loaded.scenario);
   return Simulation(wired, options, sinks).run();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -28,6 +29,7 @@ void Cpu::set_factor(double factor) {
 }
 
 void Cpu::freeze() {
+  PSIM_PROBE(!works_.empty(), "a machine freezes during a computation");
   is_frozen_ = true;
   adapt();
 }
@@ -38,7 +40,7 @@ void Cpu::sleep_until(double date) {
 }
 
 void Cpu::wait_while_frozen() {
-  if (is_frozen()) sleep(0);
+  if (PSIM_PROBE(is_frozen(), "a timer ends on a frozen machine")) sleep(0);
 }
 
 double Cpu::rate_of(Work::Kind kind) const {
@@ -56,6 +58,7 @@ Cpu::Work::Work(Cpu& cpu, Kind kind, double amount)
       left_(amount),
       since_(Agenda::now()),
       over_(simgrid::s4u::Semaphore::create(0)) {
+  expects(amount >= 0, "work takes no negative time");
   cpu_.works_.push_back(this);
   if (kind_ == Kind::computes) ++cpu_.computations_;
   cpu_.adapt();

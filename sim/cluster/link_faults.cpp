@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/random.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -43,7 +44,7 @@ void LinkFaults::begin(std::size_t table, std::optional<NodeId> node) {
 void LinkFaults::end(std::size_t table, std::optional<NodeId> node) {
   std::vector<int>& active = faults_[table].active;
   int& times = active[node.value_or(static_cast<NodeId>(active.size() - 1))];
-  if (times == 0) return;  // already healed
+  if (PSIM_PROBE(times == 0, "a partition ends that was healed before")) return;
   --times;
   --active_;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/cluster/agenda.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -73,7 +74,7 @@ void Network::enqueue(Message&& message, std::uint32_t rank) {
 }
 
 bool Network::send_once(Message&& message) {
-  const bool is_alone = !carries(message);
+  const bool is_alone = !PSIM_PROBE(carries(message), "a message is not sent, because its like is under way");
   if (is_alone) send(std::move(message));
   return is_alone;
 }
@@ -172,8 +173,7 @@ void Network::set_bandwidth(NodeId node, double factor) {
 }
 
 void Network::launch(Message&& message, const MessageFate& fate, Flights& flights) {
-  const std::uint64_t header = options_.header;
-  const std::uint64_t bytes = header + wire_size(message.body);
+  const std::uint64_t bytes = options_.header + wire_size(message.body);
   const MessageKind kind = record_sending(message, bytes);
   const bool is_cut = faults_ != nullptr && faults_->cut(message.from, message.to);
   if (!is_cut) add_name(message);
@@ -190,7 +190,7 @@ void Network::launch(Message&& message, const MessageFate& fate, Flights& flight
                 .streamed = is_streamed(message.from),
                 .dropped = fate.dropped,
                 .message = PackedMessage(std::move(message))};
-  if (is_cut) {
+  if (PSIM_PROBE(is_cut, "a message meets a partition")) {
     pass_on_turn(flight);
     record<Lost>(flight.from, flight);
   } else {
@@ -274,7 +274,7 @@ void Network::arrive(Flight&& flight) {
   Node& node = nodes_[flight.to];
   Message message = std::move(flight.message).unpack();
   message.because = {event};
-  if (node.held) node.waiting.push_back(std::move(message));
+  if (PSIM_PROBE(node.held, "a message comes to a frozen node")) node.waiting.push_back(std::move(message));
   else hand_over(node, std::move(message));
 }
 
@@ -325,7 +325,7 @@ std::optional<Message> Network::receive_until(NodeId me, double date) {
   const Alarm alarm(agenda_, agenda_.at(date, [&node = nodes_[me], mail] { miss_date(node, *mail); }));
   mail->acquire();
   if (!std::exchange(nodes_[me].is_late, false)) return take(me);
-  if (has_mail(me)) return receive(me);
+  if (PSIM_PROBE(has_mail(me), "a message comes at the date of a timeout")) return receive(me);
   recorder_.causes().spends(Agenda::now(), Spent::timeout);
   return std::nullopt;
 }
@@ -367,7 +367,7 @@ void Network::break_connections(NodeId node) {
   std::vector<Flight> flights;
   for (const std::uint32_t slot : slots) {
     const Flight& flight = *in_flight_[slot];
-    if (flight.stage == Stage::on_wire) carrier_->cancel(slot);
+    if (PSIM_PROBE(flight.stage == Stage::on_wire, "a message is lost on the wire")) carrier_->cancel(slot);
     flights.push_back(release(slot));
   }
   for (auto entry = delayed_.begin(); entry != delayed_.end();) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -33,6 +34,7 @@ void SpeedControl::set_fault(NodeId node, double factor) {
   const bool was_frozen = is_frozen(node);
   by_fault_[node] = factor;
   apply(node);
+  PSIM_PROBE(was_frozen && factor > 0 && is_frozen(node), "another node keeps the machine frozen");
   if (!was_frozen || is_frozen(node)) return;
   for (const NodeId other : nodes_beside(node)) network_.hand_out(other);
 }

@@ -8,6 +8,7 @@
 
 #include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/turns.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 namespace {
@@ -329,6 +330,7 @@ bool Stations::lacks_rest(const Segment& segment) {
   if (source == nullptr) return false;
   const double rest = (source->end - clock_) * source->bandwidth;
   if (!(rest > packet)) return false;
+  PSIM_PROBE(true, "a station lacks the rest of a segment, because a link became slower");
   const double parts = std::ceil(parts_of_rest * rest / open_[segment.slot].parts[segment.index].bytes);
   at(segment) = {.stage = Stage::ahead,
                  .rest = parts < parts_of_rest ? static_cast<std::uint8_t>(parts) : std::uint8_t{0}};

@@ -335,6 +335,7 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
     victims.may_leave = true;
     draw_last_survivor(draft, victims, survivor);
   }
+  if (survivor.chance(0.1)) draft["cluster.server"].rows.push_back({"flops_per_value", "1e4"});
   draw_node_life(draft, victims, false, life);
   return draft;
 }

@@ -195,20 +195,21 @@ void draw_ranges(Draft& draft, const Victims& v, Dice& dice) {
     if (draft.find("placement", "kind") == nullptr)
       draft["placement"].rows = {{"kind", "\"hash-ring\""}, {"virtual_nodes", dice.number(1, 5)}};
   }
-  for (std::int64_t left = dice.between(1, 2); left > 0; --left) {
-    const std::string who = fmt::format("[\"server {}\"]", dice.between(0, v.servers - 1));
-    const std::int64_t first = dice.between(0, v.end_us / 2), second = first + dice.between(100, 20'000);
-    const bool leaves = dice.chance(0.3);
-    if (leaves)
-      draft.tables.push_back(
-          {.name = "fault",
-           .many = true,
-           .rows = {{"kind", "\"leave\""}, {"nodes", who}, {"at", fmt::format("\"{}us\"", first)}}});
+  const auto add = [&draft](std::string_view kind, std::int64_t server, std::int64_t at) {
     draft.tables.push_back({.name = "fault",
                             .many = true,
-                            .rows = {{"kind", "\"join\""},
-                                     {"nodes", who},
-                                     {"at", fmt::format("\"{}us\"", leaves ? second : first)}}});
+                            .rows = {{"kind", in_quotes(kind)},
+                                     {"nodes", fmt::format("[\"server {}\"]", server)},
+                                     {"at", fmt::format("\"{}us\"", at)}}});
+  };
+  for (std::int64_t left = dice.between(1, 2); left > 0; --left) {
+    const std::int64_t who = dice.between(0, v.servers - 1);
+    const std::int64_t first = dice.between(0, v.end_us / 2), second = first + dice.between(100, 20'000);
+    const bool leaves = dice.chance(0.3);
+    if (leaves) add("leave", who, first);
+    add("join", who, leaves ? second : first);
+    const bool meets_a_crash = leaves && dice.chance(0.3);
+    if (meets_a_crash) add("crash", dice.between(0, v.servers - 1), first + dice.between(0, 2000));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -41,7 +43,7 @@ void AllReduceWorker::run() {
       const bool is_over =
           // The worker has already met the others at the end.
           regroups(view) && job_.state.progress.some_completed();
-      if (!is_over) form_group(view, goes_on);
+      if (!PSIM_PROBE(is_over, "a worker is back when the others have finished")) form_group(view, goes_on);
       const bool completes = is_over || train(view);
       return leave(job_, node_, clock_, mailbox_, completes);
     } catch (const NewGroup& group) {
@@ -69,8 +71,8 @@ void AllReduceWorker::lose() {
 // Returns true if the worker has done all its steps, false if it leaves before.
 bool AllReduceWorker::train(const SharedView& view) {
   while (clock_ < job_.plan.steps) {
-    if (peers_.is_leaving(index_)) return false;
-    if (group_.size() == 1) mailbox_.look();
+    if (PSIM_PROBE(peers_.is_leaving(index_), "a worker leaves its group")) return false;
+    if (PSIM_PROBE(group_.size() == 1, "one worker is left and goes on alone")) mailbox_.look();
     step_.begin(clock_, replica_);  // real numbers; spends simulated time
     for (std::size_t b = 0; b < sums_.size(); ++b) {
       step_.wait_for(b);
@@ -114,6 +116,7 @@ void AllReduceWorker::form_group(const SharedView& view, bool goes_on) {
   if (me == members.end() || (waits && !has_copy_) || (lost == LostWorkers::restart && !is_whole(job_, view)))
     mailbox_.await_group();
   group_.rank = static_cast<std::uint32_t>(me - members.begin());
+  expects(group_.rank < group_.size(), "a worker is a member of its group");
   make_sums();
   const bool agrees = goes_on && !waits;
   if (agrees) agree();
@@ -147,6 +150,9 @@ void AllReduceWorker::agree() {
       copies.emplace_back(message.as<Standing>()->made_in, message.as<Standing>()->version);
     }
     const auto newest = std::ranges::max_element(copies);
+    PSIM_PROBE(newest != copies.begin(), "the first worker of a group is behind");
+    PSIM_PROBE(newest->second < 0, "no worker of a group has a copy");
+    PSIM_PROBE(copies.back().first != newest->first && copies.back().first >= 0, "copies of two groups meet");
     const bool is_one_lost = std::ranges::find(copies, -1, &Made::second) != copies.end();
     const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
     all.version = restarts && is_one_lost ? -1 : std::max<std::int64_t>(newest->second, 0);
@@ -159,16 +165,16 @@ void AllReduceWorker::agree() {
       mailbox_.send(node_of(rank), Regroup(all));
   }
   made_in_ = all.made_in;
-  if (all.version < 0) return read_snapshot();
+  if (PSIM_PROBE(all.version < 0, "a lost copy sends all workers to the snapshot")) return read_snapshot();
   if (!has_copy_ && all.behind.empty()) adopt({});  // no worker has more than the first weights
   for (const NodeId node : all.behind) {
-    if (node_ == all.holder) mailbox_.send(node, copy());
+    if (PSIM_PROBE(node_ == all.holder, "a worker gives its copy to others")) mailbox_.send(node, copy());
     if (node_ == node) adopt(*mailbox_.take(MessageKind::state, all.holder, 0, 0).as<State>());
   }
 }
 
 void AllReduceWorker::read_snapshot() {
-  if (!job_.plan.scenario.snapshot.every) {
+  if (PSIM_PROBE(!job_.plan.scenario.snapshot.every, "a group without snapshots begins anew")) {
     adopt({});
     return;
   }
@@ -178,6 +184,7 @@ void AllReduceWorker::read_snapshot() {
 }
 
 void AllReduceWorker::adopt(const State& state) {
+  expects(state.version >= 0, "a copy has a version");
   replica_.adopt(state);
   has_copy_ = true;
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;

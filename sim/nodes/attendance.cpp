@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 void tell_view(JobContext& job, NodeId node, const SharedView& view) {
@@ -17,7 +19,8 @@ void tell_until(JobContext& job, NodeId node, const Body& body, const std::funct
                 std::function<void()> meanwhile = {}) {
   Backoff backoff(job.plan.retry());
   for (;;) {
-    job.network.send_once({.from = node, .to = scheduler_node, .body = body});
+    PSIM_PROBE(!job.network.send_once({.from = node, .to = scheduler_node, .body = body}),
+               "a node does not repeat a message to the scheduler that is under way");
     if (meanwhile) std::exchange(meanwhile, {})();
     const double until = Agenda::now() + backoff.next();
     while (std::optional<Message> message = job.network.receive_until(node, until)) {

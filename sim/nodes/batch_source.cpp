@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/dataset.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
@@ -201,6 +202,7 @@ double BatchSource::scale() const {
 }
 
 std::vector<std::vector<Batch>> BatchSource::take() {
+  expects(!drawn_.empty(), "a step begins with a batch");
   std::vector<std::vector<Batch>> batches = std::move(drawn_.front().batches);
   in_hand_ = samples_of(drawn_.front(), taken_++);
   drawn_.pop_front();

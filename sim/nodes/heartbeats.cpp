@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/random.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -32,9 +33,11 @@ void Heartbeats::beat(NodeId node, std::uint32_t incarnation, double date, int i
       restart_(node);
       return;
     }
-    const bool is_sent = job_.network.is_held(node) || send(node);  // the node may be frozen
+    const bool is_sent = PSIM_PROBE(job_.network.is_held(node), "a frozen node is silent") ||
+                         send(node);  // the node may be frozen
     if (job_.run.is_hopeless()) return;
     constexpr int patient = 8;
+    PSIM_PROBE(!is_sent, "a heartbeat is still on its way when the next is due");
     const int now_in_vain = is_sent ? 0 : in_vain + 1;
     const double intervals = std::ldexp(1.0, std::max(0, now_in_vain - patient));
     beat(node, incarnation, date + intervals * job_.plan.scenario.recovery.heartbeat.value, now_in_vain);

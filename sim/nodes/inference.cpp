@@ -9,6 +9,7 @@
 
 #include "model/dataset.hpp"
 #include "model/random.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -92,13 +93,14 @@ void InferenceNode::give_up_request() {
 }
 
 void InferenceNode::run_answers() {
-  while (arrival_ < up_since_) give_up_request();
+  while (PSIM_PROBE(arrival_ < up_since_, "a request came to a reader that was down")) give_up_request();
   Cpu& cpu = job_.cpus.of(id());
   const double forward = flops_per_sample(job_.plan.scenario.model) / 3;
   const double flops =
       spec_.flops_per_request.value_or(forward * static_cast<double>(spec_.samples_per_request));
   for (;; next_request()) {
     cpu.sleep_until(arrival_);
+    expects(here_.has_value(), "a reader answers after its first pull");
     const Snapshot used = *here_;
     if (flops > 0) cpu.compute(flops);
     job_.recorder.causes().spends(Agenda::now(), Spent::service);

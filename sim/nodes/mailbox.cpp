@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/nodes/attendance.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 namespace {
@@ -142,11 +143,15 @@ bool Mailbox::is_old(const Message& message) const {
 // The next message for the algorithm; none if another event has happened.
 std::optional<Message> Mailbox::next() {
   std::optional<Message> message = receive();
-  if (!message || message->is<Ack>() || message->is<LeaveAck>() || is_old(*message)) return std::nullopt;
+  if (!message || message->is<Ack>() || message->is<LeaveAck>() ||
+      PSIM_PROBE(is_old(*message), "a message of an old group comes"))
+    return std::nullopt;
   if (const NewView* news = message->as<NewView>()) {
     if (news->view->number <= view()) return std::nullopt;
     newest_ = news->view;
     if (job_.plan.scenario.recovery.workers == LostWorkers::wait) return std::nullopt;
+    PSIM_PROBE(computes_, "a view ends a group during a computation");
+    PSIM_PROBE(!sending_.empty(), "a view ends a group while a message to a peer is open");
     end_wait(Heard(*message));
     throw NewGroup{newest_};
   }
@@ -155,7 +160,7 @@ std::optional<Message> Mailbox::next() {
     if (other_) other_(*message);
     return std::nullopt;
   }
-  if (message->is<AskView>()) {
+  if (PSIM_PROBE(message->is<AskView>(), "a peer tells a new scheduler its view")) {
     tell_view(job_, node_, newest_);
     return std::nullopt;
   }
@@ -182,9 +187,10 @@ void Mailbox::send_again() {
     one.due = Agenda::now() + one.backoff.next();
     if (job_.run.is_hopeless()) return;
     if (gives_up) return job_.run.give_up(node_);
-    if (job_.network.carries(one.message)) continue;
+    if (PSIM_PROBE(job_.network.carries(one.message), "a message to a peer is still under way")) continue;
     const MessageFacts facts = facts_of(one.message.body);
     const Cause asked{one.message.because.event, Spent::timeout};
+    PSIM_PROBE(true, "a message to a peer is repeated");
     job_.record(node_, Repetition{one.message.to, facts.kind, 0, facts.pull, facts.push}, asked);
     Message again = one.message;
     again.because = job_.recorder.causes().cause();

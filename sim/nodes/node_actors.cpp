@@ -10,6 +10,7 @@
 #include "sim/nodes/database.hpp"
 #include "sim/nodes/scheduler_actor.hpp"
 #include "sim/nodes/storage.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -136,7 +137,7 @@ void NodeActors::kill(NodeId node) {
 }
 
 bool NodeActors::crash(NodeId node) {
-  if (!job_.network.is_up(node)) return false;
+  if (PSIM_PROBE(!job_.network.is_up(node), "a crash meets a node that is down")) return false;
   kill(node);
   job_.network.take_down(node, [this](const Message& message) {
     for (NodeActors* part : parts_) {
@@ -164,7 +165,7 @@ bool NodeActors::lose_disk(NodeId node) {
 }
 
 bool NodeActors::leave(NodeId node) {
-  if (!job_.network.is_up(node)) return false;
+  if (PSIM_PROBE(!job_.network.is_up(node), "a node is to leave while it is down")) return false;
   if (nodes_.peers() != nullptr) {
     nodes_.peers()->leave_soon(nodes_.worker_index(node));
     return true;
@@ -189,6 +190,7 @@ bool NodeActors::has_left(NodeId node) const {
     return part->nodes_.server(node).has_given_all([this, part](std::uint32_t shard, const Owner& owner) {
       const ShardServer* there = part->nodes_.server(owner.primary).shards().find(shard);
       const bool leads = there != nullptr && there->leads() && there->epoch() >= owner.epoch;
+      PSIM_PROBE(!leads && !job_.network.is_up(owner.primary), "a server hands over to one that is down");
       return leads || !(job_.network.is_up(owner.primary) || job_.run.comes_back(owner.primary));
     });
   });
@@ -204,16 +206,16 @@ bool NodeActors::is_leaving(NodeId node) const {
 }
 
 bool NodeActors::restart(NodeId node) {
-  if (job_.state.progress.is_starting(node)) return false;  // a start is already planned
+  if (PSIM_PROBE(job_.state.progress.is_starting(node), "a node is started while it starts")) return false;
   if (job_.plan.is_worker(node) && job_.state.progress.is_over())
     return false;  // it has nothing to do any more
   if (job_.network.is_up(node)) {
-    if (is_leaving(node)) {  // it leaves first
+    if (PSIM_PROBE(is_leaving(node), "a node joins again before it has left")) {
       const double later = Agenda::now() + job_.plan.scenario.recovery.heartbeat.value;
       job_.agenda.at(later, [this, node] { restart(node); });
       return true;
     }
-    if (!has_left(node)) return false;
+    if (PSIM_PROBE(!has_left(node), "a node is started that is there")) return false;
     crash(node);
   }
   job_.network.bring_up(node);

@@ -6,6 +6,7 @@
 
 #include "model/rounding.hpp"
 #include "sim/nodes/charged_work.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/pace.hpp"
 
@@ -57,9 +58,9 @@ void StageWorker::lose() {
 void StageWorker::form_group(const SharedView& view, bool goes_on) {
   mailbox_.join(view);
   const bool restarts = job_.plan.scenario.recovery.workers == LostWorkers::restart;
-  if (!restarts && is_lost_) mailbox_.await_group();  // the others wait for ever
+  if (PSIM_PROBE(!restarts && is_lost_, "a pipeline waits for ever")) mailbox_.await_group();
   if (!restarts) return;
-  if (!is_whole(job_, view)) mailbox_.await_group();
+  if (PSIM_PROBE(!is_whole(job_, view), "a stage waits for a lost one")) mailbox_.await_group();
   if (is_lost_ && !goes_on) adopt({});
   if (goes_on) go_back();
   is_lost_ = false;
@@ -69,7 +70,7 @@ void StageWorker::form_group(const SharedView& view, bool goes_on) {
 // have done the current step.
 void StageWorker::go_back() {
   // All stages have done all steps; otherwise this stage would not have finished.
-  if (job_.state.progress.some_completed()) {
+  if (PSIM_PROBE(job_.state.progress.some_completed(), "a stage is back when the others have finished")) {
     clock_ = job_.plan.steps;
     return;
   }
@@ -215,7 +216,7 @@ void Pipeline::start_gradient(std::int64_t clock) {
     const std::vector<std::uint32_t> part = job_.plan.sampler->batch(w, clock);
     batch.insert(batch.end(), part.begin(), part.end());
   }
-  if (task_) job_.pool.abandon(task_);  // of a step that the stages gave up
+  if (PSIM_PROBE(task_, "stages gave up a gradient")) job_.pool.abandon(task_);
   gradient_ = std::make_shared<Values>();
   task_ = job_.pool.submit([weights = job_.assemble(weights()), learner = job_.plan.learner.get(),
                             result = gradient_, batch = std::move(batch), precision = job_.plan.precision(),

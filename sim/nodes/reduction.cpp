@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/rounding.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -132,6 +133,7 @@ void Reduction::note_bytes(Chunks chunks, std::uint64_t bytes) {
 void Reduction::receive(const Exchange& round, const Payload& sum) {
   const Slice& part = sum.values;
   const std::size_t begin = range_of(round.receive->chunks).begin;
+  expects(part.count == range_of(round.receive->chunks).count, "a message has its round's values");
   if (!round.reduces) note_bytes(round.receive->chunks, sum.bytes);
   if (!gradient_) return;
   if (round.reduces) add(part, begin);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 void Requests::ask(std::int64_t number, Message&& request, std::optional<NodeId> later) {
@@ -37,7 +39,7 @@ void Requests::repeat(double now) {
     if (request.due > now) continue;
     if (request.backoff.gives_up()) job_.run.give_up(node_);
     request.due = now + request.backoff.next();
-    if (is_answered_soon(request.message)) continue;
+    if (PSIM_PROBE(is_answered_soon(request.message), "a repetition is not necessary yet")) continue;
     if (request.later) request.message.to = *request.later;
     const Cause asked{request.message.because.event, Spent::timeout};
     job_.record(node_, Repetition{request.message.to, name.first, 0, {}, {}}, asked);

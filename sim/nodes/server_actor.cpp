@@ -5,6 +5,7 @@
 
 #include "sim/nodes/attendance.hpp"
 #include "sim/nodes/processor.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 namespace {
@@ -108,7 +109,7 @@ void ServerActor::on(Message&& message) {
 void ServerActor::dispatch(Message&& message, const std::optional<Release>& because) {
   if (message.is<LeaveAck>()) return;  // its heartbeats still say that it leaves
   if (message.is<AskView>()) return tell_view(job_, node_, shards_.last_view());
-  if (shards_.are_gone()) {
+  if (PSIM_PROBE(shards_.are_gone(), "a message reaches a server that has left")) {
     shards_.on(message);
     return;
   }
@@ -198,7 +199,8 @@ void ServerActor::discard_rest() {
   const auto discard_push = [this](const Message& message) {
     if (const Push* push = message.as<Push>()) shards_.discard(message.shard, *push);
   };
-  if (in_hand_) discard_push(*in_hand_);
+  PSIM_PROBE(!early_.empty(), "a server crashes with messages that came early");
+  if (PSIM_PROBE(in_hand_, "a server crashes while it applies a message")) discard_push(*in_hand_);
   std::ranges::for_each(std::exchange(early_, {}), discard_push);
 }
 

@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 std::optional<double> ServerFailover::next_turn() const {
@@ -29,10 +31,16 @@ void ServerFailover::repeat(double now) {
 bool ServerFailover::is_early(const Message& message) const {
   if (shards_.are_gone()) return false;
   const auto owner = shards_.owners().find(message.shard);
-  if (owner == shards_.owners().end() || message.epoch > owner->second.epoch) return message.epoch > 0;
-  if (const State* state = message.as<State>()) return state->view > shards_.view();
+  if (owner == shards_.owners().end() || message.epoch > owner->second.epoch) {
+    PSIM_PROBE(message.is<Push>(), "a push overtakes the view that it needs");
+    PSIM_PROBE(message.is<Replicate>(), "an entry overtakes the view that it needs");
+    return message.epoch > 0;
+  }
+  if (const State* state = message.as<State>())
+    return PSIM_PROBE(state->view > shards_.view(), "a state overtakes the view that it needs");
   const bool is_request = message.is<Push>() || message.is<Pull>();
-  return is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard);
+  return PSIM_PROBE(is_request && message.epoch == owner->second.epoch && wanted_.contains(message.shard),
+                    "a request waits until the shard is here");
 }
 
 void ServerFailover::on_view(const SharedView& view) {
@@ -55,7 +63,8 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner, const R
   shards_.owners().insert_or_assign(shard, owner);
   if (owner.primary == node_) {
     if (here != nullptr && here->leads()) {
-      if (here->epoch() == owner.epoch) return lead(*here, owner, cause);
+      if (!PSIM_PROBE(here->epoch() != owner.epoch, "an owner leads again after another epoch"))
+        return lead(*here, owner, cause);
       // This server may have gone on alone, but it may also be the only one that still has the shard. So its
       // shard becomes a copy, and the state of an owner in between counts for more.
       shards_.discard_pending(*here);
@@ -63,18 +72,19 @@ void ServerFailover::take_place(std::uint32_t shard, const Owner& owner, const R
     }
     // A cut begins an epoch, and no other server has led in between.
     if (led_.contains(shard) && has_newest(shard)) return begin(shard, cause);
+    PSIM_PROBE(is_new && wanted_.contains(shard), "a server takes a shard over again before it has it");
     std::set<NodeId>& heard = wanted_[shard];
     if (is_new) heard.clear();
     if (is_new) copies_.erase(shard);
     return start_asking(shard, cause);
   }
-  wanted_.erase(shard);
+  PSIM_PROBE(wanted_.erase(shard) > 0, "a takeover is called off");
   if (here == nullptr) {
-    if (holds_copy(owner)) confirm(shard, owner, std::nullopt);
+    if (PSIM_PROBE(holds_copy(owner), "a copy has nothing yet")) confirm(shard, owner, std::nullopt);
     return;
   }
   shards_.discard_pending(*here);
-  if (owner.was_primary(node_))
+  if (PSIM_PROBE(owner.was_primary(node_), "a former owner keeps the shard for the next one"))
     return here->follow(node_, owner.epoch, owner.primary, {});  // keeps it, to hand it over
   // A former owner's shard is not reliable: that owner may have gone on alone.
   if (!holds_copy(owner) || here->leads()) shards_.erase(shard);
@@ -144,6 +154,7 @@ void ServerFailover::start_asking(std::uint32_t shard, const Release& cause) {
 void ServerFailover::ask_again(const Release& cause) {
   if (asks_.gives_up()) job_.run.give_up(node_);
   asks_again_after_ = asks_.next();
+  PSIM_PROBE(true, "a server asks again for a shard");
   const auto wanted = wanted_;
   for (const auto& [shard, heard] : wanted) ask_for(shard, cause);
 }
@@ -158,8 +169,10 @@ void ServerFailover::ask_for(std::uint32_t shard, const Release& cause) {
   ShardServer* const here = shards_.find(shard);
   const bool is_enough = here != nullptr && (owner.from.empty() || has_newest(shard));
   if (!peer && (is_enough || !job_.plan.scenario.snapshot.every)) return begin(shard, cause);
+  PSIM_PROBE(!peer && here != nullptr, "a server with an old copy asks for the snapshot");
+  PSIM_PROBE(!peer && here == nullptr, "a server without a copy asks for the snapshot");
   ShardServer::Extent extent = here != nullptr ? here->extent() : ShardServer::Extent{};
-  if (peer && job_.plan.is_worker(*peer)) {
+  if (PSIM_PROBE(peer && job_.plan.is_worker(*peer), "a server asks workers for their copies")) {
     const auto copy = copies_.find(shard);
     extent.entries =
         std::max(here != nullptr ? here->version() : -1, copy != copies_.end() ? copy->second.version : -1);
@@ -175,6 +188,7 @@ void ServerFailover::ask_for(std::uint32_t shard, const Release& cause) {
 
 // Becomes the shard's owner, with the state that is here.
 void ServerFailover::begin(std::uint32_t shard, const Release& cause) {
+  expects(shards_.owners().at(shard).primary == node_, "a server begins with the shards that it owns");
   wanted_.erase(shard);
   ShardServer* here = shards_.find(shard);
   if (const auto copy = copies_.extract(shard);
@@ -182,6 +196,7 @@ void ServerFailover::begin(std::uint32_t shard, const Release& cause) {
     here = &shards_.first_state(shard);
     here->adopt(copy.mapped());
   }
+  PSIM_PROBE(here == nullptr && shards_.view() > 0, "a shard begins anew");
   lead(here != nullptr ? *here : shards_.first_state(shard), shards_.owners().at(shard), cause);
   shards_.send_all();
 }
@@ -190,11 +205,15 @@ void ServerFailover::begin(std::uint32_t shard, const Release& cause) {
 void ServerFailover::hand_over(const Message& message, const Restore& request) {
   const std::uint32_t s = message.shard;
   const auto owner = shards_.owners().find(s);
-  if (owner == shards_.owners().end() || owner->second.epoch != message.epoch) return;  // asked too late
+  if (owner == shards_.owners().end() ||
+      PSIM_PROBE(owner->second.epoch != message.epoch, "a former owner is asked for a shard too late"))
+    return;
   ShardServer* const here = shards_.find(s);
   const ShardServer::Extent theirs{request.log_epoch, request.entries};
   const ShardServer::Extent ours = here != nullptr ? here->extent() : ShardServer::Extent{};
   const bool has_more = here != nullptr && (theirs.entries < 0 || ours > theirs);
+  PSIM_PROBE(here == nullptr, "a server that is asked for a shard has lost it");
+  PSIM_PROBE(here != nullptr && !has_more, "a server that is asked for a shard has nothing newer");
   State answer = has_more ? here->log_suffix_after(theirs) : State{};
   answer.entries = ours.entries;
   job_.network.send_once({.from = node_,
@@ -208,7 +227,7 @@ void ServerFailover::hand_over(const Message& message, const Restore& request) {
 void ServerFailover::on_peer(const Message& message, const State& answer) {
   const std::uint32_t s = message.shard;
   const Owner& owner = shards_.owners().at(s);
-  if (message.epoch != owner.epoch) return;
+  if (PSIM_PROBE(message.epoch != owner.epoch, "a former owner's state comes too late")) return;
   ShardServer* const here = shards_.find(s);
   if (answer.rest) {
     if (here != nullptr) here->take_log_suffix(*answer.rest);
@@ -227,7 +246,7 @@ void ServerFailover::on_copy(const Message& message, const State& copy) {
   const std::uint32_t s = message.shard;
   ShardServer* const here = shards_.find(s);
   const auto wanted = wanted_.find(s);
-  if (wanted == wanted_.end()) {
+  if (PSIM_PROBE(wanted == wanted_.end(), "a copy of a worker comes when the server leads")) {
     if (here == nullptr) return;
     shards_.act(*here, cause_of(message), [&](Outbox& out) { here->on(message, Agenda::now(), out); });
     return shards_.send_all();
@@ -245,7 +264,7 @@ void ServerFailover::on_state(const Message& message, const State& state) {
   const auto owner = shards_.owners().find(s);
   if (job_.plan.is_worker(message.from)) return on_copy(message, state);
   if (owner != shards_.owners().end() && owner->second.primary == node_) {
-    if (!wanted_.contains(s)) return;
+    if (PSIM_PROBE(!wanted_.contains(s), "a state comes when the server leads")) return;
     if (message.from != job_.plan.snapshot_node()) return on_peer(message, state);
     ShardServer* const here = shards_.find(s);
     const Part& part = shards_.keys().shards[s].part;
@@ -261,7 +280,8 @@ void ServerFailover::on_state(const Message& message, const State& state) {
   if (!is_mine || message.from == job_.plan.snapshot_node()) return;
   ShardServer* const here = shards_.find(s);
   const std::int64_t entries = here == nullptr ? -1 : here->entries_in(message.epoch);
-  if (entries >= state.entries) return confirm(s, owner->second, entries);  // it came late
+  if (PSIM_PROBE(entries >= state.entries, "a first state comes when the copy has more"))
+    return confirm(s, owner->second, entries);
   shards_.received(s, state).follow(node_, message.epoch, message.from, next_in_chain(owner->second));
   confirm(s, owner->second, state.entries);
 }

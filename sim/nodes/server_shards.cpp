@@ -5,6 +5,7 @@
 
 #include "sim/nodes/processor.hpp"
 #include "sim/nodes/shard_outbox.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -94,6 +95,7 @@ ServerRanges ServerShards::ranges() const {
 
 // A snapshot from before a cut is still marked as the whole shard.
 ShardServer& ServerShards::received(std::uint32_t shard, const State& state) {
+  expects(state.shard != nullptr, "a received state has a shard");
   ShardServer::Options options = options_of(shard);
   State own = state;
   if (view_ && view_->layout)
@@ -254,6 +256,8 @@ void ServerShards::discard_all() {
 void ServerShards::discard_pending(const ShardServer& server) {
   if (!server.leads()) return;
   if (!ended_) {  // after the end they are already discarded
+    PSIM_PROBE(!server.pending().empty(), "an owner loses pushes that wait");
+    PSIM_PROBE(!server.early().empty(), "an owner loses pushes that came early");
     for (const Push& push : server.pending()) discard(server.shard(), push);
     for (const Push& push : server.early()) discard(server.shard(), push);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/rounding.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 namespace {
@@ -228,7 +229,7 @@ bool SharedStep::is_helpful(const psim::Piece& piece) const {
 void SharedStep::on_piece(NodeId from, const psim::Piece& piece) {
   const std::uint32_t owner = index_of(from);
   if (protocol_.has(owner, piece.clock, piece.number)) return;
-  if (!is_helpful(piece)) {
+  if (PSIM_PROBE(!is_helpful(piece), "a helper cannot compute a piece")) {
     step_.job.network.send({.from = step_.node,
                             .to = from,
                             .body = PieceGradient{.clock = piece.clock, .pieces = {piece.number}}});
@@ -266,7 +267,7 @@ void SharedStep::return_pieces(std::uint32_t owner) {
 void SharedStep::on_gradient(NodeId from, const PieceGradient& gradient) {
   const std::uint32_t helper = index_of(from);
   if (gradient.clock != protocol_.clock()) return;
-  if (gradient.samples == 0) return take_back(helper);
+  if (PSIM_PROBE(gradient.samples == 0, "a helper refuses a piece")) return take_back(helper);
   if (protocol_.returned(helper, gradient.pieces)) parts_.push_back({gradient.samples, gradient.gradient});
 }
 

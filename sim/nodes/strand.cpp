@@ -7,6 +7,7 @@
 
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/nodes/actors.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -16,6 +17,7 @@ void Strand::compute(const Block& block) {
 }
 
 void Strand::start(std::vector<Block> blocks, std::function<void()> ended) {
+  expects(!runs_, "a node computes one step at a time");
   done_ = 0;
   runs_ = true;
   mailbox_.computes(true);
@@ -58,7 +60,7 @@ void Strand::record_filter(ComputePhase phase) {
 }
 
 void Strand::stop() {
-  if (std::exchange(runs_, false)) actor_->kill();
+  if (PSIM_PROBE(std::exchange(runs_, false), "a computation beside its messages is stopped")) actor_->kill();
   actor_ = nullptr;
   filters_ = false;
   mailbox_.computes(false);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/nodes/attendance.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -33,8 +34,8 @@ void Worker::run() {
               : join(job_, context_.node);
   if (start.view) context_.kv.on_view(start.view);
   if (returns_) resume();
-  else if (start.goes_on) context_.source.is_late();
-  if (is_warm && start.goes_on) forget_warm_up();
+  else if (PSIM_PROBE(start.goes_on, "a worker begins after the others")) context_.source.is_late();
+  if (PSIM_PROBE(is_warm && start.goes_on, "a warm-up is in vain: the others have begun")) forget_warm_up();
   else if (is_warm) wait(Awaited::acknowledgement, step_->push());
   if (leaves_) return finish(false);
   while (pull()) {  // waits as the consistency model requires
@@ -81,12 +82,12 @@ bool Worker::pull() {
   context_.clock = job_.plan.rule.drops_stale ? kv.least_version() + 1 : context_.number;
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs(), context_.clock);
-  if (kv.clocks_to_skip() > 0) return pull();
+  if (PSIM_PROBE(kv.clocks_to_skip() > 0, "a worker hears from its pull that it must skip")) return pull();
   context_.source.share_out_among(kv.members());  // the members may have changed meanwhile
   const bool over = kv.is_over();
   if (over) kv.wait_for_all(context_.clock);
   // It seemed to be the end, but a shard was set back.
-  if (!over && !kv.has_keys_of(context_.number)) {
+  if (PSIM_PROBE(!over && !kv.has_keys_of(context_.number), "the end is taken back")) {
     pull_other_keys();
     return pull();
   }
@@ -98,6 +99,7 @@ bool Worker::pull() {
 
 void Worker::finish(bool completes) {
   const NodeId node = context_.node;
+  PSIM_PROBE(!completes && context_.kv.next_repetition(), "a worker leaves while a request of it is open");
   step_->leave(completes);
   job_.state.progress.finish(context_.index, completes, Agenda::now());
   job_.record(node, Finish{.clock = context_.clock, .leaves = !completes});
@@ -109,6 +111,7 @@ void Worker::finish(bool completes) {
   if (!stays_) return;
   while (context_.kv.all_finished() || !context_.kv.answered(context_.kv.all_shards()))
     context_.kv.wait_for_message();
+  PSIM_PROBE(true, "a worker that has finished is needed again");
   is_needed_ = true;
 }
 
@@ -121,6 +124,7 @@ void Worker::resume() {
 
 // The others have continued without this worker. It takes their clock.
 void Worker::go_on_with(std::int64_t step) {
+  expects(step >= 0, "steps are numbered from 0");
   first_ = context_.number = step;
   context_.source.skip_to(step);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -164,6 +166,7 @@ std::vector<Exchange> gather_doubling(std::uint32_t n, std::uint32_t me) {
 }  // namespace
 
 std::vector<Exchange> exchanges(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me) {
+  expects(me < workers, "a worker reduces in its own group");
   switch (algorithm) {
     case AllReduceAlgorithm::ring: return ring(workers, me);
     case AllReduceAlgorithm::tree: return tree(workers, me);
@@ -177,6 +180,7 @@ std::uint32_t chunk_count(AllReduceAlgorithm algorithm, std::uint32_t workers) {
 }
 
 std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t workers, std::uint32_t me) {
+  expects(me < workers, "a worker gathers in its own group");
   switch (algorithm) {
     case AllReduceAlgorithm::ring: return gather_around(workers, me);
     case AllReduceAlgorithm::tree: return gather_along_tree(workers, me);
@@ -186,6 +190,7 @@ std::vector<Exchange> gathering(AllReduceAlgorithm algorithm, std::uint32_t work
 }
 
 Range range_of(Chunks chunks, std::size_t total, std::uint32_t count) {
+  expects(chunks.first < chunks.last && chunks.last <= count, "a message has a chunk");
   const std::size_t begin = even_range(total, count, chunks.first).begin;
   const Range last = even_range(total, count, chunks.last - 1);
   return {begin, last.begin + last.count - begin};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -70,6 +72,7 @@ std::vector<Stage> cut_in_stages(const ModelSpec& model, std::size_t count) {
 
 std::vector<StageWork> stage_work(PipelineSchedule schedule, std::int64_t stages, std::int64_t stage,
                                   std::int64_t micro_batches) {
+  expects(0 <= stage && stage < stages, "a stage has a place in its pipeline");
   std::vector<StageWork> work;
   if (schedule == PipelineSchedule::gpipe) {
     for (std::int64_t m = 0; m < micro_batches; ++m) work.push_back({StageWork::forward, m});

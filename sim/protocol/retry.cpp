@@ -4,10 +4,13 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 double Backoff::next() {
   wait_ = wait_ == 0 ? spec_.timeout : std::min(wait_ * spec_.backoff, spec_.longest);
+  expects(wait_ > 0, "a repetition comes later");
   return wait_;
 }
 
@@ -28,11 +31,15 @@ void RetryQueue::sent(const Message& message, double now) {
 
 void RetryQueue::accepted(std::uint32_t shard, std::int64_t number) {
   const auto push = pushes_.find({shard, number});
-  if (push != pushes_.end()) push->second.waits = false;
+  if (!PSIM_PROBE(push == pushes_.end(), "a push is acknowledged after it is safe"))
+    push->second.waits = false;
 }
 
 void RetryQueue::committed(std::uint32_t shard, std::int64_t applied) {
-  pushes_.erase(pushes_.lower_bound({shard, 0}), pushes_.lower_bound({shard, applied}));
+  const auto first = pushes_.lower_bound({shard, 0}), last = pushes_.lower_bound({shard, applied});
+  PSIM_PROBE(std::any_of(first, last, [](const auto& push) { return push.second.waits; }),
+             "a push is safe, but was not acknowledged");
+  pushes_.erase(first, last);
 }
 
 void RetryQueue::answered(std::uint32_t shard) { pulls_.erase(shard); }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 Stealing::Stealing(Options options)
@@ -53,6 +55,7 @@ std::optional<Stealing::Piece> Stealing::give(std::int64_t untouched) {
   const std::int64_t sharers = 1 + helpers();
   const std::int64_t count = std::min(wanted, (left + sharers - 1) / sharers);
   own_ -= count;
+  expects(count > 0 && own_ > 0, "the owner keeps a sample");
   const Piece piece{pieces_++, helper, {static_cast<std::size_t>(own_), static_cast<std::size_t>(count)}};
   open_.emplace(piece.number, piece);
   return piece;
@@ -75,6 +78,8 @@ std::vector<Range> Stealing::take_back(std::optional<std::uint32_t> helper) {
       ++piece;
       continue;
     }
+    PSIM_PROBE(helper.has_value(), "a helper is gone with a piece");
+    PSIM_PROBE(!helper, "a piece does not come back in time");
     ranges.push_back(piece->second.samples);
     piece = open_.erase(piece);
   }

@@ -1,6 +1,7 @@
 // psim fuzz: runs random scenarios in separate processes, and shrinks those that fail.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,6 +19,7 @@
 #include "sim/fuzz/base.hpp"
 #include "sim/fuzz/generator.hpp"
 #include "sim/fuzz/shrink.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/refusals.hpp"
@@ -59,6 +61,7 @@ class Fuzzer {
 
   int run() {
     setenv("PSIM_INVARIANTS", "1", 1);  // every run checks its shards after every step
+    setenv("PSIM_PROBES", "1", 1);      // and lists the rare states that it has reached
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
@@ -131,6 +134,7 @@ class Fuzzer {
     refused_ += refused;
     ++outcomes_[verdict.failure.empty() ? verdict.outcome : "FAILED: " + verdict.failure];
     for (const std::string& feature : features(draft)) ++features_[feature];
+    for (const std::string& state : verdict.states) ++states_[state];
     if (isatty(STDERR_FILENO) != 0) say("\r\033[K{}, {} failed", counted(finished_, "run"), failures_.size());
   }
 
@@ -167,7 +171,18 @@ class Fuzzer {
       fmt::print("\n{}\n", name);
       for (const auto& [what, count] : *counts) fmt::print("  {:<44}{:>8}\n", what, count);
     }
+    print_states();
     if (!failures_.empty()) fmt::print("\n{} failed: {}\n", failures_.size(), fmt::join(failures_, " "));
+  }
+
+  void print_states() const {
+    std::set<std::string> never;
+    for (const Probe* probe : all_probes()) {
+      if (!states_.contains(std::string(probe->state)))
+        never.insert(fmt::format("  {}:{}: {}\n", probe->file, probe->line, probe->state));
+    }
+    fmt::print("\nrare states: {} of {} reached, but not\n{}", states_.size(), all_probes().size(),
+               fmt::join(never, ""));
   }
 
   FuzzCommand command_;
@@ -177,7 +192,7 @@ class Fuzzer {
   std::mutex mutex_;
   std::int64_t started_ = 0, finished_ = 0, refused_ = 0;
   std::set<std::int64_t> in_hand_;  // numbers of the current runs
-  Tally outcomes_, features_;
+  Tally outcomes_, features_, states_;
   std::vector<std::string> failures_;
   std::exception_ptr error_;
 };

@@ -110,6 +110,7 @@ Verdict Judge::operator()(const std::string& toml) const {
     return {.outcome = "refused", .failure = {}, .detail = diagnostics.render()};
   std::string digest;
   Json summary;
+  std::vector<std::string> states;
   for (const std::string threads : {"1", "2"}) {
     std::vector<std::string> words{"run", file.string(), "--json", "--threads", threads};
     if (threads == "1") words.insert(words.end(), {"--trace", "events", "--force", "--out", record.string()});
@@ -118,6 +119,7 @@ Verdict Judge::operator()(const std::string& toml) const {
     if (const auto bad = bad_end(status, log, limit)) return *bad;
     summary = Json::parse(read_file(out), nullptr, false);
     if (summary.is_discarded()) return failed("no document", read_file(out));
+    if (threads == "1") states = summary.value("reached_states", states);
     const std::string now = summary["digest"];
     if (!digest.empty() && now != digest)
       return failed("two digests", fmt::format("{} with one thread, {} with two", digest, now));
@@ -132,7 +134,7 @@ Verdict Judge::operator()(const std::string& toml) const {
   const std::string stuck = summary["stuck"].empty() ? "" : summary["stuck"][0].get<std::string>();
   if (!stuck.empty() && fuzz::must_end(loaded->scenario))
     return failed(outcome + " though all is well again", stuck);
-  return {.outcome = outcome, .failure = {}, .detail = stuck};
+  return {.outcome = outcome, .failure = {}, .detail = stuck, .states = std::move(states)};
 }
 
 }  // namespace psim::cli

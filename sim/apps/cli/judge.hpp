@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "sim/apps/cli/command.hpp"
 
@@ -12,6 +13,8 @@ struct Verdict {
   std::string outcome;  // of a finished run: "done", "target", "time is up", "stuck"
   std::string failure;  // the kind of failure, without names and numbers; empty: none
   std::string detail;   // the full text
+  // The rare states that a finished run has reached.
+  std::vector<std::string> states = {};
 };
 
 struct Judge {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/record/notes.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/runs/answer.hpp"
@@ -147,6 +149,7 @@ int run(const Command& command) {
   }
 
   if (command.json) {
+    if (std::getenv("PSIM_PROBES") != nullptr) (*summary)["reached_states"] = reached_states();
     fmt::print("{}\n", summary->dump(2));
   } else {
     const std::string why = why_text(dir, kept.trace);

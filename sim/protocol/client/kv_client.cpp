@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -148,12 +150,13 @@ void KvClient::on_answer(const Message& message, Answer answer) {
   const std::uint32_t s = index_of(message);
   OfShard& shard = shards_[s];
   // It may answer a pull that a later pull replaced, or a pull that was sent twice.
-  if (!is_expected(message) || message.epoch != shard.epoch) return;
+  if (PSIM_PROBE(!is_expected(message), "an answer comes late") || message.epoch != shard.epoch) return;
   // An answer with unknown keys counts as lost.
   if (reliable_ && answer.weights.values.count > 0 && !shard.keys.reads(answer.weights.list)) return;
   const bool set_back = answer.version < shard.version || answer.version <= shard.above;
   if (reliable_) {
     reliable_->queue().answered(message.shard);
+    PSIM_PROBE(set_back, "a worker gets an older version than it had");
     commit(message, answer.safe_pushes);
     ahead_ = std::max(ahead_, answer.skip_clocks);
     if (std::exchange(shard.is_new, false)) shard.pushes = answer.pushes_here;
@@ -284,7 +287,7 @@ void KvClient::repeat(double now) {
 void KvClient::commit(const Message& message, std::int64_t safe_pushes) {
   const std::uint32_t s = index_of(message);
   std::int64_t& safe = shards_[s].safe;
-  if (safe_pushes <= safe) return;
+  if (PSIM_PROBE(safe_pushes <= safe, "a confirmation says nothing new")) return;
   safe = safe_pushes;
   reliable_->queue().committed(message.shard, safe);
   tasks_.pushes_answered(s, 0, safe);  // their acknowledgements may be lost
@@ -309,7 +312,8 @@ void KvClient::settle(bool has_waited) {
   }
   for (const std::uint32_t s : all_) {
     const OfShard& shard = shards_[s];
-    if (has_waited && shard.outstanding && shard.above >= least) request(s, shard.clock, -1, shard.pull_task);
+    if (PSIM_PROBE(has_waited && shard.outstanding && shard.above >= least, "a circle of workers ends"))
+      request(s, shard.clock, -1, shard.pull_task);
     if (is_here(shard) && shard.has_push && shard.version < least)
       request(s, shard.clock, shard.version, shard.pull_task);
   }
@@ -349,7 +353,7 @@ bool KvClient::cut(const Cut& cut) {
 // push again. Under ssp other workers may wait until the new owner knows this worker's clock. Where the first
 // shard decides for all, they may wait for a lost decision.
 void KvClient::on_view(const std::shared_ptr<const View>& view) {
-  if (view_ && view->number <= view_->number) return;
+  if (PSIM_PROBE(view_ && view->number <= view_->number, "a view comes twice, or after a newer one")) return;
   view_ = view;
   const auto first = view->workers.begin() + options_.first_index;
   members_.assign(first, first + options_.rule->workers);

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 using Timestamp = std::int64_t;
@@ -18,6 +20,7 @@ class OpenTasks {
   void expect(Timestamp task) { ++open_[task]; }
   void answered(Timestamp task) {
     const auto it = open_.find(task);
+    expects(it != open_.end(), "an answered task is open");
     if (--it->second == 0) open_.erase(it);
   }
   bool is_done(Timestamp task) const { return !open_.contains(task); }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 void ReliableRequests::send(Message request) {
@@ -13,16 +15,19 @@ void ReliableRequests::send(Message request) {
 
 void ReliableRequests::repeat(double now) {
   for (Message& due : queue_.due(now)) {
-    if (out_.is_under_way(due)) continue;
+    if (PSIM_PROBE(out_.is_under_way(due), "a request is not repeated, because it is under way")) continue;
+    PSIM_PROBE(due.is<Push>(), "a push is repeated");
     const Cause asked{due.because.event, Spent::timeout};
     out_.send_again(again(std::move(due)), asked);
   }
-  if (queue_.gave_up()) out_.give_up();
+  if (PSIM_PROBE(queue_.gave_up(), "a client gives up")) out_.give_up();
 }
 
 void ReliableRequests::send_to(std::uint32_t shard, const Owner& owner) {
-  for (Message& request : queue_.again(shard, owner.primary, owner.epoch, out_.now()))
+  for (Message& request : queue_.again(shard, owner.primary, owner.epoch, out_.now())) {
+    PSIM_PROBE(request.is<Push>(), "an open push goes to a new owner");
     out_.send(again(std::move(request)));
+  }
 }
 
 Message ReliableRequests::with_oldest(Message request) const {

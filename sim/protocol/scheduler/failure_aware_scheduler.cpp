@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 FailureAwareScheduler::FailureAwareScheduler(Options options, SchedulerOutbox& out, double now)
@@ -50,7 +52,8 @@ void FailureAwareScheduler::on_date(double now) {
   // workers had finished, only the scheduler did not know it.
   for (std::size_t j = 0; j < ended_.size(); ++j) {
     const bool may_give_up = !out_.is_over(j) && !out_.all_through(j);
-    if (may_give_up && is_over(j)) out_.waits_no_longer(j);
+    if (PSIM_PROBE(may_give_up && is_over(j), "a job waits no longer for its last worker"))
+      out_.waits_no_longer(j);
   }
   end_jobs();
 }
@@ -143,7 +146,7 @@ void FailureAwareScheduler::hear(const Message& message) {
   if (node >= members()) return on_reader(message);
   here_[node].heard = message.because.event;
   Member& member = here_[node];
-  if (news->says_leave) acknowledge_leave(node);
+  if (PSIM_PROBE(news->says_leave, "a node leaves while the scheduler is new")) acknowledge_leave(node);
   if (news->life > member.life) member = {.joined = true, .life = news->life};
   if (news->view) member.view = std::max(member.view, *news->view);
   if (!news->is_leaving || is_server(node))
@@ -156,13 +159,14 @@ void FailureAwareScheduler::hear(const Message& message) {
 // All live nodes have been heard; the scheduler continues with the newest known view.
 void FailureAwareScheduler::take_up() {
   const std::int64_t newest = std::ranges::max(here_, {}, &Member::view).view;
-  if (newest > (view_ ? view_->number : -1)) {      // the scheduler does not have it yet
+  if (PSIM_PROBE(newest > (view_ ? view_->number : -1), "a new scheduler waits for the newest view")) {
     for (Member& member : here_) member.view = -1;  // the node that knew it may be gone
     looks_until_ = now_ + options_.rules.detector.timeout;
     return;
   }
   looks_until_.reset();
-  if (view_ == nullptr) {  // no node has been told to start, or none of those nodes is left
+  // No node has been told to start, or none of those nodes is left.
+  if (PSIM_PROBE(view_ == nullptr, "a new scheduler finds no view")) {
     membership_.begin_anew(options_.lives);
     has_begun_ = std::ranges::any_of(here_, [](const Member& member) { return member.life > 0; });
     return start(scheduler_node);
@@ -178,6 +182,7 @@ void FailureAwareScheduler::take_up() {
   for (std::size_t j = 0; j < ended_.size(); ++j) {
     if (ended_[j]) retire(options_.jobs[j]);
   }
+  PSIM_PROBE(!strangers.empty(), "a node came while the scheduler was down");
   started_ = true;
   for (const NodeId node : strangers) tell_start(node);
 }
@@ -211,6 +216,7 @@ void FailureAwareScheduler::on_join(const Message& message, const Join& join) {
     for (WorkSharing& sharing : sharing_) sharing.is_new(node);
     if (slow_) slow_->begins_anew(node);
   }
+  PSIM_PROBE(started_ && join.life > 0, "a node joins again during the run");
   membership_.heard(node, static_cast<std::uint32_t>(join.life), now_);
   start(node);
 }
@@ -224,9 +230,9 @@ void FailureAwareScheduler::on_report(NodeId node, const Report& report) {
   if (!slow_ || !report.seconds_per_sample || here_[node].left || !membership_.is_up(node)) return;
   if (const auto verdict = slow_->report(node, *report.seconds_per_sample)) {
     out_.is_slow(node, *verdict);
-    if (verdict->spare) out_.start_spare(*verdict->spare);
+    if (PSIM_PROBE(verdict->spare, "a spare worker replaces a slow one")) out_.start_spare(*verdict->spare);
   }
-  if (slow_->is_unwanted(node))
+  if (PSIM_PROBE(slow_->is_unwanted(node), "a slow worker is asked to leave"))
     out_.send_once({.from = scheduler_node, .to = node, .body = Leave{.life = here_[node].life}});
 }
 
@@ -264,7 +270,7 @@ void FailureAwareScheduler::suspect(double date) {
     if (slow_) slow_->forget(node);
     out_.suspects(node, view().number, Cause{here_[node].heard, Spent::timeout});
   }
-  if (!started_) start(scheduler_node);
+  if (PSIM_PROBE(!started_, "the start waits no longer for a silent node")) start(scheduler_node);
 }
 
 void FailureAwareScheduler::announce() {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "model/numerics/functions.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 namespace {
@@ -28,6 +29,7 @@ FailureDetector::FailureDetector(DetectorSpec spec)
       suspect_at_(spec.timeout) {}
 
 void FailureDetector::heard(double now) {
+  expects(now >= last_, "time does not run backwards");
   constexpr std::size_t window = 100;  // gaps
   if (last_ > 0) gaps_.push_back(now - last_);
   if (gaps_.size() > window) gaps_.pop_front();

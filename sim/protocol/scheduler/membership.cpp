@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 Membership::Membership(Rules rules, const KeySpace& keys)
@@ -27,8 +29,10 @@ Membership::Membership(Rules rules, const KeySpace& keys)
 // because the last one may not have received the shard from them. A primary that leads when its successor is
 // ready has received the shard.
 void Membership::move(Owner& owner, NodeId to, bool with_help) const {
+  expects(is_server(to), "only servers own shards");
   const bool leads = with_help && owner.next == to;
-  if (leads) owner.from.clear();
+  PSIM_PROBE(!leads && !owner.from.empty(), "a takeover begins during a takeover");
+  if (PSIM_PROBE(leads, "a shard moves as planned")) owner.from.clear();
   std::erase(owner.from, owner.primary);
   if (with_help) owner.from.insert(owner.from.begin(), owner.primary);
   std::erase(owner.from, to);
@@ -85,12 +89,13 @@ NodeId Membership::successor(std::size_t shard) const {
   if (is_there(owner.primary) && home) return *home;
   if (nodes_[owner.primary].up) return owner.primary;
   if (nodes_[owner.primary].serving && next_is_up) return owner.next;
-  if (!owner.replicas.empty()) return owner.replicas.front();
-  if (next_is_up) return owner.next;
+  if (PSIM_PROBE(!owner.replicas.empty(), "a replica takes over")) return owner.replicas.front();
+  if (PSIM_PROBE(next_is_up, "a receiver takes over before it is ready")) return owner.next;
   const bool is_awaited = !rules_.takes_over && !nodes_[owner.primary].left;
   const bool is_placed_there = shard_at(shard).order.empty() || rules_.rebalance == Rebalance::load;
   if (home && (is_placed_there || !is_awaited)) return *home;
-  return is_awaited ? owner.primary : next_server(shard).value_or(owner.primary);
+  if (PSIM_PROBE(is_awaited, "a shard waits for its crashed owner")) return owner.primary;
+  return next_server(shard).value_or(owner.primary);
 }
 
 // After every change of the live nodes: sets each shard's replicas, and its next owner if it has to move. A
@@ -103,6 +108,8 @@ void Membership::settle() {
     std::erase_if(owner.replicas, [&](NodeId node) { return !nodes_[node].up; });
     const NodeId to = successor(s);
     const bool stays = to == owner.primary, is_served = is_there(owner.primary);
+    PSIM_PROBE(owner.next != 0 && stays, "a hand-over is called off");
+    PSIM_PROBE(owner.next != 0 && !stays && owner.next != to, "a hand-over changes its receiver");
     if (!stays && is_served && rules_.two_phase) owner.next = to;
     else if (stays) owner.next = 0;
     else move(owner, to, is_served);
@@ -148,6 +155,7 @@ void Membership::share_load_with(NodeId joiner) {
 // it moves at once.
 void Membership::cut(const Cut& cut) {
   auto layout = std::make_shared<Layout>((view_.layout ? view_.layout : plan_)->keys);
+  expects(cut.at > 0 && cut.at < layout->keys.shards[cut.shard].count, "both parts of a cut have values");
   const double share =
       1 - static_cast<double>(cut.at) / static_cast<double>(layout->keys.shards[cut.shard].count);
   layout->keys.cut(cut);
@@ -157,6 +165,7 @@ void Membership::cut(const Cut& cut) {
   Owner upper = view_.owners[cut.shard];
   const auto begins_epoch = [this](Owner& owner) { owner.epoch = std::max(owner.epoch + 1, least_epoch_); };
   begins_epoch(view_.owners[cut.shard]);
+  PSIM_PROBE(upper.next != 0, "a shard is cut while it moves");
   if (rules_.two_phase) begins_epoch(upper);
   view_.owners.push_back(std::move(upper));
   loads_.cut(cut.shard, share);
@@ -176,12 +185,13 @@ void Membership::heard(NodeId node, std::uint32_t incarnation, double now) {
     known.serving = known.serving || owns;
     return known.detector.heard(now);
   }
-  if (is_new && is_there(node)) down(node);  // it was away for too short a time to be noticed
+  if (PSIM_PROBE(is_new && is_there(node), "a node was away for too short a time to be noticed")) down(node);
   known.known = true;
   known.incarnation = incarnation;
   known.left = false;
   if (is_new) known.detector = FailureDetector(rules_.detector);
   known.detector.heard(now);
+  PSIM_PROBE(!known.up && !is_new && !is_stranger, "a suspected node is back and was only silent");
   if (!known.up) back(node, is_new || is_stranger);
 }
 
@@ -216,6 +226,7 @@ std::vector<NodeId> Membership::take_up(const View& view, const std::vector<Node
     else if (was_there && !nodes_[node].serving) lost.push_back(node);
   }
   for (const NodeId node : strangers) down(node);  // it has lost its state
+  PSIM_PROBE(!lost.empty(), "a node was lost while the scheduler was down");
   for (const NodeId node : lost) down(node);
   for (const NodeId node : strangers) back(node, true);
   for (const NodeId node : there) {
@@ -261,7 +272,7 @@ void Membership::retire(std::vector<NodeId> workers, std::uint32_t first_shard, 
 
 void Membership::ready(std::uint32_t shard, NodeId node, std::uint32_t epoch) {
   Owner& owner = view_.owners[shard];
-  if (owner.next != node || owner.epoch != epoch) return;  // it already leads, or another node is next
+  if (PSIM_PROBE(owner.next != node || owner.epoch != epoch, "a receiver is ready too late")) return;
   move(owner, node, true);
   ++view_.number;
   settle();
@@ -297,6 +308,11 @@ std::vector<NodeId> Membership::suspect(double now) {
 }
 
 void Membership::down(NodeId node) {
+  for (const Owner& one : view_.owners) {
+    PSIM_PROBE(one.next == node, "the receiver of a hand-over crashes");
+    PSIM_PROBE(one.primary == node && one.next != 0, "the giver of a hand-over crashes");
+    PSIM_PROBE(one.primary != node && one.was_primary(node), "a former owner crashes");
+  }
   nodes_[node].up = nodes_[node].serving = false;
   ++view_.number;
   if (!is_server(node) && (rules_.removes_workers || nodes_[node].left))
@@ -316,7 +332,8 @@ void Membership::back(NodeId node, bool is_new) {
   }
   for (Owner& owner : view_.owners) {
     std::erase(owner.from, node);
-    if (owner.primary == node && is_new) move(owner, node, false);
+    if (PSIM_PROBE(owner.primary == node && is_new, "an owner is back without its shard"))
+      move(owner, node, false);
   }
   if (rules_.rebalance == Rebalance::load && started_ && !known.left) share_load_with(node);
   settle();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 bool PullDesk::put(std::uint32_t w, const Pull& pull, const ShardState& state) {
@@ -14,7 +16,7 @@ bool PullDesk::put(std::uint32_t w, const Pull& pull, const ShardState& state) {
 
 void PullDesk::reconcile(std::uint32_t w, const Pull& pull, const ShardContext& shard) {
   ShardState& state = shard.state;
-  if (!pull.pushes_sent) {
+  if (PSIM_PROBE(!pull.pushes_sent, "a worker is back and asks where to continue")) {
     // The server has no push of the worker that waits for its group, and the group may wait for the worker's
     // next push.
     const bool waits_for_own = state.options.rule->gate == Gate::own;
@@ -26,7 +28,8 @@ void PullDesk::reconcile(std::uint32_t w, const Pull& pull, const ShardContext& 
 }
 
 void PullDesk::skip_lost(std::uint32_t w, std::int64_t oldest_resendable, const ShardContext& shard) {
-  if (shard.skip_lost(w, oldest_resendable)) note_arrivals(w, shard.state);
+  if (PSIM_PROBE(shard.skip_lost(w, oldest_resendable), "pushes that nobody has any more are skipped"))
+    note_arrivals(w, shard.state);
 }
 
 void PullDesk::answer_all(const ShardContext& shard) {
@@ -37,6 +40,7 @@ void PullDesk::answer(std::uint32_t w, const ShardContext& shard) {
   ShardState& state = shard.state;
   const Pull* waiting = pulls_.find(w);
   const bool may_show = shard.replication.may_answer(w);  // otherwise a crash may undo the last update
+  PSIM_PROBE(!may_show && waiting != nullptr, "an answer waits for replicas");
   if (!may_show || waiting == nullptr || !WaitingPulls::is_due(w, *waiting, state, shard.now)) return;
   const Pull& pull = *waiting;
   const WorkerClocks::Worker& worker = state.workers[w];
@@ -45,7 +49,7 @@ void PullDesk::answer(std::uint32_t w, const ShardContext& shard) {
   if (needed && copies_.needs(pull, state)) {
     const WorkerCopies::Found found = copies_.find(pulls_, shard);
     if (found == WorkerCopies::Found::first_weights) answer_all(shard);  // includes this pull
-    if (found != WorkerCopies::Found::here) return;
+    if (PSIM_PROBE(found != WorkerCopies::Found::here, "an answer waits for another worker's copy")) return;
   }
   const NodeId node = state.node_of(w);
   const std::int64_t skip = state.workers.to_skip(w);

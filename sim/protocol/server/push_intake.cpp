@@ -1,20 +1,24 @@
 #include "sim/protocol/server/push_intake.hpp"
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 bool PushIntake::is_next(const Push& push, const ShardContext& shard) {
+  expects(push.number >= 0, "pushes are numbered from 0");
   const ShardState& state = shard.state;
   const std::uint32_t w = state.index_of(push.worker);
   const std::int64_t next = state.workers[w].arrived;
-  if (push.number > next) {
+  if (PSIM_PROBE(push.number > next, "a push overtakes an earlier push of its worker")) {
     if (!early_.keep(w, push)) shard.out.refused(push);  // another copy of it already waits
     return false;
   }
-  if (push.number < next && state.options.exactly_once) {
+  if (PSIM_PROBE(push.number < next && state.options.exactly_once, "a push comes again")) {
     confirm(push, shard);
     shard.out.duplicate(push);
     return false;
   }
+  PSIM_PROBE(push.number < next, "a push counts a second time");
   return true;
 }
 
@@ -35,7 +39,7 @@ std::optional<Push> PushIntake::read(const Push& push, const ShardContext& shard
 std::optional<Push> PushIntake::take_early(std::uint32_t w, const ShardContext& shard) {
   const WorkerClocks::Worker& worker = shard.state.workers[w];
   while (std::optional<Push> push = early_.take(w, worker.arrived)) {
-    if (push->number == worker.arrived) return push;
+    if (PSIM_PROBE(push->number == worker.arrived, "an early push gets its turn")) return push;
     shard.out.refused(*push);  // it already counts
   }
   return std::nullopt;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 void ReplicatedLog::clear() {
@@ -30,10 +32,11 @@ void ReplicatedLog::lead(std::uint32_t epoch) {
 ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double now) {
   std::vector<NodeId> nodes = owner.replicas;
   const bool apart = owner.next != 0 && std::ranges::find(nodes, owner.next) == nodes.end();
-  if (apart) nodes.push_back(owner.next);
+  if (PSIM_PROBE(apart, "the next owner is not a replica")) nodes.push_back(owner.next);
   std::vector<Follower> before = std::exchange(copies_, {});
   // Decisions without copies are in no log. A returning replica must not seem to have them.
-  if (!before.empty() && nodes.empty()) ++entries_, next_.shown.clear();
+  if (PSIM_PROBE(!before.empty() && nodes.empty(), "an owner loses its last copy"))
+    ++entries_, next_.shown.clear();
   Deliveries out;
   for (const NodeId node : nodes) {
     const auto old = std::ranges::find(before, node, &Follower::node);
@@ -54,6 +57,7 @@ ReplicatedLog::Deliveries ReplicatedLog::set_copies(const Owner& owner, double n
 
 void ReplicatedLog::tell_if_ready(Follower& copy, double now, Deliveries& out) const {
   if (!copy.is_ready() || (copy.told > 0 && copy.told + options_.resend.timeout > now)) return;
+  PSIM_PROBE(copy.told > 0, "the scheduler hears again that a next owner is ready");
   copy.told = now;
   out.push_back({.to = scheduler_node, .what = Ready{copy.node}, .again = true});
 }
@@ -71,6 +75,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append() {
   Deliveries out;
   for (const Follower& copy : copies_) {
     const bool is_passed_on = chained && copy.is_replica && copy.node != copies_.front().node;
+    PSIM_PROBE(!copy.has_state, "an entry is made while a copy waits for its first state");
     if (copy.has_state && !is_passed_on) out.push_back({.to = copy.node, .what = Replicate{entry}});
   }
   log_.emplace(entry->number, entry);
@@ -105,7 +110,7 @@ ReplicatedLog::Deliveries ReplicatedLog::append_update(const std::vector<Push>& 
 ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::int64_t> entries,
                                                 double now) {
   const auto copy = std::ranges::find(copies_, from, &Follower::node);
-  if (copy == copies_.end()) return {};
+  if (PSIM_PROBE(copy == copies_.end(), "a former copy confirms entries")) return {};
   // The copy had lost its place meanwhile, and has not yet received the entries that it missed.
   if (!copy->has_state && entries && *entries < copy->entries) return {};
   copy->asked = now;
@@ -113,9 +118,11 @@ ReplicatedLog::Confirmed ReplicatedLog::confirm(NodeId from, std::optional<std::
   // may answer its first sending: then the round trip takes longer than the wait, and repetitions would fill
   // the connection for good.
   const std::int64_t once = copy->resent;
+  PSIM_PROBE(entries > copy->entries && entries <= once, "a repeated entry is confirmed");
   if (entries.value_or(-1) > std::max(copy->entries, once) || !copy->has_state)
     copy->wait = options_.resend.timeout;
-  if (!entries) {  // the copy was down and has nothing, so answers do not wait for it any more
+  // A copy that was down has nothing, so answers do not wait for it any more.
+  if (PSIM_PROBE(!entries, "a copy has lost its state")) {
     copy->is_full = false;
     if (std::exchange(copy->has_state, false)) copy->entries = entries_;
     return {.is_known = true, .deliveries = {{.to = from, .what = WholeState{}, .again = true}}};
@@ -156,11 +163,13 @@ std::int64_t ReplicatedLog::replicated_index() const {
 void ReplicatedLog::commit() {
   const auto is_no_newcomer = [](const Follower& copy) { return copy.has_state || !copy.is_replica; };
   if (std::ranges::all_of(copies_, is_no_newcomer)) commit_through(replicated_index());
+  else PSIM_PROBE(true, "a replica without its first state keeps pushes unsafe");
 }
 
 // All replicas have the entries below `entry`. If a node has become a replica since, more entries may be safe
 // already.
 void ReplicatedLog::commit_through(std::int64_t entry) {
+  expects(entry <= entries_, "no entry is safe before it is made");
   for (OfWorker& worker : workers_) worker.committed = std::max(worker.committed, worker.begun);
   std::int64_t kept = entry;
   for (const Follower& copy : copies_) kept = std::min(kept, copy.entries);
@@ -179,7 +188,10 @@ bool ReplicatedLog::is_safe(std::size_t worker) const {
   if (!has_replicas()) return true;
   const std::int64_t own = of_index(worker).entry;
   const std::int64_t shown = options_.shows_updates ? std::max(own, update_) : own;
-  return replicated_index() + options_.replication.window >= shown;
+  const std::int64_t window = options_.replication.window, lacks = shown - replicated_index();
+  PSIM_PROBE(window > 0 && lacks > window, "a replica is behind by more than the window");
+  PSIM_PROBE(lacks > 0 && lacks <= window, "an answer shows what a replica lacks, within the window");
+  return lacks <= window;
 }
 
 std::optional<double> ReplicatedLog::next_resend() const {
@@ -200,10 +212,11 @@ ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
     copy.asked = now;
     // A connection that is slow because of too much data must not get more of it.
     copy.wait = std::min(copy.wait * options_.resend.backoff, options_.resend.longest);
-    if (!copy.has_state) {
+    if (PSIM_PROBE(!copy.has_state, "a copy gets its first state again")) {
       out.push_back({.to = copy.node, .what = WholeState{}, .again = true});
       continue;
     }
+    PSIM_PROBE(copy.wait == options_.resend.longest, "a copy is silent for the longest wait");
     copy.resent = entries_;
     for (auto entry = log_.lower_bound(copy.entries); entry != log_.end(); ++entry)
       out.push_back({.to = copy.node, .what = Replicate{entry->second}, .again = true});
@@ -213,7 +226,7 @@ ReplicatedLog::Deliveries ReplicatedLog::resend(double now) {
 
 void ReplicatedLog::follow(bool in_step, bool was_owner, NodeId primary, std::optional<NodeId> next) {
   in_step_ = in_step;
-  if (was_owner) past_ = std::move(log_);
+  if (PSIM_PROBE(was_owner, "an owner becomes a copy")) past_ = std::move(log_);
   primary_ = primary;
   next_in_chain_ = next;
   clear();
@@ -225,6 +238,8 @@ std::optional<NodeId> ReplicatedLog::passes_on(const LogEntry& entry) const {
 
 std::vector<SharedEntry> ReplicatedLog::take(const SharedEntry& entry) {
   std::vector<SharedEntry> due;
+  PSIM_PROBE(entry->number < entries_, "a replica gets an entry twice");
+  PSIM_PROBE(entry->number > entries_, "an entry overtakes an earlier entry");
   if (entry->number >= entries_) log_.insert_or_assign(entry->number, entry);
   for (auto first = log_.begin(); first != log_.end() && takes(*first->second); first = log_.begin()) {
     due.push_back(std::move(first->second));
@@ -242,9 +257,11 @@ bool ReplicatedLog::takes(const LogEntry& entry) {
 std::optional<std::vector<SharedEntry>> ReplicatedLog::log_suffix_after(Extent theirs) const {
   const auto first = past_.lower_bound(theirs.entries);
   const bool kept = std::distance(first, past_.end()) == entries_ - theirs.entries;
-  if (theirs.epoch != epoch_ || theirs.entries < 0 || !kept) return std::nullopt;
+  if (PSIM_PROBE(theirs.epoch != epoch_ || theirs.entries < 0 || !kept, "a next owner needs the whole shard"))
+    return std::nullopt;
   std::vector<SharedEntry> rest;
   for (auto entry = first; entry != past_.end(); ++entry) rest.push_back(entry->second);
+  PSIM_PROBE(!rest.empty(), "a next owner needs the end of the log only");
   return rest;
 }
 

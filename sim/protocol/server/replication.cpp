@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -34,6 +36,7 @@ Message Replication::message_to(NodeId node, Body body) const {
 // ---- The owner's side
 
 bool Replication::lead(NodeId server, std::uint32_t epoch, const ShardState& state) {
+  expects(epoch >= role_.epoch, "epochs of ownership only grow");
   role_.server = server;
   const bool is_new = !std::exchange(role_.leads, true) || epoch != role_.epoch;
   role_.epoch = epoch;
@@ -114,7 +117,7 @@ void Replication::take(const SharedEntry& entry, ShardState& state, Outbox& out)
     Message passed_on = message_to(*next, Replicate{entry});
     out.send(std::move(passed_on));
   }
-  if (!log_.in_step()) return;
+  if (PSIM_PROBE(!log_.in_step(), "an entry comes before the state that it changes")) return;
   for (const SharedEntry& due : log_.take(entry)) state.apply(*due, log_.extent().epoch);
   out.send(message_to(log_.primary(), Replicated{log_.extent().entries}));
 }

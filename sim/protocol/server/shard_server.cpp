@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 ShardServer::ShardServer(const Options& options, ShardState state, Replication replication)
@@ -25,6 +27,7 @@ ShardServer::ShardServer(const Options& options, const State& sent)
 void ShardServer::on(const Message& message, double now, Outbox& out) {
   const Push* push = message.as<Push>();
   if (message.epoch != epoch() || (push != nullptr && !leads())) {
+    PSIM_PROBE(message.epoch < epoch(), "a message belongs to an earlier ownership");
     if (push != nullptr) out.refused(*push);
     return;  // from before or after this server's ownership
   }
@@ -61,7 +64,8 @@ void ShardServer::on(const Message& message, double now, Outbox& out) {
 
 void ShardServer::on_push(const Push& push, const ShardContext& shard) {
   const std::uint32_t w = state_.index_of(push.worker);
-  if (state_.workers[w].gone) return shard.out.refused(push);
+  expects(w < state_.workers.size(), "only workers push");
+  if (PSIM_PROBE(state_.workers[w].gone, "a worker that is gone pushes")) return shard.out.refused(push);
   desk_.skip_lost(w, push.oldest_resendable, shard);
   if (!intake_.is_next(push, shard)) return;
   read(push, shard);
@@ -126,9 +130,11 @@ void ShardServer::set_members(const std::vector<bool>& members, double now, Outb
     if (worker.gone != members[w]) continue;
     changed.push_back(w);
     if (!worker.gone) {
+      PSIM_PROBE(state_.updates.has(state_.node_of(w)), "a worker goes while its push waits");
+      PSIM_PROBE(desk_.pulls().find(w) != nullptr, "a worker goes while its pull waits");
       desk_.erase(w);
       intake_.refuse_early(w, out);
-    } else if (!state_.options.rule->drops_stale) {
+    } else if (PSIM_PROBE(!state_.options.rule->drops_stale, "a worker takes part again")) {
       state_.workers.comes_back(w);
     }
   }
@@ -176,6 +182,7 @@ void ShardServer::resend(double now, Outbox& out) {
 // ---- Owners and copies
 
 void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out) {
+  expects(owner.primary == self, "a server leads the shards that it owns");
   const ShardContext shard = context(now, out);
   if (replication_.lead(self, owner.epoch, state_)) begin_to_lead(shard);
   replication_.set_copies(owner, state_, now, out);
@@ -186,6 +193,7 @@ void ShardServer::lead(NodeId self, const Owner& owner, double now, Outbox& out)
 // An answer after the last entry of the former owner's log contained that entry's result. This server has
 // that result, so it counts as sent to every worker.
 void ShardServer::begin_to_lead(const ShardContext& shard) {
+  PSIM_PROBE(!state_.updates.pending().empty(), "a new owner has pushes that wait");
   desk_.clear();
   intake_.forget_keys();
   shard.out.promoted();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -45,6 +47,7 @@ ShardState ShardState::piece(Options given) const {
 }
 
 ShardState::Update ShardState::prepare(WeighedPushes pushes) {
+  expects(pushes.weights.empty() || pushes.weights.size() == pushes.pushes.size(), "a push has its weight");
   Update update{.pushes = std::move(pushes.pushes), .weights = std::move(pushes.weights)};
   const double mean = mean_samples(update.pushes);
   const double share = options.rule->push_weight(update.pushes.size());
@@ -101,6 +104,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
   for (const LogEntry::Shown& shown : entry.shown)
     weights.was_sent(index_of(shown.worker),
                      shown.filtered.values.values ? shown.filtered.values : snapshot());
+  PSIM_PROBE(!entry.skipped.empty(), "a replica skips lost pushes as its owner did");
   for (const PushId& id : entry.skipped) workers.skip_to(index_of(id.worker), id.number);
   for (const PushId& id : entry.skipped_clocks) {
     WorkerClocks::Worker& worker = workers[index_of(id.worker)];
@@ -124,6 +128,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
 }
 
 void ShardState::apply_sum(const LogEntry& entry) {
+  expects(entry.sum->version == version + 1, "a replica applies the updates in order");
   mark_applied(entry.pushes);
   const double rate = this->rate() * options.rule->rate_factor(entry.pushes.size());
   weights.apply(*entry.sum, rate);
@@ -166,6 +171,7 @@ std::int64_t ShardState::before_pending(std::uint32_t worker, std::int64_t pushe
 
 void ShardState::forget_pending() {
   for (const Push& push : updates.pending()) workers.forget_from(index_of(push.worker), push.number);
+  PSIM_PROBE(!updates.pending().empty(), "a copy forgets the pushes that wait");
   workers.forget_arrived();
   workers.find_slowest();
   updates.clear();

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -20,7 +22,8 @@ UpdateMaker::Taken UpdateMaker::take(const Push& push) {
   drop(push);
   const bool others_have_it =
       !state_.options.rule->drops_stale && state_.decided() == UpdateRule::Decided::here_for_all;
-  if (others_have_it) shard_.out.announce({.version = state_.version, .dropped = {push.id()}});
+  if (PSIM_PROBE(others_have_it, "the other shards hear that the first shard drops a push"))
+    shard_.out.announce({.version = state_.version, .dropped = {push.id()}});
   return {.is_dropped = true};
 }
 
@@ -28,12 +31,14 @@ UpdateMaker::Taken UpdateMaker::take(const Push& push) {
 bool UpdateMaker::comes_too_late(const Push& push) const {
   if (state_.updates.is_late(push, state_.version)) return true;
   const bool decides = state_.decided() != UpdateRule::Decided::elsewhere;
-  return decides && state_.options.rule->stale.drops(state_.staleness_of(push));
+  return PSIM_PROBE(decides && state_.options.rule->stale.drops(state_.staleness_of(push)),
+                    "a push is too old");
 }
 
 // The push joins the waiting pushes, unless the policy drops it.
 std::optional<Decision> UpdateMaker::wait_for_update(const Push& push) {
-  if (const std::optional<Push> before = state_.updates.withdraw_for(push)) drop(*before);
+  const std::optional<Push> before = state_.updates.withdraw_for(push);
+  if (PSIM_PROBE(before, "a push replaces an earlier push of its worker")) drop(*before);
   state_.updates.add(push, shard_.now);
   if (state_.decided() == UpdateRule::Decided::elsewhere) return {};
   ShardView view = state_.view(shard_.now);
@@ -59,7 +64,7 @@ void UpdateMaker::drop(const Push& push) {
 
 bool UpdateMaker::make_complete(const std::optional<Decision>& on_push) {
   if (!make_next(on_push)) return false;
-  while (make_next({})) continue;  // several groups may have waited for one push
+  while (PSIM_PROBE(make_next({}), "several groups have waited for one push")) continue;
   return true;
 }
 
@@ -68,13 +73,14 @@ bool UpdateMaker::make_next(const std::optional<Decision>& on_push) {
       state_.view(shard_.now), state_.memory,
       [this](std::uint32_t w) { return pulls_.waits_for_others(w, state_); }, on_push);
   for (const Push& push : next.late) drop(push);
-  if (next.update.pushes.empty()) return !next.late.empty();
+  if (next.update.pushes.empty()) return PSIM_PROBE(!next.late.empty(), "all pushes of a group are too late");
   if (next.decision) shard_.out.announce(std::move(*next.decision));
   update_with(std::move(next.update));
   return true;
 }
 
 void UpdateMaker::update_with(WeighedPushes pushes) {
+  expects(!pushes.pushes.empty(), "an update has a push");
   state_.policy().note_update(state_.view(shard_.now), pushes.pushes, state_.own_memory());
   ShardState::Update update = state_.prepare(std::move(pushes));
   for (std::size_t i = 0; i < update.pushes.size(); ++i)
@@ -111,7 +117,7 @@ void UpdateMaker::tell_decision(NodeId from, const Decide& question) const {
   }
   if (question.version >= state_.version && state_.version < state_.options.steps) return;
   UpdateGroup answer{.version = question.version};
-  if (question.version + 1 == state_.version) {
+  if (PSIM_PROBE(question.version + 1 == state_.version, "a shard asks for the last decision again")) {
     answer.pushes = state_.updates.last().pushes;
     answer.weights = state_.updates.last().weights;
   }
@@ -123,8 +129,9 @@ bool UpdateMaker::ask_for_decision(double timeout) {
   const std::optional<std::int64_t> version = state_.updates.lacks_decision();
   if (!version || state_.updates.asked() + timeout > shard_.now) return false;
   state_.updates.ask(shard_.now);
-  if (state_.updates.stop_waiting(shard_.now - timeout)) return make_complete();
-  if (!state_.updates.waits_for_pushes())
+  if (PSIM_PROBE(state_.updates.stop_waiting(shard_.now - timeout), "a decision stops waiting"))
+    return make_complete();
+  if (PSIM_PROBE(!state_.updates.waits_for_pushes(), "a shard asks for a decision that it lacks"))
     shard_.out.send_again({.from = shard_.replication.role().server, .body = Decide{*version}});
   return false;
 }

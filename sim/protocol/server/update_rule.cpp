@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 namespace {
 
@@ -37,12 +39,15 @@ void UpdateRule::note_version(const Push& push) {
 // has. If this shard was set back, pushes computed on undone updates do not count.
 bool UpdateRule::is_late(const Push& push, std::int64_t version) const {
   if (!options_.rule->drops_stale) return false;
-  if (options_.decided == Decided::elsewhere) return push.first_version < version || push.version > version;
+  if (options_.decided == Decided::elsewhere)
+    return PSIM_PROBE(push.first_version < version, "a push is too late here") || push.version > version;
   return push.version != version;
 }
 
 void UpdateRule::add(const Push& push, double now) {
-  if (!chosen_.empty() && push.number < chosen_[index_of(push.worker)]) are_behind_ = true;
+  if (PSIM_PROBE(!chosen_.empty() && push.number < chosen_[index_of(push.worker)],
+                 "a push was chosen before it came"))
+    are_behind_ = true;
   begin_first(now);
   if (pending_.empty()) asked_ = first_came_ = now;
   pending_.add(push);
@@ -150,11 +155,11 @@ UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Wa
   const std::optional<double> date = closes_at(view, memory);
   const bool closes = date && view.now >= *date;
   Decision decision = Decision::hold();
-  if (closes) decision = policy.on_timer(view, memory);
+  if (PSIM_PROBE(closes, "an update closes by its date")) decision = policy.on_timer(view, memory);
   if (!makes_update(decision)) decision = on_push ? *on_push : policy.on_push(view, memory);
   if (!closes && !makes_update(decision) && !pending_.empty() && !expects_more(view.clocks))
     decision = policy.on_timer(view, memory);
-  if (closes && !makes_update(decision)) held_at_ = *date;
+  if (PSIM_PROBE(closes && !makes_update(decision), "a date passes without an update")) held_at_ = *date;
   if (!makes_update(decision)) {
     if (decision.what == Decision::What::drop)
       throw std::logic_error("a consistency policy drops a push, but none has come");
@@ -176,7 +181,7 @@ UpdateRule::Next UpdateRule::announced(const ShardView& view, Memory memory) {
   const WorkerClocks& workers = view.clocks;
   const auto may_come = [&](const PushId& id) {
     const WorkerClocks::Worker& worker = workers[index_of(id.worker)];
-    return worker.arrived <= id.number && !worker.gone;
+    return PSIM_PROBE(worker.arrived <= id.number && !worker.gone, "a decision waits for a push");
   };
   const auto is_due = [&](const Announced& group) {
     return group.is_overdue || (std::ranges::none_of(group.decision.pushes, may_come) &&
@@ -241,6 +246,7 @@ std::vector<double> UpdateRule::weights_of(const std::vector<Push>& pushes,
   for (const Push& push : pushes) {
     const auto told = chosen_weights_.find(push.id());
     const auto guess = own.find(push.id());
+    PSIM_PROBE(told == chosen_weights_.end(), "a shard was not told the weight of a push");
     weights.push_back(told != chosen_weights_.end() ? told->second : guess != own.end() ? guess->second : 1);
     chosen_weights_.erase(chosen_weights_.lower_bound({push.worker, 0}),
                           chosen_weights_.upper_bound(push.id()));
@@ -282,7 +288,7 @@ UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory
     const std::uint32_t w = index_of(worker);
     return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);
   };
-  if (std::ranges::any_of(known->workers, is_awaited)) return {};
+  if (PSIM_PROBE(std::ranges::any_of(known->workers, is_awaited), "a chosen push is not here yet")) return {};
   const std::map<PushId, double> own = own_weights(view, memory);
   std::vector<Push> all = take_all(), others;
   std::ranges::stable_sort(all, {}, &Push::first_version);
@@ -355,6 +361,7 @@ std::optional<std::int64_t> UpdateRule::lacks_decision() const {
 
 void UpdateRule::forget_others() {
   std::ranges::fill(last_computed_on_, -1);
+  PSIM_PROBE(!announced_.empty(), "a new owner forgets decisions that waited for pushes");
   announced_.clear();
   for (const Push& push : pending()) note_version(push);
 }

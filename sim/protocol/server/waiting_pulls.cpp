@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/protocol/probe.hpp"
+
 namespace psim {
 
 WaitingPulls::All WaitingPulls::all() const {
@@ -13,12 +15,15 @@ WaitingPulls::All WaitingPulls::all() const {
 }
 
 bool WaitingPulls::put(std::uint32_t worker, const Pull& pull, const ShardState& state) {
+  expects(worker < state.workers.size(), "only pulls of workers wait");
   const bool is_back = !pull.pushes_sent;  // after a crash: its pulls start from 1 again
   if (worker >= pulls_.size()) {
     pulls_.resize(state.workers.size());
     newest_.resize(state.workers.size());
   }
-  if (!is_back && newest_[worker] > pull.number) return false;
+  if (PSIM_PROBE(!is_back && newest_[worker] > pull.number, "an old pull comes after a newer one"))
+    return false;
+  PSIM_PROBE(find(worker) != nullptr, "a pull replaces a waiting one");
   erase(worker);
   newest_[worker] = pull.number;
   pulls_[worker] = std::make_unique<Pull>(pull);
@@ -70,7 +75,7 @@ namespace {
 // for all, a worker with a cancelled step waits for the others' pushes.
 bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
   if (pull.above < 0) return false;
-  if (pull.above > state.version) return true;
+  if (PSIM_PROBE(pull.above > state.version, "a worker has a newer version than the shard")) return true;
   return state.options.rule->waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
 }
 
@@ -89,7 +94,8 @@ bool comes_to_gate(std::uint32_t w, const Pull& pull, const ShardState& state) {
   const bool drops_stale = state.options.rule->drops_stale, over = WaitingPulls::is_over(pull, state);
   // A push on its way to a shard with all its updates is too late, even if it is accepted.
   const bool reads_all = over && drops_stale;
-  if (worker.arrived < sent && !reads_all) return false;  // read-my-writes
+  // Read-my-writes.
+  if (PSIM_PROBE(worker.arrived < sent && !reads_all, "a pull overtakes a push")) return false;
   if (!over) return has_version(w, pull, state);
   // The last updates of another shard wait for decisions of the first shard.
   return drops_stale || state.decided() == UpdateRule::Decided::here || worker.applied >= sent;
@@ -160,6 +166,7 @@ bool WaitingPulls::restart_steps(const ShardState& state, double now) {
   if (!some_wait || state.updates.is_complete(state.view(now), state.memory) || !none_will_push(state) ||
       std::ranges::none_of(pulls_, is_here))
     return false;
+  PSIM_PROBE(true, "all workers wait for an update, so their steps begin again");
   for (std::uint32_t w = 0; w < pulls_.size(); ++w) {
     if (pulls_[w] && !state.updates.has(state.node_of(w))) pulls_[w]->above = -1;
   }

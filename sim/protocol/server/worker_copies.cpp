@@ -1,6 +1,7 @@
 #include "sim/protocol/server/worker_copies.hpp"
 
 #include "model/parameters.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace psim {
 
@@ -59,6 +60,7 @@ bool WorkerCopies::take(NodeId from, const State& copy, const ShardContext& shar
 }
 
 void WorkerCopies::adopt(const State& copy, ShardState& state) {
+  PSIM_PROBE(true, "a shard continues from the copy of a worker");
   state.version = copy.version;
   state.updated_in = copy.log_epoch;
   state.weights.adopt(copy.replica.get());
