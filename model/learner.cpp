@@ -123,8 +123,11 @@ std::int64_t bias_of(const ModelSpec& spec) { return spec.mlp.bias ? 1 : 0; }
 std::vector<ParameterArray> mlp_arrays(const ModelSpec& spec) {
   std::vector<ParameterArray> arrays;
   const std::uint32_t per_layer = spec.mlp.bias ? 2 : 1;
-  for (const MlpShape::Array& array : spec.mlp.arrays())
+  for (const MlpShape::Array& array : spec.mlp.arrays()) {
     add_array(arrays, array.name, array.size(), static_cast<std::uint32_t>(arrays.size()) / per_layer);
+    if (array.name.front() == 'W')
+      arrays.back().shape = {static_cast<std::size_t>(array.rows), static_cast<std::size_t>(array.cols)};
+  }
   return arrays;
 }
 

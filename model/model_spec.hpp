@@ -57,7 +57,8 @@ struct KeyRange {
 struct ParameterArray {
   std::string name;
   Range range;
-  std::uint32_t layer;  // from the input
+  std::uint32_t layer;                  // from the input
+  std::vector<std::size_t> shape = {};  // rows and columns, stored row by row; empty: one dimension
 };
 // In the order of the weight vector; a phantom model has the arrays of its `arrays`, or one array.
 std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec);

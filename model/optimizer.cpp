@@ -181,16 +181,13 @@ Values weighted_sum(std::span<const WeightedGradient> gradients, Precision preci
   return sum;
 }
 
-std::size_t Optimizer::bytes() const {
-  std::size_t sum = 0;
-  for (const Values& values : state_) sum += values.bytes();
-  return sum;
-}
-
 double LearningRate::at(double epoch) const {
   switch (schedule) {
     case RateSchedule::constant: return base;
-    case RateSchedule::step: return base * numerics::pow(step_factor, std::floor(epoch / step_every));
+    case RateSchedule::step: {
+      constexpr double rounding = 1e-12;  // 49 steps of 1/49 epoch are an epoch
+      return base * numerics::pow(step_factor, std::floor(epoch / step_every * (1 + rounding)));
+    }
     case RateSchedule::cosine: {
       const double progress = std::min(1.0, epoch / total_epochs);
       return base * 0.5 * (1.0 + numerics::cos_of_turns(progress / 2));

@@ -51,7 +51,6 @@ class Optimizer {
   Optimizer part(Range range) const;
 
   std::int64_t steps() const { return steps_; }
-  std::size_t bytes() const;  // of its state
   // Calls `part(data, bytes)` for each part of its state, always in the same order.
   template <class Part>
   void for_each_part(Part part) const {
@@ -87,6 +86,7 @@ struct Epochs {
   // first clock.
   double after(double clocks) const { return after(clocks, std::min(clocks, 1.0)); }
   double after(double clocks, double firsts) const { return clocks * per_clock + firsts * first_more; }
+  double of_clock(std::int64_t clock) const { return clock == 0 ? per_clock + first_more : per_clock; }
 };
 
 }  // namespace psim

@@ -4,6 +4,11 @@
 
 namespace psim {
 
+std::uint64_t state_bytes(const OptimizerSpec& optimizer, const Storage& storage, std::size_t count) {
+  const std::size_t master = storage.master_copy && is_half(storage.precision) ? 1 : 0;
+  return (optimizer.kind->state_arrays + master) * count * bytes_per_value(arithmetic_of(storage.precision));
+}
+
 Parameters::Parameters(const OptimizerSpec& optimizer, const Storage& storage, Values weights)
     : storage_(storage),
       optimizer_(optimizer, weights.precision(), weights.size()),

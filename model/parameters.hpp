@@ -1,6 +1,7 @@
 // Weights with the optimizer that updates them, in the precision of the scenario.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -18,6 +19,9 @@ struct Storage {
   // precision.
   bool master_copy = false;
 };
+
+// Bytes of the optimizer's state and the master copy of `count` weights, with or without numbers.
+std::uint64_t state_bytes(const OptimizerSpec& optimizer, const Storage& storage, std::size_t count);
 
 class Parameters {
  public:
@@ -45,9 +49,6 @@ class Parameters {
 
   // These weights only, with their part of the optimizer's state.
   Parameters part(Range range) const;
-
-  // Bytes of all state except the weights.
-  std::size_t state_bytes() const { return optimizer_.bytes() + master_.bytes(); }
 
   // Calls `part(data, bytes)` for each part of the state, except the weights, on which the next update
   // depends.

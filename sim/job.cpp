@@ -212,9 +212,14 @@ std::optional<CurvePoint> Job::target() const {
 std::optional<double> Job::last_miss() const { return evaluator_ ? evaluator_->last_miss() : std::nullopt; }
 
 std::uint64_t Job::hash_of_weights() const {
-  if (!plan_.learner) return 0;
+  const std::shared_ptr<const Values> last = last_weights();
+  return last ? hash_of(*last) : 0;
+}
+
+std::shared_ptr<const Values> Job::last_weights() const {
+  if (!plan_.learner) return nullptr;
   Assembly whole(weights(), plan_.places_in(state_.layouts.newest()));
-  return hash_of(whole.get());
+  return std::make_shared<const Values>(whole.get());
 }
 
 bool Job::final_differs() const {

@@ -82,6 +82,8 @@ class Job final : private JobObserver {
   // The evaluation of the last weights on the test set, if the curve uses the validation set.
   const std::optional<Evaluation>& tested() const { return tested_; }
   std::vector<Slice> weights() const { return is_over() ? last_weights_ : nodes().weights(); }
+  // The whole model; null for a phantom.
+  std::shared_ptr<const Values> last_weights() const;
   std::uint64_t hash_of_weights() const;
   // Whether the curve's last point differs from the last weights, which would be a defect of psim. With
   // PSIM_INVARIANTS in the environment psim evaluates the last weights again.

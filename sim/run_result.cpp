@@ -82,7 +82,8 @@ TrainingResult training_of(const Job& job) {
           .judged_on = job.judged_on(),
           .tested = job.tested(),
           .parameters = static_cast<std::int64_t>(job.plan().keys.parameters),
-          .weights = job.hash_of_weights()};
+          .weights = job.hash_of_weights(),
+          .last_weights = job.last_weights()};
 }
 
 // The digest includes the date of the end and the last weights.
@@ -125,6 +126,8 @@ RunResult result_of(const EndedRun& run) {
     if (!run.scenario.groups.empty())
       result.spaces.push_back({training_of(job), job.plan().scenario, job.plan().groups});
     result.filters_used.merge(job.state().filter_buffers->used);
+    result.filters_overflowed.merge(job.state().filter_buffers->overflowed);
+    result.sum_overflows = result.sum_overflows || job.state().totals.sum_overflows();
     result.scale_overflows = result.scale_overflows || job.state().totals.scale_overflows();
     result.final_differs = result.final_differs || job.final_differs();
     result.ended_early = result.ended_early || job.ended_early();

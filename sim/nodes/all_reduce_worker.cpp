@@ -186,6 +186,7 @@ void AllReduceWorker::read_snapshot() {
 void AllReduceWorker::adopt(const State& state) {
   expects(state.version >= 0, "a copy has a version");
   replica_.adopt(state);
+  step_.forget();
   has_copy_ = true;
   const std::optional<Period>& every = job_.plan.scenario.snapshot.every;
   if (every && every->by_updates()) snapshots_ = turn_of(*every, replica_.version());
@@ -209,8 +210,7 @@ void AllReduceWorker::take_snapshot() {
 }
 
 void AllReduceWorker::update() {
-  const std::size_t gradients = group_.members.size();
-  replica_.update({step_.gradient(), 0, job_.plan.keys.parameters}, 1.0 / static_cast<double>(gradients));
+  replica_.update({step_.gradient(), 0, job_.plan.keys.parameters}, step_.weight_of_sum());
   step_.finish();
   made_in_ = group_view_;
   job_.record(node_, ModelUpdate{.version = replica_.version()});

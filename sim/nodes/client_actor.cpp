@@ -12,7 +12,7 @@ CopyCache::Options cache_of(const JobPlan& plan) {
   CopyCache::Options options{.steps = plan.steps,
                              .share = plan.rule.push_weight(1) * plan.rule.rate_factor(1),
                              .batch_size = plan.scenario.training.batch_size,
-                             .learning_rate = plan.learning_rate(),
+                             .learning_rate = plan.update_rate(),
                              .epochs = plan.epochs()};
   if (!plan.scenario.consistency.cache || !plan.rule.has_bound()) return options;
   for (const Shard& shard : plan.keys.shards) options.bounds.push_back(plan.rule_of(shard)->bound);
@@ -36,9 +36,9 @@ KvClient::Options options_of(const JobPlan& plan, NodeId node) {
     if (options.only_reads) options.retry->limit = 0;  // training does not depend on it
   }
   if (plan.workers_sum())
-    options.copies = {.optimizer = plan.scenario.training.optimizer,
+    options.copies = {.optimizer = plan.update_optimizer(),
                       .storage = plan.storage(),
-                      .learning_rate = plan.learning_rate(),
+                      .learning_rate = plan.update_rate(),
                       .epochs = plan.epochs()};
   return options;
 }
@@ -57,7 +57,7 @@ Timestamp ClientActor::push(const ShardIds& shards, std::int64_t clock,
                             const Versions* computed_on) {
   const auto part_of = [&](std::uint32_t s) {
     return GradientPart{
-        .payload = payload_of(encoder_.encode(s, gradient, keys().get(), block, clock)),
+        .payload = payload_of(encoder_.encode(s, gradient, keys().get(), block)),
         .values = caches_weights() ? JobPlan::part_of(key_space().shards[s], gradient) : Slice{}};
   };
   return KvClient::push(shards, clock, samples, part_of, computed_on);

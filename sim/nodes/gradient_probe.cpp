@@ -34,7 +34,7 @@ Angle angle_of(const Values& a, const Values& b) {
 std::string GradientProbe::why_not(const JobPlan& plan) {
   if (plan.learner == nullptr) return "a phantom model has no gradients";
   if (plan.sparse()) return "the gradients of a sparse model have other keys in each step";
-  if (plan.elastic() || plan.steals() || plan.workers_step() || plan.scenario.training.pull_every > 1)
+  if (plan.elastic() || plan.steals() || plan.pushes_moves() || plan.scenario.training.pull_every > 1)
     return "workers do not push the gradient of one batch on weights that they pulled";
   if (plan.workers_sum()) return "the servers have no weights";
   if (plan.scenario.may_fail() && plan.scenario.recovery.rebalance == Rebalance::load)

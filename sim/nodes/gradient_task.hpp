@@ -1,5 +1,6 @@
 // A gradient that a thread computes while simulated time passes. It depends only on the pulled weights and
-// the batches, so the thread may compute it at any time before the simulated end of the step.
+// the batches, so the thread may compute it at any time before the simulated end of the step. The worker's
+// own copy and optimizer change only with take(): a result that nobody takes leaves them as they were.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,15 @@
 #include "sim/nodes/local_work.hpp"
 
 namespace psim {
+
+// The own steps of a worker in this clock.
+inline OwnSteps own_steps(const JobPlan& plan, std::int64_t clock, std::size_t count) {
+  return {.optimizer = plan.scenario.training.optimizer,
+          .storage = plan.storage(),
+          .loss_scale = plan.loss_scale(),
+          .parameters = plan.keys.parameters,
+          .rates = plan.step_rates(clock, count)};
+}
 
 class GradientTask {
  public:
@@ -26,11 +36,13 @@ class GradientTask {
     if (job_.plan.learner == nullptr) return;
     if (weights) local_.weights = nullptr;
     gradient_ = std::make_shared<Values>();
-    task_ =
-        job_.pool.submit([this, weights = std::move(weights), result = gradient_, work = std::move(work)] {
-          *result = local_gradient(*job_.plan.learner, weights.get(), work, local_);
-          if (round_to(job_.plan.precision(), *result, job_.plan.loss_scale())) job_.state.totals.overflow();
-        });
+    after_ = std::make_shared<LocalCopy>(local_);
+    task_ = job_.pool.submit([&job = job_, weights = std::move(weights), result = gradient_, after = after_,
+                              work = std::move(work)] {
+      *result = local_gradient(*job.plan.learner, weights.get(), work, *after);
+      const bool overflows = round_to(job.plan.precision(), *result, job.plan.loss_scale());
+      if (overflows || after->overflows) job.state.totals.overflow();
+    });
   }
   void wait() {
     if (task_) job_.pool.wait(task_);
@@ -42,7 +54,14 @@ class GradientTask {
   const std::shared_ptr<Values>& gradient() const { return gradient_; }
   std::shared_ptr<Values> take() {
     task_ = nullptr;
+    if (after_) local_ = std::move(*std::exchange(after_, nullptr));
     return std::exchange(gradient_, nullptr);
+  }
+  // Forgets the result.
+  void drop() {
+    if (task_) job_.pool.abandon(std::exchange(task_, nullptr));
+    gradient_ = nullptr;
+    after_ = nullptr;
   }
 
   // The data that the worker keeps between steps. Do not use it while the task runs.
@@ -53,6 +72,7 @@ class GradientTask {
   LocalCopy local_;
   Pool::Handle task_;
   std::shared_ptr<Values> gradient_;
+  std::shared_ptr<LocalCopy> after_;
 };
 
 }  // namespace psim

@@ -19,6 +19,7 @@ ConsistencyRule rule_of(const Scenario& scenario) {
   ConsistencyRule rule = make_rule(scenario.consistency, scenario.cluster.workers);
   const TrainingSpec& training = scenario.training;
   rule.stale.settings = training.staleness_settings;
+  rule.stale.scales = training.staleness_scales;
   if (training.staleness_aware) rule.stale.function = training.staleness_weight;
   // Every worker's spring moves the centre by its full pull.
   if (scenario.training.algorithm == Algorithm::elastic) rule.aggregation = {.row = "sum"};
@@ -161,6 +162,16 @@ LearningRate JobPlan::learning_rate() const {
           .step_every = training.schedule_every,
           .step_factor = training.schedule_factor,
           .total_epochs = epochs().after(static_cast<double>(steps))};
+}
+
+std::vector<double> JobPlan::step_rates(std::int64_t clock, std::size_t count) const {
+  const LearningRate rate = learning_rate();
+  const Epochs all = epochs();
+  const double begin = all.after(static_cast<double>(clock));
+  const double of_step = all.of_clock(clock) / static_cast<double>(count);
+  std::vector<double> rates;
+  for (std::size_t h = 0; h < count; ++h) rates.push_back(rate.at(begin + static_cast<double>(h) * of_step));
+  return rates;
 }
 
 std::shared_ptr<Values> gathered(const Values& whole, const std::vector<Range>& ranges, std::size_t count) {

@@ -101,6 +101,8 @@ struct JobPlan {
   RetrySpec retry() const;
   DetectorSpec detector() const;
   LearningRate learning_rate() const;
+  // The rates of `count` steps of a worker in this clock. The steps share out the clock's epochs.
+  std::vector<double> step_rates(std::int64_t clock, std::size_t count) const;
   Epochs epochs() const;  // a phantom model counts clocks
   bool sparse() const { return learner != nullptr && learner->sparse(); }
   bool elastic() const { return scenario.training.algorithm == Algorithm::elastic; }
@@ -109,10 +111,19 @@ struct JobPlan {
     return scenario.training.warmup_steps > 0 && scenario.training.warmup == Warmup::before_servers;
   }
   bool workers_update() const { return scenario.training.update == UpdateAt::worker; }
-  // If workers update, there are two cases. In the first, servers send the sum of every update, and every
-  // worker sees all sums. In the second, workers push their steps.
+  // Every worker runs the optimizer on the sum of every update, which servers send.
   bool workers_sum() const { return workers_update() && rule.waits_for_all(); }
-  bool workers_step() const { return workers_update() && !rule.waits_for_all(); }
+  // Every worker runs the optimizer, with its own state, in each of its steps. It pushes the weights before
+  // the clock minus those after it.
+  bool pushes_moves() const {
+    return !elastic() && (scenario.training.has_local_steps() || (workers_update() && !workers_sum()));
+  }
+  // What the nodes with the common weights do: moves are subtracted unchanged.
+  OptimizerSpec update_optimizer() const {
+    return adds_moves() ? OptimizerSpec{.kind = "sgd"} : scenario.training.optimizer;
+  }
+  LearningRate update_rate() const { return adds_moves() ? LearningRate{.base = 1} : learning_rate(); }
+  bool adds_moves() const { return elastic() || pushes_moves(); }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }
   double loss_scale() const { return scenario.training.loss_scale; }

@@ -20,6 +20,10 @@ class JobTotals {
   void overflow() { scale_overflows_ = true; }
   bool scale_overflows() const { return scale_overflows_; }
 
+  // A sum of gradients does not fit the precision in which all-reduce sends it.
+  void overflow_of_sum() { sum_overflows_ = true; }
+  bool sum_overflows() const { return sum_overflows_; }
+
   // All shards have reached this version.
   void reach(std::int64_t version) { most_updates_ = std::max(most_updates_, version); }
   // The newest version that all shards have had, before any shard was set back.
@@ -28,6 +32,7 @@ class JobTotals {
  private:
   std::vector<std::uint64_t> keys_used_;
   std::atomic<bool> scale_overflows_ = false;
+  bool sum_overflows_ = false;
   std::int64_t most_updates_ = 0;
 };
 

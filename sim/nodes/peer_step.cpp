@@ -29,7 +29,7 @@ PeerStep::PeerStep(JobContext& job, NodeId node, Mailbox& mailbox)
       requests_(job, node),
       source_(job, node, requests_),
       strand_(job, node, mailbox),
-      task_(std::make_unique<GradientTask>(job)),
+      task_(job),
       buckets_(buckets_of(job.plan)),
       overlaps_(job.plan.scenario.messages.overlap) {}
 
@@ -38,7 +38,10 @@ void PeerStep::join(const std::vector<std::uint32_t>& members, const SharedView&
   const std::vector<std::int64_t> sizes = first_batch_sizes(job_);
   double samples = 0;
   for (const std::uint32_t w : members) samples += static_cast<double>(sizes[w]);
-  mean_size_ = samples / static_cast<double>(members.size());
+  const auto size = static_cast<double>(members.size());
+  divisor_ = job_.plan.scenario.divides_first() ? size : 1;
+  weight_of_sum_ = divisor_ / size;
+  mean_size_ = samples / size;
   if (view && job_.plan.scenario.recovery.data == LostData::reassign) source_.share_out_among(view->workers);
   if (goes_on) source_.skip_to(clock);
 }
@@ -51,16 +54,17 @@ void PeerStep::begin(std::int64_t clock, const Replica& replica) {
   std::vector<Strand::Block> work = blocks();
   record(ComputePhase::begun);
   LocalWork local{.batches = source_.take(),
-                  .rate = job_.plan.learning_rate().at(job_.plan.epochs().after(static_cast<double>(clock))),
-                  .devices = job_.plan.scenario.cluster.worker_devices.count};
-  if (job_.plan.learner != nullptr) task_->start(job_.assemble({replica.weights()}), std::move(local));
+                  .devices = job_.plan.scenario.cluster.worker_devices.count,
+                  .moves = job_.plan.pushes_moves()};
+  if (local.moves) local.own = own_steps(job_.plan, clock, local.batches.size());
+  if (job_.plan.learner != nullptr) task_.start(job_.assemble({replica.weights()}), std::move(local));
   const auto ended = [this] {
     record(ComputePhase::ended, source_.in_hand());
     source_.computed(strand_.processor().seconds());
   };
   if (overlaps_) return strand_.start(std::move(work), ended);
   strand_.compute(work.front());
-  task_->wait();
+  task_.wait();
   ended();
 }
 
@@ -92,14 +96,15 @@ void PeerStep::wait_for(std::size_t bucket) {
   const std::size_t layers = overlaps_ ? layer_work(job_.plan.scenario.model).size() : 0;
   if (overlaps_) strand_.wait_for(1 + layers - buckets_[bucket].layer, clock_);
   if (bucket > 0) return;
-  task_->wait();
-  gradient_ = task_->take();
+  task_.wait();
+  gradient_ = task_.gradient();
   weigh();
 }
 
-// Makes the result the mean over a clock's samples, whatever the workers' shares are.
+// Makes the result the mean over a clock's samples, whatever the workers' shares are. Divides it by the
+// number of workers if that comes before the sum.
 void PeerStep::weigh() {
-  const double weight = static_cast<double>(batch_size_) / mean_size_;
+  const double weight = static_cast<double>(batch_size_) / mean_size_ / divisor_;
   if (!gradient_ || weight == 1) return;
   with_scalar(gradient_->precision(), [&](auto zero) {
     using Scalar = decltype(zero);
@@ -110,13 +115,14 @@ void PeerStep::weigh() {
 
 void PeerStep::finish() {
   gradient_.reset();
+  task_.take();
   source_.ask_ahead(clock_ + 1);
 }
 
 void PeerStep::give_up() {
   if (strand_.is_running()) record(ComputePhase::cancelled);
   strand_.stop();
-  task_ = std::make_unique<GradientTask>(job_);
+  task_.drop();
   gradient_.reset();
 }
 

@@ -34,6 +34,10 @@ class PeerStep {
   void finish();
   // The group has given up the step.
   void give_up();
+  // The worker has another copy of the model: its own optimizer begins anew.
+  void forget() { task_.local() = {}; }
+  // Of the group's sum in an update.
+  double weight_of_sum() const { return weight_of_sum_; }
 
   BatchSource& source() { return source_; }
   const BatchSource& source() const { return source_; }
@@ -51,10 +55,11 @@ class PeerStep {
   Requests requests_;
   BatchSource source_;
   Strand strand_;
-  std::unique_ptr<GradientTask> task_;
+  GradientTask task_;
   std::vector<Bucket> buckets_;
   bool overlaps_;
   double mean_size_ = 0;  // mean size of the group's batches
+  double divisor_ = 1, weight_of_sum_ = 1;
   // The current step.
   std::int64_t clock_ = 0, batch_size_ = 0;
   std::shared_ptr<Values> gradient_;

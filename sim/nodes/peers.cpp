@@ -20,9 +20,9 @@ std::unique_ptr<Peers> make_peers(JobContext& job, const Values* weights) {
 }
 
 Replica::Replica(const JobContext& job, const Values* initial, Range range)
-    : job_(job), range_(range), rate_(job.plan.learning_rate()) {
+    : job_(job), range_(range), rate_(job.plan.update_rate()) {
   if (!initial) return;
-  parameters_ = Parameters(job.plan.scenario.training.optimizer, job.plan.storage(),
+  parameters_ = Parameters(job.plan.update_optimizer(), job.plan.storage(),
                            Values::copy_of(*initial, range.begin, range.count));
   first_ = Parameters(parameters_);
 }
@@ -39,8 +39,8 @@ void Replica::adopt(const State& state) {
 }
 
 std::uint64_t Replica::bytes() const {
-  const std::uint64_t values = range_.count * bytes_per_value(job_.plan.precision());
-  return parameters_ ? values + parameters_.state_bytes() : values;
+  return range_.count * bytes_per_value(job_.plan.precision()) +
+         state_bytes(job_.plan.update_optimizer(), job_.plan.storage(), range_.count);
 }
 
 Start enter(JobContext& job, NodeId node, Mailbox& mailbox) {

@@ -13,9 +13,7 @@ PushEncoder::PushEncoder(JobContext& job, NodeId node) : job_(job), node_(node),
     if (auto chain = job.make_chain(s, keys_->shards[s], node, true)) filters_.push_back(std::move(chain));
   }
   const auto needs_weights = [](const FilterSpec& filter) { return filter.kind->needs_weights; };
-  if (job.plan.workers_step()) own_steps_ = std::make_unique<OwnSteps>(job.plan);
-  if (own_steps_ || std::ranges::any_of(job.plan.scenario.filters, needs_weights))
-    last_weights_.resize(shards);
+  if (std::ranges::any_of(job.plan.scenario.filters, needs_weights)) last_weights_.resize(shards);
 }
 
 void PushEncoder::cut(const Cut& cut, const KeySpace& keys) {
@@ -65,9 +63,8 @@ PushEncoder::Content PushEncoder::part_of(std::uint32_t s, const std::shared_ptr
 }
 
 Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
-                            KeyRange block, std::int64_t clock) {
+                            KeyRange block) {
   Content part = part_of(s, gradient, batch, block);
-  if (own_steps_) part.values = own_steps_->step(s, part.weights, part.values, clock);
   FilterChain* filters = filters_.empty() ? nullptr : filters_[s].get();
   if (filters == nullptr)
     return FilterChain::plain(part.values, part.keys, job_.plan.precision(),

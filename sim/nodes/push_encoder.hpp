@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sim/nodes/job_context.hpp"
-#include "sim/nodes/own_steps.hpp"
 
 namespace psim {
 
@@ -23,11 +22,11 @@ class PushEncoder {
   }
   // Shard `cut.shard` becomes two; `keys` are the shards after the cut.
   void cut(const Cut& cut, const KeySpace& keys);
-  // Encodes the shard's part of `gradient` (null for a phantom model) for this clock. `gradient` has the
+  // Encodes the shard's part of `gradient` (null for a phantom model). `gradient` has the
   // values of `batch`, or of the whole key space if `batch` is null. Only the values of `block` go into the
   // message. Spends the time that the filters cost.
   Encoded encode(std::uint32_t shard, const std::shared_ptr<Values>& gradient, const BatchKeys* batch,
-                 KeyRange block, std::int64_t clock);
+                 KeyRange block);
 
  private:
   struct Content {
@@ -43,7 +42,6 @@ class PushEncoder {
   const KeySpace* keys_;                               // the current shards
   std::vector<std::unique_ptr<FilterChain>> filters_;  // by shard; empty without filters
   std::vector<Slice> last_weights_;                    // by shard; empty if not needed
-  std::unique_ptr<OwnSteps> own_steps_;                // null if workers make no own steps
 };
 
 }  // namespace psim

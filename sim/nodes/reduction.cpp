@@ -1,6 +1,7 @@
 #include "sim/nodes/reduction.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -146,8 +147,14 @@ void Reduction::add(const Slice& part, std::size_t begin) {
     using Scalar = decltype(zero);
     const auto from = part.as<Scalar>();
     const auto into = gradient_->as<Scalar>().subspan(begin, part.count);
-    for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
-    if (!gathers_) round_to(job_.plan.precision(), into, job_.plan.loss_scale());
+    bool overflows = false;
+    for (std::size_t i = 0; i < into.size(); ++i) {
+      const bool is_finite = std::isfinite(into[i]) && std::isfinite(from[i]);
+      into[i] += from[i];
+      if (!gathers_) round_to(job_.plan.precision(), into.subspan(i, 1), job_.plan.loss_scale());
+      overflows = overflows || (is_finite && !std::isfinite(into[i]));
+    }
+    if (overflows) job_.state.totals.overflow_of_sum();
   });
 }
 

@@ -11,15 +11,12 @@ namespace psim {
 
 namespace {
 
-// Workers push a move instead of a gradient: the server adds it unchanged.
-bool adds(const JobContext& job) { return job.plan.elastic() || job.plan.workers_step(); }
-
 ShardWeights::Options weights_options(const JobContext& job, const Shard& shard) {
   const TrainingSpec& training = job.plan.scenario.training;
   const bool is_sparse = job.plan.scenario.model.kind->is_sparse;
   // If workers update, they need every sum before their next step. So no gradient is stale.
   const bool compensates = !job.plan.workers_sum();
-  ShardWeights::Options options{.optimizer = adds(job) ? OptimizerSpec{.kind = "sgd"} : training.optimizer,
+  ShardWeights::Options options{.optimizer = job.plan.update_optimizer(),
                                 .storage = job.plan.storage(),
                                 .loss_scale = job.plan.loss_scale(),
                                 .ranges = is_sparse ? shard.ranges : std::vector<Range>{},
@@ -69,7 +66,7 @@ ShardServer::Options ServerShards::options_of(std::uint32_t shard) const {
                     .rule = job.plan.rule_of(part),
                     .steps = job.plan.steps,
                     .batch_size = training.batch_size,
-                    .learning_rate = adds(job) ? LearningRate{.base = 1} : job.plan.learning_rate(),
+                    .learning_rate = job.plan.update_rate(),
                     .exactly_once = job.plan.scenario.recovery.semantics == Semantics::exactly_once,
                     .epochs = job.plan.epochs(),
                     .weights = weights_options(job, part),

@@ -58,6 +58,7 @@ void SharedStep::compute_own() {
   const std::int64_t samples = step_.source.in_hand();
   flops_per_sample_ = own / static_cast<double>(samples);
   keys_ = work.keys;
+  own_ = std::move(work.own);
   weights_ = step_.take_weights(keys_.get());
   if (weights_) weights_->join();  // no gradient may overwrite them: others need them
   step_.record(ComputePhase::begun);
@@ -171,7 +172,12 @@ Timestamp SharedStep::push() {
       mix(*gradient, share, more, *part.gradient);
       share = 1;
     }
-    if (!parts_.empty()) round_to(step_.job.plan.precision(), *gradient, step_.job.plan.loss_scale());
+    if (own_) {
+      Values after(weights_->get());
+      step_alone(after, gradient, *own_, 0, local_);
+      gradient = std::make_shared<Values>(move_between(weights_->get(), after));
+    }
+    if (own_ || !parts_.empty()) round_to(step_.job.plan.precision(), *gradient, step_.job.plan.loss_scale());
   }
   return step_.push(step_.kv.all_shards(), gradient);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,11 +67,13 @@ class SharedStep final : public Step {
   Batch batch_;                            // the clock's samples; empty for a phantom model
   std::shared_ptr<Assembly> weights_;      // of the last step that has begun
   std::shared_ptr<const BatchKeys> keys_;  // sparse: keys of the weights
-  double flops_per_sample_ = 0;            // on this worker
-  std::vector<Range> taken_back_;          // ranges of the batch that were taken back, not computed yet
-  std::vector<Range> computed_;            // ranges of the batch that were taken back and computed
-  std::vector<PartialGradient> parts_;     // computed by others
-  std::vector<Stolen> stolen_;             // by worker
+  std::optional<OwnSteps> own_;            // where the worker runs the optimizer
+  LocalCopy local_;
+  double flops_per_sample_ = 0;         // on this worker
+  std::vector<Range> taken_back_;       // ranges of the batch that were taken back, not computed yet
+  std::vector<Range> computed_;         // ranges of the batch that were taken back and computed
+  std::vector<PartialGradient> parts_;  // computed by others
+  std::vector<Stolen> stolen_;          // by worker
 };
 
 }  // namespace psim

@@ -45,7 +45,8 @@ LocalWork StepContext::begin(bool keep) {
                  .keep = keep};
   if (job.plan.learner == nullptr) return work;
   if (work.keys) job.state.totals.use_keys(index, work.keys->keys.size());
-  work.rate = job.plan.learning_rate().at(job.plan.epochs().after(static_cast<double>(clock)));
+  work.moves = job.plan.pushes_moves();
+  if (keep || work.moves) work.own = own_steps(job.plan, clock, work.batches.size());
   if (GradientProbe* probe = job.gradients) probe->on_work(node, work);
   return work;
 }

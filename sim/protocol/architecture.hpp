@@ -22,6 +22,7 @@ struct ArchitectureSpec {
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::ring;  // all-reduce
   RankOrder rank_order = RankOrder::topology;               // all-reduce
   std::vector<std::uint32_t> ranks = {};                    // by worker; empty: its index
+  std::optional<bool> divide_first = {};                    // all-reduce: by the workers, then sum
   std::optional<std::int64_t> micro_batches;                // model-parallel
   PipelineSchedule schedule = PipelineSchedule::gpipe;      // model-parallel
   PipelineOver over = PipelineOver::nodes;                  // model-parallel

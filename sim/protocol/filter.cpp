@@ -211,7 +211,10 @@ void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stre
   buffers_.coded.clear();
   Quantization<Scalar> work{
       .settings = filter.settings, .values = values, .stream = stream, .coded = buffers_.coded};
+  const auto is_finite = [](Scalar x) { return std::isfinite(x); };
+  const bool was_finite = std::ranges::all_of(values, is_finite);
   filter.kind->quantize(work);
+  if (was_finite && !std::ranges::all_of(values, is_finite)) buffers_.overflowed.insert(filter.kind);
   if (feed_back) {
     for (std::size_t j = 0; j < left_; ++j) residual()[position(j)] -= values[j];
   }

@@ -46,6 +46,7 @@ struct FilterBuffers {
   std::vector<std::byte> coded, payload, compressed;
   std::vector<double> magnitudes;
   FiltersUsed used;
+  std::set<FilterKind> overflowed = {};  // they made a finite value infinite
 };
 
 // The values of a message that remain. A filter that selects writes the places of the values that it keeps

@@ -50,12 +50,15 @@ struct LogEntry {
   struct Sum {
     std::int64_t clock = 0, version = 0;
     Payload gradient = {};
+    double rate_factor = 1;  // of stale pushes
     // With delay compensation: the mean of squared gradients after this update.
     std::shared_ptr<const Values> mean_square = {};
     // Where servers keep gradients: those of this update's workers.
     std::vector<KeptGradient> kept = {};
     std::uint64_t kept_bytes = 0;
-    std::uint64_t bytes() const { return gradient.bytes + kept_bytes; }
+    std::uint64_t bytes() const {
+      return gradient.bytes + kept_bytes + (rate_factor == 1 ? 0 : sizeof rate_factor);
+    }
   };
   std::optional<Sum> sum = {};
   // If every push is logged: the push that has arrived, and whether it completes the pending update. The

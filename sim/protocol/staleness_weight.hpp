@@ -28,12 +28,15 @@ std::deque<StalenessWeightRow> built_in_rows();
 
 // The treatment of a push that is staler than the limit.
 enum class TooStale : std::uint8_t { drop, damp };
+// What the weight of a stale push multiplies.
+enum class StaleScales : std::uint8_t { rate, gradient };
 
 struct StalenessRule {
   std::optional<Chosen<StalenessWeightRow>> function = {};  // none: all pushes weigh the same
   Settings settings = {};
   std::optional<std::int64_t> limit = {};  // in updates
   TooStale beyond = TooStale::drop;
+  StaleScales scales = StaleScales::rate;
 
   // The factor by which a push of this staleness counts less than a fresh push. Infinity: it is dropped.
   double divisor(std::int64_t staleness) const;

@@ -172,6 +172,27 @@ Texts little_computing(const Scenario& scenario, const RunResult& run) {
                       100 * compute / all, help)};
 }
 
+// Where a loss became NaN although the learning rate may be right; empty: nowhere.
+std::string overflow_text(const Scenario& scenario, const TrainingSpec& training, const RunResult& run) {
+  const std::string_view precision = name_of(scenario.model.precision);
+  const bool divides = !scenario.sums_in_half() || scenario.divides_first();
+  const std::string divide = "--set architecture.divide_first=true divides gradients before they are summed";
+  if (!run.filters_overflowed.empty()) {
+    const FilterRow& filter = **run.filters_overflowed.begin();
+    return fmt::format("filter {} made a value infinite ({}); {}", filter.name, filter.doc,
+                       divides ? "a filter that scales its codes, such as fixed-point, does not" : divide);
+  }
+  if (run.scale_overflows)
+    return fmt::format(
+        "a gradient times training.loss_scale is larger than {} can be; a smaller one helps, for "
+        "example --set training.loss_scale={:g}",
+        precision, std::max(1.0, training.loss_scale / 16));
+  if (run.sum_overflows)
+    return fmt::format("a sum of gradients is larger than {} can be; {}", precision,
+                       divides ? "--set model.precision=float32 does not have this limit" : divide);
+  return {};
+}
+
 Texts risen_losses(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
@@ -179,34 +200,33 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
     const double first = first_of(one)->result.loss, last = last_of(one)->result.loss;
     if (last <= first) continue;  // false where it is not a number
     const TrainingSpec& training = one.scenario.training;
-    const std::string help =
-        run.scale_overflows && !std::isfinite(last)
-            ? fmt::format(
-                  "a gradient times training.loss_scale is larger than {} can be; a smaller one helps, for "
-                  "example --set training.loss_scale={:g}",
-                  name_of(one.scenario.model.precision), std::max(1.0, training.loss_scale / 16))
-            : fmt::format(
-                  "a smaller learning rate often helps, for example --set training.learning_rate={:g}",
-                  training.learning_rate / 10);
+    std::string help;
+    if (!std::isfinite(last)) help = overflow_text(one.scenario, training, run);
+    if (help.empty())
+      help = fmt::format("a smaller learning rate often helps, for example --set training.learning_rate={:g}",
+                         training.learning_rate / 10);
     texts.push_back(fmt::format("{}diverged: the loss went from {:.4g} to {}; {}", one.name, first,
                                 std::isfinite(last) ? fmt::format("{:.4g}", last) : "NaN", help));
   }
   return texts;
 }
 
-// An adaptive optimizer divides the gradient by its size; a local step does not.
-Texts plain_local_steps(const Scenario& scenario, const RunResult& run) {
-  Texts texts;
-  for (const Training& one : trainings(scenario, run)) {
-    const TrainingSpec& training = one.scenario.training;
-    const bool several = training.local_steps > 1 || training.local_steps_of(0) > 1 || training.local_time;
-    if (one.curve.empty() || !several || !training.optimizer.kind->adaptive) continue;
-    texts.push_back(
-        fmt::format("{0}local steps are plain SGD at training.learning_rate, {1:g}: {2} is applied to their "
-                    "sum only, and a rate that suits {2} may be far too small for them",
-                    one.name, training.learning_rate, training.optimizer.kind->name));
-  }
-  return texts;
+// Servers that never had a part of the model.
+Texts empty_servers(const Scenario& scenario, const RunResult& run) {
+  const auto all = std::ssize(run.server_parameters);
+  const auto holders = std::ranges::count_if(run.server_parameters, [](const ServerParameters& server) {
+    return server.at_first > 0 || server.at_end > 0;
+  });
+  if (holders == all) return {};
+  const bool is_ring = scenario.placement.kind == PlacementKind::hash_ring;
+  const std::string reason =
+      is_ring ? "the ring leaves them no keys"
+              : fmt::format("it keeps arrays whole, and the model has {}",
+                            counted(std::ssize(parameter_arrays(scenario.model)), "array"));
+  return {
+      fmt::format("{} of {} hold no parameters, because of placement.kind = \"{}\": {}; --set "
+                  "cluster.servers={} needs no others, and --set placement.kind=even uses all",
+                  all - holders, counted(all, "server"), name_of(scenario.placement.kind), reason, holders)};
 }
 
 Texts early_targets(const Scenario& scenario, const RunResult& run) {
@@ -272,7 +292,7 @@ struct Row {
 constexpr std::array<Row, 13> rows{{
     {"diverged", risen_losses},
     {"little-computing", little_computing},
-    {"plain-local-steps", plain_local_steps},
+    {"empty-server", empty_servers},
     {"late-straggler", late_stragglers},
     {"idle-straggler", idle_stragglers},
     {"idle-fault", idle_faults},

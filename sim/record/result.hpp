@@ -89,7 +89,8 @@ struct TrainingResult {
   DataPart judged_on = DataPart::test;    // the curve, and so the target
   std::optional<Evaluation> tested = {};  // the last weights over the test set, if the curve is over another
   std::int64_t parameters = 0;
-  std::uint64_t weights = 0;  // a hash of the last weights; 0 for a phantom model
+  std::uint64_t weights = 0;                        // a hash of the last weights; 0 for a phantom model
+  std::shared_ptr<const Values> last_weights = {};  // the whole model
 };
 
 // The training of one namespace, if there are several.
@@ -129,8 +130,10 @@ struct RunResult : TrainingResult {  // with groups: that of the first namespace
   bool final_differs = false;                    // the last point of a curve does not match the last weights
   bool ended_early = false;                      // the run ended although a worker still had steps to do
   bool scale_overflows = false;                  // the loss scale made a gradient too large for its precision
+  bool sum_overflows = false;                    // a sum of an all-reduce is too large for its precision
   FiltersUsed filters_used = {};
-  std::vector<std::string> stuck = {};  // if nothing can happen any more: which node waits for what
+  std::set<FilterKind> filters_overflowed = {};  // they made a finite value infinite
+  std::vector<std::string> stuck = {};           // if nothing can happen any more: which node waits for what
 };
 
 }  // namespace psim

@@ -203,6 +203,7 @@ TEST_CASE("the learning rate follows its schedule", "[optimizer]") {
   CHECK(step.at(1.999) == 0.8);
   CHECK(step.at(2) == 0.4);
   CHECK(step.at(7.5) == Approx(0.1));
+  CHECK(step.at(98 * (1.0 / 49)) == 0.4);  // 49 steps of a 49th epoch are an epoch, though their sum is less
 
   const LearningRate cosine{.base = 0.4, .schedule = RateSchedule::cosine, .total_epochs = 12};
   CHECK(cosine.at(0) == 0.4);

@@ -217,3 +217,40 @@ TEST_CASE("an all-reduce says what it cannot", "[oracle][rings]") {
   says({"architecture.kind=model-parallel", "cluster.workers=2", "training.local_steps=2"},
        "needs separate batches for each worker");
 }
+
+// Two workers fit y = w x to one sample each, x = 1 and y = -40,000, from w = 0: the gradients are 40,000,
+// whose sum half precision cannot hold, and their mean is 40,000.
+TEST_CASE("half precision divides by the workers before the sum", "[oracle][rings]") {
+  const auto first = [](int workers, const std::string& algorithm, const std::vector<std::string>& more) {
+    std::string rows;
+    for (int w = 0; w < workers; ++w) rows += "[-40000.0], ";
+    const std::string ones = fmt::format("[{}]", rows);
+    const ScenarioBuilder builder({"data.source=inline", "data.partition=contiguous", "model.layers=[1, 1]",
+                                   "model.bias=false", "model.activation=identity", "model.loss=half-sse",
+                                   "model.weights=[[[0.0]]]", "training.batch_size=1", "training.steps=1",
+                                   "training.learning_rate=0.25", "compute.time=1ms",
+                                   "architecture.kind=all-reduce"});
+    std::string inputs;
+    for (int w = 0; w < workers; ++w) inputs += "[1.0], ";
+    return builder.set("data.inputs", fmt::format("[{}]", inputs))
+        .set("data.targets", ones)
+        .set("cluster.workers", workers)
+        .set("architecture.algorithm", algorithm)
+        .set(more)
+        .run();
+  };
+  const std::string fp16 = "filter=[{kind = \"fp16\"}]";
+  for (const std::string algorithm : {"ring", "tree", "halving-doubling"}) {
+    for (const int workers : {2, 4, 3}) {
+      for (const std::string& half : {fp16, std::string("model.precision=float16")}) {
+        INFO(algorithm << " of " << workers << ", " << half);
+        // w = -0.25 * 40,000; half precision rounds a third of 40,000 to 13,336.
+        const double w = -0.25 * (workers == 3 ? 40'008 : 40'000), miss = w + 40'000;
+        const Json run = first(workers, algorithm, {half});
+        CHECK(run["final"]["loss"].get<double>() == Approx(0.5 * miss * miss).epsilon(2e-3));
+        const Json sum = first(workers, algorithm, {half, "architecture.divide_first=false"});
+        CHECK(!sum["final"]["loss"].is_number());
+      }
+    }
+  }
+}

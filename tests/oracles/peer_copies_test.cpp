@@ -1,4 +1,5 @@
 // Whose copy of the model counts where there are no servers, and the scheduler was wrong about who is there.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,41 @@ TEST_CASE("peers: who was falsely taken for lost takes the others' copy", "[orac
     // Worker 2 alone gets a copy, of 43 values of 4 bytes, unless the run is over before the others know it
     // again.
     CHECK(run["failures"]["state_bytes"] == (std::string_view(steps) == "4" ? 0 : 43 * 4));
+  }
+}
+
+TEST_CASE("copies of a phantom model have the optimizer's state", "[oracle][failure][phantom]") {
+  const std::array<const char*, 3> optimizers{"sgd", "momentum", "adam"};
+  for (std::size_t arrays = 0; arrays < optimizers.size(); ++arrays) {
+    INFO(optimizers[arrays]);
+    const auto run = [&](const char* more, int parameters) {
+      return ScenarioBuilder(
+                 {"model.kind=phantom", "training.steps=40", "compute.time=500ms", "cluster.workers=2"})
+          .links("10Gbps", "50us")
+          .set("model.parameters", parameters)
+          .set("training.optimizer", optimizers[arrays])
+          .with(more)
+          .run();
+    };
+    // Half of a million values of 4 bytes goes to server 0 and comes back.
+    const Json handed =
+        run("[cluster]\nservers = 2\n[[fault]]\nkind = \"leave\"\nnodes = [\"server 1\"]\nat = "
+            "\"5s\"\n[[fault]]\n"
+            "kind = \"join\"\nnodes = [\"server 1\"]\nat = \"10s\"\n",
+            1'000'000);
+    CHECK(handed["failures"]["state_bytes"].get<double>() ==
+          Approx(4e6 * static_cast<double>(1 + arrays)).epsilon(1e-3));
+    const Json peers =
+        run("[architecture]\nkind = \"all-reduce\"\n[recovery]\nworkers = \"remove\"\n[[fault]]\nkind = "
+            "\"crash\"\n"
+            "nodes = [\"worker 1\"]\nat = \"5s\"\nrestart_after = \"3s\"\n",
+            1'000'000);
+    CHECK(peers["failures"]["state_bytes"] == 4'000'000 * (1 + arrays));
+    const Json alone =
+        run("[architecture]\nkind = \"all-reduce\"\n[training]\nlocal_steps = 2\n[recovery]\nworkers = "
+            "\"remove\"\n"
+            "[[fault]]\nkind = \"crash\"\nnodes = [\"worker 1\"]\nat = \"5s\"\nrestart_after = \"3s\"\n",
+            1'000'000);
+    CHECK(alone["failures"]["state_bytes"] == 4'000'000);  // each worker keeps its own state
   }
 }

@@ -1,6 +1,7 @@
 // Local SGD and elastic averaging against calculations of their own: two workers fit y = w x to four samples
 // each, all of them a batch, so that gradients are known in closed form. Losses are over all eight samples.
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,78 @@ TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H 
   }
 }
 
+TEST_CASE("local SGD with momentum, decay and a schedule: the mean of copies that each train alone",
+          "[oracle][rhythm]") {
+  const double rate = 0.05, mu = 0.9, decay = 0.2;
+  for (const int local : {2, 5}) {
+    std::array<double, 2> v{0, 0};
+    std::vector<double> weights{start};
+    for (int t = 0; t < 6; ++t) {
+      double sum = 0;
+      for (const std::size_t worker : {0U, 1U}) {
+        double w = weights.back();
+        for (int h = 0; h < local; ++h) {
+          // A step of both workers is an epoch.
+          const double now = rate * std::pow(0.5, (t * local + h) / 3);
+          v[worker] = mu * v[worker] + gradient(static_cast<int>(worker), w) + decay * w;
+          w -= now * v[worker];
+        }
+        sum += w;
+      }
+      weights.push_back(sum / 2);
+    }
+    const std::string training = fmt::format(
+        "learning_rate = {}\noptimizer = \"momentum\"\nweight_decay = {}\nlocal_steps = {}\nschedule = "
+        "\"step\"\nschedule_every = 3.0\nschedule_factor = 0.5",
+        rate, decay, local);
+    for (const char* nodes : {"", "architecture.kind=all-reduce", "training.update=worker"}) {
+      INFO("H = " << local << " " << nodes);
+      ScenarioBuilder scenario = toml({.training = training, .steps = 6});
+      if (*nodes != 0) scenario = scenario.set({nodes});
+      check_losses(scenario.run(), weights);
+    }
+  }
+}
+
+TEST_CASE("one worker's local steps are its steps with every optimizer", "[oracle][rhythm]") {
+  const std::string schedule = "\nschedule = \"step\"\nschedule_every = 3.0\nschedule_factor = 0.7";
+  for (const char* optimizer :
+       {"weight_decay = 0.1", "optimizer = \"momentum\"", "optimizer = \"nesterov\"\nweight_decay = 0.1",
+        "optimizer = \"adagrad\"", "optimizer = \"rmsprop\"", "optimizer = \"adam\"",
+        "optimizer = \"proximal\"\nl1 = 0.01"}) {
+    const auto loss_of = [&](int steps, const std::string& rhythm, std::vector<std::string> more) {
+      more.emplace_back("cluster.workers=1");
+      const std::string training = fmt::format("learning_rate = 0.03\n{}{}\n{}", optimizer, schedule, rhythm);
+      return toml({.training = training, .steps = steps}).set(more).run()["final"]["loss"].get<double>();
+    };
+    const double alone = loss_of(40, "", {});
+    const auto near = Approx(alone).epsilon(1e-11);
+    INFO(optimizer);
+    CHECK(loss_of(4, "local_steps = 10", {}) == near);
+    CHECK(loss_of(4, "local_steps = 10", {"consistency.model=asp"}) == near);
+    CHECK(loss_of(4, "local_steps = 10", {"architecture.kind=all-reduce"}) == near);
+    CHECK(loss_of(31, "warmup_steps = 10", {}) == near);
+    CHECK(loss_of(40, "pull_every = 10", {"consistency.model=asp"}) == near);
+    CHECK(loss_of(8, "pull_every = 2\nlocal_steps = 5", {"consistency.model=asp"}) == near);
+    CHECK(loss_of(40, "update = \"worker\"", {"consistency.model=asp"}) == near);
+  }
+}
+
+TEST_CASE("local steps of a sparse model change the weights of their own batches only", "[oracle][rhythm]") {
+  const auto loss_of = [](int steps, int local, const char* optimizer) {
+    return ScenarioBuilder({"data.source=clicks", "data.samples=200", "data.features=300", "data.nonzeros=5",
+                            "model.kind=logistic", "model.precision=float64", "training.batch_size=4",
+                            "training.weight_decay=0.3", "cluster.workers=1", "cluster.servers=2"})
+        .set("training.steps", steps)
+        .set("training.local_steps", local)
+        .set("training.optimizer", optimizer)
+        .run()["final"]["loss"]
+        .get<double>();
+  };
+  for (const char* optimizer : {"sgd", "momentum", "adagrad"})
+    CHECK(loss_of(3, 8, optimizer) == Approx(loss_of(24, 1, optimizer)).epsilon(1e-12));
+}
+
 TEST_CASE("epochs count the batches of a warm-up", "[oracle][rhythm]") {
   // A batch of both workers is a tenth of an epoch.
   const auto run = [](double epochs, int warmup) {
@@ -150,6 +223,7 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
   // c <- c + alpha sum_i (x_i - c); with tau steps the elastic part comes with the first of each tau.
   for (const int tau : {1, 3}) {
     for (const double alpha : {0.45, 0.1}) {
+      const double decay = tau == 3 ? 0.2 : 0;  // of the workers' own weights, never of the centre
       INFO("tau = " << tau << ", alpha = " << alpha);
       const double rate = 0.05;
       std::array<double, 2> x{start, start};
@@ -161,14 +235,19 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
           double& own = x[static_cast<std::size_t>(worker)];
           const double move = alpha * (own - c);
           pull += move;
-          for (int h = 0; h < tau; ++h) own -= rate * gradient(worker, own) + (h == 0 ? move : 0);
+          for (int h = 0; h < tau; ++h) {
+            const double slope = gradient(worker, own);
+            if (h == 0) own -= move;
+            own -= rate * (slope + decay * own);
+          }
         }
         centre.push_back(c + pull);
       }
       const std::string rate_of = alpha == 0.45 ? "" : fmt::format("elastic_rate = {}\n", alpha);  // 0.9 / 2
       check_losses(
-          toml({.training = fmt::format("algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}",
-                                        rate, rate_of, tau)})
+          toml({.training = fmt::format(
+                    "algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}\nweight_decay = {}",
+                    rate, rate_of, tau, decay)})
               .run(),
           centre);
     }

@@ -41,10 +41,8 @@ State OptimizerCopies::lend(std::uint32_t shard, const Restore& request, std::si
   if (copy.version <= request.entries) return answer;
   answer.entries = copy.version;
   answer.bytes = count * bytes_per_value(options_.storage.precision);
-  if (copy.parameters) {
-    answer.replica = std::make_shared<const Parameters>(*copy.parameters);
-    answer.bytes += copy.parameters->state_bytes();
-  }
+  if (copy.version > 0) answer.bytes += state_bytes(options_.optimizer, options_.storage, count);
+  if (copy.parameters) answer.replica = std::make_shared<const Parameters>(*copy.parameters);
   return answer;
 }
 

@@ -51,25 +51,41 @@ ShardState::Update ShardState::prepare(WeighedPushes pushes) {
   Update update{.pushes = std::move(pushes.pushes), .weights = std::move(pushes.weights)};
   const double mean = mean_samples(update.pushes);
   const double share = options.rule->push_weight(update.pushes.size());
+  double shares = 0, sum = 0;
   std::vector<PushId> ids;
   for (std::size_t i = 0; i < update.pushes.size(); ++i) {
     const Push& push = update.pushes[i];
     const std::int64_t staleness = staleness_of(push);
     const double own = update.weights.empty() ? 1 : update.weights[i];
-    const double weight =
-        share * (static_cast<double>(push.samples) / mean) / (options.rule->stale.divisor(staleness) / own);
+    const double full = share * (static_cast<double>(push.samples) / mean);
+    const double weight = full / (options.rule->stale.divisor(staleness) / own);
+    shares += full;
+    sum += weight;
     update.staleness.push_back(staleness);
     update.gradients.push_back(
         {weights.gradient_of(push, index_of(push.worker)), weight, push.gradient.keys.get()});
     ids.push_back(push.id());
     count_applied(push.id());
   }
+  if (scales_rate() && sum > 0 && sum != shares) {
+    update.rate_factor = sum / shares;
+    for (WeightedGradient& gradient : update.gradients) gradient.weight /= update.rate_factor;
+  }
   if (options.rule->aggregation.row->combine)
     aggregation.combine(update.gradients, workers_of(update.pushes, options.first_worker),
                         weights.precision(), [this](std::size_t w) { return !workers[w].gone; });
   updates.was_made_of(std::move(ids), update.weights);
-  update.rate = rate() * options.rule->rate_factor(update.pushes.size());
+  update.rate = rate() * options.rule->rate_factor(update.pushes.size()) * update.rate_factor;
   return update;
+}
+
+// For plain sgd both are equal. A mean of kept gradients has gradients of other updates too, and workers that
+// run the optimizer know no factor.
+bool ShardState::scales_rate() const {
+  const OptimizerSpec& optimizer = options.weights.optimizer;
+  const bool is_plain = optimizer.kind == "sgd" && optimizer.weight_decay == 0;
+  return !is_plain && options.rule->stale.scales == StaleScales::rate &&
+         !options.rule->aggregation.row->keeps && !weights.only_sums();
 }
 
 std::int64_t ShardState::staleness_of(const Push& push) const {
@@ -80,6 +96,7 @@ LogEntry::Sum ShardState::sum_of(Update& update) const {
   const bool keeps = options.rule->aggregation.row->keeps;
   LogEntry::Sum sum = weights.sum_of(update.pushes, update.gradients, keeps);
   sum.version = version + 1;
+  sum.rate_factor = update.rate_factor;
   if (!keeps) return sum;
   sum.kept = aggregation.kept_of(workers_of(update.pushes, options.first_worker));
   sum.kept_bytes = sum.kept.size() * weights.count() * bytes_per_value(weights.precision());
@@ -130,7 +147,7 @@ void ShardState::apply(const LogEntry& entry, std::uint32_t epoch) {
 void ShardState::apply_sum(const LogEntry& entry) {
   expects(entry.sum->version == version + 1, "a replica applies the updates in order");
   mark_applied(entry.pushes);
-  const double rate = this->rate() * options.rule->rate_factor(entry.pushes.size());
+  const double rate = this->rate() * options.rule->rate_factor(entry.pushes.size()) * entry.sum->rate_factor;
   weights.apply(*entry.sum, rate);
   aggregation.keep(entry.sum->kept);
   applied += static_cast<std::int64_t>(entry.pushes.size());

@@ -45,7 +45,8 @@ struct ShardState {
     // For each push, in updates: version when applied minus version computed on.
     std::vector<std::int64_t> staleness = {};
     std::vector<WeightedGradient> gradients = {};  // one for each push, or their sum
-    double rate = 0;                               // learning rate
+    double rate_factor = 1;                        // of stale pushes
+    double rate = 0;                               // learning rate, with all its factors
   };
   // The next update, made of these pushes. They count as applied from now on.
   Update prepare(WeighedPushes pushes);
@@ -108,6 +109,7 @@ struct ShardState {
   void apply_sum(const LogEntry& entry);
   void mark_applied(const std::vector<PushId>& ids);
   double mean_samples(const std::vector<Push>& group) const;
+  bool scales_rate() const;
 };
 
 }  // namespace psim

@@ -150,7 +150,7 @@ std::uint64_t ShardWeights::bytes(std::int64_t version) const {
   if (options_.sum_only) return weights;
   const std::size_t versions = 1 + compensation_.versions_beside(snapshot(version));
   const std::size_t squares = compensation_.adapts() ? count_ : 0;
-  return weights * versions + parameters_.state_bytes() +
+  return weights * versions + state_bytes(options_.optimizer, options_.storage, count_) +
          squares * bytes_per_value(arithmetic_of(options_.storage.precision));
 }
 

@@ -47,6 +47,7 @@ class ShardWeights {
   Range range_at(std::int64_t clock) const;
 
   // Delay compensation needs the values that worker number `worker` was sent, after filters.
+  bool only_sums() const { return options_.sum_only; }
   bool compensates() const { return compensation_.is_on(); }
   void was_sent(std::size_t worker, const Slice& weights) { compensation_.was_sent(worker, weights); }
   // The same for a log entry; without values if they are the current weights.
@@ -76,7 +77,8 @@ class ShardWeights {
   }
   // Bytes of a worker's copy.
   std::uint64_t copy_bytes() const {
-    return count_ * bytes_per_value(options_.storage.precision) + parameters_.state_bytes();
+    return count_ * bytes_per_value(options_.storage.precision) +
+           state_bytes(options_.optimizer, options_.storage, count_);
   }
 
   // A hash of all data on which the next update depends, computed from the hash of the weights; 0: a phantom

@@ -230,6 +230,14 @@ std::vector<Choice> choices<WorkPolicy>() {
 }
 
 template <>
+std::vector<Choice> choices<StaleScales>() {
+  return {{"rate", "the learning rate of the update, as in the papers of `staleness_weight`"},
+          {"gradient",
+           "the gradient before the optimizer sees it: adagrad, rmsprop and adam, which divide by its size, "
+           "nearly cancel the weight, and weight decay keeps its full effect"}};
+}
+
+template <>
 std::vector<Choice> choices<Delivery>() {
   return {{"local", "every worker holds its samples"},
           {"database", "a storage node sends every worker its batches over the network"}};

@@ -7,11 +7,11 @@
 namespace psim {
 
 // fields_architecture.cpp
-void describe_architecture(FieldVisitor& visitor, ArchitectureSpec& architecture);
+void describe_architecture(FieldVisitor& visitor, Scenario& scenario);
 // fields_learning.cpp
 void describe_data(FieldVisitor& visitor, DataSpec& data);
 void describe_model(FieldVisitor& visitor, Scenario& scenario);
-void describe_training(FieldVisitor& visitor, TrainingSpec& training, const ModelSpec& model);
+void describe_training(FieldVisitor& visitor, Scenario& scenario);
 // fields_rhythm.cpp: the part of [training] about how often workers and servers exchange messages
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 // fields_work.cpp: the parts of [training] and [data] about which worker computes which samples

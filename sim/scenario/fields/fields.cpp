@@ -7,8 +7,7 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.field("title", &s.title, "The question that this scenario answers.");
   v.field("preset", choice(s.preset), "A real system; the scenario uses its defaults (see Presets).");
   v.field("seed", &s.seed, "Seed of every random draw.", within(0, 9e15));
-  v.table("architecture", "How the machines divide the work.",
-          [&] { describe_architecture(v, s.architecture); });
+  v.table("architecture", "How the machines divide the work.", [&] { describe_architecture(v, s); });
   v.table("data", "The data set, and how samples reach the workers.", [&] {
     describe_data(v, s.data);
     describe_delivery(v, s);
@@ -18,7 +17,7 @@ void describe(FieldVisitor& v, Scenario& s) {
       "training",
       "How the model is trained, and when the run ends. The run ends when the first of steps, epochs, "
       "samples, duration and a target with `stop` is reached. The scenario must give at least one of them.",
-      [&] { describe_training(v, s.training, s.model); });
+      [&] { describe_training(v, s); });
   v.table("consistency", "When workers wait for each other, and how servers apply pushes.",
           [&] { describe_consistency(v, s.consistency); });
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });

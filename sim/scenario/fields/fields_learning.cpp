@@ -200,9 +200,25 @@ void describe_evaluation(FieldVisitor& v, TrainingSpec& t) {
   describe_target(v, t);
 }
 
+// Whether some pushes may weigh less because they are stale.
+bool weighs_stale(const Scenario& s) {
+  const bool damps = s.consistency.max_staleness && s.consistency.too_stale == TooStale::damp;
+  return s.training.staleness_aware || damps || s.consistency.custom.weight != CustomTexts{}.weight ||
+         !s.groups.empty();
+}
+// Whether servers run an optimizer for which the rate is more than a factor of the gradient.
+bool steps_on_servers(const Scenario& s) {
+  const TrainingSpec& t = s.training;
+  const bool is_plain = t.optimizer.kind == "sgd" && t.optimizer.weight_decay == 0;
+  const bool on_workers = t.update == UpdateAt::worker || t.has_local_steps();
+  return !s.groups.empty() || (!is_plain && !on_workers && !s.consistency.aggregation.row->keeps);
+}
+
 }  // namespace
 
-void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
+void describe_training(FieldVisitor& v, Scenario& s) {
+  TrainingSpec& t = s.training;
+  const ModelSpec& m = s.model;
   v.field("batch_size", &t.batch_size, "Number of samples of a worker's step.", within(1, 1e7));
   v.field("steps", &t.steps, "The run ends when each worker has finished this number of clocks.",
           within(1, 1e9));
@@ -216,7 +232,11 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
           "phantom model may also use it.",
           within(1, 1e15));
   v.field("duration", &t.duration, "The run ends after this simulated time.", above(0, 1e9));
-  v.field("optimizer", choice(t.optimizer.kind), "How servers apply an aggregated gradient.");
+  v.field(
+      "optimizer", choice(t.optimizer.kind),
+      "How a gradient moves the weights. Servers apply it to aggregated gradients; workers apply it in their "
+      "own steps (local_steps, local_time, warmup_steps, pull_every, elastic averaging, update = "
+      "\"worker\").");
   describe_half_precision(v, t);
   v.field("learning_rate", &t.learning_rate, "Step size.", within(0, 1e6),
           only({.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] {
@@ -234,6 +254,16 @@ void describe_training(FieldVisitor& v, TrainingSpec& t, const ModelSpec& m) {
                   return t.staleness_aware;
                 }}));
   describe_settings<StalenessWeightRow>(v, "staleness_weight", t.staleness_settings);
+  v.field("staleness_scales", choice(t.staleness_scales),
+          "What the weight of a stale gradient multiplies. If an update has several gradients, their weights "
+          "divided by the mean weight multiply the gradients, and the mean weight multiplies the rate. With "
+          "plain sgd both are equal.",
+          with_servers,
+          only({.keys = {"training.optimizer", "training.weight_decay", "training.staleness_aware",
+                         "consistency.too_stale", "consistency.weight", "training.local_steps"},
+                .text = "with weights of stale gradients, and servers that run another optimizer than sgd or "
+                        "decay the weights",
+                .met = [&s] { return weighs_stale(s) && steps_on_servers(s); }}));
   describe_optimizer(v, t.optimizer);
   v.field("feature_blocks", &t.feature_blocks,
           "Number of blocks of consecutive features. Clock t changes only the weights of block t modulo "

@@ -21,8 +21,9 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
           when("algorithm", {"elastic"}), otherwise("0.9 / workers"));
   v.field("update", choice(t.update), "Which nodes run the optimizer.");
   v.field("local_steps", &t.local_steps,
-          "Steps that a worker takes on its own copy of the weights between pull and push, at the clock's "
-          "learning rate (local SGD: Stich, ICLR 2019). Each step computes one batch.",
+          "Steps that a worker takes on its own copy of the weights between pull and push (local SGD: Stich, "
+          "ICLR 2019). Each step computes one batch, and runs the optimizer with its rate, weight decay and "
+          "the worker's own state. The worker pushes how far the steps moved its copy.",
           within(1, 1e6));
   v.field("local_time", &t.local_time,
           "Time of a clock, instead of a number of local steps. A clock has as many local steps as fit in "
@@ -37,13 +38,15 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
           "backward pass. This needs less memory, and the time of one more forward pass (Chen et al., arXiv "
           "1604.06174, 2016). Gradients stay the same.");
   v.field("warmup_steps", &t.warmup_steps,
-          "Number of local steps in the first clock, in which workers train alone before they synchronise.",
+          "Number of local steps in the first clock, in which workers train alone before they synchronise. "
+          "(In the warm-up of PyTorch's post-local SGD they synchronise in every step.)",
           within(0, 1e6), otherwise("local_steps"));
   describe_warmup(v, t);
-  v.field("pull_every", &t.pull_every,
-          "Number of clocks from one pull to the next. In between, a worker continues with its own copy and "
-          "applies its own gradients to it (n_fetch of Dean et al., NIPS 2012).",
-          within(1, 1e6));
+  v.field(
+      "pull_every", &t.pull_every,
+      "Number of clocks from one pull to the next. In between, a worker continues with its own copy and "
+      "applies its own gradients to it, with an optimizer of its own (n_fetch of Dean et al., NIPS 2012).",
+      within(1, 1e6));
   v.field("delay_compensation", &t.delay_compensation,
           "lambda of DC-ASGD (Zheng et al., ICML 2017), which adds lambda * g * g * (w now - w at the "
           "computation of g) to a late gradient g. 0 adds nothing.",

@@ -123,6 +123,7 @@ Feature feature_of(const FilterRow& row) {
   Properties needs = own_batches;  // filters process gradients of the whole model
   if (row.needs_numbers) needs = needs | real_data;
   if (caches) needs = needs | keys;
+  if (row.needs_weights) needs = needs | gradients | server_steps;
   if (row.is_half) needs = needs | wide_values;  // otherwise the filter has no effect
   std::string settings;
   for (const Setting* setting : row.settings) {

@@ -28,8 +28,13 @@ bool workers_update(const Scenario& s) { return s.training.update == UpdateAt::w
 bool workers_sum(const Scenario& s) {
   return workers_update(s) && make_rule(s.consistency, s.cluster.workers).waits_for_all();
 }
-bool goes_alone(const Scenario& s) {
-  return s.training.local_steps > 1 || s.training.warmup_steps > 1 || s.training.local_time;
+bool has_local_steps(const Scenario& s) { return s.training.has_local_steps(); }
+// Whether workers run the optimizer in their own steps, and whether nodes with the common weights do.
+bool steps_alone(const Scenario& s) {
+  return has_local_steps(s) || s.training.pull_every > 1 || s.training.algorithm == Algorithm::elastic;
+}
+bool steps_together(const Scenario& s) {
+  return !workers_update(s) && !has_local_steps(s) && s.training.algorithm != Algorithm::elastic;
 }
 
 // For a sparse model: the features of all batches of a clock, with repetitions.
@@ -63,10 +68,10 @@ NodeMemory host_of_devices(const Scenario& s) {
   const bool sums = d.count > 1 && d.aggregate == DeviceAggregation::host;
   if (!on_devices) host.add("weights", model);
   host.add("gradients", (sums ? static_cast<double>(d.count) : 1) * model);
-  if (goes_alone(s) && !(on_devices && !sums)) host.add("sum of local steps", model);
-  if (!s.architecture.has_servers()) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
+  if (has_local_steps(s) && !(on_devices && !sums)) host.add("weights before local steps", model);
   if (workers_sum(s)) host.add("sums of all workers", model);
-  if (workers_update(s) && !on_devices) add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
+  if (!s.architecture.has_servers() || (!on_devices && (steps_alone(s) || workers_update(s))))
+    add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
   return host;
 }
 
@@ -80,7 +85,8 @@ NodeMemory device_of(const Scenario& s) {
     device.add("sums of devices", static_cast<double>(d.count) * std::ranges::max(shares_of_sums(s)) * model);
   if (updates_on_devices(s)) {
     add_optimizer(s, static_cast<double>(parameter_count(s.model)), device);
-    if (goes_alone(s) && d.aggregate == DeviceAggregation::device) device.add("sum of local steps", model);
+    if (has_local_steps(s) && d.aggregate == DeviceAggregation::device)
+      device.add("weights before local steps", model);
   }
   device.add("activations",
              static_cast<double>(device_parts(s.training.batch_size, d.count).front()) * kept_activations(s));
@@ -95,13 +101,10 @@ NodeMemory whole_worker(const Scenario& s) {
   worker.add("weights", pulled);
   if (is_sparse(s)) worker.add("keys", pulled_values(s) * 4);
   worker.add("gradients", pulled);
-  if (goes_alone(s)) worker.add("sum of local steps", pulled);
-  if (s.architecture.has_servers()) {
-    if (workers_sum(s)) worker.add("sums of all workers", pulled);
-    if (workers_update(s)) add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
-  } else {
+  if (has_local_steps(s)) worker.add("weights before local steps", pulled);
+  if (s.architecture.has_servers() && workers_sum(s)) worker.add("sums of all workers", pulled);
+  if (!s.architecture.has_servers() || steps_alone(s) || workers_update(s))
     add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
-  }
   worker.add("activations", static_cast<double>(s.training.batch_size) * kept_activations(s));
   limit(worker, s.cluster.worker_devices.memory, "cluster.worker.device.memory");
   return worker;
@@ -141,7 +144,7 @@ void add_shard(const Scenario& s, double count, NodeMemory& server) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   const auto workers = static_cast<double>(s.cluster.workers);
   if (!workers_sum(s)) server.add("weights", count * value_bytes(s));
-  if (!workers_update(s)) add_optimizer(s, count, server);
+  if (steps_together(s)) add_optimizer(s, count, server);
   const AggregationRow& aggregation = *s.consistency.aggregation.row;
   const double group = rule.asks_all ? workers : std::min(static_cast<double>(rule.group), workers);
   if (aggregation.combine && group > 1) server.add("gradients of an update", group * count * exact_bytes(s));
@@ -163,7 +166,7 @@ void add_replicas(const Scenario& s, const std::vector<std::size_t>& load, std::
     NodeMemory replica;
     const auto count = static_cast<double>(load[owner]);
     replica.add("weights", count * value_bytes(s));
-    if (!workers_update(s)) add_optimizer(s, count, replica);
+    if (steps_together(s)) add_optimizer(s, count, replica);
     if (s.consistency.aggregation.row->keeps)
       replica.add(kept_gradients, static_cast<double>(s.cluster.workers) * count * exact_bytes(s));
     memory.add("replicas", replica.bytes());

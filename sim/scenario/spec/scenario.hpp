@@ -59,6 +59,7 @@ struct TrainingSpec {
   bool staleness_aware = false;
   Chosen<StalenessWeightRow> staleness_weight;
   Settings staleness_settings;  // of the weight
+  StaleScales staleness_scales = StaleScales::rate;
   Algorithm algorithm = Algorithm::gradient;
   std::optional<double> elastic_rate;  // alpha; 0.9 / workers
   UpdateAt update = UpdateAt::server;
@@ -77,6 +78,8 @@ struct TrainingSpec {
   double delay_compensation_decay = 0;  // m of DC-ASGD-a
   Target target;
 
+  // A clock may have several steps on the worker's own copy.
+  bool has_local_steps() const { return local_steps > 1 || warmup_steps > 1 || local_time; }
   std::int64_t batches_per_clock() const { return local_steps * accumulate; }
   std::int64_t local_steps_of(std::int64_t clock) const {
     return clock == 0 && warmup_steps > 0 ? warmup_steps : local_steps;
@@ -315,6 +318,15 @@ struct Scenario {
              return one.of == ProfileOf::availability;
            });
   }
+  // Whether an all-reduce sends partial sums in half precision, whose range is limited.
+  bool sums_in_half() const {
+    const std::vector<FilterSpec> used = filters_on(filters, true);
+    const auto gathers = [](const FilterSpec& filter) { return static_cast<bool>(filter.kind->select); };
+    const auto is_half_filter = [](const FilterSpec& filter) { return filter.kind->is_half; };
+    return architecture.kind == Architecture::all_reduce && std::ranges::none_of(used, gathers) &&
+           (is_half(model.precision) || std::ranges::any_of(used, is_half_filter));
+  }
+  bool divides_first() const { return sums_in_half() && architecture.divide_first.value_or(true); }
   // Whether samples that a worker needs travel over the network.
   bool moves_data() const { return may_fail() && recovery.data_from != DataFrom::local; }
 };

@@ -244,7 +244,7 @@ bool fits_in_a_line(std::string_view text) {
 }
 
 std::string counted(std::int64_t count, std::string_view what) {
-  if (count != 1 && what.ends_with('y'))
+  if (count != 1 && what.ends_with('y') && !what.ends_with("ay"))
     return fmt::format("{} {}ies", count, what.substr(0, what.size() - 1));
   const bool hisses = what.ends_with('s') || what.ends_with("sh");
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : hisses ? "es" : "s");

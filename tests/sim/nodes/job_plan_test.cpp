@@ -204,7 +204,7 @@ TEST_CASE("plan: workers that update see every sum under bsp, and push steps of 
                                     "[consistency]\nmodel = \"" + model + "\"\n"));
       CHECK(planned.plan().workers_update() == (update == "worker"));
       CHECK(planned.plan().workers_sum() == (update == "worker" && model == "bsp"));
-      CHECK(planned.plan().workers_step() == (update == "worker" && model == "asp"));
+      CHECK(planned.plan().pushes_moves() == (update == "worker" && model == "asp"));
     }
   }
 }

@@ -46,11 +46,11 @@ TEST_CASE("pushes: each shard gets its part of a dense gradient, and of a phanto
           "[roles][pushes]") {
   const Lines lines = play(scenario(), [](Stage& stage, PushEncoder& encoder) {
     const auto gradient = values_of(dense);
-    say(stage, encoder.encode(0, gradient, nullptr, everything, 0));
-    const Encoded second = encoder.encode(1, gradient, nullptr, everything, 0);
+    say(stage, encoder.encode(0, gradient, nullptr, everything));
+    const Encoded second = encoder.encode(1, gradient, nullptr, everything);
     say(stage, second);
     stage.say(fmt::format("{} bytes", second.bytes));
-    say(stage, encoder.encode(1, nullptr, nullptr, everything, 0));
+    say(stage, encoder.encode(1, nullptr, nullptr, everything));
   });
   CHECK(lines == Lines{"0 1 2 3", "4 5 6 7 8", "40 bytes", "5 values"});
 }
@@ -61,8 +61,7 @@ TEST_CASE("pushes: of a sparse gradient a shard gets its keys, and of a block on
     const BatchKeys batch = split({1, 3, 6, 8}, stage.plan().keys);
     const auto gradient = values_of({10, 30, 60, 80});
     for (const KeyRange block : {everything, KeyRange{2, 7}, KeyRange{3, 6}, KeyRange{7, 9}}) {
-      for (const std::uint32_t shard : {0U, 1U})
-        say(stage, encoder.encode(shard, gradient, &batch, block, 0));
+      for (const std::uint32_t shard : {0U, 1U}) say(stage, encoder.encode(shard, gradient, &batch, block));
     }
   });
   CHECK(lines ==
@@ -73,30 +72,16 @@ TEST_CASE("pushes: what a shard's filters left out comes with its next push, als
           "[roles][pushes]") {
   const std::string filter = "[[filter]]\nkind = \"top-k\"\nfraction = 0.4\n";  // 2 of 5
   const Lines lines = play(scenario("", filter), [](Stage& stage, PushEncoder& encoder) {
-    say(stage, encoder.encode(1, values_of({0, 0, 0, 0, 4, 50, 6, 7, 80}), nullptr, everything, 0));
+    say(stage, encoder.encode(1, values_of({0, 0, 0, 0, 4, 50, 6, 7, 80}), nullptr, everything));
     KeySpace keys = stage.plan().keys;
     keys.cut({1, 3});
     encoder.cut({1, 3}, keys);
     const auto nothing = values_of(Numbers(9, 0.0));
-    say(stage, encoder.encode(1, nothing, nullptr, everything, 1));  // one of 3
-    say(stage, encoder.encode(2, nothing, nullptr, everything, 1));  // one of 2
+    say(stage, encoder.encode(1, nothing, nullptr, everything));  // one of 3
+    say(stage, encoder.encode(2, nothing, nullptr, everything));  // one of 2
   });
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].starts_with("0 50 0 0 80"));
   CHECK(lines[1].starts_with("0 0 6"));
   CHECK(lines[2].starts_with("7 0"));
-}
-
-TEST_CASE("pushes: workers that step push what moved, from the weights that are here", "[roles][pushes]") {
-  const std::string steps = "update = \"worker\"\nlearning_rate = 0.5\n";
-  const std::string decay = "weight_decay = 0.5\n";
-  const Lines lines = play(scenario(steps + decay, "[consistency]\nmodel = \"asp\"\n"),
-                           [](Stage& stage, PushEncoder& encoder) {
-                             encoder.received(0, {values_of({9, 4, 8, 0, 0}), 1, 4});
-                             encoder.received(1, {values_of({1, 1, 1, 1, 1}), 0, 5});
-                             const auto gradient = values_of({2, 0, 0, 4, 0, 0, 0, 0, 0});
-                             say(stage, encoder.encode(0, gradient, nullptr, everything, 0));
-                           });
-  // Half of the gradient, and of half of the weights.
-  CHECK(lines == Lines{"2 2 0 2"});
 }

@@ -72,6 +72,14 @@ TEST_CASE("a schedule moves the bound of ssp from the given clocks on", "[protoc
   CHECK(moving.group == 1);
 }
 
+TEST_CASE("even ranges begin at floor(i N / S)", "[protocol]") {
+  CHECK(even_range(10, 4, 1).begin == 2);
+  CHECK(even_range(10, 4, 2).begin == 5);
+  CHECK(even_range(10, 4, 3).begin == 7);
+  CHECK(even_range(2, 3, 1).begin == 0);
+  CHECK(even_range(2, 3, 2).begin == 1);
+}
+
 TEST_CASE("even ranges cover everything once, with sizes that differ by at most one", "[protocol]") {
   for (std::size_t total = 0; total < 60; ++total) {
     for (std::size_t parts = 1; parts < 13; ++parts) {

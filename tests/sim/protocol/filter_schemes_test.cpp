@@ -112,6 +112,19 @@ TEST_CASE("top-k keeps exactly the k largest, of equal ones the first", "[filter
   CHECK(std::ranges::count_if(got, [](float x) { return x != 0; }) == 1000);
 }
 
+TEST_CASE("a share of a message is rounded to the nearest number of values, at least one", "[filter]") {
+  const auto kept = [](const char* kind, double fraction, std::size_t count) {
+    const Floats got = once({.kind = kind, .settings = {{"fraction", fraction}}}, Floats(count, 1.0F));
+    return std::ranges::count_if(got, [](float x) { return x != 0; });
+  };
+  for (const char* kind : {"top-k", "random-k"}) {
+    CHECK(kept(kind, 0.1, 14) == 1);
+    CHECK(kept(kind, 0.1, 15) == 2);
+    CHECK(kept(kind, 0.1, 19) == 2);
+    CHECK(kept(kind, 0.01, 43) == 1);
+  }
+}
+
 TEST_CASE("random-k: k of n, all equally often, and scaled up when nothing comes later", "[filter]") {
   const FilterSpec random{.kind = "random-k", .settings = {{"fraction", 0.3}}};
   FilterChain chain = chain_of({without_feedback(random)}, 10);

@@ -2,6 +2,8 @@
 // pushes, and at a copy, which follows a log. Method: pushes by hand, weights by hand.
 #include "sim/protocol/server/shard_state.hpp"
 
+#include <cmath>
+
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
@@ -62,6 +64,55 @@ TEST_CASE("a stale gradient is divided by its staleness", "[state]") {
   CHECK(update.staleness == std::vector<std::int64_t>{4});
   state.apply(update, 0);  // an n-th of a clock each, and a quarter of that
   CHECK(weights_of(state) == Numbers{9.5, 19});
+}
+
+// Zhang et al. scale the rate, so that adaptive optimizers, which divide by the gradient's size, do not
+// cancel the weight. By hand: adagrad's first step is rate * g / |g|, whatever g is.
+TEST_CASE("the weight of a stale push scales the rate, or the gradient", "[state]") {
+  const auto after = [](OptimizerSpec optimizer, StaleScales scales, const std::vector<Push>& pushes) {
+    const ConsistencySpec two{.model = "k-batch-async", .k = 2};
+    ConsistencyRule rule = make_rule(pushes.size() == 1 ? asp : two, 2);
+    rule.stale.function = "inverse";
+    rule.stale.scales = scales;
+    ShardState::Options options{.first_worker = first_worker,
+                                .rule = test::shared_rule(rule),
+                                .steps = 10,
+                                .learning_rate = {.base = 0.5},
+                                .epochs = {.per_clock = 1}};
+    options.weights.optimizer = optimizer;
+    ShardState owner(options, std::move(*values_of({2, -4})), 2), copy = owner;
+    owner.version = copy.version = 4;
+    ShardState::Update update = owner.prepare({pushes});
+    LogEntry entry{.pushes = {}};
+    for (const Push& one : pushes) entry.pushes.push_back(one.id());
+    ShardState::Update same = update;
+    entry.sum = owner.sum_of(same);
+    owner.apply(update, 0);
+    copy.apply(entry, 0);
+    CHECK(numbers_of(copy.snapshot()) == numbers_of(owner.snapshot()));
+    return weights_of(owner);
+  };
+  const auto near = [](const Numbers& weights, double first, double second) {
+    CHECK(weights[0] == Approx(first).epsilon(1e-7));
+    CHECK(weights[1] == Approx(second).epsilon(1e-7));
+  };
+  // One of two workers: half of the rate, 0.25. The push is 4 updates old.
+  const std::vector<Push> one{push(0, {3, -8}, 0, 0)};
+  near(after({.kind = "adagrad"}, StaleScales::rate, one), 2 - 0.25 / 4, -4 + 0.25 / 4);
+  near(after({.kind = "adagrad"}, StaleScales::gradient, one), 2 - 0.25, -4 + 0.25);
+  near(after({.kind = "adam"}, StaleScales::rate, one), 2 - 0.25 / 4, -4 + 0.25 / 4);
+  near(after({.kind = "rmsprop"}, StaleScales::gradient, one), 2 - 0.25 / std::sqrt(0.1),
+       -4 + 0.25 / std::sqrt(0.1));
+  // With decay the rate scales the decay too.
+  const OptimizerSpec decays{.kind = "sgd", .weight_decay = 0.5};
+  near(after(decays, StaleScales::rate, one), 2 - 0.25 / 4 * (3 + 1), -4 - 0.25 / 4 * (-8 - 2));
+  near(after(decays, StaleScales::gradient, one), 2 - 0.25 * (3.0 / 4 + 1), -4 - 0.25 * (-8.0 / 4 - 2));
+  near(after({.kind = "sgd"}, StaleScales::rate, one), 2 - 0.25 / 4 * 3, -4 + 0.25 / 4 * 8);
+  // Of two pushes, 4 and 2 updates old, the weights are 1/4 and 1/2: the rate gets their mean, 3/8.
+  const std::vector<Push> two{push(0, {3, -8}, 0, 0), push(1, {6, 2}, 0, 2)};
+  near(after({.kind = "adagrad"}, StaleScales::rate, two), 2 - 0.5 * 3 / 8, -4 + 0.5 * 3 / 8);
+  const Numbers sgd = after({.kind = "sgd"}, StaleScales::rate, two);
+  near(after({.kind = "momentum"}, StaleScales::rate, two), sgd[0], sgd[1]);  // the first step of both
 }
 
 TEST_CASE("a copy that follows a log of sums, and one that follows a log of pushes, have the owner's weights",

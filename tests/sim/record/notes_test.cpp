@@ -227,24 +227,39 @@ TEST_CASE("an inference group that answered nothing is noted", "[notes]") {
   CHECK(notes({}, run).empty());
 }
 
-TEST_CASE("local steps beside an adaptive optimizer are noted", "[notes]") {
+TEST_CASE("servers that hold nothing are noted, with the reason", "[notes]") {
   Scenario scenario;
-  scenario.training.local_steps = 4;
-  CHECK(notes(scenario, good_run()).empty());
-  for (const auto& row : all_rows<OptimizerRow>()) {
-    scenario.training.optimizer.kind = OptimizerKind(row.name);
-    INFO(row.name);
-    const bool adapts = row.name == "adam" || row.name == "rmsprop" || row.name == "adagrad";
-    CHECK(says("plain-local-steps", scenario, good_run(), "local steps are plain SGD") == adapts);
-  }
-  scenario.training.optimizer.kind = OptimizerKind("adam");
-  scenario.training.local_steps = 1;
-  CHECK(notes(scenario, good_run()).empty());
-  scenario.training.warmup_steps = 5;
-  CHECK(says("plain-local-steps", scenario, good_run(), "adam is applied to their sum only"));
-  RunResult phantom = good_run();
-  phantom.curve.clear();
-  CHECK(notes(scenario, phantom).empty());
+  scenario.model.mlp.layers = {3, 2};
+  RunResult run = good_run();
+  run.server_parameters = {{4, 4}, {4, 4}};
+  CHECK(notes(scenario, run).empty());
+  run.server_parameters = {{0, 8}, {8, 0}};  // one took over from the other
+  CHECK(notes(scenario, run).empty());
+  scenario.placement.kind = PlacementKind::greedy;
+  run.server_parameters = {{6, 6}, {0, 0}, {2, 2}};
+  CHECK(says(
+      "empty-server", scenario, run,
+      "1 of 3 servers hold no parameters, because of placement.kind = \"greedy\": it keeps arrays whole, "
+      "and the model has 2 arrays; --set cluster.servers=2"));
+  scenario.placement.kind = PlacementKind::hash_ring;
+  CHECK(says("empty-server", scenario, run, "the ring leaves them no keys"));
+}
+
+TEST_CASE("an overflow in a filter or a sum is not blamed on the learning rate", "[notes]") {
+  Scenario scenario;
+  scenario.architecture.kind = Architecture::all_reduce;
+  scenario.filters.push_back({.kind = "fp16"});
+  RunResult run = good_run();
+  run.curve.back().result.loss = std::nan("");
+  run.filters_overflowed.insert("fp16");
+  CHECK(says("diverged", scenario, run, "filter fp16 made a value infinite"));
+  CHECK(says("diverged", scenario, run, "such as fixed-point"));
+  scenario.architecture.divide_first = false;
+  CHECK(says("diverged", scenario, run, "--set architecture.divide_first=true"));
+  run.filters_overflowed.clear();
+  run.sum_overflows = true;
+  scenario.model.precision = Precision::float16;
+  CHECK(says("diverged", scenario, run, "a sum of gradients is larger than float16 can be"));
 }
 
 TEST_CASE("an overflow by the loss scale is not blamed on the learning rate", "[notes]") {

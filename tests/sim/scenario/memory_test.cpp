@@ -49,7 +49,10 @@ TEST_CASE("a worker: weights, gradients, and the activations of its batch", "[me
   s.training.accumulate = 8;  // in place
   CHECK(worker_memory(s).front().bytes() == worker_memory(small()).front().bytes());
   s.training.local_steps = 3;
-  CHECK(worker(s)["sum of local steps"] == 172);
+  CHECK(worker(s)["weights before local steps"] == 172);
+  s.training.optimizer.kind = "adam";  // of the workers
+  CHECK(worker(s)["optimizer state"] == 2 * 172);
+  CHECK(server(s)["optimizer state"] == 0);
   s = small();
   s.training.update = UpdateAt::worker;
   s.training.optimizer.kind = "adam";
