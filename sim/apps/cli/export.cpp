@@ -191,24 +191,32 @@ void check_charts_folder(const ExportCommand& asked, const fs::path& exported) {
 
 void write_charts(const ExportCommand& asked, const std::vector<analysis::Picture>& pictures) {
   const fs::path folder = folder_named(asked.svg);
+  make_folder(folder, asked.svg);
+  for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
+}
+
+void make_folder(const fs::path& folder, const std::string& given) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
-  if (error)
-    throw Refused(fmt::format("cannot make {}: {}", asked.svg, error.message()), help_of(error, folder));
-  for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
+  if (error) throw Refused(fmt::format("cannot make {}: {}", given, error.message()), help_of(error, folder));
 }
 
 int export_one(const ExportCommand& asked) {
   const std::initializer_list<std::string> targets{asked.perfetto, asked.paje, asked.csv,
                                                    asked.dot,      asked.svg,  asked.tikz};
   const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
-  if (!has_target)
+  if (!has_target && asked.weights.empty())
     throw Refused("psim export needs a format",
-                  "give at least one of --perfetto, --paje, --csv, --dot, --tikz FILE and --svg FOLDER");
+                  "give at least one of --perfetto, --paje, --csv, --dot, --tikz FILE, and --svg, --weights "
+                  "FOLDER");
   const fs::path dir = run_or_else_study(asked);
   if (study::is_study(dir)) return export_study(asked, dir);
-  return about_run(dir, [&] { return Export(asked, dir).answer(); });
+  return about_run(dir, [&] {
+    if (has_target) Export(asked, dir).answer();
+    if (!asked.weights.empty()) export_weights(asked, dir);
+    return done;
+  });
 }
 
 }  // namespace psim::cli

@@ -34,6 +34,7 @@ void check_options(const ExportCommand& asked, const fs::path& dir) {
        fmt::format("runs.csv and curves.csv in {} are the study's tables; for a run: {}", study,
                    a_run("--csv FILE"))},
       {"--dot", !asked.dot.empty(), a_run("--dot FILE")},
+      {"--weights", !asked.weights.empty(), a_run("--weights FOLDER")},
       {"--tikz", !asked.tikz.empty(), a_run("--tikz FILE")},
       {"--from", asked.from.has_value(), a_run("--from DATE --svg FOLDER")},
       {"--until", asked.until.has_value(), a_run("--until DATE --svg FOLDER")},

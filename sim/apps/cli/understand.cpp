@@ -42,6 +42,10 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
                   "A folder for charts. Of a run: timeline, loss, staleness, clocks and traffic. Of a "
                   "study: loss, accuracy, times, and time against bytes sent (pareto).")
       ->check(not_empty("folder"));
+  app->add_option("--weights", e.weights,
+                  "A folder for the last weights: makes the run again, and writes a file for each array, for "
+                  "numpy.load.")
+      ->check(not_empty("folder"));
   app->add_option("--width-mm", e.width_mm, "Width of the charts of --svg in millimetres; default: 180.")
       ->check(CLI::Range(50, 1000));
   add_window(app, e.from, e.until);

@@ -36,7 +36,7 @@ int timeline(const TimelineCommand& asked);
 struct ExportCommand {
   std::string run;                             // or a study
   std::string perfetto, paje, csv, dot, tikz;  // files
-  std::string svg;                             // a folder
+  std::string svg, weights;                    // folders
   std::optional<double> from, until;           // simulated seconds
   double width_mm = 180;                       // of charts
   bool all_flows = false, force = false;
