@@ -62,8 +62,9 @@ Verdict judge(const StepTimes& fitted, const StepTimes& held_out, const std::vec
   verdict.holds = std::ranges::all_of(verdict.judged,
                                       [&](const Compared& one) { return std::abs(one.error()) <= within; });
   const Compared memories{"memory of the longest computation, in steps", memory(held_out),
-                          over(simulated, memory)},
-      imbalances{"longest computation over the mean one", imbalance(held_out), over(simulated, imbalance)};
+                          over(simulated, memory), ""},
+      imbalances{"longest computation over the mean one", imbalance(held_out), over(simulated, imbalance),
+                 ""};
   verdict.described = {
       {"mean computation", mean_compute(held_out), over(simulated, mean_compute)}, imbalances, memories};
   if (!held_out.rest.empty())

@@ -13,6 +13,7 @@ namespace psim::calibrate {
 struct Compared {
   std::string name;
   double measured = 0, simulated = 0;
+  std::string unit = "s";
   double error() const { return simulated / measured - 1; }
 };
 

@@ -110,10 +110,11 @@ std::string comparison(const Numbers& numbers, const char* list, const std::vect
     const auto cell = [&](const char* what, const analysis::Shape& shape) {
       return numbers(fmt::format("/verdict/{}/{}/{}", list, i, what), shape);
     };
-    rows +=
-        fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                    escaped(all[i].name), cell("measured", {.digits = 4}), cell("simulated", {.digits = 4}),
-                    cell("error", {.scale = 100, .decimals = 1, .unit = " %"}), judged(all[i]));
+    const std::string unit = all[i].unit.empty() ? "" : " " + all[i].unit;
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}{}</td><td>{}{}</td><td>{}</td><td>{}</td></tr>",
+                        escaped(all[i].name), cell("measured", {.digits = 4}), unit,
+                        cell("simulated", {.digits = 4}), unit,
+                        cell("error", {.scale = 100, .decimals = 1, .unit = " %"}), judged(all[i]));
   }
   return rows;
 }

@@ -31,6 +31,22 @@ TEST_CASE("calibrate takes fields of --set as the command line does", "[command]
   CHECK(none.err.find("no field and value") != std::string::npos);
 }
 
+TEST_CASE("the page of a calibration draws negative autocorrelations, and has units",
+          "[command][calibrate]") {
+  const TemporaryFolder folder;
+  std::string log = "worker,step,compute_s\n";
+  for (int step = 0; step < 200; ++step) log += fmt::format("0,{},{}\n", step, step % 2 == 0 ? 0.1 : 0.2);
+  write(folder.path() / "log.csv", log);
+  const Outcome outcome = ::psim::test::psim({"calibrate", "log.csv", "-o", "fit"}, folder.path());
+  INFO(outcome.err);
+  const std::string page = content(folder.path() / "fit/report.html");
+  CHECK(page.find("%\">-") != std::string::npos);  // a mark of an axis
+  CHECK(page.find(" s</td><td>mean</td>") != std::string::npos);
+  const std::size_t row = page.find("mean computation</th>");
+  REQUIRE(row != std::string::npos);
+  CHECK(page.substr(row, 300).find("</data> s</td>") != std::string::npos);
+}
+
 namespace {
 
 // Steps of some workers that vary a little.
