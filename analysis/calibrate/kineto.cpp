@@ -57,7 +57,7 @@ void KinetoSteps::take(const TraceEvent& event, const std::string& name, double 
              is_operator = category == "cpu_op" || category == "Operator",
              may_communicate = category.empty() || is_device || has(category, "annotation");
   has_device_ = has_device_ || is_device;
-  is_profiler_ = is_profiler_ || is_device || is_operator || has(category, "annotation");
+  is_profiler_ = is_profiler_ || is_device || is_operator || name.starts_with("aten::");
   if (may_communicate && communicates(name)) {
     const bool is_annotation = !is_device && (has(category, "annotation") || has(name, ":"));
     (is_annotation ? annotations_ : kernels_).push_back(span);

@@ -257,7 +257,9 @@ class StepCalibration {
 
 // Says what whole steps do not tell.
 void note_whole_steps(Calibration& result) {
-  const std::string model = result.facts.consistency.empty() ? "bsp" : result.facts.consistency;
+  const std::string model = result.facts.gives("architecture") ? all_reduce
+                            : result.facts.consistency.empty() ? "bsp"
+                                                               : result.facts.consistency;
   result.notes.push_back(fmt::format(
       "The log has whole steps, so psim fits computations with which simulated steps under {} take as long "
       "as those of the log. What the network does not take counts as computation.",

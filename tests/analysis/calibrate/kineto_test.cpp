@@ -134,7 +134,9 @@ TEST_CASE("names of files tell workers, and files share a note", "[unit][calibra
 }
 
 TEST_CASE("a trace without a schedule says what it lacks", "[unit][calibrate]") {
-  const Read read = reading("[" + span("cpu_op", "aten::mm", "1", 1, 0, 5) + "]");
-  CHECK(contains(read.error, "no spans ProfilerStep#N"));
-  CHECK(contains(read.help, "schedule="));
+  for (const auto& [category, name] : {std::pair("cpu_op", "forward"), std::pair("", "aten::mm")}) {
+    const Read read = reading("[" + span(category, name, "1", 1, 0, 5) + "]");
+    CHECK(contains(read.error, "no spans ProfilerStep#N"));
+    CHECK(contains(read.help, "schedule="));
+  }
 }
