@@ -18,7 +18,10 @@ void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Di
   auto& rows = training.rows;
   const bool elastic = dense && dice.chance(0.06);
   if (learns && !elastic && dice.chance(0.6)) draw_optimizer(training, dense, dice);
-  if (!elastic && dice.chance(0.08)) rows.push_back({"staleness_aware", "true"});
+  if (!elastic && dice.chance(0.08)) {
+    rows.push_back({"staleness_aware", "true"});
+    if (dice.chance(0.3)) rows.push_back({"staleness_scales", "\"gradient\""});
+  }
   if (dice.chance(0.12)) rows.push_back({"local_steps", dice.number(2, 4)});
   if (dense && dice.chance(rows.back().key == "local_steps" ? 0.4 : 0.05))
     rows.push_back({"warmup_steps", dice.number(0, 8)});
