@@ -35,6 +35,8 @@ struct Facts : RunFacts {
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
   // Whether all workers are always in the same clock.
+  // Whether the first shard decides for this shard.
+  bool follows(std::uint32_t shard) const { return first_decides && shard > 0; }
   bool in_step() const {
     const bool waits_for_all = model == "bsp" || (model == "k-sync" && group == workers);
     return !has_servers || (waits_for_all && !closing_window && !closing_deadline);

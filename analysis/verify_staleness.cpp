@@ -49,10 +49,9 @@ class Staleness final : public Check {
 
  private:
   using Counts = std::map<std::int64_t, std::int64_t>;
-  // Under k-async the first shard decides for all. A new owner may have an older version.
+  // A new owner may have an older version.
   bool judges(const Row& row) const {
-    const bool decides = facts_.model != "k-async" || row.shard == 0;
-    return facts_.limit && facts_.drops_too_stale && decides && !history_.any_set_back();
+    return facts_.limit && facts_.drops_too_stale && !facts_.follows(row.shard) && !history_.any_set_back();
   }
   void compare(const char* what, const Counts& seen, const Json& told) {
     Json expected = Json::array();
@@ -119,8 +118,7 @@ class Closings final : public Check {
 
   void closes(const Row& row) {
     Open& update = open_[{row.shard, row.node}];
-    const bool decides = !first_decides_ || row.shard == 0;
-    if (decides && update.pushes > 0) {
+    if (!facts_.follows(row.shard) && update.pushes > 0) {
       examined();
       const double due = due_of(update);
       const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
@@ -146,7 +144,6 @@ class Closings final : public Check {
   }
 
   const bool fresh_ = facts_.model == "bsp" || facts_.model == "k-sync" || facts_.model == "k-batch-sync";
-  const bool first_decides_ = facts_.model == "k-sync" || facts_.model == "k-async" || facts_.own_logic;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
   std::map<std::uint32_t, double> started_;                       // by server: its first start
   // By shard, server and worker: the date from which each push counts.

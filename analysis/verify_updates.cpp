@@ -22,17 +22,14 @@ class OwnRule {
                  {"pushes", "members", "version", "min_clock", "workers", "k", "staleness"}) {
     const Formula start(facts.start_rule, {"clock", "min_clock", "version", "computed_on", "pushed",
                                            "applied", "workers", "k", "staleness"});
-    waits_for_update_ =
-        start.uses("version") || start.uses("computed_on") || start.uses("pushed") || start.uses("applied");
-    const bool waits = waits_for_update_ || start.uses("clock") || start.uses("min_clock");
-    follows_ = waits_for_update_ || (waits && (formula_.uses("members") || formula_.uses("min_clock")));
-    waits_for_own_ = waits_for_update_ && !start.uses("version") && !start.uses("computed_on");
+    waits_for_own_ = (start.uses("pushed") || start.uses("applied")) && !start.uses("version") &&
+                     !start.uses("computed_on");
   }
 
-  // If a start waits for something, the other shards follow the first shard, and its members and clocks may
-  // be from another date. A window or a deadline makes smaller updates.
+  // The first shard's members and clocks may be from another date than those of a shard that follows it. A
+  // window or a deadline makes smaller updates.
   bool says(std::uint32_t shard) const {
-    return !(shard > 0 && follows_) && !facts_.closing_window && !facts_.closing_deadline;
+    return !facts_.follows(shard) && !facts_.closing_window && !facts_.closing_deadline;
   }
   void on_pull(const Row& row) {
     std::int64_t& clock = clocks_[{row.shard, row.peer}];
@@ -71,7 +68,7 @@ class OwnRule {
  private:
   const Facts& facts_;
   Formula formula_;
-  bool waits_for_update_ = false, waits_for_own_ = false, follows_ = false;
+  bool waits_for_own_ = false;
   // Clocks that a worker asks to start.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> clocks_;
 };
@@ -115,7 +112,7 @@ class Updates final : public Check {
     if (own_ && row.is("received", "pull")) own_->on_pull(row);
     if (row.is("applied")) {
       pushes_[{row.shard, row.node}].push_back(row.peer);
-      if ((model_ == "k-sync" ? row.shard == 0 : fresh_) && row.staleness != 0)
+      if (fresh_ && !facts_.follows(row.shard) && row.staleness != 0)
         violated(row, "{} applies {}, which is {} updates old", name(row.node), push_of(row), row.staleness);
       return;
     }
@@ -128,13 +125,13 @@ class Updates final : public Check {
         members < std::ssize(counts) ? std::min<std::int64_t>(facts_.group, members) : facts_.group;
     const std::int64_t size = std::ssize(pushes);
     // A worker that the first shard counted may be gone, and no other worker has a push to replace it.
-    const bool follows = model_ == "k-sync" && row.shard != 0;
+    const bool follows = facts_.follows(row.shard);
     const std::int64_t gone = std::ssize(counts) - members;
     const std::int64_t needed = follows ? std::max<std::int64_t>(1, whole - gone) : whole;
     // The check `closings` examines updates that are made when their time is over.
     const bool is_counted = fresh_ && !facts_.closing_window && !facts_.closing_deadline;
     const std::int64_t least = is_counted ? needed : changes_without_ ? 0 : 1;
-    const std::int64_t most = single_ ? 1 : fresh_ ? facts_.group : size;
+    const std::int64_t most = single_ && !follows ? 1 : fresh_ ? facts_.group : size;
     if (size < least || size > most)
       violated(row, "version {} of shard {} at {} is made of {} pushes, not {}", row.version, row.shard,
                name(row.node), size, least);

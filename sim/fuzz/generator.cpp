@@ -313,6 +313,7 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   draw_messages(draft, !sparse, dice);
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);
+  draw_ages(draft, Dice(Stream(seed, "fuzz-ages", run, attempt)));
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   else draw_key_filter(draft, dice);
   draw_cluster(draft, victims, dice);

@@ -101,6 +101,9 @@ void draw_model(Draft& draft, Dice& dice);
 void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice);
 // Draws windows and deadlines of updates, the treatment of stale pushes, and the cache of workers.
 void draw_staleness(Draft& draft, Dice& dice);
+// Draws whose age of a push counts, and whether steps that get too old are stopped. `dice` is separate, as
+// above.
+void draw_ages(Draft& draft, Dice dice);
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);
 // Draws a temporary loss of all workers but one.
 void draw_last_survivor(Draft& draft, const Victims& victims, Dice& dice);

@@ -41,7 +41,8 @@ void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
   if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
   if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
   if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
-  if (row.has_late() && row.has_k()) table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
+  if (row.has_late() && !row.has_limit() && row.has_k())
+    table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
   if (row.is_custom()) draw_custom(table, dice);
   if (dice.chance(0.2)) draw_row<AggregationRow>(table, "aggregation", dice);
 }
@@ -74,6 +75,19 @@ void draw_staleness(Draft& draft, Dice& dice) {
     draw_row<StalenessWeightRow>(draft["training"], "staleness_weight", dice);
   if (draft.find("training", "local_steps") == nullptr && dice.chance(0.06))
     training.push_back({"local_time", dice.time(step_us / 2, 6 * step_us)});
+}
+
+void draw_ages(Draft& draft, Dice dice) {
+  Table& consistency = draft["consistency"];
+  const auto has = [&](std::string_view key, std::string_view value) {
+    const std::string* const found = draft.find("consistency", key);
+    return found != nullptr && (value.empty() || *found == value);
+  };
+  const bool is_custom = has("too_late", "");
+  if (!is_custom && !has("max_staleness", "")) return;
+  if (dice.chance(0.5)) consistency.rows.push_back({"age", "\"gradient\""});
+  if (!is_custom && has("too_stale", "\"drop\"") && dice.chance(0.5))
+    consistency.rows.push_back({"late", "\"cancel\""});
 }
 
 }  // namespace psim::fuzz

@@ -1,5 +1,5 @@
 // The step of Li et al. 2014. It begins when all weights are here, computes one gradient, and pushes the
-// finished gradient. With late = "cancel" it stops as soon as a newer version exists.
+// finished gradient. With late = "cancel" it stops as soon as its push would be too late.
 #pragma once
 
 #include "sim/nodes/gradient_task.hpp"

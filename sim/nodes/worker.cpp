@@ -40,6 +40,7 @@ void Worker::run() {
   if (leaves_) return finish(false);
   while (pull()) {  // waits as the consistency model requires
     if (step_->compute()) wait(Awaited::acknowledgement, step_->push());
+    else if (!job_.plan.rule.drops_stale) begin_again();
     if (leaves_) return finish(false);
   }
   finish(true);
@@ -70,16 +71,16 @@ void Worker::wait(Awaited what, Timestamp task) {
 // Waits for the weights of the next step, and sets its clock.
 bool Worker::pull() {
   ClientActor& kv = context_.kv;
-  if (kv.clocks_to_skip() > 0) go_on_with(context_.number + kv.take_clocks_to_skip());
+  if (kv.clocks_to_skip() > 0) go_on_with(own_clock() + kv.take_clocks_to_skip());
   context_.source.share_out_among(kv.members());
   context_.source.ask_ahead(context_.number);
   if (job_.plan.sparse() && may_begin()) choose_keys();
   context_.on_own_copy = goes_on_alone();
   if (context_.on_own_copy) {
-    context_.clock = context_.number;
+    context_.clock = own_clock();
     return true;
   }
-  context_.clock = job_.plan.rule.drops_stale ? kv.least_version() + 1 : context_.number;
+  context_.clock = job_.plan.rule.drops_stale ? kv.least_version() + 1 : own_clock();
   kv.pull_for_step(context_.clock);
   kv.wait_for(step_->needs(), context_.clock);
   if (PSIM_PROBE(kv.clocks_to_skip() > 0, "a worker hears from its pull that it must skip")) return pull();
@@ -119,14 +120,20 @@ void Worker::finish(bool completes) {
 void Worker::resume() {
   context_.clock = context_.kv.resume();
   go_on_with(context_.clock);
-  if (job_.plan.sparse() && context_.number < job_.plan.steps) pull_other_keys();
+  if (job_.plan.sparse() && own_clock() < job_.plan.steps) pull_other_keys();
 }
 
 // The others have continued without this worker. It takes their clock.
-void Worker::go_on_with(std::int64_t step) {
-  expects(step >= 0, "steps are numbered from 0");
-  first_ = context_.number = step;
-  context_.source.skip_to(step);
+void Worker::go_on_with(std::int64_t clock) {
+  expects(clock >= 0, "clocks are numbered from 0");
+  first_ = context_.number = clock + begun_again_;
+  context_.source.skip_to(context_.number);
+}
+
+// Where stale pushes count, a stopped step belongs to a clock that is still to be computed.
+void Worker::begin_again() {
+  ++begun_again_;
+  context_.kv.begin_again();
 }
 
 // Whether the worker is between two pulls, on its own copy of the weights.
@@ -137,7 +144,7 @@ bool Worker::goes_on_alone() const {
 
 // Whether there may be another step. Where pushes may come too late, there can be more steps than updates.
 bool Worker::may_begin() const {
-  if (!job_.plan.rule.drops_stale) return context_.number < job_.plan.steps;
+  if (!job_.plan.rule.drops_stale) return own_clock() < job_.plan.steps;
   return context_.kv.least_version() + (job_.plan.rule.gate == Gate::version ? 1 : 0) < job_.plan.steps;
 }
 

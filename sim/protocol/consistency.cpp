@@ -186,13 +186,20 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   // A model that waits for all workers has no late pushes.
   const bool some_are_late =
       rule.group < workers || shape.gate == Gate::none || rule.closes_by_date() || rule.varies;
-  if (rule.drops_stale && (row.group == Group::k || rule.closes_by_date()) && spec.late == Late::next) {
+  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt, .beyond = spec.too_stale};
+  if (rule.drops_stale) rule.oldest = 0;
+  else rule.oldest = rule.stale.limit && spec.too_stale == TooStale::drop ? rule.stale.limit : shape.oldest;
+  const Late late = spec.late.value_or(rule.drops_stale ? Late::cancel : Late::drop);
+  if (rule.drops_stale && (row.group == Group::k || rule.closes_by_date()) && late == Late::next) {
     rule.drops_stale = false;
+    rule.oldest.reset();
     rule.keeps_late = true;
     if (rule.gate == Gate::version) rule.gate = Gate::own;
   }
-  rule.cancel = rule.drops_stale && some_are_late && spec.late == Late::cancel;
-  rule.first_shard_decides = !shape.is_in_turn && some_are_late && shape.gate != Gate::none;
+  rule.cancel = rule.oldest && some_are_late && late == Late::cancel;
+  rule.one_age = row.has_age() && !rule.drops_stale && spec.age == AgeOf::gradient;
+  if (rule.one_age) rule.counts = false;  // the first shard also sends what each push weighs
+  rule.first_shard_decides = rule.one_age || (!shape.is_in_turn && some_are_late && shape.gate != Gate::none);
   rule.shards_advance_independently = rule.drops_stale && shape.gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
@@ -201,7 +208,6 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
     rule.bound = {.staleness = spec.staleness,
                   .schedule = spec.staleness_schedule,
                   .most = row.dynamic ? spec.staleness_max : 0};
-  rule.stale = {.limit = row.has_limit() ? spec.max_staleness : std::nullopt, .beyond = spec.too_stale};
   return rule;
 }
 

@@ -5,7 +5,9 @@
 // - ssp with staleness 0 is bsp. With a bound of zero no worker can see a half-applied clock. So the update
 //   is applied once, in worker order, and ssp 0 equals bsp bit for bit.
 // - late = "cancel" needs no message type of its own. A worker sends its next pull when it starts to compute,
-//   and asks for a version newer than its own. The arrival of the answer stops the computation.
+//   and asks for the first version at which its push would be too late: a newer one than its own, or, with a
+//   limit of R updates, its own plus R + 1 (Ringmaster ASGD: Maranjyan et al., ICML 2025, algorithm 5). The
+//   arrival of the answer stops the computation. Then the worker begins the same clock again.
 // - aggregation = "mean" scales the learning rate and not the gradient: an update of m gradients takes m/n of
 //   the rate where all n pushes of a clock are applied. So adaptive optimizers, which ignore the gradient's
 //   scale, are scaled too.
@@ -51,6 +53,9 @@ enum class Group : std::uint8_t {
 
 enum class Late : std::uint8_t { cancel, drop, next };
 
+// Whose staleness decides what several servers do with a gradient: each shard's own, or the first shard's.
+enum class AgeOf : std::uint8_t { shard, gradient };
+
 struct ConsistencySpec;
 using PolicyFactory = std::shared_ptr<const ConsistencyPolicy> (*)(const ConsistencySpec& spec,
                                                                    std::int64_t workers);
@@ -88,7 +93,8 @@ struct ConsistencyRow {
     return group == Group::k && gate == Gate::version;
   }  // the scenario may give the number of left-out workers instead of k
   bool has_tasks() const { return group == Group::told; }
-  bool has_late() const { return (drops_stale && group != Group::own) || is_custom(); }
+  bool has_late() const { return (drops_stale && group != Group::own) || has_age(); }
+  bool has_age() const { return is_custom() || (has_limit() && !has_tasks()); }
   bool has_limit() const { return !drops_stale && !is_custom(); }  // of staleness
   bool has_closing() const { return has_k() || group == Group::all; }
 };
@@ -115,11 +121,12 @@ struct ConsistencySpec {
   std::vector<std::vector<double>> staleness_schedule;  // ssp: rows (clock, s), from that clock on
   std::optional<std::int64_t> k;                        // the k models
   std::optional<std::int64_t> backup;                   // k-sync: k = workers - backup
-  Late late = Late::cancel;
+  std::optional<Late> late;         // none: drop if pushes are late by their age, else cancel
   std::optional<Seconds> window;    // from an update's first push until the update closes
   std::optional<Seconds> deadline;  // from the last update until the next one closes
   std::optional<std::int64_t> max_staleness;
   TooStale too_stale = TooStale::drop;
+  AgeOf age = AgeOf::shard;
   bool cache = false;              // workers keep pulled weights as long as the bound allows
   std::vector<ArrayBound> arrays;  // ssp
   AggregationRule aggregation = {};
@@ -137,7 +144,9 @@ struct ConsistencyRule {
   Gate gate = Gate::none;
   std::int64_t group = 1;  // pushes per update
   bool drops_stale = false;
-  bool cancel = false;    // drops_stale only: workers hear at once that their computation is late
+  bool cancel = false;  // workers hear at once that their computation is late
+  // A push that is more updates old is dropped; none: no age is too old. With drops_stale it is 0.
+  std::optional<std::int64_t> oldest = {};
   bool dynamic = false;   // dssp
   bool varies = false;    // some updates have more than `group` pushes
   bool counts = true;     // an update is made when enough pushes have arrived, and each weighs the same
@@ -149,6 +158,7 @@ struct ConsistencyRule {
   // different orders. So the first shard decides for all. Otherwise half of the workers could wait for one
   // server and half for another.
   bool first_shard_decides = false;
+  bool one_age = false;  // the first shard's staleness of a push counts at all shards, so that shard decides
   // Each server forms its own groups, so one server may be finished while another needs more pushes.
   bool shards_advance_independently = false;
   AggregationRule aggregation = {};
@@ -166,6 +176,8 @@ struct ConsistencyRule {
   std::shared_ptr<const ConsistencyPolicy> policy = {};
 
   bool closes_by_date() const { return window || deadline; }
+  // The updates after a pull until its worker's computation is stopped.
+  std::int64_t patience() const { return oldest.value_or(0); }
   // A worker waits for an update, and every update for a push of every worker.
   bool waits_for_all() const {
     return gate == Gate::version && group == workers && !closes_by_date() && !varies;

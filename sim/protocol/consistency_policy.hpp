@@ -53,6 +53,8 @@ struct PolicyShape {
   bool shrinks = false;      // no update needs more pushes than there are workers that take part
   bool is_in_turn = false;   // each push makes an update when it comes, so several servers always agree
   bool drops_stale = false;  // only pushes computed at the current version count, and a clock is a version
+  // Where stale pushes count: a push that is more updates old is always dropped; none: no age is too old.
+  std::optional<std::int64_t> oldest = {};
   std::size_t memory = 0, estimates = 0;  // numbers of each
 };
 

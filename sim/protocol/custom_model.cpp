@@ -88,9 +88,10 @@ CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
 // Ages are whole numbers, so the first ages show how an expression behaves.
 void CustomModel::check_ages() {
   if (is_too_late(0)) refuse("too_late", too_late_, "every push is too late", "a fresh push has age = 0");
-  shape_.drops_stale = true;
-  for (std::int64_t age = 1; age <= most_ages; ++age)
-    shape_.drops_stale = shape_.drops_stale && is_too_late(age);
+  std::int64_t oldest = most_ages;
+  while (is_too_late(oldest)) --oldest;
+  shape_.drops_stale = oldest == 0;
+  if (oldest > 0 && oldest < most_ages) shape_.oldest = oldest;
   for (std::int64_t age = 0; age <= most_ages; ++age) {
     const double value = weight(age);
     if (!is_too_late(age) && !(value > 0 && value <= 1e9))

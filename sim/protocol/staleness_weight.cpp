@@ -59,8 +59,8 @@ bool StalenessRule::is_beyond(std::int64_t staleness) const { return limit && st
 double StalenessRule::divisor(std::int64_t staleness) const {
   const auto age = static_cast<double>(staleness);
   const double divisor = function ? (*function)->divisor(settings, age) : 1;
-  if (!is_beyond(staleness)) return divisor;
-  return beyond == TooStale::drop ? HUGE_VAL : divisor * (1 + age - static_cast<double>(*limit));
+  const bool is_damped = beyond == TooStale::damp && is_beyond(staleness);
+  return is_damped ? divisor * (1 + age - static_cast<double>(*limit)) : divisor;
 }
 
 }  // namespace psim

@@ -38,7 +38,7 @@ struct StalenessRule {
   TooStale beyond = TooStale::drop;
   StaleScales scales = StaleScales::rate;
 
-  // The factor by which a push of this staleness counts less than a fresh push. Infinity: it is dropped.
+  // The factor by which a push of this staleness counts less than a fresh push, if it is not dropped.
   double divisor(std::int64_t staleness) const;
   bool drops(std::int64_t staleness) const { return beyond == TooStale::drop && is_beyond(staleness); }
   bool is_beyond(std::int64_t staleness) const;

@@ -77,8 +77,9 @@ struct RunFacts {
   std::int64_t group = 1;                                 // bsp, k models: pushes of an update
   std::vector<std::string> promises;                      // that the scenario defines
   std::string start_rule, update_rule;                    // expressions of a model that the scenario defines
-  std::int64_t steps = 0;                                 // clocks of each worker; 0: as many as fit
-  double longest_retry = 0;                               // most seconds between two repetitions of a message
+  bool first_decides = false;  // the other shards follow the first one's decisions about pushes
+  std::int64_t steps = 0;      // clocks of each worker; 0: as many as fit
+  double longest_retry = 0;    // most seconds between two repetitions of a message
   std::int64_t pull_every = 1;
   // Seconds after which an update takes the pushes that have arrived. Window: since the update's first push.
   // Deadline: since the last update.
@@ -131,6 +132,7 @@ struct RunFacts {
     visit("promises", &T::promises);
     visit("start_rule", &T::start_rule);
     visit("update_rule", &T::update_rule);
+    visit("first_decides", &T::first_decides);
     visit("steps", &T::steps);
     visit("longest_retry_s", &T::longest_retry);
     visit("pull_every", &T::pull_every);

@@ -31,7 +31,7 @@ void add_staleness(Training& one, std::span<const WorkerStats> workers) {
   for (const WorkerStats& worker : workers) {
     const StalenessCounts& counts = worker.staleness;
     if (!counts.applied.empty()) one.stalest = std::max(one.stalest, counts.applied.rbegin()->first);
-    one.drops = one.drops || !counts.dropped.empty();
+    one.drops = one.drops || !counts.dropped.empty() || worker.cancelled > 0;
   }
 }
 

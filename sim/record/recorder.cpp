@@ -175,6 +175,12 @@ void Recorder::count_staleness(const PushOutcome& push) {
 
 void Recorder::on(const Event& event, const PushOutcome& push) {
   count_staleness(push);
+  if (push.outcome == Outcome::applied || push.outcome == Outcome::late) {
+    const std::size_t worker = worker_index(push.worker);
+    torn_.on_part(worker, push.push, push.outcome == Outcome::applied,
+                  stats_.spaces[space_of_[worker]].shards);
+    stats_.torn = torn_.count();
+  }
   if (push.outcome == Outcome::applied) {
     ++stats_.pushes_applied;
     ++stats_.servers[event.node - 1].pushes;

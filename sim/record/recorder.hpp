@@ -14,6 +14,7 @@
 #include "sim/record/cause_book.hpp"
 #include "sim/record/event.hpp"
 #include "sim/record/failure_log.hpp"
+#include "sim/record/torn_gradients.hpp"
 #include "sim/record/worker_book.hpp"
 
 struct XXH3_state_s;
@@ -53,6 +54,7 @@ struct RunStats {
   std::int64_t pushes_unused = 0;     // dropped: in time, but the run ended first
   std::int64_t pushes_duplicate = 0;  // dropped: they had arrived before
   std::int64_t pushes_refused = 0;    // dropped: they came to the wrong server, or too early
+  std::int64_t torn = 0;              // gradients that some shards applied and others dropped
   double staleness_sum = 0;
   std::int64_t staleness_max = 0;
   StalenessCounts staleness_counts = {};  // of all workers; WorkerStats has each worker's
@@ -169,6 +171,7 @@ class Recorder {
   bool is_beside(const Event& event) const;
 
   RunStats stats_;
+  TornGradients torn_;
   NodeId beside_ = std::numeric_limits<NodeId>::max();
   std::vector<WorkerBook> books_;
   std::int64_t view_ = -1, last_view_ = -1;         // the newest view, and the view before it

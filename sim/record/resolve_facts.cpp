@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "sim/record/facts.hpp"
+#include "sim/scenario/spec/rule.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
@@ -41,8 +42,9 @@ void add_rule(const Scenario& scenario, RunFacts& facts) {
   facts.group = facts.model == "bsp" ? workers
                 : spec.backup        ? workers - *spec.backup
                                      : spec.k.value_or(workers);
-  if (row.has_late() && spec.late == Late::next)
-    facts.model = facts.model == "k-batch-sync" ? "k-batch-async" : "k-async";
+  const ConsistencyRule rule = rule_of(scenario);
+  facts.first_decides = rule.first_shard_decides;
+  if (rule.keeps_late) facts.model = facts.model == "k-batch-sync" ? "k-batch-async" : "k-async";
   else if (facts.model == "bsp" && spec.closes_by_date()) facts.model = "k-sync";  // with k = all workers
 }
 

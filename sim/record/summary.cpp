@@ -284,9 +284,13 @@ Json tasks(const Scenario& scenario, const std::vector<TaskResult>& results) {
 }
 
 Json pushes(const RunStats& s) {
-  return {{"arrived", s.pushes_arrived},     {"applied", s.pushes_applied},
-          {"dropped", s.pushes_dropped},     {"unused_at_end", s.pushes_unused},
-          {"duplicate", s.pushes_duplicate}, {"refused", s.pushes_refused}};
+  return {{"arrived", s.pushes_arrived},
+          {"applied", s.pushes_applied},
+          {"dropped", s.pushes_dropped},
+          {"unused_at_end", s.pushes_unused},
+          {"duplicate", s.pushes_duplicate},
+          {"refused", s.pushes_refused},
+          {"torn", s.torn}};
 }
 
 Json staleness(const RunStats& s) {

@@ -82,6 +82,9 @@ inline constexpr SummaryKey pushes[] = {
      "Dropped pushes for another owner, pushes that overtook an earlier push, or pushes of a worker that "
      "took "
      "no part;\nthe worker sends them again."},
+    {"torn", number, always,
+     "Gradients of which some shards applied their part, and others dropped theirs as too late or too "
+     "stale."},
 };
 inline constexpr SummaryKey group_pushes[] = {{"applied", number}, {"dropped", number}};
 inline constexpr SummaryKey evaluated_on[] = {{"curve", text}, {"target", text}, {"final", text}};

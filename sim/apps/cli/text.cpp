@@ -193,7 +193,12 @@ std::string late_text(const Json& pushes) {
   const std::int64_t late = count("dropped") - count("unused_at_end") - count("duplicate") - count("refused");
   if (late == 0) return {};
   return line("late") +
-         fmt::format("servers dropped {} of {} as too late", late, counted(count("arrived"), "push"));
+         fmt::format("servers dropped {} of {} as too late", late, counted(count("arrived"), "push")) +
+         (count("torn") == 0
+              ? ""
+              : fmt::format(
+                    "; {} applied on some shards only",
+                    count("torn") == 1 ? "1 gradient was" : fmt::format("{} gradients were", count("torn"))));
 }
 
 std::string quality_text(const Json& s) {

@@ -7,11 +7,6 @@
 #include "sim/protocol/probe.hpp"
 
 namespace psim {
-namespace {
-
-const SharedKeys no_keys = std::make_shared<const std::vector<std::uint32_t>>();
-
-}  // namespace
 
 KvClient::KvClient(Options options, ClientOutbox& out)
     : options_(std::move(options)),
@@ -46,7 +41,7 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
     // weights.
     if (shards_[s].finished && (!keys() || begins)) continue;
     if (begins && is_ahead_of_first(s)) continue;
-    std::int64_t newer_than = shards_[s].version;
+    std::int64_t newer_than = shards_[s].version + (begins ? options_.rule->patience() : 0);
     if (reliable_ && options_.rule->first_shard_decides && !begins)
       newer_than = std::min(newer_than, begun_on_);
     request(s, clock, newer_only ? newer_than : -1, task, !begins);
@@ -88,7 +83,11 @@ void KvClient::pull_ahead(const ShardIds& shards, std::int64_t clock) {
   pull(shards, clock, Wanted::any);
 }
 
-void KvClient::watch_for_newer(std::int64_t clock) { pull(all_, clock, Wanted::next); }
+// If stale pushes count, and the first shard decides, only its age of a push matters.
+void KvClient::watch_for_newer(std::int64_t clock) {
+  const ConsistencyRule& rule = *options_.rule;
+  pull(rule.first_shard_decides && !rule.drops_stale ? ShardIds{0} : all_, clock, Wanted::next);
+}
 
 // The next batch of a sparse model needs other weights, which are not known yet: a pull that only watches for
 // a newer version asks for no weights.
@@ -102,6 +101,7 @@ void KvClient::request(std::uint32_t s, std::int64_t clock, std::int64_t above, 
   shard.above = above;
   shard.pull_task = task;
   tasks_.expect(task);
+  static const SharedKeys no_keys = std::make_shared<const std::vector<std::uint32_t>>();
   SharedKeys keys = has_pushed || !this->keys() ? weights_.keys_of(s) : no_keys;
   Pull pull{.clock = clock,
             .above = above,

@@ -78,8 +78,12 @@ class KvClient {
   // The same pull, for these shards only, while the previous step still runs: their pushes are on their way.
   // The later pull for that step omits these shards.
   void pull_ahead(const ShardIds& shards, std::int64_t clock);
-  // A pull for the next version. Its answer stops the current step.
+  // A pull for the first version at which the current step's push is too late. Its answer stops the step.
   void watch_for_newer(std::int64_t clock);
+  // The step was stopped, and the worker begins its clock again, with the weights that have come.
+  void begin_again() {
+    for (OfShard& shard : shards_) shard.pulled_ahead = shard.unused && !shard.outstanding && !keys();
+  }
   // A pull for the shards that are not finished and have no pull on its way.
   void pull_unfinished(std::int64_t clock);
   // Sends each shard its part of a gradient of `samples` samples. The task is done when all parts are sent,

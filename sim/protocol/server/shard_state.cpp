@@ -57,8 +57,11 @@ ShardState::Update ShardState::prepare(WeighedPushes pushes) {
     const Push& push = update.pushes[i];
     const std::int64_t staleness = staleness_of(push);
     const double own = update.weights.empty() ? 1 : update.weights[i];
+    // Where the first shard's age of a push counts, `own` contains its effect.
+    const bool is_in_own = options.rule->one_age && decided() == UpdateRule::Decided::elsewhere;
+    const double divisor = is_in_own ? 1 : options.rule->stale.divisor(staleness);
     const double full = share * (static_cast<double>(push.samples) / mean);
-    const double weight = full / (options.rule->stale.divisor(staleness) / own);
+    const double weight = full / (divisor / own);
     shares += full;
     sum += weight;
     update.staleness.push_back(staleness);

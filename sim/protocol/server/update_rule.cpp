@@ -169,6 +169,12 @@ UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Wa
   if (options_.decided == Decided::here_for_all) {
     result.decision = UpdateGroup{.version = view.version, .weights = result.update.weights};
     for (const Push& push : result.update.pushes) result.decision->pushes.push_back(push.id());
+    if (options_.rule->one_age) {
+      std::vector<double>& weights = result.decision->weights;
+      weights.resize(result.update.pushes.size(), 1);
+      for (std::size_t i = 0; i < weights.size(); ++i)
+        weights[i] /= divisor_of(result.update.pushes[i], view);
+    }
   }
   return result;
 }
@@ -228,14 +234,23 @@ std::vector<Push> UpdateRule::take_chosen() {
   return result;
 }
 
-// The weights that this shard's policy would give to the pending pushes, for pushes of unknown decisions.
+// The weights that this shard would give to the pending pushes, for pushes of unknown decisions.
 std::map<PushId, double> UpdateRule::own_weights(const ShardView& view, Memory memory) const {
   std::map<PushId, double> weights;
   if (options_.rule->counts || pending_.empty()) return weights;
+  if (options_.rule->one_age) {
+    for (const Push& push : pending()) weights[push.id()] = 1 / divisor_of(push, view);
+  }
   for (const Decision::Share& share : options_.rule->policy->on_timer(view, memory).shares) {
-    if (share.push < pending().size()) weights[pending()[share.push].id()] = share.weight;
+    if (share.push >= pending().size()) continue;
+    double& weight = weights.try_emplace(pending()[share.push].id(), 1).first->second;
+    weight *= share.weight;
   }
   return weights;
+}
+
+double UpdateRule::divisor_of(const Push& push, const ShardView& view) const {
+  return options_.rule->stale.divisor(view.age_of(push));
 }
 
 // Erases a worker's earlier weights: they are not needed again.

@@ -125,6 +125,8 @@ class UpdateRule {
     std::vector<double> weights;  // of these pushes; none: 1
   };
   bool expects_more(const WorkerClocks& workers) const;
+  // By how much less the push counts because of its age at this shard.
+  double divisor_of(const Push& push, const ShardView& view) const;
   std::map<PushId, double> own_weights(const ShardView& view, Memory memory) const;
   std::vector<double> weights_of(const std::vector<Push>& pushes, const std::map<PushId, double>& own);
   Next announced(const ShardView& view, Memory memory);

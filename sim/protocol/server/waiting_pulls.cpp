@@ -74,7 +74,10 @@ namespace {
 // the push that the worker computed on this version. Then any version is enough. If an update does not wait
 // for all, a worker with a cancelled step waits for the others' pushes.
 bool has_lost_push(std::uint32_t worker, const Pull& pull, const ShardState& state) {
-  if (pull.above < 0) return false;
+  // The push of a worker that may compute through some updates counts at any version that the shard goes back
+  // to.
+  const bool counts_anyway = pull.computes && !state.options.rule->drops_stale;
+  if (pull.above < 0 || counts_anyway) return false;
   if (PSIM_PROBE(pull.above > state.version, "a worker has a newer version than the shard")) return true;
   return state.options.rule->waits_for_all() && !pull.computes && !state.updates.has(state.node_of(worker));
 }

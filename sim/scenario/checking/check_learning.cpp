@@ -261,9 +261,6 @@ void check_custom(const Check& check) {
                                                           : c.custom.too_late;
     add_mistake(check, mistake.field, text, mistake.what);
   }
-  if (c.late == Late::next)
-    check.add({"consistency.late", "consistency.model"}, "a custom model cannot use late = \"next\"",
-              "`too_late` decides which late pushes count", "too_late = \"false\" lets every push count");
 }
 
 void check_promises(const Check& check) {
@@ -282,6 +279,13 @@ void check_promises(const Check& check) {
 void check_consistency(const Check& check) {
   const ConsistencySpec& c = check.s.consistency;
   const ConsistencyRow& row = *c.model;
+  if (c.late == Late::next && row.has_age() && (c.max_staleness || row.is_custom()))
+    check.add(
+        {"consistency.late", "consistency.max_staleness", "consistency.model"},
+        fmt::format("{} cannot use late = \"next\"", row.name),
+        fmt::format("`{}` decides which late pushes count", row.is_custom() ? "too_late" : "max_staleness"),
+        row.is_custom() ? "too_late = \"false\" lets every push count"
+                        : "without max_staleness every push counts");
   const std::int64_t n = check.s.cluster.workers;
   const std::string model = "consistency.model", k = "consistency.k", backup = "consistency.backup",
                     workers = "cluster.workers";

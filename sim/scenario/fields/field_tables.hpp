@@ -18,7 +18,7 @@ void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
 void describe_work(FieldVisitor& visitor, TrainingSpec& training);
 void describe_delivery(FieldVisitor& visitor, Scenario& scenario);
 // fields_consistency.cpp
-void describe_consistency(FieldVisitor& visitor, ConsistencySpec& consistency);
+void describe_consistency(FieldVisitor& visitor, Scenario& scenario);
 // fields_messages.cpp
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
 void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);

@@ -19,7 +19,7 @@ void describe(FieldVisitor& v, Scenario& s) {
       "samples, duration and a target with `stop` is reached. The scenario must give at least one of them.",
       [&] { describe_training(v, s); });
   v.table("consistency", "When workers wait for each other, and how servers apply pushes.",
-          [&] { describe_consistency(v, s.consistency); });
+          [&] { describe_consistency(v, s); });
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
   v.table("messages", "Which values travel in one message, and in which order messages travel.",
           [&] { describe_messages(v, s.messages); });

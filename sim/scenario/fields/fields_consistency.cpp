@@ -29,16 +29,64 @@ void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
       within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
 }
 
+// Whether the scenario's choice of an age changes anything.
+bool has_ages(const Scenario& s) {
+  ConsistencySpec c = s.consistency;
+  c.age = AgeOf::gradient;
+  if (!make_rule(c, s.cluster.workers).one_age) return false;
+  c.age = AgeOf::shard;
+  const bool by_weight = s.training.staleness_aware || (c.max_staleness && c.too_stale == TooStale::damp),
+             by_rule = c.max_staleness ||
+                       (c.model->is_custom() && (c.custom.too_late != "false" || c.custom.weight != "1"));
+  return by_weight || (by_rule && !make_rule(c, s.cluster.workers).first_shard_decides);
+}
+
 // What servers do with stale pushes.
-void describe_limit(FieldVisitor& v, ConsistencySpec& c) {
+void describe_limit(FieldVisitor& v, Scenario& s) {
+  ConsistencySpec& c = s.consistency;
   v.field("max_staleness", &c.max_staleness,
           "Largest staleness, in updates, of a push that counts in full. `too_stale` says what servers do "
-          "with staler pushes (TensorFlow 1's ConditionalAccumulator drops them).",
+          "with staler pushes (TensorFlow 1's ConditionalAccumulator drops them), and `late` what their "
+          "workers do. Several shards may judge the parts of one gradient differently; the summary counts "
+          "such gradients as torn, and `age` prevents them.",
           within(0, 1e9), when_model(&ConsistencyRow::has_limit), otherwise("no limit"));
   v.field("too_stale", choice(c.too_stale), "What servers do with a push that is staler than max_staleness.",
           when_model(&ConsistencyRow::has_limit),
           only({.keys = {"consistency.max_staleness"}, .text = "with max_staleness", .met = [&c] {
                   return c.max_staleness.has_value();
+                }}));
+  v.field(
+      "age", choice(c.age), "Whose staleness decides what the servers do with the parts of a gradient.",
+      when_model(&ConsistencyRow::has_age),
+      only({.keys = {"consistency.max_staleness", "consistency.model", "training.staleness_aware",
+                     "cluster.servers"},
+            .text = "with several shards, and with max_staleness, staleness_aware or a custom model whose "
+                    "first shard does not decide for the others anyway",
+            .met = [&s] {
+              const bool has_several = s.cluster.servers > 1 || s.messages.unit != MessageUnit::server;
+              return has_several && has_ages(s);
+            }}));
+}
+
+// What workers do whose pushes would come too late.
+void describe_late(FieldVisitor& v, Scenario& s) {
+  ConsistencySpec& c = s.consistency;
+  ChoiceField late{choices<Late>(),
+                   [&s, &c] {
+                     const bool is_fresh = make_rule(c, s.cluster.workers).drops_stale;
+                     return static_cast<std::size_t>(c.late.value_or(is_fresh ? Late::cancel : Late::drop));
+                   },
+                   [&c](std::size_t index) { c.late = static_cast<Late>(index); }};
+  v.field("late", std::move(late), "What happens to a worker whose push would come too late.",
+          when_model(&ConsistencyRow::has_late),
+          otherwise("`cancel` if every stale push is too late; with a limit on their age `drop`"),
+          only({.keys = {"consistency.window", "consistency.deadline", "consistency.max_staleness",
+                         "consistency.too_stale", "consistency.too_late"},
+                .text = "with a window, a deadline, k pushes in an update, or an age from which on all "
+                        "pushes are dropped (max_staleness, too_late)",
+                .met = [&s, &c] {
+                  const bool is_by_k = c.model->has_k() && !c.model->has_age();
+                  return is_by_k || c.closes_by_date() || make_rule(c, s.cluster.workers).oldest;
                 }}));
 }
 
@@ -106,13 +154,14 @@ void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
   expression(
       "too_late", &c.custom.too_late,
       "Which pushes servers drop. An expression over the same names as `weight`. If servers drop every push "
-      "of age 1 or more, a clock is a version, and `late` says what happens to workers whose step is late.",
+      "of age 1 or more, a clock is a version. `late` says what happens to workers whose step is late.",
       "\"false\"");
 }
 
 }  // namespace
 
-void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
+void describe_consistency(FieldVisitor& v, Scenario& s) {
+  ConsistencySpec& c = s.consistency;
   v.field("model", choice(c.model), "When a worker may start a clock, and when a server applies a push.",
           with_servers);
   describe_settings<ConsistencyRow>(v, "model", c.settings);
@@ -122,14 +171,10 @@ void describe_consistency(FieldVisitor& v, ConsistencySpec& c) {
                     "of workers"));
   v.field("backup", &c.backup, "Number of backup workers: k is the number of workers minus `backup`.",
           within(0, 19'999), when_model(&ConsistencyRow::has_backup));
-  v.field("late", choice(c.late), "What happens to a worker whose push would come too late.",
-          when_model(&ConsistencyRow::has_late),
-          only({.keys = {"consistency.window", "consistency.deadline"},
-                .text = "with a window or a deadline, or k pushes in an update",
-                .met = [&c] { return c.model->has_k() || c.closes_by_date(); }}));
+  describe_late(v, s);
   describe_custom(v, c);
   describe_closing(v, c);
-  describe_limit(v, c);
+  describe_limit(v, s);
   v.field("cache", &c.cache,
           "Whether workers keep pulled weights. They pull a shard again only if their copy lacks pushes that "
           "the bound guarantees. They apply their own pushes to the copy, as plain SGD (Bösen: Wei et al., "

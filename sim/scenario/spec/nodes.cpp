@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "sim/scenario/spec/rule.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
@@ -143,7 +144,7 @@ bool talks(const Scenario& scenario, std::uint32_t a, std::uint32_t b) {
   // The first shard's server and another server. Only with an even placement this is certainly the first
   // server.
   return high <= servers && (low == 1 || scenario.placement.kind != PlacementKind::even) &&
-         make_rule(scenario.consistency, scenario.cluster.workers).first_shard_decides;
+         rule_of(scenario).first_shard_decides;
 }
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> talking_pairs(const Scenario& scenario) {

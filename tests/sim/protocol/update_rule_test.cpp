@@ -259,6 +259,19 @@ TEST_CASE("another shard drops the pushes that were too stale at the first one, 
   CHECK(Shard::names(next.update.pushes) == Names{0, 1});
 }
 
+TEST_CASE("one age for all shards: the first shard tells what a push of its age weighs", "[updates]") {
+  const ConsistencySpec spec{
+      .model = "asp", .max_staleness = 1, .too_stale = TooStale::damp, .age = AgeOf::gradient};
+  Shard first(spec, 0, 2), second(spec, 1, 2);
+  for (Shard* shard : {&first, &second}) shard->push(0);
+  const UpdateRule::Next at_first = first.next(4);  // 3 updates beyond the limit
+  REQUIRE(at_first.decision);
+  CHECK(at_first.decision->weights == std::vector{0.25});
+  CHECK(second.next(1).update.pushes.empty());
+  second.updates.hear(*at_first.decision, 0);
+  CHECK(second.next(1).update.weights == std::vector{0.25});
+}
+
 TEST_CASE("where late pushes count, a group does not wait for who is gone, nor for ever", "[updates]") {
   Shard shard(k_async, 1, 2);
   shard.push(1);

@@ -44,6 +44,18 @@ TEST_CASE("a rule is called by what it does", "[record]") {
   CHECK(facts_of(scenario).model.empty());
 }
 
+TEST_CASE("facts say whether the first shard decides, as the servers do", "[record]") {
+  Scenario scenario = with("custom");
+  scenario.consistency.custom = {.start = "clock - min_clock <= 3", .update = "pushes >= 2"};
+  CHECK(facts_of(scenario).first_decides);
+  scenario.consistency.custom.start = "true";
+  CHECK(!facts_of(scenario).first_decides);
+  scenario = with("asp");
+  CHECK(!facts_of(scenario).first_decides);
+  scenario.consistency.age = AgeOf::gradient;
+  CHECK(facts_of(scenario).first_decides);
+}
+
 TEST_CASE("facts are read as they were written, whatever is in them", "[record]") {
   Scenario scenario = with("ssp");
   scenario.consistency.staleness_schedule = {{0, 1}, {10, 4}};

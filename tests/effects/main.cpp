@@ -1,0 +1,353 @@
+// psim_effects: every field, under every consistency model, architecture and network that accepts it. Goal:
+// nothing is accepted that does nothing. Method: a small scenario is run with the field's default and with
+// other values, which its declaration gives. One of them must change the digest or the summary, or psim
+// refuses it or notes that it has no effect. Where the field acts only together with another feature, the
+// examples of the features are added one after the other until one shows an effect.
+//   psim_effects [--every N] [--only FIELD]
+// --every N takes each N-th pair of a cell (model, architecture or network) and a field; --only one field.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/record/identity.hpp"
+#include "sim/record/summary.hpp"
+#include "sim/scenario/fields/field_list.hpp"
+#include "sim/scenario/load.hpp"
+#include "sim/scenario/spec/fault_kinds.hpp"
+#include "sim/scenario/spec/features.hpp"
+#include "sim/simulation.hpp"
+#include "tests/effects/values.hpp"
+
+namespace fs = std::filesystem;
+
+namespace psim::test {
+namespace {
+
+// Workers of unequal steps, two servers; failures are noticed within 5 ms.
+constexpr const char* base = R"([data]
+source = "blobs"
+samples = 96
+features = 4
+classes = 2
+[model]
+layers = [4, 3, 2]
+[training]
+steps = 6
+batch_size = 4
+[compute]
+time = "2ms"
+distribution = "exponential"
+[cluster]
+workers = 4
+servers = 2
+[recovery]
+heartbeat = "1ms"
+timeout = "5ms"
+retry = "4ms"
+longest_retry = "16ms"
+patience = "500ms"
+)";
+
+using Assignments = std::map<std::string, std::string>;
+
+// Fields whose other values need not change a run, and why.
+const std::map<std::string, std::string> exceptions{
+    {"title", "it is a heading"},
+    {"preset", "it sets other fields, which have their own turn"},
+};
+
+Assignments assignments_of(std::string_view rest) {
+  Assignments result;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::size_t equals = line.find(" = ");
+    result.emplace(line.substr(0, equals), line.substr(equals + 3));
+  }
+  return result;
+}
+
+struct Setting {
+  std::string name;
+  Assignments sets;
+};
+
+std::string example_of(const FaultKindRow& kind) {
+  std::string text = fmt::format("fault = [{{kind = \"{}\"", kind.name);
+  if (kind.on == FaultOn::nodes) text += ", nodes = [\"worker 0\", \"server 1\"]";
+  if (kind.on == FaultOn::sides) text += ", between = [[\"worker 0\"], [\"server 1\"]]";
+  text +=
+      kind.window || kind.on == FaultOn::messages ? ", from = \"2ms\", until = \"6ms\"" : ", at = \"3ms\"";
+  if (kind.takes_factor()) text += ", factor = 0.3";
+  if (kind.takes_delay) text += ", delay = \"2ms\"";
+  if (kind.crashes) text += ", restart_after = \"7ms\"";
+  return text + "}]";
+}
+
+// The surroundings in which a field may act.
+std::vector<Setting> surroundings() {
+  std::vector<Setting> all{{"nothing else", {}}};
+  const auto add = [&all](std::string name, const std::string& example) {
+    all.push_back({std::move(name), assignments_of(example)});
+  };
+  for (const Feature& feature : features()) add(std::string(feature.name), feature.example);
+  for (const FaultKindRow& kind : all_rows<FaultKindRow>())
+    add("a fault: " + std::string(kind.name), example_of(kind));
+  add("a straggler",
+      "straggler = [{workers = [0], slowdown = 3, from = \"1ms\", until = \"5ms\", every = \"9ms\"}]");
+  add("a straggler by chance", "straggler = [{workers = [0], slowdown = 3, probability = 0.5}]");
+  for (const char* of : {"speed", "availability", "latency"})
+    add(fmt::format("a profile of {}", of),
+        fmt::format("profile = [{{of = \"{}\", file = \"links.csv\"}}]", of));
+  return all;
+}
+
+// Models, architectures and networks.
+std::vector<Setting> cells() {
+  std::vector<Setting> all;
+  const std::string asp = "consistency.model = \"asp\"\n";
+  for (const Feature& feature : features()) {
+    if (feature.by != nullptr) all.push_back({std::string(feature.name), assignments_of(feature.example)});
+  }
+  const auto add = [&all](std::string name, const std::string& example) {
+    all.push_back({std::move(name), assignments_of(example)});
+  };
+  add("a custom model with an age", "consistency.model = \"custom\"\nconsistency.too_late = \"age >= 3\"");
+  const auto choices_of = [](const char* path) {
+    return std::get<ChoiceField>(all_fields().find(path)->target).choices;
+  };
+  for (const Choice& one : choices_of("architecture.algorithm"))
+    add(fmt::format("all-reduce: {}", one.name),
+        fmt::format("architecture.kind = \"all-reduce\"\narchitecture.algorithm = \"{}\"", one.name));
+  add("a pipeline", "architecture.kind = \"model-parallel\"\ncluster.workers = 2");
+  add("a pipeline of devices",
+      "architecture.over = \"devices\"\narchitecture.kind = \"model-parallel\"\n"
+      "cluster.worker.device.count = 2\ncluster.workers = 1");
+  add("nic", asp + "cluster.network.model = \"nic\"");
+  for (const Choice& one : choices_of("cluster.network.topology")) {
+    if (one.name == "graph") continue;
+    add(fmt::format("the network {}", one.name),
+        asp + fmt::format("cluster.network.topology = \"{}\"{}", one.name,
+                          one.name == "simgrid-xml" ? "\ncluster.network.platform = \"cluster.xml\"" : ""));
+  }
+  return all;
+}
+
+// The result of one run; none: psim does not accept the scenario, or it takes too long.
+using Outcome = std::optional<std::string>;
+
+class Effects {
+ public:
+  explicit Effects(fs::path folder) : folder_(std::move(folder)) {
+    const auto write = [this](const char* name, const std::string& text) {
+      std::ofstream(folder_ / name, std::ios::binary) << text;
+    };
+    write("effects.toml", base);
+    write("cluster.xml", R"(<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="node-" suffix="" radical="0-15" speed="1Gf" bw="1Gbps" lat="50us"/>
+</platform>
+)");
+    write("links.csv", "0, 1\n0.004, 0.5\n0.03, 0.1\n0.05, 1\n");
+    write("slower.csv", "0, 0.5\n0.004, 0.2\n0.03, 0.1\n0.05, 1\n");
+    write("steps.csv", "worker,step,seconds\n0,0,0.001\n0,1,0.004\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
+    write("other.csv", "worker,step,seconds\n0,0,0.002\n0,1,0.003\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
+  }
+
+  // Whether some value of the field changes a run of the cell.
+  void look_at(const Setting& cell, const DescribedField& field) {
+    ++looked_;
+    std::vector<Try>& known = known_[field.path()];
+    std::string accepted;
+    for (const Try& one : tries(known, field)) {
+      const Found found = run(cell, field, one);
+      if (found == Found::effect) {
+        if (std::ranges::find(known, one) == known.end()) known.push_back(one);
+        ++effects_;
+        return;
+      }
+      if (found == Found::nothing && accepted.empty()) accepted = shown_;
+    }
+    if (accepted.empty()) return;
+    ++failed_;
+    fmt::print("{}: {} changes nothing, for example\n  {}\n", cell.name, field.path(), accepted);
+    std::fflush(stdout);
+  }
+
+  int report() const {
+    fmt::print("{} fields of cells: {} act, {} are refused or said to have no effect; {} failed; {} runs\n",
+               looked_, effects_, looked_ - effects_ - failed_, failed_, runs_);
+    return failed_ == 0 && effects_ > 0 ? 0 : 1;
+  }
+
+ private:
+  struct Try {
+    std::size_t around = 0;
+    std::string choice, value;  // of the field on which this field depends, and of the field
+    bool operator==(const Try&) const = default;
+  };
+  enum class Found { refused, nothing, effect };
+
+  static std::string numbered(const DescribedField& field) {
+    const auto& tables = all_fields().tables;
+    const auto table = std::ranges::find(tables, field.table, &DescribedTable::path);
+    const bool repeated = table != tables.end() && table->repeated;
+    return field.table + (field.table.empty() ? "" : repeated ? ".0." : ".") + field.key;
+  }
+  static std::string choice_of(const DescribedField& field) {
+    if (field.info.when.empty()) return "";
+    const std::string key(field.info.when_key);
+    if (key.find('.') != std::string::npos) return key;
+    const std::string own = numbered(field);
+    return own.substr(0, own.size() - field.key.size()) + key;
+  }
+
+  std::vector<Try> tries(const std::vector<Try>& known, const DescribedField& field) const {
+    std::vector<Try> all = known;
+    const Texts values = Values(field).all();
+    std::vector<std::string> choices(field.info.when.begin(), field.info.when.end());
+    if (choices.empty()) choices.emplace_back();
+    const std::string top = field.table.substr(0, field.table.find('.'));
+    const auto is_near = [&](const Setting& around) {
+      return around.sets.empty() || std::ranges::any_of(around.sets, [&](const auto& one) {
+               return one.first.starts_with(top) ||
+                      std::ranges::find(field.info.need.keys, one.first) != field.info.need.keys.end();
+             });
+    };
+    for (const bool near : {true, false}) {
+      for (std::size_t a = 0; a < around_.size(); ++a) {
+        if (is_near(around_[a]) != near) continue;
+        for (const std::string& choice : choices) {
+          for (const std::string& value : values) all.push_back({a, choice, value});
+        }
+      }
+    }
+    return all;
+  }
+
+  Found run(const Setting& cell, const DescribedField& field, const Try& one) {
+    Assignments sets = cell.sets;
+    for (const auto& [key, value] : around_[one.around].sets) {
+      const auto [at, fresh] = sets.emplace(key, value);
+      if (!fresh && at->second != value) return Found::refused;
+    }
+    const std::string path = numbered(field), choice = choice_of(field);
+    if (!one.choice.empty()) {
+      const auto [at, fresh] = sets.emplace(choice, quoted(one.choice));
+      if (!fresh && at->second != quoted(one.choice)) return Found::refused;
+    }
+    if (sets.contains(path)) {
+      if (cell.sets.contains(path) || sets.at(path) == one.value) return Found::refused;
+    }
+    const std::string array = path.substr(0, path.find(".0."));
+    if (array != path && !sets.contains(array)) return Found::refused;
+    const Outcome usual = outcome_of(sets, "");
+    if (!usual) return Found::refused;
+    sets[path] = one.value;
+    const Outcome other = outcome_of(sets, path);
+    if (!other) return Found::refused;
+    return *other == *usual ? Found::nothing : Found::effect;
+  }
+
+  // `path`: a field that must have a meaning.
+  Outcome outcome_of(const Assignments& sets, const std::string& path) {
+    LoadRequest request{.path = (folder_ / "effects.toml").string(), .overrides = {}, .data_dirs = {}};
+    std::string shown;
+    // Tables come before the fields of their elements.
+    for (const auto& [key, value] : sets) {
+      request.overrides.push_back({key, value});
+      shown += fmt::format(" --set '{}={}'", key, value);
+    }
+    shown_ = shown;
+    if (path.empty()) {
+      if (const auto before = outcomes_.find(shown); before != outcomes_.end()) return before->second;
+    }
+    request.cache = &cache_;
+    Diagnostics diagnostics;
+    const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
+    Outcome outcome;
+    if (loaded && !says_no_effect(diagnostics, path)) outcome = in_child(*loaded);
+    if (path.empty()) outcomes_.emplace(shown, outcome);
+    return outcome;
+  }
+
+  static bool says_no_effect(const Diagnostics& diagnostics, const std::string& path) {
+    return !path.empty() && diagnostics.render().find("`" + path + "` has no effect") != std::string::npos;
+  }
+
+  Outcome in_child(const LoadedScenario& loaded) {
+    ++runs_;
+    const fs::path said = folder_ / "said";
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child < 0) return std::nullopt;
+    if (child == 0) {
+      alarm(5);
+      const RunIdentity identity{.name = "", .title = "", .seed = 1, .scenario_hash = ""};
+      try {
+        const RunResult result = simulate(loaded, {.threads = 1, .context = ""}, {});
+        std::ofstream(said, std::ios::binary)
+            << result.digest << make_summary(identity, loaded.scenario, result).dump();
+      } catch (const std::exception& error) {
+        fmt::print("{} ends with: {}\n", shown_, error.what());
+        std::fflush(stdout);
+        _exit(1);
+      }
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) ++failed_;
+    if (status != 0) return std::nullopt;
+    std::ifstream file(said);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path folder_;
+  DataCache cache_;
+  std::vector<Setting> around_ = surroundings();
+  std::map<std::string, std::vector<Try>> known_;  // by field: what had an effect in other cells
+  std::map<std::string, Outcome> outcomes_;
+  std::string shown_;
+  int looked_ = 0, effects_ = 0, failed_ = 0, runs_ = 0;
+};
+
+int main_of(const std::vector<std::string>& words) {
+  std::size_t every = 1;
+  std::string only;
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == "--only") only = words[i + 1];
+    else if (words[i] == "--every")
+      std::from_chars(words[i + 1].data(), words[i + 1].data() + words[i + 1].size(), every);
+  }
+  std::string name = (fs::temp_directory_path() / "psim-effects-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) return 3;
+  Effects effects(name);
+  std::size_t number = 0;
+  for (const Setting& cell : cells()) {
+    for (const DescribedField& field : all_fields().fields) {
+      if (exceptions.contains(field.path())) continue;
+      const bool wanted = only.empty() ? number++ % every == 0 : field.path() == only;
+      if (wanted) effects.look_at(cell, field);
+    }
+  }
+  fs::remove_all(name);
+  return effects.report();
+}
+
+}  // namespace
+}  // namespace psim::test
+
+int main(int count, char** words) { return psim::test::main_of({words + 1, words + count}); }
