@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/render/text_table.hpp"
+
 namespace psim::analysis {
 namespace {
 
@@ -32,12 +34,6 @@ std::uint32_t blamed(const Facts& facts, const PathPiece& piece) {
 
 // Trouble of a node itself: with it a node can hold itself up.
 bool is_trouble(Kind kind) { return kind == Kind::timeout || kind == Kind::down; }
-
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.3g} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.3g} MB", static_cast<double>(bytes) / 1e6);
-}
 
 }  // namespace
 
@@ -98,7 +94,7 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPie
       const std::string_view kind = graph.word_of(sending);
       const bool has_clock = kind == "push" || kind == "pull" || kind == "weights";
       return fmt::format("{}{}, {}", kind, has_clock ? " of " + clock_of(sending) : "",
-                         size_text(sending.bytes));
+                         size_text(static_cast<double>(sending.bytes)));
     }
     case Kind::service: return fmt::format("works on {}", binding ? "what came" : "something");
     case Kind::timeout:

@@ -53,8 +53,9 @@ std::ptrdiff_t wins(const Aggregate* one, const std::vector<const Aggregate*>& o
 const Aggregate& fastest_of(const std::vector<const Aggregate*>& known) {
   const auto rank = [&](const Aggregate* one) {
     const double reached = static_cast<double>(one->reached) / static_cast<double>(one->n);
-    return std::tuple(one->better != nullptr, !one->time_to_target || reached >= 0.5 ? 0 : 1 - reached,
-                      -wins(one, known), seconds_of(one));
+    return std::tuple(one->better != nullptr || (!one->time_to_target && one->fails()),
+                      !one->time_to_target || reached >= 0.5 ? 0 : 1 - reached, -wins(one, known),
+                      seconds_of(one));
   };
   return **std::ranges::min_element(known, {}, rank);
 }

@@ -162,7 +162,7 @@ std::string study_page(const StudyPage& page) {
   std::string body = header(view);
   body += fmt::format("<section id=\"answer\">{}</section>", study_answer(view));
   body += section("table", "Results",
-                  "Means over seeds. In brackets: 95 % intervals; after ±: standard deviations.",
+                  "Means over seeds. [a, b]: 95 % interval; ±: standard deviation over seeds.",
                   results_table(view) + definitions_of(view) + remarks_of(view));
   body += section("curves", "How fast each arm learns",
                   fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a "

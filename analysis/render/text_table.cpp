@@ -210,6 +210,15 @@ std::string paragraph(std::string_view text, std::size_t width) {
   return out;
 }
 
+std::string size_text(double bytes) {
+  if (bytes < 9999.5) return fmt::format("{:.4g} B", bytes);
+  for (const char* unit : {"kB", "MB", "GB"}) {
+    bytes /= 1000;
+    if (bytes < 999.5) return fmt::format("{:.3g} {}", bytes, unit);
+  }
+  return fmt::format("{:.{}f} TB", bytes / 1000, bytes < 99'950 ? 1 : 0);
+}
+
 void add_row(std::vector<TextColumn>& columns, std::vector<std::string> cells) {
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(std::move(cells[i]));
 }

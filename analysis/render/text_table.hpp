@@ -34,6 +34,9 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 // The same lines as one text, each with a line end.
 std::string paragraph(std::string_view text, std::size_t width);
 
+// "280 B", "1.2 MB", "51.2 GB"
+std::string size_text(double bytes);
+
 // Adds a cell to each column.
 void add_row(std::vector<TextColumn>& columns, std::vector<std::string> cells);
 

@@ -25,4 +25,13 @@ PairedComparison compare_pairs(std::span<const Pair> pairs, Better better, const
   return result;
 }
 
+Discordant order_of(std::span<const Pair> pairs) {
+  Discordant order;
+  for (const Pair& pair : pairs) {
+    order.arm += pair.arm < pair.baseline;
+    order.baseline += pair.baseline < pair.arm;
+  }
+  return order;
+}
+
 }  // namespace psim::statistics

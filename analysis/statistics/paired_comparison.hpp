@@ -30,4 +30,7 @@ struct PairedComparison {
 PairedComparison compare_pairs(std::span<const Pair> pairs, Better better = Better::smaller,
                                const Resampling& how = {});
 
+// The numbers of pairs whose arm, and whose baseline, has the smaller value.
+Discordant order_of(std::span<const Pair> pairs);
+
 }  // namespace psim::statistics

@@ -32,6 +32,13 @@ struct Discordant {
 // that are at least as unequal. 1 if no seed is discordant. Throws std::invalid_argument beyond 10,000.
 double mcnemar(const Discordant& runs);
 
+// Could luck decide which arm is faster with how many seeds? Exact, two-sided (Dixon and Mood, The
+// statistical sign test, 1946): the formula of McNemar's test. `faster`: without ties. The order of two runs
+// is known if the faster one reached its target before the other one gave up (Gehan, A generalized Wilcoxon
+// test for comparing arbitrarily singly-censored samples, 1965); other pairs are ties. So the budgets of runs
+// may differ.
+inline double sign_test(const Discordant& faster) { return mcnemar(faster); }
+
 // The fewest seeds with which the clearest of `tests` comparisons can have a corrected p of at most `level`.
 // With n seeds the p of the sign-flip test and of McNemar's test is at least 2 / 2^n, and after Holm's
 // correction at least `tests` times that.

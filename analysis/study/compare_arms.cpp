@@ -1,5 +1,6 @@
 // Compares arms with the baseline: over the seeds that both have, up to their common budget.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@ namespace {
 using statistics::TimedRun;
 
 constexpr double level = 0.05;  // of significance
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // All comparisons of all studies use the same draws.
 constexpr statistics::Resampling resampling{};
@@ -34,18 +36,11 @@ std::vector<SeedRuns> common_seeds(const Cell& arm, const Cell& baseline) {
   return result;
 }
 
-// The date up to which the times of both arms are known: the smallest budget of their runs that missed the
-// target. If no run did except stuck ones, all times are known, and any budget that is long enough will do.
-double budget_of(const std::vector<SeedRuns>& pairs, const Aggregate& arm, const Aggregate& baseline) {
-  if (!arm.time_to_target) return std::numeric_limits<double>::infinity();
-  std::vector<TimedRun> runs;
-  for (const SeedRuns& pair : pairs) {
-    runs.push_back(pair.arm);
-    runs.push_back(pair.baseline);
-  }
-  const double budget = statistics::common_budget(runs);
-  return std::isfinite(budget) ? budget
-                               : std::max(arm.time_to_target->budget_s, baseline.time_to_target->budget_s);
+// The date up to which the times of both runs are known: the smallest budget of those that missed the target.
+// If no run did except stuck ones, any budget that is `long_enough` will do.
+double budget_of(const SeedRuns& pair, double long_enough) {
+  const double budget = statistics::common_budget(std::array{pair.arm, pair.baseline});
+  return std::isfinite(budget) ? budget : long_enough;
 }
 
 ReachedByBoth reached_by(const std::vector<SeedRuns>& pairs) {
@@ -64,7 +59,6 @@ bool is_traced(const Cell& cell) { return std::ranges::any_of(cell.runs, &StudyR
 
 // If seeds change nothing, nothing is known about chance: keeps the ratio, and removes interval and p value.
 void forget_chance(VersusBaseline& versus) {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
   versus.replicates = false;
   versus.pairs.difference.interval = {-infinite, infinite};
   if (versus.pairs.ratio) versus.pairs.ratio->interval = {0, infinite};
@@ -96,21 +90,31 @@ std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& ba
   if (!has_target && (!arm.time || !baseline.time)) return {};
   const std::vector<SeedRuns> runs = common_seeds(*arm.cell, *baseline.cell);
   if (runs.empty()) return {};
-  VersusBaseline versus{.values = {}, .pairs = {}, .budget_s = budget_of(runs, arm, baseline)};
+  const double long_enough =
+      has_target ? std::max(arm.time_to_target->budget_s, baseline.time_to_target->budget_s) : infinite;
+  VersusBaseline versus{.values = {}, .pairs = {}, .budget_s = long_enough};
+  double latest = 0;
   for (const SeedRuns& one : runs) {
     if (!has_target) {
       versus.values.push_back({one.arm.time_s, one.baseline.time_s});
       continue;
     }
-    versus.values.push_back({statistics::restricted_time(one.arm, versus.budget_s),
-                             statistics::restricted_time(one.baseline, versus.budget_s)});
-    const auto is_cut = [&](const TimedRun& run) { return !run.reached || run.time_s > versus.budget_s; };
+    const double budget = budget_of(one, long_enough);
+    versus.budget_s = std::min(versus.budget_s, budget);
+    versus.values.push_back(
+        {statistics::restricted_time(one.arm, budget), statistics::restricted_time(one.baseline, budget)});
+    latest = std::max({latest, versus.values.back().arm, versus.values.back().baseline});
+    const auto is_cut = [&](const TimedRun& run) { return !run.reached || run.time_s > budget; };
     const bool arm_cut = is_cut(one.arm), baseline_cut = is_cut(one.baseline);
     versus.cut_both += arm_cut && baseline_cut;
     versus.cut_arm += arm_cut && !baseline_cut;
     versus.cut_baseline += baseline_cut && !arm_cut;
   }
   versus.pairs = statistics::compare_pairs(versus.values, statistics::Better::smaller, resampling);
+  if (latest > versus.budget_s) {
+    versus.order = statistics::order_of(versus.values);
+    versus.pairs.test = {.p = statistics::sign_test(*versus.order), .exact = true};
+  }
   if (has_target) versus.reached = reached_by(runs);
   const bool all_alike = !arm.replicates && !baseline.replicates;
   if (runs.size() > 1 && (all_alike || is_traced(*arm.cell) || is_traced(*baseline.cell)))

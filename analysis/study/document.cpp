@@ -61,23 +61,27 @@ Json versus_json(const Study& study, const Aggregate& a) {
   if (!a.versus) return nullptr;
   const VersusBaseline* versus = &*a.versus;
   const statistics::PairedComparison& pairs = versus->pairs;
-  Json json = {{"ratio", pairs.ratio ? number(pairs.ratio->value) : Json()},
-               {"ratio_ci95", pairs.ratio ? interval(pairs.ratio->interval) : Json()},
-               {"difference_s", number(pairs.difference.value)},
-               {"difference_ci95", interval(pairs.difference.interval)},
-               {"p_better", pairs.better},
-               {"p_better_unpaired", pairs.unpaired_better},
-               {"p_value", versus->is_test() ? Json(pairs.test.p) : Json()},
-               {"p_value_holm", number(versus->p_value_holm)},
-               {"reached", reached_json(*versus)},
-               {"seeds", pairs.seeds},
-               {"replicates", versus->replicates},
-               {"predicted", versus->predicted},
-               {"budget_s", number(versus->budget_s)},
-               {"cut_arm", versus->cut_arm},
-               {"cut_baseline", versus->cut_baseline},
-               {"cut_both", versus->cut_both},
-               {"trustworthy", pairs.trustworthy}};
+  Json json = {
+      {"ratio", pairs.ratio ? number(pairs.ratio->value) : Json()},
+      {"ratio_ci95", pairs.ratio ? interval(pairs.ratio->interval) : Json()},
+      {"difference_s", number(pairs.difference.value)},
+      {"difference_ci95", interval(pairs.difference.interval)},
+      {"p_better", pairs.better},
+      {"p_better_unpaired", pairs.unpaired_better},
+      {"p_value", versus->is_test() ? Json(pairs.test.p) : Json()},
+      {"p_value_holm", number(versus->p_value_holm)},
+      {"reached", reached_json(*versus)},
+      {"seeds", pairs.seeds},
+      {"order",
+       versus->order ? Json{{"arm", versus->order->arm}, {"baseline", versus->order->baseline}} : Json()},
+      {"learns", versus->learns},
+      {"replicates", versus->replicates},
+      {"predicted", versus->predicted},
+      {"budget_s", number(versus->budget_s)},
+      {"cut_arm", versus->cut_arm},
+      {"cut_baseline", versus->cut_baseline},
+      {"cut_both", versus->cut_both},
+      {"trustworthy", pairs.trustworthy}};
   if (!study.until_ci.is_null() && has_width(*versus))
     json["narrow"] = is_narrow(*a.versus, study.until_ci["half_width"].get<double>());
   return json;
@@ -95,6 +99,8 @@ Json aggregate_json(const Study& study, const Aggregate& a) {
                {"condition", condition_json(study, *a.cell)},
                {"n", a.n},
                {"reached", a.reached},
+               {"diverged", a.diverged},
+               {"unlearned", a.unlearned},
                {"time_to_target", time_json(a.time_to_target)},
                {"time_s", statistic_json(a.time ? &*a.time : nullptr)},
                {"versus_baseline", versus_json(study, a)},

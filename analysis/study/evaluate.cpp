@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "analysis/study/study.hpp"
+#include "analysis/summary_value.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -112,6 +113,12 @@ Aggregate measured(const Cell& cell) {
     if (run.summary["target"]["reached"]) ++result.reached;
     if (const auto time = time_of(run.summary)) times.push_back(*time);
     result.staleness_max = std::max(result.staleness_max, run.summary["staleness"]["max"].get<double>());
+    const Json first = value_at(run.summary, "/initial/loss"_summary),
+               last = value_at(run.summary, "/final/loss"_summary);
+    const bool is_judged = first.is_number();  // a phantom has no loss
+    const bool has_loss = last.is_number() && std::isfinite(last.get<double>());
+    result.diverged += is_judged && !has_loss;
+    result.unlearned += is_judged && has_loss && last >= first;
   }
   result.replicates = has_replicates(cell);
   result.predicted =
@@ -179,6 +186,25 @@ double samples_at_once(const Json& summary) {
   for (const Json& worker : summary.value("workers", Json::array()))
     samples += worker.value("batch_size", 0.0);
   return samples;
+}
+
+// Whether updates of two arms of a condition use different numbers of samples, or nothing else tells them
+// apart.
+bool has_unequal_updates(const Evaluation& evaluation) {
+  constexpr double alike = 1.005;
+  if (evaluation.has_target) return false;
+  for (const std::vector<const Aggregate*>& condition : by_condition(evaluation.aggregates)) {
+    std::vector<double> samples;
+    for (const Aggregate* one : condition) {
+      const Statistic *rate = one->measure("samples_per_s"), *pace = one->measure("s_per_update");
+      if (one->measure("final_loss") == nullptr && one->diverged == 0) return true;
+      if (rate != nullptr && pace != nullptr) samples.push_back(rate->mean * pace->mean);
+    }
+    if (samples.empty()) continue;
+    const auto [least, most] = std::ranges::minmax(samples);
+    if (most > alike * least) return true;
+  }
+  return false;
 }
 
 // A note if arms differ in samples per step: with larger batches or more workers a step does more, so seconds
@@ -268,6 +294,7 @@ Evaluation evaluate(const Study& study) {
   Evaluation result;
   for (const Cell& cell : study.cells) result.aggregates.push_back(measured(cell));
   result.has_target = std::ranges::any_of(study.cells, has_target);
+  result.unequal_updates = has_unequal_updates(result);
   compare_arms(study, result);
   result.width = width_kept(study, result);
   rank(study, result);

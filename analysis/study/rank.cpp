@@ -12,10 +12,10 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // The time of an arm in a ranking: the median of its seeds, infinite if fewer than half of them reached the
-// target; without a target the mean.
+// target; without a target the mean, infinite if a run learned nothing.
 double ranked_time(const Aggregate& one) {
   if (one.time_to_target) return one.time_to_target->median_s.value_or(infinite);
-  return one.time ? one.time->mean : infinite;
+  return one.time && !one.fails() ? one.time->mean : infinite;
 }
 
 // A mean that some runs lack counts as the worst value: a mean over the other runs would favour arms that
@@ -34,7 +34,8 @@ void find_front(const std::vector<Aggregate*>& condition) {
     rows.push_back({ranked_time(*one), mean_or(*one, "bytes_sent", infinite),
                     one->time_to_target ? 0 : mean_or(*one, "final_accuracy", -infinite)});
   const std::vector<bool> front = statistics::pareto_front(rows, columns);
-  for (std::size_t i = 0; i < condition.size(); ++i) condition[i]->pareto = front[i];
+  for (std::size_t i = 0; i < condition.size(); ++i)
+    condition[i]->pareto = front[i] && (condition[i]->time_to_target || !condition[i]->fails());
 }
 
 // The measure of final quality, and the smallest difference that matters.
@@ -73,6 +74,22 @@ bool is_clearly_worse(const Aggregate& one, const Aggregate& best, const Quality
   return !interval || interval->low > 0;
 }
 
+// Which arms learn clearly less or more than the baseline.
+void compare_quality(const std::vector<Aggregate*>& condition, const std::string& baseline) {
+  const auto base =
+      std::ranges::find(condition, baseline, [](const Aggregate* one) { return one->cell->arm; });
+  for (const Quality& quality : qualities) {
+    for (Aggregate* one : condition) {
+      if (base == condition.end() || !one->versus || one->time_to_target || one->versus->learns != 0)
+        continue;
+      const bool mine = one->measure(quality.key) != nullptr,
+                 theirs = (*base)->measure(quality.key) != nullptr;
+      if (theirs && is_clearly_worse(*one, **base, quality)) one->versus->learns = -1;
+      else if (mine && is_clearly_worse(**base, *one, quality)) one->versus->learns = 1;
+    }
+  }
+}
+
 void find_clearly_worse(const std::vector<Aggregate*>& condition) {
   for (const Quality& quality : qualities) {
     const Aggregate* best = nullptr;
@@ -99,6 +116,11 @@ void rank(const Study& study, Evaluation& evaluation) {
   for (const std::vector<Aggregate*>& condition : by_condition(evaluation.aggregates)) {
     find_front(condition);
     find_clearly_worse(condition);
+    compare_quality(condition, study.baseline);
+    evaluation.unequal_quality =
+        evaluation.unequal_quality || std::ranges::any_of(condition, [](const Aggregate* one) {
+          return one->better != nullptr || (!one->time_to_target && one->fails());
+        });
     if (condition.size() < arms.size()) continue;  // the study is not complete
     if (!study.tuning.is_null() && condition.front()->cell->condition.back() == untuned) continue;
     for (const Aggregate* one : condition)
@@ -108,7 +130,7 @@ void rank(const Study& study, Evaluation& evaluation) {
   const bool positive = std::ranges::all_of(times, [](const std::vector<double>& own) {
     return std::ranges::all_of(own, [](double t) { return t > 0; });
   });
-  if (arms.size() < 2 || times.front().size() < 2 || !positive) return;
+  if (arms.size() < 2 || times.front().size() < 2 || !positive || evaluation.unequal_quality) return;
   std::vector<statistics::Profile> profiles = statistics::performance_profiles(times);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const double score = statistics::profile_score(profiles[i]);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -14,9 +15,7 @@
 namespace psim::analysis {
 namespace {
 
-constexpr std::size_t line_width = 100;
-
-void say(std::string& out, const std::string& text) { out += paragraph(text, line_width); }
+void say(std::string& out, const std::string& text) { out += text + "\n"; }
 
 bool any(const Evaluation& evaluation, const auto& holds) {
   return std::ranges::any_of(evaluation.aggregates, holds);
@@ -76,18 +75,22 @@ void say_who_reached(std::string& out, const Evaluation& evaluation) {
   };
   if (any(evaluation, bound))
     say(out,
-        "Ratios compare times up to the smaller budget of the two arms. `>=` or `<=`: runs of one arm need "
-        "longer, so the whole times differ by at least (`>=`) or at most (`<=`) this factor.");
+        "Ratios compare two times up to the budget of the run that missed its target. `>=` or `<=`: runs of "
+        "one arm need longer, so the whole times differ by at least (`>=`) or at most (`<=`) this factor.");
+  if (any(evaluation, [](const Aggregate& a) { return a.versus && a.versus->order; }))
+    say(out,
+        "Runs have different budgets, so a seed counts up to its own budget, and p is that of the sign test "
+        "over the seeds whose faster arm is known.");
 }
 
 // Whether any p value can be small with this number of tests.
 void say_family(std::string& out, const Evaluation& evaluation) {
   const TestFamily& family = evaluation.family;
   if (family.tests == 0 || family.seeds < 2 || family.seeds >= family.seeds_needed) return;
-  say(out, fmt::format(
-               "p (--wide): after Holm's correction for {} test{}, no p value can be below 0.05, because {} "
-               "seeds are too few; at least {} seeds are necessary.",
-               family.tests, family.tests == 1 ? "" : "s", family.seeds, family.seeds_needed));
+  say(out, fmt::format("For p values use at least {} seeds (--seeds 1-{}): with {}, no p value of {} can be "
+                       "below 0.05.",
+                       family.seeds_needed, family.seeds_needed, family.seeds,
+                       family.tests == 1 ? "a test" : fmt::format("{} tests", family.tests)));
 }
 
 // Seeds that change no time are one observation, whatever their number.
@@ -100,11 +103,13 @@ void say_replicates(std::string& out, const Evaluation& evaluation) {
     traced = traced || one.cell->runs.front().by_trace;
   }
   if (arms.empty()) return;
-  say(out, fmt::format("{} {}. They count as one observation, not {}, without interval and p value.{}",
-                       traced ? "All seeds have the step times of one trace under"
-                              : "Seeds do not change the times of",
-                       fmt::join(arms, ", "), fewest_runs(evaluation),
-                       traced ? " trace_resample in [compute] draws other step times for each seed." : ""));
+  const std::string whose = fmt::format("{}", fmt::join(arms, ", "));
+  say(out, traced
+               ? fmt::format("All {} seeds take the step times of one trace ({}), so there is no interval. "
+                             "trace_resample in [compute] draws other step times for each seed.",
+                             fewest_runs(evaluation), whose)
+               : fmt::format("All {} seeds give the same times ({}), so there is no interval.",
+                             fewest_runs(evaluation), whose));
 }
 
 // The meaning of the intervals of a calibrated cluster.
@@ -128,19 +133,52 @@ void say_predicted(std::string& out, const Evaluation& evaluation) {
 
 // Without a target an arm may be fast because it learns less.
 void say_quality(std::string& out, const Evaluation& evaluation) {
+  if (!evaluation.unequal_quality) return;
+  constexpr std::size_t most = 3;  // sentences
+  std::size_t said = 0;
   for (const Aggregate& one : evaluation.aggregates) {
-    if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean)
+    if (one.better == nullptr || !one.time || !one.better->time || one.time->mean >= one.better->time->mean ||
+        ++said > most)
       continue;
     const auto end = [](const Aggregate& a) {
       const Statistic *accuracy = a.measure("final_accuracy"), *loss = a.measure("final_loss");
       std::string text = loss == nullptr ? "no loss" : fmt::format("loss {:.4g}", loss->mean);
       return accuracy == nullptr ? text : text + fmt::format(", accuracy {:.4g} %", 100 * accuracy->mean);
     };
-    say(out,
-        fmt::format("{} is faster than {}, but learns clearly less ({}; {}). With a target in [training], "
-                    "times are compared at the same quality.",
-                    cell_label(*one.cell), arm_label(one.better->cell->arm), end(one), end(*one.better)));
+    say(out, fmt::format("{} ends before {}, but learns clearly less ({}; {}).", cell_label(*one.cell),
+                         arm_label(one.better->cell->arm), end(one), end(*one.better)));
   }
+  say(out,
+      "The arms end with unequal quality, so no arm wins. With a target in [training] (psim explain "
+      "training.target), times are compared at the same quality.");
+}
+
+// Without a target a run may be short because it learns from fewer samples.
+void say_samples(std::string& out, const Study& study, const Evaluation& evaluation) {
+  if (evaluation.has_target) return;
+  constexpr double visible = 0.005;
+  std::vector<std::string> arms;
+  for (const Aggregate& one : evaluation.aggregates) {
+    const auto base = std::ranges::find_if(evaluation.aggregates, [&](const Aggregate& other) {
+      return other.cell->arm == study.baseline && other.cell->condition == one.cell->condition;
+    });
+    if (!one.versus || base == evaluation.aggregates.end() || one.fails() || base->fails()) continue;
+    const Statistic *mine = one.measure("samples_per_s"), *theirs = base->measure("samples_per_s");
+    if (mine == nullptr || theirs == nullptr || !(mine->mean > 0) || !(theirs->mean > 0)) continue;
+    const double pace = mine->mean / theirs->mean, work = pace * one.time->mean / base->time->mean;
+    if (std::abs(work - 1) < visible) continue;
+    arms.push_back(
+        fmt::format("{} learned from {:.3g} times as many samples as {}; at equal samples it is "
+                    "{:.3g}x {}",
+                    cell_label(*one.cell), work, arm_label(study.baseline), std::max(pace, 1 / pace),
+                    pace < 1 ? "slower" : "faster"));
+  }
+  constexpr std::size_t most = 4;
+  if (arms.empty()) return;
+  const std::string more = arms.size() > most ? fmt::format("; and {} more rows", arms.size() - most) : "";
+  arms.resize(std::min(most, arms.size()));
+  say(out,
+      fmt::format("Times of runs with unequal samples: {}{} (column samples).", fmt::join(arms, ". "), more));
 }
 
 void say_comparisons(std::string& out, const Study& study, const Evaluation& evaluation) {
@@ -150,7 +188,9 @@ void say_comparisons(std::string& out, const Study& study, const Evaluation& eva
   if (!has([](const VersusBaseline&) { return true; })) return;
   if (!compares_times(evaluation)) {
     const bool any_reached = any(evaluation, [](const Aggregate& a) { return a.reached > 0; });
-    return say(out, !has(are_all_cut) ? "All runs take the same time, so times are not compared."
+    const bool any_stuck = any(evaluation, [](const Aggregate& a) { return !a.time && !a.time_to_target; });
+    const std::string who = any_stuck ? "The arms that did not get stuck" : "All arms";
+    return say(out, !has(are_all_cut) ? who + " take the same time (to 0.5 %), so times are not compared."
                     : any_reached
                         ? "No two runs are known to have different times to the target: the longer run "
                           "reached it only after the shorter run had ended. So times are not compared."
@@ -256,7 +296,8 @@ std::string width_line(const Study& study, const Evaluation& evaluation) {
                                               "decides, both arms mostly missed it, or seeds change no time.",
                                               left_out, left_out == 1 ? "is" : "are");
   if (!evaluation.width) return line + "." + but;
-  line += fmt::format("; the widest interval of a ratio is ± {:.3g} %", 100 * evaluation.width->widest);
+  line +=
+      fmt::format("; the widest interval reaches {:.3g} % beyond its ratio", 100 * evaluation.width->widest);
   return line + (evaluation.width->narrow
                      ? ": as narrow as asked." + but
                      : ": wider than asked, because the first seeds scattered less than all seeds. A smaller "
@@ -264,23 +305,26 @@ std::string width_line(const Study& study, const Evaluation& evaluation) {
                            but);
 }
 
-std::string remarks(const Study& study, const Evaluation& evaluation) {
+std::string meaning_of_marks(const Evaluation& evaluation, const TableOptions& options) {
+  const bool predicts = any(evaluation, [](const Aggregate& a) { return a.predicted; });
+  const bool is_brief = options.columns.empty() && !options.wide;
+  return std::string("[a, b]: ") +
+         (predicts ? "the next run of the real cluster, see below"
+                   : "95 % interval; of a time, of its mean over seeds (Student's t)") +
+         (is_brief ? "." : ". ±: standard deviation over seeds.");
+}
+
+std::string remarks(const Study& study, const Evaluation& evaluation, const TableOptions& options) {
   std::string out;
   std::set<std::string> runs;
   for (const Cell& cell : study.cells) {
     for (const StudyRun& run : cell.runs) runs.insert(run.run);
   }
-  const bool predicts = any(evaluation, [](const Aggregate& a) { return a.predicted; });
-  if (fewest_runs(evaluation) > 1)
-    say(out, predicts
-                 ? "± of a time: predicted, see below. ± of other columns: standard deviation over seeds."
-                 : "± of a time ([a, b] if it is asymmetric, or if all columns are shown): 95 % interval of "
-                   "its mean "
-                   "over seeds, by Student's t. ± of other columns: standard deviation over seeds.");
+  if (fewest_runs(evaluation) > 1) say(out, meaning_of_marks(evaluation, options));
   else if (runs.size() > 1)
     say(out,
-        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 1,2,3,... "
-        "adds seeds.");
+        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 10 runs ten "
+        "seeds.");
   say_times(out, evaluation);
   say_medians(out, evaluation);
   for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);
@@ -289,6 +333,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
   say_replicates(out, evaluation);
   say_predicted(out, evaluation);
   say_quality(out, evaluation);
+  say_samples(out, study, evaluation);
   if (!study.until_ci.is_null()) say(out, width_line(study, evaluation));
   say_gaps(out, study, evaluation);
   say_tuning(out, study);
@@ -302,7 +347,10 @@ std::string remarks(const Study& study, const Evaluation& evaluation) {
                                                 runs.size(), cell_label(*note.cell), note.seed);
     say(out, fmt::format("note: {}{}", note.text, where));
   }
-  return out;
+  std::string lines;
+  for (std::size_t at = 0; at < out.size(); at = out.find('\n', at) + 1)
+    lines += paragraph(std::string_view(out).substr(at, out.find('\n', at) - at), options.width);
+  return lines;
 }
 
 }  // namespace psim::analysis

@@ -22,7 +22,9 @@ struct TableOptions {
 std::string table(const Study& study, const Evaluation& evaluation, const TableOptions& options);
 
 // The meanings of marks, notes, and details that do not fit into a cell.
-std::string remarks(const Study& study, const Evaluation& evaluation);
+std::string remarks(const Study& study, const Evaluation& evaluation, const TableOptions& options = {});
+// What [a, b] and ± mean in this table.
+std::string meaning_of_marks(const Evaluation& evaluation, const TableOptions& options);
 // Sentences about effects of the dates of evaluations.
 std::vector<std::string> remarks_on_looks(const Evaluation& evaluation);
 

@@ -84,14 +84,17 @@ struct ReachedByBoth {
 // The comparison of a cell with the cell of the baseline under the same condition, over the seeds that both
 // have.
 struct VersusBaseline {
-  std::vector<statistics::Pair> values;  // by seed: times up to the budget
+  std::vector<statistics::Pair> values;  // by seed: times up to the budget of the pair
   statistics::PairedComparison pairs;
-  double budget_s = 0;                   // common budget of the two arms: no run gave up earlier
+  double budget_s = 0;  // the smallest budget of a pair: no run gave up earlier
+  // Budgets differ: with how many seeds each arm is known to be faster. Then p is that of the sign test.
+  std::optional<statistics::Discordant> order = {};
   std::optional<ReachedByBoth> reached;  // if the runs have a target
   // Number of seeds with which only the arm, only the baseline, or both need more than the budget.
   std::size_t cut_arm = 0, cut_baseline = 0, cut_both = 0;
   bool replicates = true;  // false: seeds do not change the times, so nothing is known about chance
   bool predicted = false;  // the intervals are those of one further run of a real cluster
+  int learns = 0;          // without a target: -1 if the arm learns clearly less, 1 if the baseline does
   // Whether the p value says something about the arms.
   bool is_test() const { return replicates && !predicted; }
   // Corrected for all tests of the family; absent: no p value, or not in the family.
@@ -108,6 +111,8 @@ struct Aggregate {
   const Cell* cell = nullptr;
   std::size_t n = 0;
   std::size_t reached = 0;
+  std::size_t diverged = 0,
+              unlearned = 0;  // runs whose last loss is no number, and those that it did not reduce
   std::optional<TimeToTarget> time_to_target;  // if the runs have a target
   std::optional<Statistic> time;               // of the whole run, if runs have no target and none got stuck
   std::optional<statistics::Interval> time_interval_s;  // 95 %, of the mean; absent for a single run
@@ -116,6 +121,7 @@ struct Aggregate {
   bool replicates = true;  // false: its seeds all took the same time
   bool predicted = false;  // its interval is that of one further run of a real cluster
   const Aggregate* better = nullptr;  // without a target: an arm of the condition that learns clearly more
+  bool fails() const { return diverged + unlearned > 0; }
   double staleness_max = 0;
   std::map<std::string, Statistic, std::less<>> measures;  // by key, over the runs that have the measure
   const Statistic* measure(std::string_view key) const;    // null: no run has it
@@ -145,6 +151,9 @@ struct ArmProfile {
 
 struct Evaluation {
   bool has_target = false;
+  // Without a target: an arm learns clearly more than another, or with other samples in an update. Then a
+  // short time or many updates are no merit.
+  bool unequal_quality = false, unequal_updates = false;
   std::vector<Aggregate> aggregates;  // by cell
   std::vector<ArmProfile> profiles;   // by arm; empty for a single arm or condition
   TestFamily family;

@@ -105,13 +105,17 @@ std::vector<TextColumns> split(const std::vector<TextColumn>& columns, std::size
 // One table: the mandatory columns (as narrow as necessary), and the other columns that fit. Appends the
 // names of the rest to `left_out`.
 TextColumns fit(const std::vector<TextColumn>& columns, std::size_t labels, const Picked& picked,
-                std::size_t width, std::vector<std::string_view>& left_out) {
+                const TableView& view, std::size_t width, std::vector<std::string_view>& left_out) {
   TextColumns table;
   for (std::size_t i = 0; i < labels; ++i) table.push_back(&columns[i]);
   for (std::size_t i = 0; i < picked.size(); ++i) {
     table.push_back(&columns[labels + i]);
-    const bool must = picked[i]->place != Place::if_room && picked[i]->place != Place::without_target;
-    if ((must ? least_width(table) : natural_width(table)) <= width) continue;
+    const Place place = picked[i]->place;
+    const bool must = place == Place::by_work ? view.evaluation.unequal_updates
+                                              : place != Place::if_room && place != Place::without_target;
+    const std::size_t least = least_width(table), natural = natural_width(table);
+    constexpr std::size_t readable = 10;  // room beyond a column of single words
+    if ((must ? std::min(natural, least + readable) : natural) <= width) continue;
     table.pop_back();
     left_out.push_back(picked[i]->name.name());
   }
@@ -187,12 +191,23 @@ ColumnChoice choose_columns(const TableView& view, bool wide) {
   return choice;
 }
 
+namespace {
+
+// Without a target the time is that of the whole run, with a target that to the target.
+const TableColumn& time_of_study(const TableColumn& asked, const Evaluation& evaluation) {
+  if (asked.name.name() == "time" && evaluation.has_target) return column_called("time to target");
+  return asked.name.name() == "time to target" && !evaluation.has_target ? column_called("time") : asked;
+}
+
+}  // namespace
+
 std::string table(const Study& study, const Evaluation& evaluation, const TableOptions& options) {
   const bool asked = !options.columns.empty(), brief = !asked && !options.wide;
   const TableView view = view_of(study, evaluation, brief);
   ColumnChoice choice;
   if (asked) {
-    for (const std::string& name : options.columns) choice.columns.push_back(&column_called(name));
+    for (const std::string& name : options.columns)
+      choice.columns.push_back(&time_of_study(column_called(name), evaluation));
   } else {
     choice = choose_columns(view, options.wide);
   }
@@ -207,17 +222,27 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
   const std::size_t labels = 1 + study.condition_axes.size();
   std::vector<std::string_view> left_out;
   std::vector<TextColumns> tables;
-  if (brief) tables.push_back(fit(texts, labels, choice.columns, options.width, left_out));
+  if (brief) tables.push_back(fit(texts, labels, choice.columns, view, options.width, left_out));
   else tables = split(texts, labels, options.width);
   std::string out;
   for (const TextColumns& one : tables)
     out += (out.empty() ? "" : "\n") + render(one, breaks, options.format, options.width);
-  const auto say = [&](const char* what, const std::vector<std::string_view>& names) {
+  const auto say = [&](const std::string& what, const std::vector<std::string_view>& names) {
     if (!names.empty())
       out += render_line(fmt::format("{}: {}", what, fmt::join(names, ", ")), options.format, options.width);
   };
+  std::vector<std::string_view> unknown;
+  for (const TableColumn* column : choice.columns) {
+    if (std::ranges::none_of(evaluation.aggregates,
+                             [&](const Aggregate& row) { return is_known(*column, view, row); }))
+      unknown.push_back(column->name.name());
+  }
+  say("no run has a value", unknown);
   say("0 in every row", choice.zero);
-  say("not shown, no room (--wide shows all)", left_out);
+  say(fmt::format("not shown, no room in {} columns (--wide shows all)", options.width), left_out);
+  if (options.format != TableFormat::text &&
+      std::ranges::any_of(evaluation.aggregates, [](const Aggregate& row) { return row.n > 1; }))
+    out += render_line(meaning_of_marks(evaluation, options), options.format, options.width);
   if (!evaluation.profiles.empty() && !asked) out += profile_table(evaluation, study, options);
   return out;
 }

@@ -1,4 +1,6 @@
 #include "analysis/study/table_columns.hpp"
+#include "analysis/causes/words.hpp"
+#include "analysis/render/text_table.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +16,11 @@ int decimals_for(double value) {
   return std::clamp(2 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 6);
 }
 
-// A diverged value has too many digits to read.
+// A diverged value has too many digits to read, and a tiny value would look like 0.
 std::string number_text(double value, int decimals) {
-  return std::abs(value) < 1e9 ? fmt::format("{:.{}f}", value, decimals) : fmt::format("{:.3g}", value);
+  const bool is_tiny = std::abs(value) > 0 && std::abs(value) < std::pow(10.0, -decimals) / 2;
+  return std::abs(value) < 1e9 && !is_tiny ? fmt::format("{:.{}f}", value, decimals)
+                                           : fmt::format("{:.3g}", value);
 }
 
 std::string mean_text(const TableView& view, const Statistic& s, int decimals, double scale = 1) {
@@ -45,16 +49,9 @@ std::string interval_text(const statistics::Interval& i, int decimals) {
                      rounded_up(i.high, decimals), decimals);
 }
 
-// Writes [low, high] if the interval is not symmetric, or if other columns show standard deviations, so that
-// no reader confuses the two.
-std::string mean_and_interval(const TableView& view, double mean,
-                              const std::optional<statistics::Interval>& interval, int decimals) {
-  std::string text = fmt::format("{:.{}f}", mean, decimals);
-  if (!interval) return text;
-  const double up = interval->high - mean, down = mean - interval->low;
-  const bool is_symmetric = std::abs(up - down) <= 1e-9 * std::abs(mean);
-  return text + (view.brief && is_symmetric ? fmt::format(" ± {:.{}f}", rounded_up(up, decimals), decimals)
-                                            : " " + interval_text(*interval, decimals));
+std::string mean_and_interval(double mean, const std::optional<statistics::Interval>& interval,
+                              int decimals) {
+  return number_text(mean, decimals) + (interval ? " " + interval_text(*interval, decimals) : "");
 }
 
 std::string time_cell(const TableView& view, const Aggregate& row) {
@@ -62,13 +59,13 @@ std::string time_cell(const TableView& view, const Aggregate& row) {
   if (!row.time_to_target) return "-";
   const TimeToTarget& time = *row.time_to_target;
   if (time.cut > 0) return fmt::format(">= {:.{}f}", time.restricted_mean_s, decimals);
-  return mean_and_interval(view, time.restricted_mean_s, time.interval_s, decimals);
+  return mean_and_interval(time.restricted_mean_s, time.interval_s, decimals);
 }
 
 std::string length_cell(const TableView& view, const Aggregate& row) {
   if (!row.time) return "-";
   const int decimals = decimals_for(view.slowest_s);
-  return mean_and_interval(view, row.time->mean, row.time_interval_s, decimals);
+  return mean_and_interval(row.time->mean, row.time_interval_s, decimals);
 }
 
 std::string median_cell(const TableView& view, const Aggregate& row) {
@@ -135,6 +132,11 @@ double wins_of(const statistics::PairedComparison& pairs) {
   return std::round(2 * pairs.better * static_cast<double>(pairs.seeds)) / 2;
 }
 
+// Up to which date both arms of a pair are compared.
+std::string until_text(const VersusBaseline& versus) {
+  return versus.order ? " up to their budgets" : fmt::format(" up to {:.4g} s", versus.budget_s);
+}
+
 // "2.9x faster [2.6, 3.2], 5/5": the ratio, its interval, and with how many seeds the arm is better.
 std::string ratio_text(const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
@@ -142,10 +144,10 @@ std::string ratio_text(const VersusBaseline& versus) {
   std::string text = fmt::format("{}{}x {}", bound_of(versus, shown.faster), shown.times,
                                  shown.faster ? "faster" : "slower");
   if (pairs.seeds == 1) return text + ", 1 seed";
-  if (!versus.replicates) return text + ", seeds alike";
+  if (!versus.replicates) return text + " with every seed";
   if (versus.predicted) return text + fmt::format(", predicted [{}, {}]", shown.low, shown.high);
   text += fmt::format(" [{}, {}], {}/{}", shown.low, shown.high, wins_of(pairs), pairs.seeds);
-  return are_both_cut(versus) ? text + fmt::format(" up to {:.4g} s", versus.budget_s) : text;
+  return are_both_cut(versus) ? text + until_text(versus) : text;
 }
 
 // Whether the ratio, and its whole interval if it has one, round to 1.
@@ -167,15 +169,15 @@ std::string reached_text(const VersusBaseline& versus) {
   return text;
 }
 
-std::string versus_cell(const TableView& view, const Aggregate& row) {
-  if (is_baseline(view, row)) return "baseline";
-  if (!row.versus) return "-";
-  const VersusBaseline& versus = *row.versus;
+// The comparison without its quality.
+std::string compared_text(const TableView& view, const VersusBaseline& versus) {
   const statistics::PairedComparison& pairs = versus.pairs;
   if (decides_by_reached(versus)) return reached_text(versus) + (fails_holm(versus) ? " ?" : "");
   if (versus.reached && versus.reached->arm == 0 && versus.reached->baseline == 0)
     return "both missed the target";
-  if (are_all_cut(versus)) return fmt::format("neither within {:.4g} s", versus.budget_s);
+  if (are_all_cut(versus))
+    return versus.order ? "neither within its budget"
+                        : fmt::format("neither within {:.4g} s", versus.budget_s);
   if (is_same_time(versus)) return pairs.seeds == 1 ? "same time, 1 seed" : "the same to 0.5 %";
   if (!sees_difference(versus)) {
     if (pairs.seeds == 1) return "same time, 1 seed";
@@ -188,6 +190,24 @@ std::string versus_cell(const TableView& view, const Aggregate& row) {
   if (pairs.seeds > 1 && versus.replicates && !pairs.trustworthy) text += " ~";
   if (fails_holm(versus)) text += " ?";
   return text;
+}
+
+// Without a target: "diverged with 2/5 seeds"; empty if each run reduced its loss.
+std::string failure_text(const Aggregate& row) {
+  if (row.time_to_target || !row.fails()) return "";
+  const std::size_t runs = row.diverged > 0 ? row.diverged : row.unlearned;
+  return (row.diverged > 0 ? "diverged" : "learned nothing") +
+         (runs < row.n ? fmt::format(" with {}/{} seeds", runs, row.n) : std::string());
+}
+
+std::string versus_cell(const TableView& view, const Aggregate& row) {
+  const std::string failure = failure_text(row);
+  if (is_baseline(view, row)) return failure.empty() ? "baseline" : "baseline, " + failure;
+  if (!failure.empty()) return failure;
+  if (!row.versus) return "-";
+  const VersusBaseline& versus = *row.versus;
+  const char* learns = versus.learns == 0 ? "" : versus.learns < 0 ? ", learns less" : ", learns more";
+  return compared_text(view, versus) + learns;
 }
 
 std::string p_cell(const TableView&, const Aggregate& row) {
@@ -206,10 +226,14 @@ std::string shares_cell(const TableView&, const Aggregate& row) {
   return text;
 }
 
-std::string per_update_cell(const TableView& view, const Aggregate& row) {
-  const Statistic* s = row.measure("s_per_update");
-  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(1e3 * s->mean), 1e3);
+template <const char* Key>
+std::string duration_cell(const TableView& view, const Aggregate& row) {
+  const Statistic* s = row.measure(Key);
+  if (s == nullptr) return "-";
+  return seconds_text(s->mean) + (s->sd && !view.brief ? " ± " + seconds_text(*s->sd) : "");
 }
+constexpr char per_update_key[] = "s_per_update";
+constexpr char answer_key[] = "answer_latency_s";
 
 std::string bracket_cell(const TableView& view, const Aggregate& row) {
   const Statistic* s = row.measure("target_bracket_s");
@@ -228,9 +252,9 @@ std::string suspected_cell(const TableView&, const Aggregate& row) {
 }
 
 template <const char* Key>
-std::string megabytes_cell(const TableView&, const Aggregate& row) {
+std::string bytes_cell(const TableView&, const Aggregate& row) {
   const Statistic* s = row.measure(Key);
-  return s == nullptr ? "-" : fmt::format("{:.4g}", s->mean / 1e6);
+  return s == nullptr ? "-" : size_text(s->mean);
 }
 constexpr char sent_key[] = "bytes_sent";
 constexpr char copied_key[] = "copied_bytes";
@@ -257,21 +281,24 @@ constexpr TableColumn all_columns[] = {
     {.name = "compute wait network", .place = narrow, .cell = shares_cell},
     {.name = "final loss", .place = first, .key = "final_loss", .decimals = 4},
     {.name = "accuracy", .place = first, .key = "final_accuracy", .scale = 100},
-    {.name = "per update", .place = without_target, .key = "s_per_update", .cell = per_update_cell},
+    {.name = "samples", .place = by_work, .key = "samples_per_s", .decimals = 0},
+    {.name = "per update",
+     .place = without_target,
+     .key = per_update_key,
+     .cell = duration_cell<per_update_key>},
     {.name = "recovery", .key = "recovery_s", .if_zero = IfZero::silent},
-    {.name = "answer", .key = "answer_latency_s", .scale = 1e3},
+    {.name = "answer", .key = answer_key, .cell = duration_cell<answer_key>},
     {.name = "served staleness", .key = "served_staleness"},
     {.name = "served accuracy", .key = "served_accuracy", .scale = 100},
     {.name = "energy", .key = "energy_J", .if_zero = IfZero::silent, .cell = spent_cell<energy_key>},
     {.name = "cost", .key = "cost_usd", .if_zero = IfZero::silent, .cell = spent_cell<cost_key>},
     {.name = "absent", .key = "absent_percent", .decimals = 1, .if_zero = IfZero::silent},
-    {.name = "sent", .key = "bytes_sent", .cell = megabytes_cell<sent_key>},
+    {.name = "sent", .key = "bytes_sent", .cell = bytes_cell<sent_key>},
     {.name = "staleness", .key = "staleness", .if_zero = IfZero::named, .cell = staleness_cell},
-    {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = megabytes_cell<copied_key>},
+    {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = bytes_cell<copied_key>},
     {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
     {.name = "updates", .key = "updates", .decimals = 0},
-    {.name = "samples", .key = "samples_per_s", .decimals = 0},
-    {.name = "memory", .place = wide, .key = "memory_bytes", .cell = megabytes_cell<memory_key>},
+    {.name = "memory", .place = wide, .key = "memory_bytes", .cell = bytes_cell<memory_key>},
     {.name = "bracket", .place = wide, .key = "target_bracket_s", .cell = bracket_cell},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
@@ -314,6 +341,9 @@ bool sees_difference(const VersusBaseline& versus) {
   const statistics::Estimate& estimate = pairs.ratio ? *pairs.ratio : pairs.difference;
   const double none = pairs.ratio ? 1 : 0;
   if (pairs.seeds == 1 || !versus.replicates) return estimate.value < none || estimate.value > none;
+  if (versus.order && pairs.test.p <= 0.05 &&
+      (versus.order->arm > versus.order->baseline) == (estimate.value < none))
+    return true;
   return estimate.interval.low > none || estimate.interval.high < none;
 }
 
@@ -344,7 +374,7 @@ std::string ratio_in_words(const VersusBaseline& versus) {
   text += fmt::format(" ({} to {}{}), with {}", shown.low, shown.high, pairs.trustworthy ? "" : " ~",
                       agreeing < all ? fmt::format("{} of {} seeds", agreeing, pairs.seeds)
                                      : fmt::format("all {} seeds", pairs.seeds));
-  if (are_both_cut(versus)) text += fmt::format(", up to {:.4g} s", versus.budget_s);
+  if (are_both_cut(versus)) text += "," + until_text(versus);
   return fails_holm(versus) ? text + " ?" : text;
 }
 

@@ -27,6 +27,7 @@ enum class Place : std::uint8_t {
   narrow,          // always, except among all columns: it stands for several of them
   wide,            // only among all columns
   without_target,  // like if_room, if runs have no target; always among all columns
+  by_work,         // always if updates of the arms are not alike, or else like if_room
 };
 enum class IfZero : std::uint8_t { shown, named, silent };  // if every row has 0: ...
 

@@ -20,7 +20,7 @@ import subprocess
 ASKED = re.compile(r'^<!-- drawing: (\S+) "([^"]*)"( and output)? -->\n(```console\n.*?^```\n)', re.M | re.S)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 PARTS = "<!-- folder -->\n"
-NUMBERS_END = re.compile(r"^(±|All runs|A single seed|This is one run|wrote |  digest|      loss)")
+NUMBERS_END = re.compile(r"^(\[a, b\]:|All arms|A single seed|This is one run|wrote |  digest|      loss)")
 
 
 def commands(block):

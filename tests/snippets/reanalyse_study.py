@@ -4,8 +4,8 @@
     reanalyse_study.py FOLDER      Exit code 0: every number agrees to 1e-9.
 
 Every number of an aggregate and of a profile is there; a key that is unknown here is a fault. manifest.json says which
-runs have the step times of a trace. Three things are taken from study.json: which arm is the baseline, each condition's
-budget (how it is chosen is for unit tests), and a run's largest staleness.
+runs have the step times of a trace. Taken from study.json: which arm is the baseline, each arm's budget (how it is
+chosen is for unit tests), a run's largest staleness, and which arm learns clearly more.
 """
 import csv
 import functools
@@ -152,9 +152,13 @@ def reached_of(runs, base, seeds):
     return {"arm": sum(arm), "baseline": sum(other), "p_value": p, "p_value_holm": None, "decides": decides}
 
 
-def comparison_of(runs, base, tau):
+def comparison_of(runs, base, long_enough):
     seeds = sorted(set(runs) & set(base))
-    pairs = [(min(runs[s][0], tau), min(base[s][0], tau)) for s in seeds]
+    # Each seed counts up to the budget of its run that missed.
+    missed = {s: [run[2] for run in (runs[s], base[s]) if not run[1] and math.isfinite(run[2])] for s in seeds}
+    taus = {s: min(missed[s], default=long_enough) for s in seeds}
+    pairs = [(min(runs[s][0], taus[s]), min(base[s][0], taus[s])) for s in seeds]
+    budget = min(taus.values())
     value, low, high = own.symmetric_interval(pairs, own.difference, SEED, RESAMPLES)
     result = {"seeds": len(pairs), "difference_s": value, "difference_ci95": [finite(low), finite(high)],
               "p_better": statistics.fmean(0.5 if a == b else float(a < b) for a, b in pairs),
@@ -164,9 +168,13 @@ def comparison_of(runs, base, tau):
     if min(min(pair) for pair in pairs) > 0:
         ratio, low, high = map(own.exp, own.symmetric_interval(pairs, own.log_ratio, SEED, RESAMPLES))
         result["ratio"], result["ratio_ci95"] = ratio, [finite(low), finite(high)]
-    def cut(run):
+    result.update(budget_s=finite(budget), order=None)
+    if has_target(runs) and max(map(max, pairs)) > budget:
+        wins = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
+        result.update(order=dict(zip(("arm", "baseline"), wins)), p_value=own.mcnemar(*wins))
+    def cut(run, tau):
         return not run[1] or run[0] > tau
-    ways = [(cut(runs[s]), cut(base[s])) for s in seeds] if has_target(runs) else []
+    ways = [(cut(runs[s], taus[s]), cut(base[s], taus[s])) for s in seeds] if has_target(runs) else []
     result.update(cut_arm=ways.count((True, False)), cut_baseline=ways.count((False, True)),
                   cut_both=ways.count((True, True)), p_value_holm=None)
     result["reached"] = reached_of(runs, base, seeds) if has_target(runs) else None
@@ -201,12 +209,18 @@ def aggregate_of(study, cells, told):
             mine["time_to_target"]["restricted_mean_ci95"] = None
     elif all(reached for _, reached, _, _ in runs.values()):
         mine["time_s"] = statistic([t for t, _, _, _ in runs.values()])
+    losses = [(run["initial"]["loss"], run["final"]["loss"]) for run in study["runs"]
+              if run["arm"] == told["arm"] and run["condition"] == told["condition"]
+              and run.get("initial", {}).get("loss") is not None]
+    mine["diverged"] = sum(last is None for _, last in losses)
+    mine["unlearned"] = sum(last is not None and last >= first for first, last in losses)
     for key in told.keys() - mine.keys() - {"pareto"}:
         mine[key] = statistic([float(row[key]) for row in rows if row[key] != ""])
     if told["versus_baseline"]:
-        budget = told["versus_baseline"]["budget_s"]
-        tau = math.inf if budget is None else budget
-        mine["versus_baseline"] = {"budget_s": budget, **comparison_of(runs, base, tau)}
+        both = [a["time_to_target"]["budget_s"] for a in study["aggregates"] if a["time_to_target"]
+                and tuple(a["condition"].values()) == condition and a["arm"] in (told["arm"], study["baseline"])]
+        mine["versus_baseline"] = {"learns": told["versus_baseline"]["learns"],
+                                   **comparison_of(runs, base, max(both, default=math.inf))}
         versus = mine["versus_baseline"]
         ratio = versus["ratio"]
         decided = versus["reached"] and versus["reached"]["decides"]
@@ -251,6 +265,8 @@ def find_front(aggregates):
     def costs(a):
         median = a["time_to_target"] and a["time_to_target"]["median_s"]
         time = (math.inf if median is None else median) if a["time_to_target"] else mean_or(a["time_s"], 0, math.inf)
+        if not a["time_to_target"] and a["diverged"] + a["unlearned"] > 0:
+            time = math.inf
         quality = 0 if a["time_to_target"] else -mean_or(a["final_accuracy"], a["n"], -math.inf)
         return time, mean_or(a["bytes_sent"], a["n"], math.inf), quality
     def sign(x, y):
@@ -260,7 +276,8 @@ def find_front(aggregates):
         signs = [sign(x, y) for x, y in zip(costs(a), costs(b))]
         return max(signs) <= 0 and min(signs) < 0
     for a in aggregates:
-        a["pareto"] = not any(beats(b, a) for b in aggregates if b["condition"] == a["condition"])
+        failed = not a["time_to_target"] and a["diverged"] + a["unlearned"] > 0
+        a["pareto"] = not failed and not any(beats(b, a) for b in aggregates if b["condition"] == a["condition"])
 
 
 def profiles_of(aggregates, tuned):

@@ -30,6 +30,10 @@ void say_text(std::string_view text) {
 }
 
 std::optional<int> terminal_width() {
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
+    const int width = std::atoi(columns);
+    if (width > 0) return width;
+  }
   winsize size{};
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return size.ws_col;

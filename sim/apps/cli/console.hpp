@@ -22,6 +22,10 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
 
 // The width of the terminal at stdout, in columns; nothing if stdout is not a terminal.
 std::optional<int> terminal_width();
+// For tables and paragraphs: that of the terminal, at least 40; 100 in a file.
+inline std::size_t table_width() {
+  return static_cast<std::size_t>(std::max(40, terminal_width().value_or(100)));
+}
 // Whether stdout is a terminal with colours, and the user has not turned them off.
 bool may_colour();
 

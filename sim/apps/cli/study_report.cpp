@@ -1,6 +1,7 @@
 #include "sim/apps/cli/study_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,10 +27,19 @@
 namespace psim::cli {
 namespace {
 
-// "target: accuracy 93 %"; empty if runs have no target or different targets.
+// "target: accuracy 93 %; seeds 1-5", without a target that is the same for all runs: "seeds 1-5".
 std::string target_line(const analysis::Study& study) {
   const std::string target = common_target(study);
-  return target.empty() ? "" : fmt::format("target: {}\n", target);
+  std::set<std::int64_t> seeds;
+  for (const analysis::Cell& cell : study.cells) {
+    for (const analysis::StudyRun& run : cell.runs) seeds.insert(run.seed);
+  }
+  const auto count = static_cast<std::int64_t>(seeds.size()), span = *seeds.rbegin() - *seeds.begin() + 1;
+  const bool is_range = count > 2 && count == span;
+  const std::string list = is_range ? fmt::format("{}-{}", *seeds.begin(), *seeds.rbegin())
+                                    : fmt::format("{}", fmt::join(seeds, ","));
+  return fmt::format("{}{}{} {}\n", target.empty() ? "" : "target: ", target + (target.empty() ? "" : "; "),
+                     count == 1 ? "seed" : "seeds", list);
 }
 
 // A command for the next step, and its purpose.
@@ -75,12 +85,13 @@ std::string runs_text(const study::StudyFolder& folder) {
 }
 
 std::string next_lines(const study::StudyFolder& folder, const analysis::Study& study,
-                       const analysis::Evaluation& evaluation) {
+                       const analysis::Evaluation& evaluation, const std::string& line) {
   std::string out;
-  if (folder.manifest["runs"].size() == 1)
-    out +=
-        "\nThis is one run, so psim cannot compare anything. Add axes to [compare] of the scenario, or use\n"
-        "  --seeds 1,2,3   or   --set 'consistency=[\"bsp\", \"ssp 3\", \"asp\"]'\n";
+  if (folder.manifest["runs"].size() == 1 && line.starts_with("psim compare"))
+    out += fmt::format(
+        "\nThis is one run, so psim cannot compare anything. Give an axis, here or in [compare]:\n"
+        "  {0} --set 'consistency=[bsp, ssp 3, asp]'\n  {0} --seeds 10\n",
+        line);
   std::string does, commands;
   for (const Hint& hint : hints_of(folder, study, evaluation)) {
     does += (does.empty() ? "" : "; ") + hint.does;
@@ -109,17 +120,18 @@ void print_for_people(const study::StudyFolder& folder, const analysis::Study& s
                                                  : asked.markdown ? analysis::TableFormat::markdown
                                                                   : analysis::TableFormat::text,
                                        .columns = asked.columns,
-                                       .wide = asked.wide};
+                                       .wide = asked.wide,
+                                       .width = table_width()};
   const std::string table = analysis::table(study, evaluation, options);
   if (options.format != analysis::TableFormat::text) return fmt::print("{}", table);
   fmt::print("{}    (psim {})\n", line, version_text());
   if (!study.title.empty()) fmt::print("{}\n", study.title);
-  fmt::print("{}\n{}\n{}", target_line(study), table, analysis::remarks(study, evaluation));
+  fmt::print("{}\n{}\n{}", target_line(study), table, analysis::remarks(study, evaluation, options));
   fmt::print("{}",
              analysis::loss_chart(study, {.width = std::clamp(terminal_width().value_or(86) - 14, 40, 100),
                                           .height = 16,
                                           .colour = may_colour()}));
-  fmt::print("{}", next_lines(folder, study, evaluation));
+  fmt::print("{}", next_lines(folder, study, evaluation, line));
 }
 
 }  // namespace

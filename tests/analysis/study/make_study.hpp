@@ -19,7 +19,7 @@ struct RunFacts {
   std::optional<double> budget = {};  // training.duration
   double updates = 100, staleness = 0, staleness_max = 0, bytes = 2e6;
   double wait = 0.25, network = 0.25, absent = 0;
-  std::optional<double> loss = 0.5, accuracy = 0.75;
+  std::optional<double> loss = 0.5, accuracy = 0.75, first_loss = {}, samples_per_s = {};
   bool stuck = false;
   std::vector<std::pair<double, std::optional<double>>> curve = {};  // time and loss
 };
@@ -38,24 +38,27 @@ inline Json summary(std::int64_t seed, const RunFacts& f) {
                      {"bytes_sent", 10},
                      {"loss", or_null(loss)},
                      {"accuracy", nullptr}});
-  return {{"psim", "1.0"},
-          {"cpu_family", "any"},
-          {"build", "b"},
-          {"seed", seed},
-          {"sim_time_s", f.time},
-          {"updates", f.updates},
-          {"bytes_sent", f.bytes},
-          {"staleness", {{"mean", f.staleness}, {"max", f.staleness_max}}},
-          {"time",
-           {{"compute_share", 1 - f.wait - f.network - f.absent},
-            {"wait_share", f.wait},
-            {"network_share", f.network},
-            {"absent_share", f.absent}}},
-          {"stuck", f.stuck ? Json::array({"worker 0 waits"}) : Json::array()},
-          {"notes", Json::array()},
-          {"final", {{"loss", or_null(f.loss)}, {"accuracy", or_null(f.accuracy)}}},
-          {"target", target},
-          {"curve", curve}};
+  Json json = {{"psim", "1.0"},
+               {"cpu_family", "any"},
+               {"build", "b"},
+               {"seed", seed},
+               {"sim_time_s", f.time},
+               {"updates", f.updates},
+               {"bytes_sent", f.bytes},
+               {"staleness", {{"mean", f.staleness}, {"max", f.staleness_max}}},
+               {"time",
+                {{"compute_share", 1 - f.wait - f.network - f.absent},
+                 {"wait_share", f.wait},
+                 {"network_share", f.network},
+                 {"absent_share", f.absent}}},
+               {"stuck", f.stuck ? Json::array({"worker 0 waits"}) : Json::array()},
+               {"notes", Json::array()},
+               {"final", {{"loss", or_null(f.loss)}, {"accuracy", or_null(f.accuracy)}}},
+               {"target", target},
+               {"curve", curve}};
+  if (f.first_loss) json["initial"] = {{"loss", *f.first_loss}};
+  if (f.samples_per_s) json["samples_per_s"] = *f.samples_per_s;
+  return json;
 }
 
 // Reached its target after `time`, and would have gone on until `budget`.

@@ -33,7 +33,7 @@ std::vector<std::string> column(const Study& s, const std::string& name) {
   std::vector<std::string> cells;
   const std::vector<std::string> rows =
       lines(text_of(s, {.format = TableFormat::markdown, .columns = {name}, .width = 1000}));
-  for (std::size_t i = 2; i < rows.size(); ++i) {
+  for (std::size_t i = 2; i < rows.size() && !rows[i].empty(); ++i) {
     const std::string row = rows[i].substr(0, rows[i].rfind(" |"));
     cells.push_back(row.substr(row.rfind("| ") + 2));
   }
@@ -195,10 +195,39 @@ TEST_CASE("nothing of a label is lost where it is broken", "[study]") {
   CHECK(wrapped("", 3) == std::vector<std::string>{""});
 }
 
+TEST_CASE("sizes have units that people read", "[study]") {
+  const Study s = study({}, {cell("a", {}, {{.bytes = 280}}), cell("b", {}, {{.bytes = 5.12e10}}),
+                             cell("c", {}, {{.bytes = 999'700}})});
+  CHECK(column(s, "sent") == Cells{"280 B", "51.2 GB", "1 MB"});
+}
+
+TEST_CASE("an interval is [a, b], and ± is a standard deviation", "[study]") {
+  const Study s = study({}, {cell("a", {}, lasting({1, 2, 3})), cell("b", {}, lasting({2, 4, 7}))});
+  CHECK(text_of(s).find("±") == std::string::npos);
+  CHECK(remarks(s, evaluate(s)).find("±") == std::string::npos);
+  for (const TableFormat format : {TableFormat::markdown, TableFormat::latex}) {
+    CHECK_THAT(text_of(s, {.format = format}), Catch::Contains("95"));
+    CHECK_THAT(text_of(s, {.format = format, .wide = true}),
+               Catch::Contains("standard deviation over seeds"));
+  }
+  CHECK_THAT(remarks(s, evaluate(s), {.wide = true}), Catch::Contains("±: standard deviation over seeds"));
+}
+
+TEST_CASE("a column of times has the times of the study, and one without values says so", "[study]") {
+  const Study with =
+      study({}, {cell("a", {}, reaching({2, 4, 6}, 10)), cell("b", {}, reaching({1, 2, 3}, 10))});
+  CHECK(column(with, "time") == column(with, "time-to-target"));
+  CHECK(column(with, "time")[1].starts_with("2.0"));
+  const Study without = study({}, {cell("a", {}, lasting({2})), cell("b", {}, lasting({3}))});
+  CHECK(column(without, "time-to-target") == Cells{"2.00", "3.00"});
+  CHECK_THAT(text_of(without, {.columns = {"energy", "time"}}),
+             Catch::Contains("no run has a value: energy"));
+}
+
 TEST_CASE("what does not fit is named", "[study]") {
   const Study s = study({}, {cell("a", {}, {{.staleness = 1}}), cell("b", {}, {{.staleness = 2}})});
   const std::string text = text_of(s, {.width = 70});
-  CHECK_THAT(text, Catch::Contains("not shown, no room (--wide shows all): "));
+  CHECK_THAT(text, Catch::Contains("not shown, no room in 70 columns (--wide shows all): "));
   CHECK_THAT(text, Catch::Contains("staleness"));
   CHECK(text_of(s, {.wide = true}).find("not shown") == std::string::npos);
 }
@@ -217,8 +246,8 @@ TEST_CASE("columns that are 0 in every row are left out and named", "[study]") {
 TEST_CASE("columns are picked by name", "[study]") {
   const Study s = study({}, {cell("a", {}, lasting({1})), cell("b", {}, lasting({2}))});
   const std::string text = text_of(s, {.columns = {"updates", "sent"}});
-  CHECK(lines(text)[0] == "model  updates  sent [MB]");
-  CHECK(lines(text)[2] == "a          100          2");
+  CHECK(lines(text)[0] == "model  updates  sent");
+  CHECK(lines(text)[2] == "a          100  2 MB");
   CHECK(lines(text).size() == 4);
   CHECK_THROWS_AS(text_of(s, {.columns = {"updats"}}), std::invalid_argument);
   CHECK_THROWS_WITH(text_of(s, {.columns = {"updats"}}),
