@@ -59,12 +59,14 @@ std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics
       continue;
     }
     if (values == nullptr || values->empty()) {
-      diagnostics.add({"axis", place_of(node.is_table() ? key.source() : node.source()),
-                       fmt::format("axis `{}` is not a list of values", name),
-                       values == nullptr ? "expected a list" : "an empty list",
-                       node.is_table()
-                           ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
-                           : "write a list, even of one value"});
+      diagnostics.add(
+          {"axis", place_of(node.is_table() ? key.source() : node.source()),
+           fmt::format("axis `{}` is not a list of values", name),
+           values == nullptr ? "expected a list" : "an empty list",
+           node.is_table() ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
+           : name == "seeds" || name == "seed" ? "write seeds = [1, 2, 3], or on the command line --seeds 1-3"
+           : values == nullptr ? fmt::format("write a list, even of one value: [{}]", toml_of(node))
+                               : "write a list, even of one value"});
       continue;
     }
     axes.push_back({.axis = {.key = name == "seeds" ? "seed" : name,

@@ -72,9 +72,13 @@ void print_steps(const Calibration& calibration) {
       "computing   {:.4g} to {:.4g} s in the mean; a step varies by {:.1f} %, of this {:.0f} % for all "
       "workers at once\n",
       *fastest, *slowest, 100 * steps.cv, 100 * steps.shared);
-  fmt::print("memory      {:.1f} steps of the worker with the longest one, {:.1f} of all; {}\n", steps.memory,
-             steps.shared_memory,
-             steps.block == 1 ? "single steps" : fmt::format("blocks of {} steps", steps.block));
+  const bool is_short = std::max(steps.memory, steps.shared_memory) < 2;
+  fmt::print(
+      "series      {}; runs repeat {}\n",
+      is_short ? std::string("slow steps hardly come in series")
+               : fmt::format("slow steps come in series of about {:.0f} (one worker), {:.0f} (all)",
+                             steps.memory, steps.shared_memory),
+      steps.block == 1 ? "single logged steps" : fmt::format("blocks of {} logged steps", steps.block));
 }
 
 void print_values(const Calibration& calibration) {
@@ -192,7 +196,8 @@ const Subcommand calibrate_table[] = {
               "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
               "bytes,seconds; Chrome JSON; the log of Megatron-LM or DeepSpeed; the output of "
               "nccl-tests or iperf3. Also gzip.")
-           ->required();
+           ->required()
+           ->check(existing_file());
        app->add_option("-o,--out", c.out,
                        "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
            ->required()

@@ -175,7 +175,7 @@ const Subcommand subcommands[] = {
      }},
     {"compare", groups::simulate, "Run a scenario's [compare] axes and seeds, and compare the results.",
      "  psim compare stragglers                            the scenario's own axes\n"
-     "  psim compare my.toml --seeds 1,2,3                 every run with three seeds\n"
+     "  psim compare my.toml --seeds 10                    every run with ten seeds, 1 to 10\n"
      "  psim compare my.toml --set 'cluster.workers=[4, 8, 16]'\n"
      "  psim compare my.toml --set 'consistency=[bsp, ssp 3, asp]'\n"
      "  psim compare my.toml --json | jq .aggregates\n",
@@ -183,7 +183,10 @@ const Subcommand subcommands[] = {
        add_run_options(app, a.command);
        app->add_option("-j,--jobs", a.command.jobs, "Processes at the same time; 0: one per core.")
            ->check(whole(0, 1024));
-       app->add_option("--seeds", a.command.seeds, "Seeds for every run, for example 1,2,3 or 1-20.")
+       app->add_option(
+              "--seeds", a.command.seeds,
+              "Seeds for every run: their number (10 means 1 to 10), or a list such as 1,2,3 or 1-5,9. One "
+              "seed is --seed.")
            ->transform(seed_list());
        app->add_option("--slice", a.study.slice,
                        "Make only a part of the runs, for example 3/8; with /8 psim takes the number of the "
@@ -286,10 +289,10 @@ const Subcommand subcommands[] = {
      [](const Asked& a) { return cite(a.directory, a.command, a.bibtex); }},
     {"verify", groups::examine,
      "Check that a finished run kept the promises of its consistency model and of replication.",
-     "  psim run server_crash --trace events\n  psim verify runs/latest\n",
+     "  psim run server_crash\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {
        app->add_option("directory", a.directory,
-                       "A run recorded with --trace events: its path, its name, or `latest`.")
+                       "A run with its events: its path, its name, or `latest`.")
            ->required();
        app->add_flag("--json", a.command.json, "Print one JSON document.");
      },

@@ -7,6 +7,7 @@
 #include "sim/runs/record_run.hpp"
 #include "sim/runs/refused.hpp"
 #include "sim/runs/request.hpp"
+#include "sim/runs/shell.hpp"
 #include "sim/runs/shipped.hpp"
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -73,7 +74,14 @@ std::string explain_program(const std::string& path) {
 
 Refused nothing_called(const std::string& name, const std::vector<std::string>& names,
                        std::string_view help) {
-  return {fmt::format("psim cannot explain `{}`", name), did_you_mean(name, names, std::string(help))};
+  std::string longer;  // the shortest name that begins with it
+  for (const std::string& one : names) {
+    if (name.size() > 3 && one.starts_with(name) && (longer.empty() || one.size() < longer.size()))
+      longer = one;
+  }
+  return {fmt::format("psim cannot explain `{}`", name),
+          longer.empty() ? did_you_mean(name, names, std::string(help))
+                         : fmt::format("did you mean `{}`? psim explain {}", longer, shell_word(longer))};
 }
 
 std::string explain_tasks(const std::string& what) {

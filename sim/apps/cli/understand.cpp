@@ -12,7 +12,7 @@ namespace psim::cli {
 namespace {
 
 CLI::Option* add_run(CLI::App* app, auto& run) {
-  return app->add_option("run", run, "A run recorded with --trace events: its path, its name, or `latest`.")
+  return app->add_option("run", run, "A run with its events: its path, its name, or `latest`.")
       ->required();
 }
 
@@ -25,7 +25,7 @@ void add_window(CLI::App* app, std::optional<double>& from, std::optional<double
 
 void add_export_options(CLI::App* app, ExportCommand& e) {
   app->add_option("run", e.run,
-                  "A run recorded with --trace events, or for --svg a study: its path, its name, or "
+                  "A run with its events, or for --svg a study: its path, its name, or "
                   "`latest` (the latest run; `studies/latest` is the latest study).")
       ->required();
   const auto file = [app](const char* name, std::string& path, const char* what) {

@@ -11,7 +11,9 @@
 #include <system_error>
 
 #include "sim/record/summary.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/scenario/spec/units.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
@@ -73,8 +75,15 @@ std::optional<std::int64_t> seed_in(std::string_view text) {
   return value && !text.starts_with('-') && *value <= largest_seed ? value : std::nullopt;
 }
 
-// "1-5,9" -> "1,2,3,4,5,9". Returns the mistake; empty: none.
+// "1-5,9" -> "1,2,3,4,5,9"; "5", a number of seeds -> "1,2,3,4,5". Returns the mistake; empty: none.
 std::string expand_seeds(std::string& text) {
+  if (const auto number = seed_in(text)) {
+    if (*number < 1 || *number > most_seeds)
+      return fmt::format(
+          "`{0}` is not a number of seeds from 1 to {1}: write --seed {0} for the one seed {0}", *number,
+          most_seeds);
+    text = fmt::format("1-{}", *number);
+  }
   std::string list;
   std::int64_t count = 0;
   for (std::string_view rest = text;; rest.remove_prefix(rest.find(',') + 1)) {
@@ -105,6 +114,23 @@ std::string expand_seeds(std::string& text) {
 
 CLI::Validator seed_list() {
   return {[](std::string& text) { return expand_seeds(text); }, ""};
+}
+
+CLI::Validator existing_file() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::error_code error;
+    const fs::path path(text);
+    if (text.empty() || fs::exists(path, error)) return "";
+    std::vector<std::string> names;
+    for (const auto& one : fs::directory_iterator(path.has_parent_path() ? path.parent_path() : ".", error))
+      names.push_back(one.path().filename().string());
+    const std::string near = nearest(path.filename().string(), names);
+    return fmt::format("there is no file `{}`{}", text,
+                       near.empty()
+                           ? ": write the path of a log, such as steps.csv (docs/calibrate.md)"
+                           : fmt::format(": did you mean `{}`?", (path.parent_path() / near).string()));
+  };
+  return {check, ""};
 }
 
 CLI::Validator not_empty(const char* what) {

@@ -17,6 +17,7 @@ CLI::Validator seed_list();  // "1-3,7" becomes "1,2,3,7"
 // "5%" and "0.05" become the share. The bounds are shares, too.
 CLI::Validator percentage(double least, double most);
 // `what`: the kind of thing that the text names, such as "folder".
+CLI::Validator existing_file();
 CLI::Validator not_empty(const char* what);
 CLI::Validator one_of(const std::vector<std::string>& names);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/reading/reader_text.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/synonyms.hpp"
@@ -132,8 +133,16 @@ bool Reader::read_quantity(const toml::node& node, std::string_view key, Quantit
   const std::optional<double> value = text ? parse_quantity(*text, U::names) : std::nullopt;
   if (!value) {
     const std::string what = text ? fmt::format("is not {}", U::what) : "needs a unit";
+    const auto number = text ? number_in<double>(*text) : node.value<double>();
+    const bool is_usual = number && *number >= 1 && *number < 1000 && *number == std::floor(*number);
+    const std::string_view unit = U::example.substr(U::example.find_first_not_of("0123456789"));
+    const std::string meant = is_usual ? shortest(*number) + std::string(unit)
+                              : number ? format_quantity(Quantity{*number})
+                              : text   ? meant_quantity(*text, U::names)
+                                       : std::string();
     refuse("unit", node, key, fmt::format("`{}` {}", path_of(key), what), "expected " + wanted,
-           unit_names<Quantity>());
+           (meant.empty() ? "" : fmt::format("{} \"{}\"; ", number ? "write for example" : "write", meant)) +
+               unit_names<Quantity>());
     return false;
   }
   if (!in_range(node, key, *value, fmt::format("\"{}\"", *text), info, U::names[0].name)) return false;
@@ -167,6 +176,29 @@ void Reader::read_period(const toml::node& node, std::string_view key, AnyPeriod
                 counts_samples ? ", \"10 updates\" or \"5000 samples\"" : " or \"10 updates\"");
 }
 
+namespace {
+
+// The hint for a wrong name: "ssp3" is a model with its number.
+std::string meant_choice(const std::string& text, std::string_view path, const ChoiceField& choice) {
+  std::string name = text;
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (const std::string_view advice = advice_on(name); !advice.empty()) return std::string(advice);
+  const std::size_t digit = std::min(name.find_first_of("0123456789"), name.size());
+  const std::string number = name.substr(digit, name.find_first_not_of("0123456789", digit) - digit);
+  const std::size_t letter = name.substr(0, digit).find_last_not_of(" -_=:(");
+  const std::string model =
+      nearest(name.substr(0, letter == std::string::npos ? 0 : letter + 1), all_names(choice.choices));
+  const DescribedField* count = all_fields().find(fmt::format("consistency.{}", number_field(model)));
+  if (path == "consistency.model" && !number.empty() && count != nullptr &&
+      std::ranges::count(count->info.when, model) > 0)
+    return fmt::format("write model = \"{0}\" and {1} = {2}, or --set 'consistency={0} {2}'", model,
+                       count->key, number);
+  const std::string near = nearest(text, all_names(choice.choices));
+  return near.empty() ? "" : fmt::format("did you mean \"{}\"?", near);
+}
+
+}  // namespace
+
 void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceField& choice, Chosen& chosen) {
   chosen = {.name = {}, .source = place_of(node.source()).source};
   std::vector<std::string_view> names;
@@ -180,10 +212,9 @@ void Reader::read_choice(const toml::node& node, std::string_view key, ChoiceFie
     chosen.name = choice.choices[i].name;
     return;
   }
-  const std::string near = nearest(*text, all_names(choice.choices));
   refuse("unknown-name", node, key, fmt::format("`{}` is \"{}\"", path_of(key), *text),
          fmt::format("must be one of: {}", fmt::join(names, ", ")),
-         near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+         meant_choice(*text, path_of(key), choice));
 }
 
 template <class T>

@@ -6,6 +6,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,92 @@ std::string unit_names() {
   std::vector<std::string_view> names;
   for (const UnitName& unit : Unit<Quantity>::names) names.push_back(unit.name);
   return fmt::format("units: {}", fmt::join(names, ", "));
+}
+
+// The units of other programs, and what they are here: a suffix in lower case, and the end of psim's name.
+struct ForeignUnit {
+  std::string_view suffix, ours;
+  double times = 1;
+};
+constexpr ForeignUnit foreign_units[] = {{"bits/s", "bps"},
+                                         {"bit/s", "bps"},
+                                         {"bits", "bps"},
+                                         {"bit", "bps"},
+                                         {"bytes/s", "Bps"},
+                                         {"byte/s", "Bps"},
+                                         {"bytes", "B"},
+                                         {"byte", "B"},
+                                         {"flops/s", "f"},
+                                         {"flop/s", "f"},
+                                         {"flops", "f"},
+                                         {"flop", "f"},
+                                         {"seconds", "s"},
+                                         {"second", "s"},
+                                         {"secs", "s"},
+                                         {"sec", "s"},
+                                         {"minutes", "min"},
+                                         {"minute", "min"},
+                                         {"mins", "min"},
+                                         {"hours", "h"},
+                                         {"hour", "h"},
+                                         {"hrs", "h"},
+                                         {"hr", "h"},
+                                         {"watts", "W"},
+                                         {"watt", "W"},
+                                         {"days", "h", 24},
+                                         {"day", "h", 24},
+                                         {"d", "h", 24},
+                                         {"tb", "GB", 1e3},
+                                         {"tib", "GiB", 1024},
+                                         {"pf", "Tf", 1e3},
+                                         {"m", "min"},
+                                         {"be", "bps"},
+                                         {"kib/s", "kBps", 1.024},
+                                         {"mib/s", "MBps", 1.048576},
+                                         {"gib/s", "GBps", 1.073741824}};
+
+// "10Gbit/s" -> "10Gbps", "16Gi" -> "16GiB", "5 msec" -> "5ms"; empty: unknown.
+inline std::string meant_quantity(std::string_view text, std::span<const UnitName> names) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  std::erase(unit, ' ');
+  if (error != std::errc{} || unit.empty() || number - number != 0) return {};
+  const auto lower = [](std::string word) {
+    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return word;
+  };
+  for (const auto& [word, letter] : {std::pair{"milli", "m"},
+                                     {"micro", "u"},
+                                     {"µ", "u"},
+                                     {"nano", "n"},
+                                     {"kilo", "k"},
+                                     {"mega", "M"},
+                                     {"giga", "G"},
+                                     {"tera", "T"}}) {
+    if (lower(unit).starts_with(word)) unit.replace(0, std::string_view(word).size(), letter);
+  }
+  std::vector<std::pair<std::string, double>> forms{{unit, 1}};
+  for (const ForeignUnit& one : foreign_units) {
+    if (!lower(unit).ends_with(one.suffix)) continue;
+    const std::string prefix = unit.substr(0, unit.size() - one.suffix.size());
+    if (one.times == 1 || prefix.empty()) forms.emplace_back(prefix + std::string(one.ours), one.times);
+  }
+  for (std::size_t i = 0, count = forms.size(); i < count; ++i) {
+    std::string form = forms[i].first;
+    if (form.ends_with("/s")) form.resize(form.size() - 2);
+    for (const char* more : {"ps", "B", "bps", "f"}) forms.emplace_back(form + more, forms[i].second);
+  }
+  for (const std::size_t any_case : {std::size_t{0}, std::size_t{1}, unit.size() + 4}) {  // first letters
+    for (const auto& [form, times] : forms) {
+      for (const UnitName& ours : names) {
+        const std::size_t exact = std::min({any_case, form.size(), ours.name.size()});
+        if (lower(form) == lower(std::string(ours.name)) && form.substr(exact) == ours.name.substr(exact))
+          return shortest(number * times) + std::string(ours.name);
+      }
+    }
+  }
+  return {};
 }
 
 inline bool named(const Choice& choice, std::string_view name) {

@@ -15,6 +15,7 @@ namespace psim {
 // probably meant as wrong.
 std::string UnknownKeys::advice(const std::string& path, const std::string& as, const std::string& key,
                                 bool is_table) {
+  if (const std::string_view advice = advice_on(key); !advice.empty()) return std::string(advice);
   for (const std::string_view meaning : meanings(key)) {
     const std::vector<std::string> here = keys_of(described_.fields, as);
     if (is_table || std::ranges::find(here, meaning) == here.end()) continue;
@@ -44,8 +45,20 @@ std::string UnknownKeys::advice(const std::string& path, const std::string& as, 
   std::string home = is_table ? "" : home_of_key(key);
   for (const std::string_view meaning : meanings(key)) {
     if (home.empty() && !is_table) home = home_of_key(meaning);
+    if (home.empty() && std::ranges::count(described_.fields, meaning) > 0)
+      home = fmt::format("`{}` belongs in the first lines, above all tables", meaning);
   }
   return home.empty() ? fmt::format("known here: {}", fmt::join(keys, ", ")) : home;
+}
+
+// Of a --set: "`learning_rate` belongs in [training]" -> "write training.learning_rate".
+std::string UnknownKeys::in_a_set(const std::string& help, std::size_t source) const {
+  constexpr std::string_view middle = "` belongs in [";
+  const std::size_t at = help.find(middle), end = help.find(']', std::min(at, help.size()));
+  if (diagnostics_.sources()[source].name != "--set" || at == std::string::npos) return help;
+  const std::string field =
+      help.substr(at + middle.size(), end - at - middle.size()) + "." + help.substr(1, at - 1);
+  return std::ranges::count(described_.fields, field) > 0 ? "write " + field : help;
 }
 
 void UnknownKeys::report(const toml::table& table, const std::string& path, const std::string& as) {
@@ -64,7 +77,8 @@ void UnknownKeys::report(const toml::table& table, const std::string& path, cons
       const std::string where = path.empty() ? "at the top" : "in " + header_of(path);
       diagnostics_.add({"unknown-key", place_of(key.source()),
                         fmt::format("unknown {} `{}` {}", is_table ? "table" : "key", name, where),
-                        "not known here", advice(path, as, name, is_table)});
+                        "not known here",
+                        in_a_set(advice(path, as, name, is_table), place_of(key.source()).source)});
     } else if (const toml::array* elements = node.as_array()) {
       for (std::size_t i = 0; i < elements->size(); ++i) {
         if (const toml::table* element = elements->get(i)->as_table())

@@ -25,6 +25,7 @@ class UnknownKeys {
  private:
   // A table at `path`, which was described as `as`.
   void report(const toml::table& table, const std::string& path, const std::string& as);
+  std::string in_a_set(const std::string& help, std::size_t source) const;
   std::string advice(const std::string& path, const std::string& as, const std::string& key, bool is_table);
 
   const Described& described_;

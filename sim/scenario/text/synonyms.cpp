@@ -1,6 +1,7 @@
 #include "sim/scenario/text/synonyms.hpp"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
 
 namespace psim {
 namespace {
@@ -9,7 +10,7 @@ struct Synonym {
   std::string_view word, meaning;
 };
 
-constexpr std::array<Synonym, 68> synonyms{{
+constexpr Synonym synonyms[] = {
     // consistency models
     {"async", "asp"},
     {"asynchronous", "asp"},
@@ -84,7 +85,53 @@ constexpr std::array<Synonym, 68> synonyms{{
     {"duration", "lasts"},
     // data
     {"mnist", "idx"},
-}};
+    // PyTorch, Transformers, Slurm, SimGrid, ns-3
+    {"epoch", "epochs"},
+    {"max_epochs", "epochs"},
+    {"num_epochs", "epochs"},
+    {"n_epochs", "epochs"},
+    {"num_train_epochs", "epochs"},
+    {"per_device_train_batch_size", "batch_size"},
+    {"gradient_accumulation_steps", "accumulate"},
+    {"eps", "epsilon"},
+    {"gamma", "schedule_factor"},
+    {"lr_scheduler", "schedule"},
+    {"loss_fn", "loss"},
+    {"criterion", "loss"},
+    {"manual_seed", "seed"},
+    {"random_seed", "seed"},
+    {"random_state", "seed"},
+    {"walltime", "duration"},
+    {"world_size", "workers"},
+    {"nproc_per_node", "workers"},
+    {"np", "workers"},
+    {"ntasks", "workers"},
+    {"hosts", "workers"},
+    {"num_clients", "workers"},
+    {"parameter_servers", "servers"},
+    {"delay", "latency"},
+    {"lat", "latency"},
+    {"data_rate", "bandwidth"},
+    {"datarate", "bandwidth"},
+    {"throughput", "bandwidth"},
+    {"mem", "memory"},
+    {"power", "speed"},
+    {"dataset", "source"},
+    {"max_staleness", "staleness"},
+    {"slack", "staleness"},
+};
+
+constexpr Synonym advices[] = {
+    {"adamw", "write optimizer = \"adam\" and weight_decay = 0.01 (psim adds the decay to the gradient)"},
+    {"lamb", "write optimizer = \"adam\": psim has no rates for each layer"},
+    {"seeds", "write --seeds 10 (psim compare), or seeds = [1, 2, 3] in [compare]"},
+    {"ddp", "write kind = \"all-reduce\" in [architecture]"},
+    {"horovod", "write kind = \"all-reduce\" in [architecture]"},
+    {"nccl", "write kind = \"all-reduce\" in [architecture]"},
+    {"allreduce", "write kind = \"all-reduce\" in [architecture]"},
+    {"fedavg", "write local_steps = 10 in [training]: a clock of 10 steps between two pushes"},
+    {"betas", "write beta1 = 0.9 and beta2 = 0.999"},
+};
 
 }  // namespace
 
@@ -94,6 +141,11 @@ std::vector<std::string_view> meanings(std::string_view word) {
     if (one.word == word) found.push_back(one.meaning);
   }
   return found;
+}
+
+std::string_view advice_on(std::string_view word) {
+  const auto found = std::ranges::find(advices, word, &Synonym::word);
+  return found == std::end(advices) ? std::string_view() : found->meaning;
 }
 
 }  // namespace psim

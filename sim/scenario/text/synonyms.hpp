@@ -10,4 +10,8 @@ namespace psim {
 // word.
 std::vector<std::string_view> meanings(std::string_view word);
 
+// What to write instead of a word of other programs, in lower case, that means more than one name; empty for
+// other words.
+std::string_view advice_on(std::string_view word);
+
 }  // namespace psim
