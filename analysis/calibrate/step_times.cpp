@@ -190,10 +190,10 @@ StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::
   if (!skip && times.size() >= 2 * fewest_judged) {
     first = warm_up_of(times);
     if (first > 0)
-      notes.push_back(
-          fmt::format("The first {} are a warm-up and left out: their steps are far longer than later "
-                      "ones. --skip N leaves out another number.",
-                      first == 1 ? "step" : fmt::format("{} steps", first)));
+      notes.push_back(fmt::format(
+          "The first {} a warm-up and {} left out: far longer than later steps. --skip N leaves out "
+          "another number.",
+          first == 1 ? "step is" : fmt::format("{} steps are", first), first == 1 ? "is" : "are"));
   }
   times = times.part(first, times.size());
   if (times.size() < fewest_steps)

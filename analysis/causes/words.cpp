@@ -78,7 +78,9 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
         "workers.",
         share);
   if (cause.is_even && facts.workers > 1)
-    return fmt::format("Computing decides {} of the run; no single worker is to blame.", share);
+    return fmt::format(
+        "{} of the run is computing, shared by all workers: a faster network saves at most {}.", share,
+        percent(why.total - cause.seconds, why.total));
   const bool is_one = cause.nodes.size() == 1;
   std::string slow = cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "";
   if (is_one && slow.empty()) slow = slowness_text(facts, cause.nodes.front(), why.total);
@@ -204,18 +206,17 @@ const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
   return most == nodes.end() ? nullptr : &most->second;
 }
 
-// "by worker 3", "by messages, mostly to and from server 2", ...
+// "for worker 3", "for messages, mostly those of server 2", ...
 std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Awaited& most) {
   const std::string name = facts.name_of(most.nodes.front());
   const bool is_one = most.seconds > 0.6 * all.seconds;
   switch (kind) {
-    case Kind::compute: return is_one ? "by " + name : fmt::format("by other workers, mostly by {}", name);
+    case Kind::compute: return is_one ? "for " + name : fmt::format("for other workers, mostly {}", name);
     case Kind::network:
-      return fmt::format("by messages{} to and from {}", most.seconds > 0.9 * all.seconds ? "" : ", mostly",
-                         name);
-    case Kind::service: return fmt::format("by the work of {} on messages", is_one ? name : "servers");
-    case Kind::timeout: return "by missing messages until a timeout";
-    case Kind::down: return fmt::format("until {} came back", is_one ? name : "nodes");
+      return fmt::format("for messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly", name);
+    case Kind::service: return fmt::format("for the work of {} on messages", is_one ? name : "servers");
+    case Kind::timeout: return "for messages that never came, until a timeout";
+    case Kind::down: return fmt::format("for {} to come back", is_one ? name : "nodes");
     case Kind::idle: break;
   }
   return fmt::format("until a set date at {}", name);
@@ -233,7 +234,7 @@ std::string few_waits(const Explanation& why, const RunRecord& record, double wa
   std::string sentence =
       idle > waited / of_workers + 0.02
           ? fmt::format("Workers had nothing to do for {} of their time", percent(idle, 1.0))
-          : fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
+          : fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
     sentence += fmt::format("; the price is staleness: a gradient was {} old on average",
                             updates_text(why.staleness.updates_mean));
@@ -257,21 +258,15 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const Awaited& most = *most_of(nodes[kind]);
   const Awaited& told = kind == Kind::compute && most.seconds > 0.6 * all.seconds ? most : all;
   const std::int64_t waiters = told.workers();
-  const bool is_equal = told.count % waiters == 0;
-  const std::int64_t times = (told.count + waiters / 2) / waiters;
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
-  // Tables call it waiting only if no message is on its way; so these sentences say "held up".
-  const bool are_many = waiters > 1 && !are_all;
-  const char* verb = are_many ? "were each held up" : "was held up";
-  std::string sentence = fmt::format(
-      "{} {} {}{} time{} {}, {} {}", are_all ? "each worker" : names, verb, is_equal ? "" : "about ", times,
-      times == 1 ? "" : "s", what_for(facts, kind, all, most),
-      seconds_text(told.seconds / static_cast<double>(waiters)), waiters > 1 ? "per worker" : "in all");
+  const double each = told.seconds / static_cast<double>(waiters);
+  std::string sentence = fmt::format("{}{} waited {} ({}) {}", are_all ? "each worker" : names,
+                                     waiters > 1 && !are_all ? " each" : "", seconds_text(each),
+                                     percent(each, why.total), what_for(facts, kind, all, most));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
-    sentence +=
-        fmt::format("; that is {} of all time in which workers were held up", percent(told.seconds, waited));
+    sentence += fmt::format("; that is {} of all their waiting", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)
     sentence += fmt::format("; a gradient was {} old on average", updates_text(why.staleness.updates_mean));
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
@@ -345,21 +340,27 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
   if (longest == nullptr) return "";
   const double total = longest->at("total_s");
   if (!(total > worth_saying * why.total)) return "";
-  std::vector<std::string> parts;
-  for (const auto& [key, what] : {std::pair{"detection_s", "to notice it"},
-                                  {"takeover_s", "to name a new owner"},
+  std::vector<std::pair<double, const char*>> parts;
+  for (const auto& [key, what] : {std::pair{"detection_s", "until the scheduler noticed it"},
+                                  {"takeover_s", "until a new owner took over"},
                                   {"transfer_s", "to fetch the state"},
-                                  {"catch_up_s", "to redo lost updates"},
-                                  {"reforming_s", "to form the next group"},
-                                  {"lost_work_s", "to redo lost steps"}}) {
+                                  {"reforming_s", "to form the next group"}}) {
     const double seconds = longest->value(key, 0.0);
-    if (seconds > worth_saying * total) parts.push_back(fmt::format("{} {}", seconds_text(seconds), what));
+    if (seconds > worth_saying * total) parts.emplace_back(seconds, what);
   }
-  const char* kind = longest->contains("worker") ? "worker" : "server";
+  const bool is_worker = longest->contains("worker");
+  const double again = longest->value(is_worker ? "lost_work_s" : "catch_up_s", 0.0);
   std::string out =
-      fmt::format("After {} {} crashed at {}, training needed {} to get back to where it was: {}", kind,
-                  longest->at(kind).get<int>(), seconds_text(longest->at("at_s")), seconds_text(total),
-                  fmt::join(parts, ", "));
+      fmt::format("After {} {} crashed at {}, training stood still for {}", is_worker ? "worker" : "server",
+                  longest->at(is_worker ? "worker" : "server").get<int>(), seconds_text(longest->at("at_s")),
+                  seconds_text(total - again));
+  for (const auto& [seconds, what] : parts)
+    out += parts.size() == 1 ? fmt::format(", {}", what)
+                             : fmt::format("{} {} {}", what == parts.front().second ? ":" : ",",
+                                           seconds_text(seconds), what);
+  out += again > 0 ? fmt::format("; to redo lost {} took {} more", is_worker ? "steps" : "updates",
+                                 seconds_text(again))
+                   : std::string("; no update was lost");
   if (others > 0) out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
   return out + ".";
 }

@@ -108,7 +108,7 @@ std::string waiting_heading(const RunView& view) {
                      part > nearly_all ? "nearly all" : "most", escaped(waits.most_awaited));
 }
 
-// "Server 1 crashed at 2 s; training needed 3.5 s to get back to where it was." Empty without a fault.
+// "Server 1 crashed at 2 s; 3.5 s later training was back where it had been." Empty without a fault.
 std::string fault_sentence(const RunView& view) {
   const Json& s = view.page.summary;
   const Numbers& n = view.numbers;
@@ -120,9 +120,9 @@ std::string fault_sentence(const RunView& view) {
         fmt::format("{} {} crashed at {}", is_worker ? "Worker" : "Server",
                     n(first + (is_worker ? "/worker" : "/server")), n(first + "/at_s", as_seconds));
     return recoveries[0]["total_s"].is_number()
-               ? fmt::format("{}; training needed {} to get back to where it was.", who,
+               ? fmt::format("{}; {} later training was back where it had been.", who,
                              n(first + "/total_s", as_seconds))
-               : fmt::format("{}; the run ended before training was back to where it was.", who);
+               : fmt::format("{}; the run ended before training was back where it had been.", who);
   }
   const auto fault = view.page.timeline == nullptr ? std::nullopt : first_fault(*view.page.timeline);
   if (!fault) return "";
@@ -155,7 +155,7 @@ std::string run_answer(const RunView& view) {
     out += fmt::format("; they were absent {}", n("/time/absent_share"_summary, as_percent));
   out += ".";
   if (n.at("/samples_per_s"_summary).is_number())
-    out += fmt::format(" The gradients of {} samples a second changed the model.",
+    out += fmt::format(" The cluster learned from {} samples a second.",
                        n("/samples_per_s"_summary, {.decimals = 0}));
   if (s.contains("final") && s["final"].contains("loss") && s["final"]["loss"].is_number())
     out += fmt::format(" The loss went from {} to {}.", n("/initial/loss"_summary), n("/final/loss"_summary));

@@ -13,7 +13,7 @@ namespace {
 using statistics::TimedRun;
 
 constexpr double level = 0.05;  // of significance
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 // All comparisons of all studies use the same draws.
 constexpr statistics::Resampling resampling{};
@@ -60,8 +60,8 @@ bool is_traced(const Cell& cell) { return std::ranges::any_of(cell.runs, &StudyR
 // If seeds change nothing, nothing is known about chance: keeps the ratio, and removes interval and p value.
 void forget_chance(VersusBaseline& versus) {
   versus.replicates = false;
-  versus.pairs.difference.interval = {-infinite, infinite};
-  if (versus.pairs.ratio) versus.pairs.ratio->interval = {0, infinite};
+  versus.pairs.difference.interval = {-no_limit, no_limit};
+  if (versus.pairs.ratio) versus.pairs.ratio->interval = {0, no_limit};
   versus.pairs.test.p = 1;
   versus.pairs.trustworthy = false;
 }
@@ -91,7 +91,7 @@ std::optional<VersusBaseline> compared(const Aggregate& arm, const Aggregate& ba
   const std::vector<SeedRuns> runs = common_seeds(*arm.cell, *baseline.cell);
   if (runs.empty()) return {};
   const double long_enough =
-      has_target ? std::max(arm.time_to_target->budget_s, baseline.time_to_target->budget_s) : infinite;
+      has_target ? std::max(arm.time_to_target->budget_s, baseline.time_to_target->budget_s) : no_limit;
   VersusBaseline versus{.values = {}, .pairs = {}, .budget_s = long_enough};
   double latest = 0;
   for (const SeedRuns& one : runs) {

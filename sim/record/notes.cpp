@@ -245,8 +245,10 @@ Texts idle_bounds(const Scenario& scenario, const RunResult& run) {
       scenario.cluster.workers < 2)
     return {};
   if (run.stats.clock_gap_max >= consistency.staleness) return {};
-  return {fmt::format("the bound of {} held no worker back: none was more than {} ahead",
-                      counted(consistency.staleness, "clock"), run.stats.clock_gap_max)};
+  const std::string bound =
+      fmt::format("the bound of {} never mattered: ", counted(consistency.staleness, "clock"));
+  if (run.stats.clock_gap_max == 0) return {bound + "all workers stayed in the same clock"};
+  return {bound + fmt::format("no worker was more than {} ahead", run.stats.clock_gap_max)};
 }
 
 // Settings that act on late pushes, if no push was late.

@@ -17,7 +17,7 @@
 # Other kinds of processors may change the last digits of dates: there numbers are not compared, only the words.
 set -u
 export LC_ALL=C
-unset PSIM_DATA
+unset PSIM_DATA COLUMNS
 SOURCE=$(cd "$2" && pwd)
 export SOURCE
 psim=$1 source=$SOURCE here=$(cd "$(dirname "$0")" && pwd)

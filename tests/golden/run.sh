@@ -8,7 +8,7 @@
 # --update rewrites what is expected; a PREFIX picks the cases whose names begin with it.
 set -u
 export LC_ALL=C
-unset PSIM_DATA
+unset PSIM_DATA COLUMNS
 
 psim=$1 folder=$2
 shift 2

@@ -77,7 +77,7 @@ const std::vector<std::string> recovers{"recovery.enabled=true", "recovery.heart
 
 TEST_CASE("why: computing, by whom", "[why][slow]") {
   for (const Case& one : std::vector<Case>{
-           {"even", "worker-compute", all_workers, {}, "no single worker"},
+           {"even", "worker-compute", all_workers, {}, "shared by all workers"},
            {"straggler",
             "worker-compute",
             {"worker 3"},
@@ -368,7 +368,7 @@ TEST_CASE("why: what loads and rules make of links and workers", "[why][slow]") 
             all_workers,
             {"consistency={model=\"k-sync\", backup=1, late=\"drop\"}", "cluster.servers=1",
              straggler("workers = [3], slowdown = 3.0")},
-            "no single worker"},
+            "shared by all workers"},
        })
     check(one);
 }

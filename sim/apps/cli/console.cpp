@@ -10,6 +10,8 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "sim/scenario/text/number_in.hpp"
+
 namespace psim::cli {
 
 void say_text(std::string_view text) {
@@ -31,8 +33,8 @@ void say_text(std::string_view text) {
 
 std::optional<int> terminal_width() {
   if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
-    const int width = std::atoi(columns);
-    if (width > 0) return width;
+    const std::optional<int> width = number_in<int>(columns);
+    if (width && *width > 0) return width;
   }
   winsize size{};
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

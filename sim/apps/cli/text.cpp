@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "analysis/columns.hpp"
@@ -24,6 +25,7 @@ std::int64_t number_of(const Json& list) { return static_cast<std::int64_t>(list
 // gives "1 update" or "2 updates".
 std::string shown(const Json& value, std::string_view form) {
   if (value.is_null()) return "-";
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return "NaN";
   const std::size_t gap = std::min(form.find(' '), form.size());
   const std::string format = fmt::format("{{:{}}}", form.substr(0, gap)), unit(form.substr(gap));
   const auto in_format = [&format](const auto& what) { return fmt::format(fmt::runtime(format), what); };
@@ -268,8 +270,9 @@ std::string workers_text(const Json& workers, bool any_absent) {
   if (any_absent) out += fmt::format("   {:>7}", name("absent"));
   if (any_cancelled) out += fmt::format("   {:>9}", name("cancelled"));
   for (const Json& w : workers) {
+    const double ms = 1e3 * w["mean_step_s"].get<double>();
     out += fill(w, "\n  {worker:>6}   {clocks:>6}   ") +
-           fmt::format("{:>9.4g}", 1e3 * w["mean_step_s"].get<double>()) +
+           (ms < 9999.5 ? fmt::format("{:>9.4g}", ms) : fmt::format("{:>9.0f}", ms)) +
            fill(w, "   {compute_share:>5.1f %}   {wait_share:>5.1f %}   {network_share:>5.1f %}");
     if (any_absent) out += fill(w, "   {absent_share:>5.1f %}");
     if (any_cancelled) out += fill(w, "   {cancelled:>9}");

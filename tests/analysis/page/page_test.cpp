@@ -327,7 +327,7 @@ TEST_CASE("a run's page begins with its first fault, and its curves have the dat
   Json recovery{{"server", 1},       {"at_s", 2.0},       {"detection_s", 1.5}, {"takeover_s", 0.001},
                 {"transfer_s", 0.0}, {"catch_up_s", 2.0}, {"total_s", 3.5}};
   summary["failures"]["recoveries"] = Json::array({recovery});
-  CHECK(first() == "Server 1 crashed at 2.00 s; training needed 3.50 s to get back to where it was.");
+  CHECK(first() == "Server 1 crashed at 2.00 s; 3.50 s later training was back where it had been.");
   using Dates = std::vector<std::pair<double, std::string>>;
   CHECK(dates_of(summary) == Dates{{2.0, "crash"}, {3.5, "detected, taken over"}});
   recovery = {{"worker", 0},        {"at_s", 4.0},     {"detection_s", 1.0},

@@ -201,7 +201,7 @@ TEST_CASE("sizes have units that people read", "[study]") {
   CHECK(column(s, "sent") == Cells{"280 B", "51.2 GB", "1 MB"});
 }
 
-TEST_CASE("an interval is [a, b], and ± is a standard deviation", "[study]") {
+TEST_CASE("an interval has brackets, and ± is a standard deviation", "[study]") {
   const Study s = study({}, {cell("a", {}, lasting({1, 2, 3})), cell("b", {}, lasting({2, 4, 7}))});
   CHECK(text_of(s).find("±") == std::string::npos);
   CHECK(remarks(s, evaluate(s)).find("±") == std::string::npos);
