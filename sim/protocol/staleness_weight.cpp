@@ -1,7 +1,6 @@
 #include "sim/protocol/staleness_weight.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "model/numerics/functions.hpp"
 

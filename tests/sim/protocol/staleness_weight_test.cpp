@@ -1,7 +1,6 @@
 // Goal: a stale push counts as much less as its function says, and one that is too stale as the limit says.
 #include "sim/protocol/staleness_weight.hpp"
 
-#include <cmath>
 
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
@@ -34,7 +33,6 @@ TEST_CASE("a limit drops what is staler, or divides it by how much staler it is"
   CHECK(rule.divisor(2) == 1);
   CHECK_FALSE(rule.drops(2));
   CHECK(rule.drops(3));
-  CHECK(std::isinf(rule.divisor(3)));
   rule.beyond = TooStale::damp;
   CHECK_FALSE(rule.drops(9));
   CHECK(rule.divisor(2) == 1);
