@@ -11,9 +11,7 @@
 #include "sim/scenario/spec/devices.hpp"
 
 namespace psim {
-namespace {
 
-// y += a * x
 void add(Values& y, double a, const Values& x) {
   with_scalar(y.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
@@ -29,6 +27,8 @@ void scale(Values& y, double a) {
     for (Scalar& value : y.as<Scalar>()) value *= static_cast<Scalar>(a);
   });
 }
+
+namespace {
 
 // `keys`: of the weights, for a sparse model.
 Values gradient_of(const Learner& learner, const Values& weights, const Keys* keys,
@@ -128,14 +128,8 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
 
 std::shared_ptr<Values> elastic_step(const Values& centre, double alpha, LocalCopy& local) {
   if (!local.weights) local.weights = std::make_shared<Values>(centre);
-  auto move = std::make_shared<Values>(centre.precision(), centre.size());
-  with_scalar(centre.precision(), [&](auto zero) {
-    using Scalar = decltype(zero);
-    const auto x = std::as_const(*local.weights).as<Scalar>();
-    const auto c = centre.as<Scalar>();
-    const auto out = move->as<Scalar>();
-    for (std::size_t i = 0; i < x.size(); ++i) out[i] = -static_cast<Scalar>(alpha) * (x[i] - c[i]);
-  });
+  auto move = std::make_shared<Values>(move_between(centre, *local.weights));
+  scale(*move, alpha);
   local.spring = move;
   return move;
 }

@@ -61,6 +61,8 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
 // gradient.
 void step_alone(Values& weights, const std::shared_ptr<Values>& gradient, const OwnSteps& own,
                 std::size_t step, LocalCopy& local, const Keys* keys = nullptr);
+void add(Values& y, double a, const Values& x);  // y += a * x
+void scale(Values& y, double a);
 // before - after
 Values move_between(const Values& before, const Values& after);
 

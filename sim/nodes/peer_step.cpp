@@ -106,10 +106,7 @@ void PeerStep::wait_for(std::size_t bucket) {
 void PeerStep::weigh() {
   const double weight = static_cast<double>(batch_size_) / mean_size_ / divisor_;
   if (!gradient_ || weight == 1) return;
-  with_scalar(gradient_->precision(), [&](auto zero) {
-    using Scalar = decltype(zero);
-    for (Scalar& value : gradient_->as<Scalar>()) value *= static_cast<Scalar>(weight);
-  });
+  scale(*gradient_, weight);
   round_to(job_.plan.precision(), *gradient_, job_.plan.loss_scale());
 }
 

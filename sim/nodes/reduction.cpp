@@ -147,14 +147,13 @@ void Reduction::add(const Slice& part, std::size_t begin) {
     using Scalar = decltype(zero);
     const auto from = part.as<Scalar>();
     const auto into = gradient_->as<Scalar>().subspan(begin, part.count);
-    bool overflows = false;
-    for (std::size_t i = 0; i < into.size(); ++i) {
-      const bool is_finite = std::isfinite(into[i]) && std::isfinite(from[i]);
-      into[i] += from[i];
-      if (!gathers_) round_to(job_.plan.precision(), into.subspan(i, 1), job_.plan.loss_scale());
-      overflows = overflows || (is_finite && !std::isfinite(into[i]));
-    }
-    if (overflows) job_.state.totals.overflow_of_sum();
+    const auto is_finite = [](Scalar x) { return std::isfinite(x); };
+    const bool rounds = !gathers_ && is_half(job_.plan.precision());
+    const bool was_finite =
+        rounds && std::ranges::all_of(from, is_finite) && std::ranges::all_of(into, is_finite);
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+    if (rounds) round_to(job_.plan.precision(), into, job_.plan.loss_scale());
+    if (was_finite && !std::ranges::all_of(into, is_finite)) job_.state.totals.overflow_of_sum();
   });
 }
 

@@ -21,17 +21,6 @@ Stealing::Options options_of(const StepContext& context) {
           .first_number = std::int64_t{context.job.network.incarnation(context.node)} << pieces_of_a_life};
 }
 
-// y = a * y + b * x
-void mix(Values& y, double a, double b, const Values& x) {
-  with_scalar(y.precision(), [&](auto zero) {
-    using Scalar = decltype(zero);
-    const auto to = y.as<Scalar>();
-    const auto from = x.as<Scalar>();
-    for (std::size_t i = 0; i < to.size(); ++i)
-      to[i] = static_cast<Scalar>(a) * to[i] + static_cast<Scalar>(b) * from[i];
-  });
-}
-
 }  // namespace
 
 SharedStep::SharedStep(StepContext& context)
@@ -169,7 +158,8 @@ Timestamp SharedStep::push() {
     gradient = gradient_of(std::move(own), weights_, keys_);
     for (const PartialGradient& part : parts_) {
       const double more = static_cast<double>(part.samples) / static_cast<double>(all);
-      mix(*gradient, share, more, *part.gradient);
+      scale(*gradient, share);
+      add(*gradient, more, *part.gradient);
       share = 1;
     }
     if (own_) {
