@@ -213,7 +213,8 @@ std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Aw
   switch (kind) {
     case Kind::compute: return is_one ? "for " + name : fmt::format("for other workers, mostly {}", name);
     case Kind::network:
-      return fmt::format("for messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly", name);
+      return fmt::format("for messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly",
+                         std::isdigit(static_cast<unsigned char>(name.back())) != 0 ? name : "the " + name);
     case Kind::service: return fmt::format("for the work of {} on messages", is_one ? name : "servers");
     case Kind::timeout: return "for messages that never came, until a timeout";
     case Kind::down: return fmt::format("for {} to come back", is_one ? name : "nodes");
@@ -358,7 +359,7 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
     out += parts.size() == 1 ? fmt::format(", {}", what)
                              : fmt::format("{} {} {}", what == parts.front().second ? ":" : ",",
                                            seconds_text(seconds), what);
-  out += again > 0 ? fmt::format("; to redo lost {} took {} more", is_worker ? "steps" : "updates",
+  out += again > 0 ? fmt::format("; redoing lost {} took {} more", is_worker ? "steps" : "updates",
                                  seconds_text(again))
                    : std::string("; no update was lost");
   if (others > 0) out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
