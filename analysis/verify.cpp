@@ -57,7 +57,7 @@ void add_promises(const Evidence& evidence, Checks& checks) {
 void add_checks_of_run(const Evidence& evidence, Checks& checks) {
   for (AddChecks* add :
        {add_conservation_check, add_time_checks, add_failure_checks, add_progress_checks, add_move_check,
-        add_cause_check, add_memory_check, add_task_check, add_slow_check, add_key_check})
+        add_cause_check, add_memory_check, add_task_check, add_slow_check, add_key_check, add_repeat_check})
     add(evidence, checks);
 }
 

@@ -1,8 +1,9 @@
-// Checks conservation of messages and pushes, and the end of the run.
+// Checks conservation of messages and pushes, repetitions, and the end of the run.
 
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "analysis/verify_checks.hpp"
 
@@ -148,11 +149,38 @@ class End final : public Check {
   std::set<std::uint32_t> finished_, told_;  // told: to start
 };
 
+class Repeats final : public Check {
+ public:
+  explicit Repeats(const Evidence& evidence)
+      : Check(evidence, "repeats", "while nothing fails, no request and no answer is sent twice") {}
+
+  void on(const Row& row) override {
+    if (row.is("fault") || row.is("lost") || row.is("view_change")) calm_ = false;
+    if (!calm_) return;
+    if (row.is("repetition"))
+      violated(row, "{} sends a {} to {} again, but nothing has failed", name(row.node), row.kind,
+               name(row.peer));
+    const bool is_push = row.is("sent", "push");
+    if (!is_push && !row.is("sent", "pull") && !row.is("sent", "weights")) return;
+    examined();
+    const std::int64_t number = is_push ? row.push : row.pull;
+    if (!sent_.emplace(row.node, row.peer, row.shard, is_push, number).second)
+      violated(row, "{} sends {} {} to {} twice, but nothing has failed", name(row.node), row.kind, number,
+               name(row.peer));
+  }
+
+ private:
+  bool calm_ = true;
+  // By sender, receiver and shard: the numbers of pushes; of pulls, and of the pulls that are answered.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::int64_t>> sent_;
+};
+
 }  // namespace
 
 void add_conservation_check(const Evidence& evidence, Checks& checks) {
   add_checks<Conservation>(evidence, checks);
 }
+void add_repeat_check(const Evidence& evidence, Checks& checks) { add_checks<Repeats>(evidence, checks); }
 void add_end_check(const Evidence& evidence, Checks& checks) { add_checks<End>(evidence, checks); }
 
 }  // namespace psim::analysis

@@ -88,7 +88,7 @@ void add_checks(const Evidence& evidence, Checks& checks) {
 using AddChecks = void(const Evidence& evidence, Checks& checks);
 // For the whole run.
 AddChecks add_conservation_check, add_memory_check, add_cause_check, add_task_check, add_slow_check,
-    add_key_check, add_move_check;
+    add_key_check, add_move_check, add_repeat_check;
 AddChecks add_time_checks;      // end-date, time, samples, waits
 AddChecks add_failure_checks;   // recovery, regrouping, snapshots, sizes
 AddChecks add_progress_checks;  // groups, joiners

@@ -38,17 +38,20 @@ bool ProgressWatch::computes() const {
 
 bool ProgressWatch::is_stuck() { return parts_.scenario.may_fail() ? waits_too_long() : is_quiet(); }
 
-// No computation has ended for a long time, no node computes now, and no fault will change this. Faults that
-// repeat without end have had several turns without effect.
+// No computation has ended and no values have arrived for a long time, no node computes now, no values are on
+// their way, and no fault will change this. Faults that repeat without end have had several turns without
+// effect. A lost transfer may be noticed late.
 bool ProgressWatch::waits_too_long() const {
-  double since = parts_.recorder.stats().last_progress;
+  double since = std::max(parts_.recorder.stats().last_progress, parts_.network.last_transfer());
   if (parts_.faults != nullptr) since = std::max(since, parts_.faults->last_once());
   const double silence = Agenda::now() - since;
   const double patience = parts_.scenario.recovery.patience.value;
   if (silence <= patience) return false;  // every heartbeat calls this: the cheap test comes first
-  if (computes() || starts_nodes() || (parts_.faults != nullptr && parts_.faults->once_to_come()))
+  if (computes() || starts_nodes() || parts_.network.oldest_transfer() ||
+      (parts_.faults != nullptr && parts_.faults->once_to_come()))
     return false;
-  return silence > patience + (parts_.faults != nullptr ? parts_.faults->some_turns() : 0);
+  return silence > patience + parts_.network.slowest_loss() +
+                       (parts_.faults != nullptr ? parts_.faults->some_turns() : 0);
 }
 
 // Faults undo every computation again and again, and no worker gets further than before.
@@ -60,18 +63,38 @@ bool ProgressWatch::goes_in_circles() const {
   return stats.begun - stats.begun_in_time > circles * (stats.begun_in_time + least);
 }
 
+void ProgressWatch::look_for_advances() {
+  const std::int64_t advances = parts_.recorder.stats().advances;
+  if (advances <= advances_) return;
+  advances_ = advances;
+  work_then_ = work();
+  advanced_at_ = Agenda::now();
+  if (parts_.faults != nullptr) turns_then_ = parts_.faults->turns();
+}
+
+// Without a set duration such a run would never end.
+bool ProgressWatch::is_set_back_too_often() {
+  constexpr std::int64_t many = 100;
+  if (parts_.faults == nullptr || parts_.faults->once_to_come() || parts_.scenario.training.duration)
+    return false;
+  const std::int64_t turns = parts_.faults->turns() - turns_then_;
+  if (turns < many / 2) half_at_ = Agenda::now();
+  if (turns < many) return false;
+  if (parts_.network.oldest_transfer().value_or(half_at_) < half_at_) return false;
+  return std::ranges::none_of(parts_.jobs, [this](const Job& job) {
+    for (NodeId node = job.plan().first_worker(); node < job.plan().past_workers(); ++node) {
+      if (job.state().usage.busy_since(node).value_or(half_at_) < half_at_) return true;
+    }
+    return false;
+  });
+}
+
 // Limits the machine's work, whatever the simulated clock shows. Microseconds between heartbeats, or a step
 // of hours, would keep the machine busy for days.
 bool ProgressWatch::works_in_vain() {
   constexpr std::uint64_t least = 1'000'000, least_of_node = 50'000;  // events and entries of the agenda
   constexpr std::uint64_t times = 30;      // times the work that one advance needed so far
   constexpr std::uint64_t with_hope = 10;  // times as much while a fault is going to end
-  const std::int64_t advances = parts_.recorder.stats().advances;
-  if (advances > advances_) {
-    advances_ = advances;
-    work_then_ = work();
-    advanced_at_ = Agenda::now();
-  }
   const std::uint64_t usual = work_then_ / std::max<std::uint64_t>(1, static_cast<std::uint64_t>(advances_));
   const std::uint64_t nodes = node_count(parts_.scenario.cluster);
   std::uint64_t most = std::max(least + nodes * least_of_node, times * usual);
@@ -81,6 +104,14 @@ bool ProgressWatch::works_in_vain() {
 
 // SimGrid sees no deadlock while heartbeats go on.
 bool ProgressWatch::is_hopeless() {
+  look_for_advances();
+  if (is_set_back_too_often()) {
+    end_as(
+        {fmt::format("at {:.6g} s nothing new has come since {:.6g} s, over {} dates of faults: faults come "
+                     "faster than the training recovers from them, so the run would never end",
+                     Agenda::now(), advanced_at_, parts_.faults->turns() - turns_then_)});
+    return true;
+  }
   if (works_in_vain()) {
     std::vector<std::string> why{fmt::format(
         "at {:.6g} s nothing new has come from the last {} events, which took {:.3g} s of "

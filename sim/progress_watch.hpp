@@ -1,11 +1,14 @@
-// Decides whether a run still makes progress, and explains why not. There are four cases: the run is quiet,
+// Decides whether a run still makes progress, and explains why not. There are five cases: the run is quiet,
 // no progress happens for longer than recovery.patience, the workers compute the same steps again and again,
-// or the machine works without effect.
+// faults come faster than the training recovers from them, or the machine works without effect.
 //
 // A quiet moment may come directly before a retransmission. So, where nodes may fail, a run is stuck only
 // after recovery.patience without any progress since the last planned fault began or ended. Until then
 // evaluations and planned changes of speed go on. Faults that repeat without end, and faults that lose
-// messages at random, make the patience longer (FaultPlan::some_turns). A run goes in circles if its steps
+// messages at random, make the patience longer (FaultPlan::some_turns). A transfer that is on its way is
+// progress. A run without a set duration is given up after a hundred dates of faults without a new version of
+// a shard or a new clock of a worker, unless a computation or transfer has lasted for half of them. A run
+// goes in circles if its steps
 // since the last progress are more than twenty times the steps before. The watch also limits the machine's
 // work, whatever the simulated clock shows: after some million events without a new version of a shard or a
 // new clock of a worker, it ends the run with a diagnosis.
@@ -57,6 +60,8 @@ class ProgressWatch final {
   bool starts_nodes() const;
   bool waits_too_long() const;
   bool goes_in_circles() const;
+  bool is_set_back_too_often();
+  void look_for_advances();
   bool works_in_vain();
   std::uint64_t work() const {
     const RunStats& stats = parts_.recorder.stats();
@@ -72,6 +77,8 @@ class ProgressWatch final {
   std::int64_t advances_ = 0;
   std::uint64_t work_then_ = 0;
   double advanced_at_ = 0;
+  std::int64_t turns_then_ = 0;  // dates of faults before the last progress
+  double half_at_ = 0;           // the last date with less than half of the faults that end the run
 };
 
 }  // namespace psim

@@ -139,6 +139,7 @@ std::vector<NodeId> FaultPlan::nodes_of(std::size_t table, std::optional<NodeId>
 
 void FaultPlan::act(std::size_t table, std::optional<NodeId> node, bool begins) {
   record(table, node, begins);
+  if (begins && std::exchange(last_turn_, Agenda::now()) < Agenda::now()) ++turns_;
   FaultUse& use = uses_[table];
   use.happened = true;
   const FaultKindRow& kind = *spec(table).kind;

@@ -59,6 +59,8 @@ class FaultPlan {
   // Seconds in which each fault that repeats for ever has several turns, and in which a node sends a request
   // many times, if a fault loses messages at random. 0 without such faults.
   double some_turns() const;
+  // The number of dates at which a fault has begun so far.
+  std::int64_t turns() const { return turns_; }
   // Whether each fault has happened and had an effect so far.
   std::vector<FaultUse> uses() const;
 
@@ -109,6 +111,8 @@ class FaultPlan {
   double last_once_ = 0;                  // date of the last such turn or end
   bool given_up_ = false;                 // faults that repeat for ever have stopped
   std::uint64_t recorded_ = 0;            // recorded events of faults
+  std::int64_t turns_ = 0;
+  double last_turn_ = -1;  // date
 };
 
 }  // namespace psim

@@ -8,7 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "sim/cluster/agenda.hpp"
 #include "sim/protocol/probe.hpp"
 
 namespace sg4 = simgrid::s4u;
@@ -270,6 +269,7 @@ void Network::leave_network(Flight&& flight) {
 void Network::arrive(Flight&& flight) {
   const bool lost = is_lost(flight);
   const std::int64_t event = lost ? record<Lost>(flight.from, flight) : record<Received>(flight.to, flight);
+  note_end(flight, lost);
   if (lost) return;
   Node& node = nodes_[flight.to];
   Message message = std::move(flight.message).unpack();

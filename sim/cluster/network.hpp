@@ -21,6 +21,7 @@
 #include <simgrid/forward.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
@@ -109,6 +110,21 @@ class Network {
   // Messages in flight, except in the background. Other messages wait in queues, but only behind a message in
   // flight.
   std::size_t in_flight() const { return carried_ - in_background_ + delayed_.size(); }
+  // Values for training are progress while they are on their way, and when they arrive. These are the dates
+  // when the oldest of them reached the wire, and when the last ones arrived; values that will be lost do not
+  // count. A push that arrives is progress only if a server applies it: it may be a repetition.
+  std::optional<double> oldest_transfer() const {
+    std::optional<double> oldest;
+    for (const std::optional<Flight>& flight : in_flight_) {
+      if (!flight || !is_transfer(*flight)) continue;
+      const double date = flight->stage == Stage::prepared ? Agenda::now() : flight->begun;
+      oldest = std::min(oldest.value_or(date), date);
+    }
+    return oldest;
+  }
+  double last_transfer() const { return last_transfer_; }
+  // The most seconds after which a message was lost at the end of its way. Only then a node can notice this.
+  double slowest_loss() const { return slowest_loss_; }
   // Ends the run: messages on their way are lost, and `unread` gets the unread messages in order. The carrier
   // may continue without an effect.
   void close(const std::function<void(const Message&)>& unread);
@@ -177,6 +193,21 @@ class Network {
   void send_next(NodeId from, NodeId to);
   Message take(NodeId me);
   bool is_lost(const Flight& flight) const;
+  // Whether it carries values that a worker or server needs. A snapshot helps nobody who waits.
+  bool is_transfer(const Flight& flight) const {
+    using K = MessageKind;
+    constexpr auto kinds =
+        std::to_array({K::push, K::weights, K::chunk, K::activation, K::error, K::samples, K::piece,
+                       K::gradient, K::replicate, K::state, K::call, K::returned});
+    const bool is_snapshot =
+        flight.kind == K::state && !recorder_.is_server(flight.to) && !recorder_.is_worker(flight.to);
+    return std::ranges::find(kinds, flight.kind) != kinds.end() && !is_snapshot && !flight.dropped &&
+           nodes_[flight.to].up && !in_background(flight);
+  }
+  void note_end(const Flight& flight, bool is_lost) {
+    if (is_lost) slowest_loss_ = std::max(slowest_loss_, Agenda::now() - flight.begun);
+    else if (is_transfer(flight) && flight.kind != MessageKind::push) last_transfer_ = Agenda::now();
+  }
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);
   void put(Node& node, Message&& message);
@@ -198,6 +229,7 @@ class Network {
   LinkFaults* faults_ = nullptr;
   std::size_t carried_ = 0, in_background_ = 0;  // messages in flight
   std::uint64_t next_held_ = 0;
+  double last_transfer_ = 0, slowest_loss_ = 0;
 };
 
 }  // namespace psim

@@ -236,6 +236,18 @@ void put_on_one_machine(Draft& draft, Dice& dice) {
   if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"bus_bandwidth", "\"1GBps\""});
 }
 
+// Makes the model large and the links slow: a transfer takes longer than retries, timeouts and patience.
+void slow_down(Draft& draft, Dice& dice) {
+  draft["model"].rows = {{"kind", "\"phantom\"", true}, {"parameters", dice.number(100'000, 400'000), true}};
+  draft["cluster.network"].rows[0].value = dice.text_of({"20Mbps", "40Mbps"});
+  std::erase_if(draft["training"].rows, [](const Row& row) { return row.key == "steps"; });
+  draft["training"].rows.push_back({"steps", dice.number(1, 4), true});
+  // Parts of a few values would be too many messages.
+  std::erase_if(draft.tables, [](const Table& table) { return table.name == "placement"; });
+  std::erase_if(draft["messages"].rows,
+                [](const Row& row) { return row.key == "slice" || row.key == "bucket"; });
+}
+
 // Workers that hold the model themselves.
 Draft without_servers(Dice& dice, Dice own) {
   Draft draft;
@@ -265,6 +277,10 @@ Draft without_servers(Dice& dice, Dice own) {
       return table.name == "filter" &&
              std::ranges::any_of(table.rows, [](const Row& row) { return row.value == "\"pull\""; });
     });
+  }
+  if (!is_pipeline && !victims.learns && own.chance(0.2)) {
+    slow_down(draft, own);
+    victims.end_us = 1'000'000;
   }
   if (sturdy) return draft;
   draw_recovery(draft, dice);
@@ -317,12 +333,18 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   else draw_key_filter(draft, dice);
   draw_cluster(draft, victims, dice);
+  Dice slow(Stream(seed, "fuzz-slow-links", run, attempt));
+  const bool is_slow = phantom && slow.chance(0.1);
+  if (is_slow) slow_down(draft, slow);
+  if (is_slow) victims.end_us = 1'000'000;
   if (dice.chance(0.12)) {
     draw_sturdy(draft, victims, dice);
     draw_node_life(draft, victims, true, life);
     return draft;
   }
   draw_recovery(draft, dice);
+  if (is_slow && slow.chance(0.5)) draft["recovery"].rows[5].value = "\"1s\"";  // patience
+  if (is_slow && slow.chance(0.3)) return draft;                                // nothing fails
   Dice work(Stream(seed, "fuzz-work", run, attempt));
   if (work.chance(0.3)) draw_work(draft, victims, work);
   draw_copies(draft, victims, dice);

@@ -18,15 +18,20 @@ namespace {
 void tell_until(JobContext& job, NodeId node, const Body& body, const std::function<bool(Message&)>& answers,
                 std::function<void()> meanwhile = {}) {
   Backoff backoff(job.plan.retry());
+  const Message message{.from = node, .to = scheduler_node, .body = body};
+  job.network.send_once(Message(message));
   for (;;) {
-    PSIM_PROBE(!job.network.send_once({.from = node, .to = scheduler_node, .body = body}),
-               "a node does not repeat a message to the scheduler that is under way");
     if (meanwhile) std::exchange(meanwhile, {})();
     const double until = Agenda::now() + backoff.next();
-    while (std::optional<Message> message = job.network.receive_until(node, until)) {
-      if (answers(*message)) return;
+    while (std::optional<Message> heard = job.network.receive_until(node, until)) {
+      if (answers(*heard)) return;
     }
-    if (!job.run.is_hopeless() && backoff.gives_up()) job.run.give_up(node);
+    if (job.run.is_hopeless() ||
+        PSIM_PROBE(!job.repeats(message),
+                   "a node does not repeat a message to the scheduler that is under way"))
+      continue;
+    if (backoff.gives_up()) job.run.give_up(node);
+    job.network.send(Message(message));
   }
 }
 

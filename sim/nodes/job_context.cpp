@@ -23,6 +23,29 @@ bool JobContext::is_through() const {
   return state.progress.some_completed() || state.progress.all_left();
 }
 
+bool JobContext::is_calm() const {
+  if (recorder.stats().lost > 0) return false;
+  const std::optional<FailureStats> failures = recorder.failures();
+  return !failures || (failures->crashes == 0 && failures->views == 0);
+}
+
+bool JobContext::answers(const Message& request) const {
+  Message answer{.from = request.to, .to = request.from, .shard = request.shard, .epoch = request.epoch};
+  const auto is_sent = [&](Body&& body) {
+    answer.body = std::move(body);
+    return network.carries(answer);
+  };
+  if (const Pull* pull = request.as<Pull>())
+    return is_sent(Answer{.number = pull->number}) ||
+           is_sent(Answer{.finished = true, .number = pull->number});
+  if (const Push* push = request.as<Push>()) return is_sent(Ack{.number = push->number});
+  if (const Fetch* fetch = request.as<Fetch>()) {
+    answer.shard = answer.epoch = 0;
+    return is_sent(Samples{.step = fetch->step});
+  }
+  return false;
+}
+
 std::shared_ptr<Assembly> JobContext::assemble(std::vector<Slice> parts, const Layout* layout) {
   return state.assemblies.of(std::move(parts), plan.places_in(layout));
 }

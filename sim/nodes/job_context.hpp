@@ -40,6 +40,17 @@ struct JobContext {
   // Whether the job awaits no worker, and either the steps are done or all workers have left by themselves.
   bool is_through() const;
 
+  // Whether no message has been lost, no node has crashed, and the first view is still valid. Then every
+  // request has arrived or will arrive, and its receiver will answer it.
+  bool is_calm() const;
+  // Whether the answer to this request is on its way.
+  bool answers(const Message& request) const;
+  // Whether the sender of an unanswered request should send it again: something may be lost, and neither the
+  // request nor its answer is on its way. A connection works like TCP, so its ends know both.
+  bool repeats(const Message& request) const {
+    return !is_calm() && !network.carries(request) && !answers(request);
+  }
+
   // One assembled copy of the weights for all workers that pulled the same version. `layout`: the layout of
   // the parts; null: that of the plan.
   std::shared_ptr<Assembly> assemble(std::vector<Slice> parts, const Layout* layout = nullptr);

@@ -181,13 +181,12 @@ std::optional<Message> Mailbox::receive() {
 void Mailbox::send_again() {
   for (Sending& one : sending_) {
     if (one.due > Agenda::now()) continue;
-    const bool gives_up = one.backoff.gives_up();
     // Also if the worker gives up: with an old `due`, receive() would never wait again, and the agenda could
     // not end the run.
     one.due = Agenda::now() + one.backoff.next();
     if (job_.run.is_hopeless()) return;
-    if (gives_up) return job_.run.give_up(node_);
-    if (PSIM_PROBE(job_.network.carries(one.message), "a message to a peer is still under way")) continue;
+    if (PSIM_PROBE(!job_.repeats(one.message), "a message to a peer is still under way")) continue;
+    if (one.backoff.gives_up()) return job_.run.give_up(node_);
     const MessageFacts facts = facts_of(one.message.body);
     const Cause asked{one.message.because.event, Spent::timeout};
     PSIM_PROBE(true, "a message to a peer is repeated");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/protocol/message.hpp"
@@ -28,6 +29,10 @@ class NodeUsage {
   // Seconds until `date`, which is not earlier than the last change.
   double on_seconds(NodeId node, double date) const { return nodes_[node].on.until(date); }
   double busy_seconds(NodeId node, double date) const { return nodes_[node].busy.until(date); }
+  // The date since when the node has computed; none: it does not compute.
+  std::optional<double> busy_since(NodeId node) const {
+    return computations(node) > 0 ? std::optional(nodes_[node].busy.since) : std::nullopt;
+  }
   int computations(NodeId node) const { return nodes_[node].computations; }
   std::size_t nodes() const { return nodes_.size(); }
 

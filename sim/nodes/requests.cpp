@@ -26,20 +26,12 @@ std::optional<double> Requests::next() const {
   return first;
 }
 
-// A repetition while the request or its answer is on its way would only delay them.
-bool Requests::is_answered_soon(const Message& request) const {
-  if (job_.network.carries(request)) return true;
-  const Fetch* fetch = request.as<Fetch>();
-  return fetch != nullptr &&
-         job_.network.carries({.from = request.to, .to = node_, .body = Samples{.step = fetch->step}});
-}
-
 void Requests::repeat(double now) {
   for (auto& [name, request] : open_) {
     if (request.due > now) continue;
-    if (request.backoff.gives_up()) job_.run.give_up(node_);
     request.due = now + request.backoff.next();
-    if (PSIM_PROBE(is_answered_soon(request.message), "a repetition is not necessary yet")) continue;
+    if (PSIM_PROBE(!job_.repeats(request.message), "a repetition is not necessary yet")) continue;
+    if (request.backoff.gives_up()) job_.run.give_up(node_);
     if (request.later) request.message.to = *request.later;
     const Cause asked{request.message.because.event, Spent::timeout};
     job_.record(node_, Repetition{request.message.to, name.first, 0, {}, {}}, asked);

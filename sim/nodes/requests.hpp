@@ -37,7 +37,6 @@ class Requests {
     Backoff backoff;
     double due;
   };
-  bool is_answered_soon(const Message& request) const;
 
   JobContext& job_;
   NodeId node_;

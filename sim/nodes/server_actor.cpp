@@ -98,6 +98,7 @@ void ServerActor::hear(const SharedView& view) {
 void ServerActor::on(Message&& message) {
   if (const Start* start = message.as<Start>()) return on_view(start->view);
   if (const NewView* news = message.as<NewView>()) return on_view(news->view);
+  if (message.is<Pull>() && job_.answers(message)) return;  // a repetition; a second answer would be useless
   ServerActor& part = localize(message);
   if (part.failover_.is_early(message)) return part.keep(std::move(message));
   const bool may_settle = message.is<State>();

@@ -210,7 +210,7 @@ void ServerShards::send_all() {
     }
     outgoing.message.shard += job_.plan.first_shard;
     if (outgoing.is_new) job_.network.send(std::move(outgoing.message));
-    else job_.network.send_once(std::move(outgoing.message));
+    else if (job_.repeats(outgoing.message)) job_.network.send(std::move(outgoing.message));
   }
   outgoing_.clear();
 }

@@ -54,12 +54,13 @@ std::optional<double> RetryQueue::next() const {
   return least;
 }
 
-std::vector<Message> RetryQueue::due(double now) {
+std::vector<Message> RetryQueue::due(double now, const std::function<bool(const Message&)>& are_needed) {
   std::vector<Message> messages;
   const auto repeat = [&](Request& request) {
     if (!request.waits || request.due > now) return;
-    gave_up_ = request.backoff.gives_up() || gave_up_;
     request.due = now + request.backoff.next();
+    if (!are_needed(request.message)) return;
+    gave_up_ = request.backoff.gives_up() || gave_up_;
     messages.push_back(request.message);
   };
   for (auto& [key, request] : pushes_) repeat(request);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -49,8 +50,8 @@ class RetryQueue {
 
   // When the next repetition is due.
   std::optional<double> next() const;
-  // The requests that are due at `now`, to be sent again.
-  std::vector<Message> due(double now);
+  // The requests that are due at `now` and `are_needed`, to be sent again.
+  std::vector<Message> due(double now, const std::function<bool(const Message&)>& are_needed);
   // All requests of a shard with a new owner, oldest first, to be sent to that owner at `now`.
   std::vector<Message> again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now);
   // `shard` keeps its first `at` values, and `upper` gets the others. Each request is cut in the same way.

@@ -199,3 +199,79 @@ TEST_CASE("requests are not repeated while they are on their way", "[endings]") 
   CHECK(run["stuck"].empty());
   CHECK(run["messages"].get<std::int64_t>() < 3000);
 }
+
+namespace {
+
+// Two workers whose pushes of 20.48 MB take 16 s alone, and 33 s together at a server.
+ScenarioBuilder slow_link(const std::string& model) {
+  return phantom(5'120'000)
+      .links("10Mbps", "1ms")
+      .set({"cluster.workers=2", "training.steps=2", "training.batch_size=4", "compute.time=100ms",
+            "cluster.network.model=" + model});
+}
+
+// Values that training needs, in bytes.
+std::int64_t values_of(const Json& run) {
+  std::int64_t bytes = 0;
+  for (const char* kind : {"push", "weights", "chunk", "activation", "error"})
+    bytes += run["bytes_by_kind"].value(kind, std::int64_t{0});
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a slow transfer is progress, and nothing is sent twice", "[endings]") {
+  const std::string servers, peers = "[architecture]\nkind = \"all-reduce\"\n";
+  const std::string hasty = "enabled = true\npatience = \"5s\"\nretry_limit = 3\n";
+  for (const std::string model : {"fluid", "nic"}) {
+    for (const std::string& architecture : {servers, peers}) {
+      INFO(model << architecture);
+      const ScenarioBuilder scenario = slow_link(model) + architecture;
+      const Json calm = scenario.run(), watched = scenario.with("recovery", hasty).run();
+      CHECK(watched["stuck"].empty());
+      CHECK(watched["updates"] == calm["updates"]);
+      CHECK(values_of(watched) == values_of(calm));
+      CHECK(watched["failures"]["repeated_requests"] == 0);
+      CHECK(watched["failures"]["suspicions"] == 0);
+    }
+  }
+}
+
+TEST_CASE("a server queues no second answer while the first one is on its way", "[endings]") {
+  // The lost heartbeats change nothing, but after a loss requests are repeated.
+  const Json run =
+      slow_link("fluid")
+          .with("recovery", "patience = \"20s\"\ntimeout = \"1000s\"\n")
+          .with("[[fault]]\nkind = \"drop\"\nmessages = [\"heartbeat\"]\nat = \"1s\"\nlasts = \"2s\"\n")
+          .run();
+  CHECK(run["stuck"].empty());
+  CHECK(run["messages_lost"] > 0);
+  CHECK(values_of(run) == values_of(slow_link("fluid").run()));
+}
+
+TEST_CASE("a lost transfer is sent again, although it was lost after a time longer than patience",
+          "[endings]") {
+  const Json run =
+      slow_link("fluid")
+          .with("recovery", "patience = \"2s\"\ntimeout = \"1000s\"\n")
+          .with("[[fault]]\nkind = \"drop\"\nmessages = [\"push\"]\nat = \"30s\"\nlasts = \"10s\"\n")
+          .run();
+  CHECK(run["stuck"].empty());
+  CHECK(run["messages_lost"] > 0);
+  CHECK(run["updates"] == 2);
+}
+
+TEST_CASE("a run whose crashes come faster than its progress ends and says so", "[endings]") {
+  const std::string often =
+      "[[fault]]\nkind = \"crash\"\nnodes = [\"servers\"]\nmtbf = \"3s\"\nrestart_after = \"1s\"\n";
+  const ScenarioBuilder scenario = two_workers(often).set({"consistency.model=bsp", "training.steps=10000"});
+  const Json run = scenario.run();
+  REQUIRE(!run["stuck"].empty());
+  CHECK(run["stuck"][0].get<std::string>().find("faults come faster than the training recovers") !=
+        std::string::npos);
+  CHECK(run["sim_time_s"] < 5000);
+  // Whoever sets a duration wants to see what happens until then.
+  const Json timed = scenario.set({"training.duration=2000s"}).run();
+  CHECK(timed["stuck"].empty());
+  CHECK(timed["sim_time_s"] == 2000);
+}

@@ -258,6 +258,22 @@ TEST_CASE("verify compares the histograms of staleness with the events", "[verif
   CHECK(std::ranges::count(verify(folder.path()).broken, "staleness") == 1);
 }
 
+TEST_CASE("verify finds a request and an answer that are sent twice without a fault", "[verify]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << base;
+  Words words{"run", "scenario.toml", "--set", bsp, "--set", "recovery.enabled=true", "--out", "run"};
+  REQUIRE(psim::test::psim(words, folder.path()).code == 0);
+  CHECK(verify(folder.path()).broken.empty());
+  const std::string change =
+      "UPDATE sent SET pull = pull - 1 WHERE number = (SELECT max(number) FROM sent WHERE ";
+  for (const std::string kind : {"pull", "weights"}) {
+    change_run(folder.path() / "run", change + "kind = '" + kind + "')");
+    CHECK(std::ranges::count(verify(folder.path()).broken, "repeats") == 1);
+    words.emplace_back("--force");
+    REQUIRE(psim::test::psim(words, folder.path()).code == 0);
+  }
+}
+
 TEST_CASE("verify says what it needs", "[verify][slow]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "scenario.toml") << base;

@@ -20,8 +20,8 @@ class ClientOutbox {
   // The client repeats a request without an answer; `asked` is the cause of the first request.
   virtual void send_again(Message request, const Cause& asked) = 0;
   virtual void lend(Message copy) = 0;  // this worker's weights, to a server that asks for them
-  // Whether the request is still on its way. A repetition would only delay it.
-  virtual bool is_under_way(const Message& /*request*/) const { return false; }
+  // Whether the request or its answer may be lost. Otherwise a repetition would only delay them.
+  virtual bool should_repeat(const Message& /*request*/) const { return true; }
   virtual void give_up() {}
   // The server says in this message that the worker's first `pushes` pushes are safe.
   virtual void is_safe(const Message& /*message*/, std::int64_t /*pushes*/) {}

@@ -14,8 +14,10 @@ void ReliableRequests::send(Message request) {
 }
 
 void ReliableRequests::repeat(double now) {
-  for (Message& due : queue_.due(now)) {
-    if (PSIM_PROBE(out_.is_under_way(due), "a request is not repeated, because it is under way")) continue;
+  const auto are_needed = [this](const Message& request) {
+    return !PSIM_PROBE(!out_.should_repeat(request), "a request is not repeated, because it is under way");
+  };
+  for (Message& due : queue_.due(now, are_needed)) {
     PSIM_PROBE(due.is<Push>(), "a push is repeated");
     const Cause asked{due.because.event, Spent::timeout};
     out_.send_again(again(std::move(due)), asked);

@@ -6,22 +6,41 @@
 
 using namespace psim;
 
+namespace {
+
+bool needed(const Message&) { return true; }
+
+}  // namespace
+
 TEST_CASE("each wait is `backoff` times as long as the one before, up to the longest", "[retry]") {
   RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 3});
   queue.sent({.body = Pull{}}, 10);
   for (const double date : {11.0, 13.0, 16.0, 19.0}) {
     CHECK(queue.next() == date);
-    CHECK(queue.due(date).size() == 1);
+    CHECK(queue.due(date, needed).size() == 1);
   }
 }
 
 TEST_CASE("a client gives up when it would repeat a request once more than the limit allows", "[retry]") {
   RetryQueue queue({.timeout = 1, .backoff = 1, .longest = 1, .limit = 2});
   queue.sent({.body = Pull{}}, 0);
-  queue.due(1);
-  queue.due(2);
+  queue.due(1, needed);
+  queue.due(2, needed);
   CHECK(!queue.gave_up());
-  queue.due(3);
+  queue.due(3, needed);
+  CHECK(queue.gave_up());
+}
+
+TEST_CASE("a request that is still on its way is not repeated, and does not count as repeated", "[retry]") {
+  RetryQueue queue({.timeout = 1, .backoff = 1, .longest = 1, .limit = 1});
+  queue.sent({.body = Pull{}}, 0);
+  for (const double date : {1.0, 2.0, 3.0}) {
+    CHECK(queue.due(date, [](const Message&) { return false; }).empty());
+    CHECK(queue.next() == date + 1);
+  }
+  CHECK(queue.due(4, needed).size() == 1);
+  CHECK(!queue.gave_up());
+  queue.due(5, needed);
   CHECK(queue.gave_up());
 }
 
@@ -38,13 +57,13 @@ TEST_CASE("a request for a new owner begins with the first wait again", "[protoc
   RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 30});
   queue.sent({.shard = 3, .body = Pull{}}, 0);
   CHECK(queue.next() == 1.0);
-  CHECK(queue.due(1).size() == 1);
+  CHECK(queue.due(1, needed).size() == 1);
   CHECK(queue.next() == 3.0);
   const std::vector<Message> again = queue.again(3, 7, 2, 2);
   REQUIRE(again.size() == 1);
   CHECK(again[0].to == 7);
   CHECK(again[0].epoch == 2);
   CHECK(queue.next() == 3.0);
-  CHECK(queue.due(3).size() == 1);
+  CHECK(queue.due(3, needed).size() == 1);
   CHECK(queue.next() == 5.0);
 }
