@@ -17,7 +17,8 @@ namespace {
 // In the order of Kind.
 constexpr FieldDoc of_causes[] = {
     {"idle", "psim why",
-     "Nothing happened until a set date: a start, a deadline, a window, the end of a fault."},
+     "Nothing happened until a set date: a start, a deadline, a window, the end of a fault. At the end of a "
+     "stuck run: nothing happened any more."},
     {"compute", "psim why", "A worker computed."},
     {"network", "psim why", "A message was on its way."},
     {"service", "psim why",

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/dataset.hpp"
-#include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/cluster/slowest_messages.hpp"
 #include "sim/protocol/task_dag.hpp"
 #include "sim/record/invariants.hpp"
 #include "sim/scenario/reference/reference.hpp"

@@ -105,7 +105,10 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
   why.path = path_to(graph, end, why.total);
   for (const PathPiece& piece : why.path) why.causes.push_back(cause_of(graph, record.facts, piece));
   why.shares = shares_of(why.path);
-  why.waits = waits_of(graph, record.facts, why.total);
+  const bool is_stuck = until.what == Until::What::end && !record.summary.at("stuck").empty();
+  if (is_stuck && !why.path.empty() && why.path.back().effect == CausalGraph::none)
+    why.causes.back() = "nothing came any more";
+  why.waits = waits_of(graph, record.facts, why.total, is_stuck);
   why.slack = slacks_of(graph, why.path, end);
   StalenessBook book(graph);
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= why.total; ++id)

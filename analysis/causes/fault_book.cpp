@@ -1,5 +1,7 @@
 #include "analysis/causes/fault_book.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -7,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/causes/words.hpp"
 #include "analysis/database.hpp"
 
 namespace psim::analysis {
@@ -87,6 +90,27 @@ const FaultInForce* FaultBook::behind(double from, double to) const {
     }
   }
   return in_force != nullptr ? in_force : later != nullptr ? later : earlier;
+}
+
+std::string fault_text(const FaultInForce& fault, std::int64_t times, const Facts& facts, double total) {
+  std::string whose = fault.nodes.empty() ? "" : " of " + names_of(facts, fault.nodes);
+  if (whose == " of scheduler") whose = " of the scheduler";
+  const bool lasts = fault.end > fault.begin;
+  const std::string dates =
+      times > 1           ? fmt::format(", {} times from {} on,", times, seconds_text(fault.begin))
+      : !lasts            ? fmt::format(" at {}", seconds_text(fault.begin))
+      : fault.end < total ? fmt::format(" from {} to {}", seconds_text(fault.begin), seconds_text(fault.end))
+                          : fmt::format(" from {} on", seconds_text(fault.begin));
+  if (fault.kind == "crash" && times > 1)
+    return fmt::format("{} crashes from {} on", times, seconds_text(fault.begin));
+  if (fault.kind == "crash" || fault.kind == "leave")
+    return fmt::format("the {}{} at {}", fault.kind, whose, seconds_text(fault.begin));
+  if (fault.kind == "drop") return fmt::format("lost messages{}{}", whose, dates);
+  if (fault.kind == "delay" || fault.kind == "reorder")
+    return fmt::format("delayed messages{}{}", whose, dates);
+  if (fault.kind == "slow" && !(fault.factor > 0)) return fmt::format("the freeze{}{}", whose, dates);
+  if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
+  return fmt::format("the {}{}{}", fault.kind, whose, dates);
 }
 
 }  // namespace psim::analysis

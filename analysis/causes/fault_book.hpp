@@ -37,4 +37,8 @@ class FaultBook {
   std::vector<FaultInForce> faults_;
 };
 
+// "the crash of server 1 at 2 s", "the partition of worker 1 from 1 s to 3 s",
+// "the freeze of server 1, 6 times from 500 ms on,"
+std::string fault_text(const FaultInForce& fault, std::int64_t times, const Facts& facts, double total);
+
 }  // namespace psim::analysis

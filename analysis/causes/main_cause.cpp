@@ -104,7 +104,7 @@ class Books {
 
   void add_trouble(double begin, double end, std::uint32_t node) {
     const FaultInForce* fault = faults_.behind(begin, end);
-    if (fault == nullptr) return of(Suspect::barrier).add(end - begin, node);
+    if (fault == nullptr) return of(is_stuck_ ? Suspect::stuck : Suspect::barrier).add(end - begin, node);
     const bool is_of_scheduler = !fault->nodes.empty() && std::ranges::all_of(fault->nodes, is_scheduler);
     of(is_of_scheduler ? Suspect::scheduler : Suspect::fault).seconds += end - begin;
     of_fault_[fault->table] += end - begin;
@@ -129,10 +129,11 @@ class Books {
     const FaultInForce* fault = faults_.behind(piece.begin, piece.end);
     if (fault != nullptr && fault->overlap(piece.begin, piece.end) > 0.5 * piece.seconds())
       return add_trouble(piece.begin, piece.end, piece.node);
-    of(is_scheduler(piece.node) ? Suspect::scheduler
-       : piece.begin == 0       ? Suspect::startup
-       : is_storage(piece.node) ? Suspect::storage
-                                : Suspect::barrier)
+    of(is_stuck_ && piece.effect == CausalGraph::none ? Suspect::stuck
+       : is_scheduler(piece.node)                     ? Suspect::scheduler
+       : piece.begin == 0                             ? Suspect::startup
+       : is_storage(piece.node)                       ? Suspect::storage
+                                                      : Suspect::barrier)
         .add(piece.seconds(), piece.node);
   }
 
@@ -375,6 +376,7 @@ class Books {
   std::map<std::uint32_t, double> at_ends_;      // seconds of messages at their sender or receiver
   std::map<std::uint32_t, double> server_work_;  // seconds
   std::map<std::uint32_t, double> joined_;       // when each node first asked to join
+  bool is_stuck_ = !record_.summary.at("stuck").empty();
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ enum class Suspect : std::uint8_t {
   fault,
   startup,
   scheduler,
-  storage
+  storage,
+  stuck
 };
 struct SuspectDoc {
   std::string_view name;   // in --json
@@ -64,8 +65,10 @@ inline constexpr auto suspects = std::to_array<SuspectDoc>({
     {"startup", "starting nodes", "Nodes that take time to start."},
     {"scheduler", "the scheduler", "The scheduler answered late, or not at all."},
     {"storage", "the storage", "Reading from the storage node, and writing to it."},
+    {"stuck", "waiting for what never came",
+     "The run got stuck: nodes waited for something that never came."},
 });
-static_assert(suspects.size() == static_cast<std::size_t>(Suspect::storage) + 1);
+static_assert(suspects.size() == static_cast<std::size_t>(Suspect::stuck) + 1);
 constexpr const SuspectDoc& doc_of(Suspect suspect) { return suspects[static_cast<std::size_t>(suspect)]; }
 constexpr std::string_view name_of(Suspect suspect) { return doc_of(suspect).name; }
 // The suspect with this name, or null.

@@ -178,8 +178,10 @@ std::map<std::uint32_t, NodeStatus> status_at(const CausalGraph& graph, const Fa
 }
 
 // Adds long waits that are still open at the date. Their end is unknown: they count for a node that is down,
-// or otherwise for the worker that has computed the longest.
-void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, WaitBook& book) {
+// or otherwise for the worker that has computed the longest. If there is none, the message is on its way, or
+// the run is stuck.
+void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, bool is_stuck,
+                    WaitBook& book) {
   constexpr double long_share = 0.05;
   using Is = NodeStatus::Is;
   const std::map<std::uint32_t, NodeStatus> nodes = status_at(graph, facts, date);
@@ -195,7 +197,7 @@ void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, W
     if (status.is != Is::waiting || !facts.is_worker(node) || !(date - status.since > long_share * date))
       continue;
     const std::uint32_t whom = awaited == nullptr ? node : awaited->first;
-    const Kind kind = awaited == nullptr                    ? Kind::timeout
+    const Kind kind = awaited == nullptr                    ? (is_stuck ? Kind::idle : Kind::network)
                       : awaited->second.is == Is::computing ? Kind::compute
                                                             : Kind::down;
     book.add(node, status.since, date, {PathPiece{status.since, date, whom, whom, kind, CausalGraph::none}});
@@ -204,14 +206,14 @@ void add_open_waits(const CausalGraph& graph, const Facts& facts, double date, W
 
 }  // namespace
 
-std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until) {
+std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until, bool is_stuck) {
   WaitBook book(facts);
   for (std::uint32_t id = 0; id < graph.size(); ++id) {
     const Moment& wait = graph.moments[id];
     if (wait.type == Name("wait") && wait.at <= until)
       book.add(wait.node, wait.since, wait.at, path_to(graph, id, wait.at, wait.since));
   }
-  add_open_waits(graph, facts, until, book);
+  add_open_waits(graph, facts, until, is_stuck, book);
   return book.totals();
 }
 

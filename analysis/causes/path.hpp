@@ -40,7 +40,7 @@ struct WaitTotal {
   Kind kind = Kind::idle;                   // took most of each wait
 };
 // The waits that end before the date; by waiter, then by seconds, largest first.
-std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until);
+std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, double until, bool is_stuck);
 
 // How many seconds later each moment could come without delaying the end; infinite for moments that the end
 // does not depend on.

@@ -36,29 +36,6 @@ std::string slowness_text(const Facts& facts, std::uint32_t node, double total) 
   return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
 }
 
-// "the crash of server 1 at 2 s", "the partition of worker 1 from 1 s to 3 s",
-// "the freeze of server 1, 6 times from 500 ms on,"
-std::string fault_text(const FaultInForce& fault, std::int64_t times, const Facts& facts, double total) {
-  std::string whose = fault.nodes.empty() ? "" : " of " + names_of(facts, fault.nodes);
-  if (whose == " of scheduler") whose = " of the scheduler";
-  const bool lasts = fault.end > fault.begin;
-  const std::string dates =
-      times > 1           ? fmt::format(", {} times from {} on,", times, seconds_text(fault.begin))
-      : !lasts            ? fmt::format(" at {}", seconds_text(fault.begin))
-      : fault.end < total ? fmt::format(" from {} to {}", seconds_text(fault.begin), seconds_text(fault.end))
-                          : fmt::format(" from {} on", seconds_text(fault.begin));
-  if (fault.kind == "crash" && times > 1)
-    return fmt::format("{} crashes from {} on", times, seconds_text(fault.begin));
-  if (fault.kind == "crash" || fault.kind == "leave")
-    return fmt::format("the {}{} at {}", fault.kind, whose, seconds_text(fault.begin));
-  if (fault.kind == "drop") return fmt::format("lost messages{}{}", whose, dates);
-  if (fault.kind == "delay" || fault.kind == "reorder")
-    return fmt::format("delayed messages{}{}", whose, dates);
-  if (fault.kind == "slow" && !(fault.factor > 0)) return fmt::format("the freeze{}{}", whose, dates);
-  if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
-  return fmt::format("the {}{}{}", fault.kind, whose, dates);
-}
-
 // " (4x slower from 1 s on)" for a fault that slows nodes or narrows links.
 std::string slowed_text(const FaultInForce& fault, double total, bool is_one) {
   const std::string until = fault.end < total ? " to " + seconds_text(fault.end) : " on";
@@ -151,8 +128,21 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
                          seconds_text(cause.seconds), share);
     case Suspect::storage:
       return fmt::format("The storage sets the pace: writing and reading there take {} of the run.", share);
+    case Suspect::stuck: return fmt::format("The run stood still at {}: {} of its time.", names, share);
   }
   return "";
+}
+
+// How a run ended that got stuck: what the first node waits for, and the fault before.
+std::string stuck_sentence(const Explanation& why, const RunRecord& record) {
+  std::string reason = record.summary.at("stuck").front().get<std::string>();
+  if (const std::size_t date = reason.find(" s "); reason.starts_with("at ") && date != std::string::npos)
+    reason = reason.substr(date + 3);
+  const std::optional<FaultInForce>& fault = why.main_cause.fault;
+  return fmt::format(
+      "The run got stuck{}: from {} on nothing new came, and {}.",
+      fault ? " after " + fault_text(*fault, why.main_cause.faults, record.facts, why.total) : "",
+      seconds_text(why.path.back().begin), reason);
 }
 
 // The facts of the job that the worker belongs to.
@@ -386,6 +376,8 @@ std::string fault_sentence(const Explanation& why) {
 }  // namespace
 
 std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& record) {
+  if (why.until.what == Until::What::end && !record.summary.at("stuck").empty() && !why.path.empty())
+    return {stuck_sentence(why, record)};
   std::string first = path_sentence(why, record.facts);
   first.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(first.front())));
   std::vector<std::string> sentences{std::move(first), wait_sentence(why, record)};

@@ -254,11 +254,13 @@ std::optional<WidthKept> width_kept(const Study& study, const Evaluation& evalua
   return kept;
 }
 
-// Each kind of note once; notes about stuck runs come first.
+// Each kind of note once, but one for each arm with stuck runs; these come first.
 std::vector<StudyNote> notes_of(const Study& study) {
   std::vector<StudyNote> notes;
   const auto add = [&](const Cell& cell, const StudyRun& run, const std::string& name, std::string text) {
-    const auto same = std::ranges::find(notes, name, &StudyNote::name);
+    const auto same = std::ranges::find_if(notes, [&](const StudyNote& one) {
+      return one.name == name && (name != "stuck" || one.cell == &cell);
+    });
     if (same != notes.end()) ++same->runs;
     else notes.push_back({.name = name, .text = std::move(text), .cell = &cell, .seed = run.seed});
   };

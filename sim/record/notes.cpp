@@ -9,6 +9,7 @@
 #include <span>
 
 #include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
@@ -286,12 +287,17 @@ Texts hasty_detectors(const Scenario& scenario, const RunResult& run) {
                       run.failures->suspicions, text)};
 }
 
+Texts waiting_for_ever(const Scenario& scenario, const RunResult& run) {
+  const std::string text = run.stuck.empty() ? "" : waits_for_ever(scenario);
+  return text.empty() ? Texts{} : Texts{text};
+}
+
 struct Row {
   std::string_view name;
   Texts (*texts)(const Scenario&, const RunResult&);
 };
 
-constexpr std::array<Row, 13> rows{{
+constexpr std::array<Row, 14> rows{{
     {"diverged", risen_losses},
     {"little-computing", little_computing},
     {"empty-server", empty_servers},
@@ -305,6 +311,7 @@ constexpr std::array<Row, 13> rows{{
     {"idle-correction", idle_corrections},
     {"silent-inference", silent_inference},
     {"hasty-detector", hasty_detectors},
+    {"waiting-for-ever", waiting_for_ever},
 }};
 
 }  // namespace
@@ -319,6 +326,23 @@ std::string hasty_detector(const Scenario& scenario, double way) {
       "up to {:.4g} s to the scheduler, and the next heartbeat comes up to {:.4g} s later. Every false "
       "suspicion moves shards and causes more. Give a longer timeout, for example --set recovery.timeout={}s",
       timeout, way, heartbeat, std::ceil(20 * silence) / 10);
+}
+
+std::string waits_for_ever(const Scenario& scenario) {
+  const auto crashes_worker = [&](const FaultSpec& fault) {
+    return fault.kind->crashes &&
+           std::ranges::any_of(fault_nodes(scenario.cluster, fault.nodes), [&](NodeId node) {
+             return node_name(scenario.cluster, node).starts_with("worker");
+           });
+  };
+  if (scenario.architecture.has_servers() || scenario.recovery.workers != LostWorkers::wait ||
+      std::ranges::none_of(scenario.faults, crashes_worker))
+    return "";
+  const bool is_pipeline = scenario.architecture.kind == Architecture::model_parallel;
+  return fmt::format(
+      "without servers a worker that crashes loses its part of the training, and with recovery.workers = "
+      "\"wait\"{} the others wait for it for ever; to go on, use --set recovery.workers=restart{}",
+      is_pipeline ? " (the default of a pipeline)" : "", is_pipeline ? "" : ", or remove");
 }
 
 std::vector<Note> notes(const Scenario& scenario, const RunResult& result) {

@@ -20,6 +20,9 @@ struct Note {
 // has arrived, so the scheduler may hear nothing for `way` plus one interval.
 std::string hasty_detector(const Scenario& scenario, double way);
 
+// Says that the other workers will wait for ever after a planned crash; empty if they will not.
+std::string waits_for_ever(const Scenario& scenario);
+
 // In the order of the kinds. A pure function: equal runs have equal notes.
 std::vector<Note> notes(const Scenario& scenario, const RunResult& result);
 

@@ -368,6 +368,8 @@ Json make_summary(const RunIdentity& identity, const Scenario& scenario, const R
       {"memory", memory(scenario, r)},
       {"stuck", r.stuck},
       {"notes", notes_of(scenario, r)}};
+  if (first.training.local_time) summary["local_time_s"] = first.training.local_time->value;
+  else if (first.training.local_steps > 1) summary["local_steps"] = first.training.local_steps;
   if (!r.shard_bounds.empty()) summary["shard_bounds"] = shard_bounds(r);
   add_node_life(scenario, r, summary);
   if (r.inference) summary["inference"] = inference(scenario.cluster.inference, *r.inference, r.sim_time);

@@ -311,7 +311,10 @@ inline constexpr SummaryKey all[] = {
      "Simulated seconds until the last worker finished, or the run was ended. Under `target`: until the "
      "target was\nreached. In `curve`: the date of the evaluation."},
     {"updates", number, needed},
-    {"steps", number},
+    {"steps", number, always,
+     "Finished clocks of all workers; a clock is one step, unless it has several local steps."},
+    {"local_steps", number, given, "Local steps of a clock, if there are several."},
+    {"local_time_s", number, given, "Simulated seconds of the local steps of a clock: training.local_time."},
     {"samples_per_s", number, maybe,
      "Samples whose gradients are in the model (the sum of `samples_used`), divided by the simulated seconds "
      "of the\nrun; for a group, by the second at which it ended."},

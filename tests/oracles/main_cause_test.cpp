@@ -372,3 +372,29 @@ TEST_CASE("why: what loads and rules make of links and workers", "[why][slow]") 
        })
     check(one);
 }
+
+TEST_CASE("why: a stuck run waits for what never comes, and no timeout is invented", "[why]") {
+  const std::string crash =
+      fault("kind = \"crash\", nodes = [\"worker 1\"], at = \"105ms\", restart_after = \"50ms\"");
+  for (const std::string kind : {"all-reduce", "model-parallel"}) {
+    INFO(kind);
+    ScenarioBuilder scenario =
+        ScenarioBuilder::from("[architecture]\nkind = \"" + kind +
+                              "\"\n[data]\nsource = \"blobs\"\nfeatures = 8\nclasses = 4\n")
+            .set({"model.layers=[8, 8, 8, 4]", "cluster.workers=3", "training.steps=100",
+                  "training.batch_size=6", "compute.time=10ms", crash, "recovery.patience=2s"})
+            .set(recovers);
+    if (kind == "all-reduce") scenario = scenario.set("recovery.workers", "wait");
+    const KeptRun run(scenario);
+    REQUIRE(exit_code(run.summary()) == 1);
+    const Json document = run.told("why");
+    const std::string said = document["sentences"].dump();
+    INFO(said);
+    REQUIRE(document["sentences"].size() == 1);
+    CHECK_THAT(said, Catch::StartsWith("[\"The run got stuck after the crash of worker 1 at 105 ms: from "));
+    CHECK_THAT(said, Catch::Contains("waits for"));
+    CHECK(document["verdict"]["kind"] == "fault");
+    for (const Json& wait : document["waits"]) CHECK(wait["kind"] != "timeout");
+    CHECK_THAT(run.summary()["notes"].dump(), Catch::Contains("the others wait for it for ever"));
+  }
+}

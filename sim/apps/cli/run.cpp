@@ -14,7 +14,7 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/target.hpp"
-#include "sim/cluster/slowest_heartbeat.hpp"
+#include "sim/cluster/slowest_messages.hpp"
 #include "sim/protocol/probe.hpp"
 #include "sim/record/notes.hpp"
 #include "sim/record/run_file.hpp"
@@ -200,11 +200,9 @@ void say_memory(const LoadedScenario& loaded) {
 
 int check(const Command& command) {
   const LoadedScenario loaded = loaded_with_notes(command);
-  if (const std::string hasty = loaded.scenario.may_fail()
-                                    ? hasty_detector(loaded.scenario, slowest_heartbeat(loaded.scenario))
-                                    : "";
-      !hasty.empty())
-    say("note: {}\n", hasty);
+  std::vector<std::string> notes = short_waits(loaded.scenario);
+  if (std::string text = waits_for_ever(loaded.scenario); !text.empty()) notes.push_back(std::move(text));
+  for (const std::string& note : notes) say("note: {}\n", note);
   std::string runs;
   if (loaded.has_axes) {
     const study::Plan plan = study::plan_study(command, false);

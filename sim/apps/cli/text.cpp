@@ -233,6 +233,15 @@ std::string staleness_text(const Json& s) {
          " ahead of the slowest";
 }
 
+// Whether a clock has several local steps.
+bool has_local_steps(const Json& s) { return s.contains("local_steps") || s.contains("local_time_s"); }
+
+std::string steps_text(const Json& s) {
+  if (!has_local_steps(s)) return fill(s, "{steps: #step}");
+  return fill(s, "{steps: #clock}") +
+         (s.contains("local_steps") ? fill(s, " (each {local_steps: #local step})") : "");
+}
+
 // The progress of the training, and its results.
 std::string training_text(const Json& s) {
   std::string out;
@@ -245,8 +254,8 @@ std::string training_text(const Json& s) {
       out += fill(target, ", not yet at {last_miss_s:.4g s} (the evaluation before)");
   }
   const std::string architecture = s["architecture"];
-  out += line("simulated", s, "{sim_time_s:.4g s}, {updates: #update}, {steps: #step} of ") +
-         fmt::format("{} {}", counted(number_of(s["workers"]), "worker"),
+  out += line("simulated", s, "{sim_time_s:.4g s}, {updates: #update}, ") + steps_text(s) +
+         fmt::format(" of {} {}", counted(number_of(s["workers"]), "worker"),
                      architecture == "parameter-server" ? "under " + s["consistency"].get<std::string>()
                                                         : "by " + architecture);
   if (!s["curve"].empty()) out += line("quality") + quality_text(s);
@@ -255,24 +264,26 @@ std::string training_text(const Json& s) {
 
 // The line for several groups. Each group also has a row in a table below.
 std::string groups_line(const Json& s) {
-  return line("simulated", s, "{sim_time_s:.4g s}, {steps: #step} of ") +
-         fmt::format("{} in {}", counted(number_of(s["workers"]), "worker"),
+  return line("simulated", s, "{sim_time_s:.4g s}, ") + steps_text(s) +
+         fmt::format(" of {} in {}", counted(number_of(s["workers"]), "worker"),
                      counted(number_of(s["groups"]), "group"));
 }
 
-std::string workers_text(const Json& workers, bool any_absent) {
+std::string workers_text(const Json& s, bool any_absent) {
+  const Json& workers = s["workers"];
   if (workers.size() > 16) return "\n";
   const auto name = [](ColumnName column) { return column.name(); };
-  std::string out =
-      fmt::format("\n\n  {:>6}   {:>6}   {:>9}   {:>7}   {:>7}   {:>7}", name("worker"), name("clocks"),
-                  ColumnName("step").heading(), name("compute"), name("wait"), name("network"));
+  const std::string pace = (has_local_steps(s) ? ColumnName("per clock") : ColumnName("step")).heading();
+  std::string out = fmt::format("\n\n  {:>6}   {:>6}   {}   {:>7}   {:>7}   {:>7}", name("worker"),
+                                name("clocks"), pace, name("compute"), name("wait"), name("network"));
   const bool any_cancelled = std::ranges::any_of(workers, [](const Json& w) { return w["cancelled"] > 0; });
   if (any_absent) out += fmt::format("   {:>7}", name("absent"));
   if (any_cancelled) out += fmt::format("   {:>9}", name("cancelled"));
   for (const Json& w : workers) {
     const double ms = 1e3 * w["mean_step_s"].get<double>();
     out += fill(w, "\n  {worker:>6}   {clocks:>6}   ") +
-           (ms < 9999.5 ? fmt::format("{:>9.4g}", ms) : fmt::format("{:>9.0f}", ms)) +
+           (ms < 9999.5 ? fmt::format("{:>{}.4g}", ms, pace.size())
+                        : fmt::format("{:>{}.0f}", ms, pace.size())) +
            fill(w, "   {compute_share:>5.1f %}   {wait_share:>5.1f %}   {network_share:>5.1f %}");
     if (any_absent) out += fill(w, "   {absent_share:>5.1f %}");
     if (any_cancelled) out += fill(w, "   {cancelled:>9}");
@@ -326,7 +337,7 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   if (s.contains("economy")) out += economy_text(s["economy"]);
   if (s.contains("inference")) out += inference_text(s["inference"]);
   if (has_groups) out += groups_text(s["groups"]);
-  out += workers_text(s["workers"], any_absent);
+  out += workers_text(s, any_absent);
   out += notes_text(s["notes"]);
   return out + line("digest", s, "{digest}\n");
 }

@@ -15,7 +15,9 @@ std::vector<Choice> choices<DetectorKind>() {
 template <>
 std::vector<Choice> choices<LostWorkers>() {
   return {
-      {"wait", "the other workers wait for it, if the consistency model makes them wait (MXNet's dist_sync)"},
+      {"wait",
+       "the other workers wait for it, if the consistency model makes them wait (MXNet's dist_sync); without "
+       "servers they wait for ever after a crash, because the worker has lost its part of the training"},
       {"remove", "it does not take part until the scheduler hears from it again"},
       {"restart",
        "all workers wait until it is back, and continue from the last snapshot, or from the beginning if "

@@ -20,10 +20,10 @@ void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures)
           "Number of repetitions of one request after which the run ends; 0 sets no limit.", within(0, 1e6),
           only(failures));
   v.field("patience", &r.patience,
-          "Time without a computation, update or planned fault after which psim ends the run as stuck. psim "
-          "does not end the run before the last planned fault. If a fault repeats without end, psim adds "
-          "three of its periods (`every` or `mtbf`) to the time. If a fault loses messages at random, psim "
-          "adds at least 30 times `longest_retry`.",
+          "Time without a computation, update, transfer of values or planned fault after which psim ends the "
+          "run as stuck. psim does not end the run before the last planned fault. If a fault repeats without "
+          "end, psim adds three of its periods (`every` or `mtbf`) to the time. If a fault loses messages at "
+          "random, psim adds at least 30 times `longest_retry`.",
           within(1e-3, 1e9), only(failures));
 }
 

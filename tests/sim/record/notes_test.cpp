@@ -274,3 +274,17 @@ TEST_CASE("an overflow by the loss scale is not blamed on the learning rate", "[
   run.curve.back().result.loss = 3;
   CHECK(says("diverged", scenario, run, "a smaller learning rate"));
 }
+
+TEST_CASE("a job without servers that waits for a crashed worker waits for ever", "[notes]") {
+  Scenario s;
+  s.cluster.workers = 3;
+  s.architecture.kind = Architecture::all_reduce;
+  s.recovery.workers = LostWorkers::wait;
+  CHECK(waits_for_ever(s).empty());  // nothing crashes
+  s.faults.push_back({.kind = FaultKind("crash"), .nodes = {"worker 1"}});
+  CHECK(waits_for_ever(s).find("restart, or remove") != std::string::npos);
+  s.architecture.kind = Architecture::model_parallel;
+  CHECK(waits_for_ever(s).find("default of a pipeline") != std::string::npos);
+  s.recovery.workers = LostWorkers::restart;
+  CHECK(waits_for_ever(s).empty());
+}
