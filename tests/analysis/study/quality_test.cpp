@@ -23,8 +23,8 @@ TEST_CASE("a short budget of one run hides no difference of the other seeds", "[
   CHECK(versus.order->arm == 7);
   CHECK(versus.order->baseline == 0);
   CHECK(versus.pairs.test.p == Approx(2.0 / 128));
-  CHECK(remarks(s, e).find("no difference seen") == std::string::npos);
-  CHECK_THAT(remarks(s, e), Catch::Contains("sign test"));
+  CHECK(remarks(s, e, {.width = 1000}).find("no difference seen") == std::string::npos);
+  CHECK_THAT(remarks(s, e, {.width = 1000}), Catch::Contains("sign test"));
   // Two runs that both gave up say nothing, and a run says nothing about one that gave up before it ended.
   std::vector<RunFacts> unknown = reaching({4, 4.5, 5});
   for (int i = 0; i < 4; ++i) unknown.push_back(missed(0.5));
@@ -52,7 +52,7 @@ TEST_CASE("without a target an arm that diverged or learned nothing wins nothing
     CHECK_THAT(text,
                Catch::Contains(last ? "learned nothing" : "diverged") && Catch::Contains("with 1/2 seeds"));
     CHECK(text.find("faster") == std::string::npos);
-    CHECK_THAT(remarks(s, e), Catch::Contains("so no arm wins"));
+    CHECK_THAT(remarks(s, e, {.width = 1000}), Catch::Contains("so no arm wins"));
   }
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("without a target runs are compared at equal samples, too", "[study]")
   const Study s = study({}, {cell("bsp", {}, all), cell("backup", {}, most)});
   const Evaluation e = evaluate(s);
   CHECK(e.unequal_updates);
-  CHECK_THAT(remarks(s, e),
+  CHECK_THAT(remarks(s, e, {.width = 1000}),
              Catch::Contains("backup learned from 0.875 times as many samples as bsp; at equal "
                              "samples it is 1.17x faster"));
   CHECK_THAT(table(s, e, {.width = 60}), Catch::Contains("samples"));

@@ -210,7 +210,8 @@ TEST_CASE("an interval has brackets, and ± is a standard deviation", "[study]")
     CHECK_THAT(text_of(s, {.format = format, .wide = true}),
                Catch::Contains("standard deviation over seeds"));
   }
-  CHECK_THAT(remarks(s, evaluate(s), {.wide = true}), Catch::Contains("±: standard deviation over seeds"));
+  CHECK_THAT(remarks(s, evaluate(s), {.wide = true, .width = 1000}),
+             Catch::Contains("±: standard deviation over seeds"));
 }
 
 TEST_CASE("a column of times has the times of the study, and one without values says so", "[study]") {
