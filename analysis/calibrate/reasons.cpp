@@ -14,7 +14,7 @@ namespace {
 using statistics::mean_of;
 using Rows = std::vector<std::vector<double>>;
 
-struct Reason {
+struct Misfit {
   double seconds = 0;  // of a step that it concerns
   std::string text;
 };
@@ -82,9 +82,9 @@ class Differences {
     if (has_rest()) find_network();
     find_memory();
     find_bursts();
-    std::ranges::stable_sort(reasons_, std::ranges::greater{}, &Reason::seconds);
+    std::ranges::stable_sort(reasons_, std::ranges::greater{}, &Misfit::seconds);
     std::vector<std::string> texts;
-    for (const Reason& one : reasons_) texts.push_back(one.text);
+    for (const Misfit& one : reasons_) texts.push_back(one.text);
     if (texts.empty()) texts.push_back(without_reason());
     return texts;
   }
@@ -127,7 +127,7 @@ class Differences {
                later = beside_others(over_means(held_out_, means_));
     std::vector<double> sorted = ratios_;
     std::ranges::sort(sorted);
-    Reason worst;
+    Misfit worst;
     std::size_t changed = 0;
     for (std::size_t w = 0; w < workers(); ++w) {
       const auto [low, high] = middle_of_others(sorted, ratios_[w]);
@@ -151,7 +151,7 @@ class Differences {
   }
 
   void find_imbalance() {
-    const auto& [name, measured, simulated] = verdict_.described[1];
+    const auto& [name, measured, simulated, unit] = verdict_.described[1];
     if (!is_large(simulated / measured) ||
         !is_beyond_chance(simulated - measured, fitted_.imbalances(), held_out_.imbalances()))
       return;
@@ -165,7 +165,7 @@ class Differences {
   void find_network() {
     const std::vector<double> first = series_of(fitted_.rest, mean_of_row),
                               later = series_of(held_out_.rest, mean_of_row);
-    const auto& [name, measured, simulated] = verdict_.described.back();
+    const auto& [name, measured, simulated, unit] = verdict_.described.back();
     if (is_large(simulated / measured) && is_beyond_chance(simulated - measured, first, later))
       reasons_.push_back({std::abs(measured - simulated),
                           fmt::format("push and pull take {:.4g} s in the mean, and {:.4g} s in the model",
@@ -181,7 +181,7 @@ class Differences {
   void find_memory() {
     double most = 1;
     for (const StepTimes& one : simulated_) most = std::max(most, memory_of(one.slowest()));
-    const auto& [name, measured, simulated] = verdict_.described[2];
+    const auto& [name, measured, simulated, unit] = verdict_.described[2];
     if (measured <= 2 * most || measured <= 3) return;
     reasons_.push_back(
         {0, fmt::format("the longest computations are autocorrelated over {:.0f} steps, and those of the "
@@ -225,7 +225,7 @@ class Differences {
   const Verdict& verdict_;
   std::vector<double> means_;   // of the fitted part, by worker
   std::vector<double> ratios_;  // of the held-out part's means to these
-  std::vector<Reason> reasons_;
+  std::vector<Misfit> reasons_;
 };
 
 }  // namespace
