@@ -16,12 +16,13 @@
 namespace psim::calibrate {
 namespace {
 
-bool has(const Cells& header, std::string_view name) {
+bool has_column(const Cells& header, std::string_view name) {
   return std::ranges::find(header, name) != header.end();
 }
 
 bool is_known(const Cells& header) {
-  return StepTable::is(header) || RunTable::is(header) || (has(header, "bytes") && has(header, "seconds"));
+  return StepTable::is(header) || RunTable::is(header) ||
+         (has_column(header, "bytes") && has_column(header, "seconds"));
 }
 
 void read_table(const std::string& path, std::int64_t number, ClusterLog& log) {

@@ -82,7 +82,7 @@ TransferTime among_workers(const Scenario& s, Links& links) {
 }
 
 // Seconds with two digits, rounded up.
-std::string enough(double seconds) {
+std::string long_enough(double seconds) {
   const double unit = std::pow(10.0, std::floor(std::log10(seconds)) - 1);
   return fmt::format("{:.10g}s", std::ceil(seconds / unit) * unit);
 }
@@ -118,13 +118,13 @@ std::vector<std::string> short_waits(const Scenario& scenario) {
     notes.push_back(
         fmt::format("recovery.retry, {:.4g} s, is shorter than {}: after a fault, nodes that wait for the "
                     "transfers of others repeat their requests in vain; recovery.retry = \"{}\" would do",
-                    recovery.retry.value, transfer, enough(most.seconds)));
+                    recovery.retry.value, transfer, long_enough(most.seconds)));
   if (recovery.patience.value < most.seconds + recovery.retry.value)
     notes.push_back(fmt::format(
         "recovery.patience, {:.4g} s, is shorter than {} and the wait until it is repeated: psim waits for a "
         "transfer that is on its way, but a lost one may end the run as stuck; recovery.patience = \"{}\" "
         "would do",
-        recovery.patience.value, transfer, enough(2 * most.seconds + recovery.longest_retry.value)));
+        recovery.patience.value, transfer, long_enough(2 * most.seconds + recovery.longest_retry.value)));
   const double header = static_cast<double>(scenario.cluster.network.header.value);
   const double on_full_link =
       most.bandwidth > 0 ? header * static_cast<double>(most.sharers + 1) / most.bandwidth : 0;

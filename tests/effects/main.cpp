@@ -245,8 +245,8 @@ class Effects {
     }
     const std::string path = numbered(field), choice = choice_of(field);
     if (!one.choice.empty()) {
-      const auto [at, fresh] = sets.emplace(choice, quoted(one.choice));
-      if (!fresh && at->second != quoted(one.choice)) return Found::refused;
+      const auto [at, fresh] = sets.emplace(choice, in_quotes(one.choice));
+      if (!fresh && at->second != in_quotes(one.choice)) return Found::refused;
     }
     if (sets.contains(path)) {
       if (cell.sets.contains(path) || sets.at(path) == one.value) return Found::refused;

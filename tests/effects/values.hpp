@@ -46,7 +46,7 @@ inline const std::map<std::string, Texts> texts{
      {"[\"node-9\", \"node-8\", \"node-7\", \"node-6\", \"node-5\", \"node-4\", \"node-3\"]"}},
 };
 
-inline std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+inline std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 // Other values than the default that the field's declaration allows.
 class Values {
@@ -84,7 +84,7 @@ class Values {
   template <class Quantity>
   void quantities(double usual, std::initializer_list<double> others) {
     const auto put_one = [this](double value) {
-      number(value, [](double v) { return quoted(format_quantity(Quantity{v})); });
+      number(value, [](double v) { return in_quotes(format_quantity(Quantity{v})); });
     };
     if (usual > 0) {
       for (const double times : {2.0, 0.5, 100.0, 0.01}) put_one(times * usual);
@@ -112,7 +112,7 @@ class Values {
   void add(std::vector<double>*) { put("[1, 3]"); }
   void add(Speeds*) { put("\"3Gf\""), put("\"1Mf\""), put("[\"1Gf\", \"2Gf\"]"); }
   void add(const ChoiceField& choice) {
-    for (const Choice& one : choice.choices) put(quoted(one.name));
+    for (const Choice& one : choice.choices) put(in_quotes(one.name));
   }
   void add(const auto*) {}  // texts
 

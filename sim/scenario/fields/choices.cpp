@@ -195,8 +195,9 @@ std::vector<Choice> choices<Late>() {
   return {
       {"cancel",
        "the server tells the late workers; they stop at once and start on the new version. With a limit on "
-       "the age a worker stops when its push would be too old at one of its shards (Ringmaster ASGD: "
-       "Maranjyan et al., ICML 2025, algorithm 5), and begins the same clock again"},
+       "the age a worker stops when its push would be too old at one of its shards, and begins the same "
+       "clock "
+       "again"},
       {"drop", "late workers finish and push, and the server drops the push"},
       {"next",
        "the push counts in the next update, and its worker waits for this update (semi-asynchronous; "

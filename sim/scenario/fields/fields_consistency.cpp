@@ -47,7 +47,8 @@ void describe_limit(FieldVisitor& v, Scenario& s) {
   v.field("max_staleness", &c.max_staleness,
           "Largest staleness, in updates, of a push that counts in full. `too_stale` says what servers do "
           "with staler pushes (TensorFlow 1's ConditionalAccumulator drops them), and `late` what their "
-          "workers do. Several shards may judge the parts of one gradient differently; the summary counts "
+          "workers do (Ringmaster ASGD, Maranjyan et al., ICML 2025: algorithm 4 drops, 5 cancels). Several "
+          "shards may judge the parts of one gradient differently; the summary counts "
           "such gradients as torn, and `age` prevents them.",
           within(0, 1e9), when_model(&ConsistencyRow::has_limit), otherwise("no limit"));
   v.field("too_stale", choice(c.too_stale), "What servers do with a push that is staler than max_staleness.",
@@ -85,8 +86,9 @@ void describe_late(FieldVisitor& v, Scenario& s) {
                 .text = "with a window, a deadline, k pushes in an update, or an age from which on all "
                         "pushes are dropped (max_staleness, too_late)",
                 .met = [&s, &c] {
-                  const bool is_by_k = c.model->has_k() && !c.model->has_age();
-                  return is_by_k || c.closes_by_date() || make_rule(c, s.cluster.workers).oldest;
+                  if (c.closes_by_date()) return true;
+                  if (!c.model->has_age()) return c.model->has_k();
+                  return make_rule(c, s.cluster.workers).oldest.has_value();
                 }}));
 }
 
