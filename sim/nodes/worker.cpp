@@ -132,6 +132,7 @@ void Worker::go_on_with(std::int64_t clock) {
 
 // Where stale pushes count, a stopped step belongs to a clock that is still to be computed.
 void Worker::begin_again() {
+  context_.kv.listen_until(Agenda::now());  // the answer that stopped the step
   ++begun_again_;
   context_.kv.begin_again();
 }

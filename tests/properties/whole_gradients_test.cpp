@@ -94,7 +94,9 @@ TEST_CASE("gradients of which servers judge the parts differently are counted as
         "model = \"k-batch-async\"\nk = 2\nmax_staleness = 1",
         "model = \"custom\"\ntoo_late = \"age > 4\""}) {
     INFO(model);
-    const Training each{.consistency = model, .workers = 6, .servers = 3};
+    Training each{.consistency = model, .workers = 6, .servers = 3};
+    each.more +=
+        "[cluster.network]\nbandwidth = \"1MBps\"\n";  // messages wait, so servers hear in other orders
     const TracedRun run = toml(each).trace();
     CHECK(run.summary["pushes"]["torn"].get<int>() > 0);
     CHECK(run.summary["pushes"]["torn"] == torn_in(run.events));

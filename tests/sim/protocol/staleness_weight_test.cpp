@@ -1,7 +1,6 @@
 // Goal: a stale push counts as much less as its function says, and one that is too stale as the limit says.
 #include "sim/protocol/staleness_weight.hpp"
 
-
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 
