@@ -253,16 +253,19 @@ class Effects {
     }
     const std::string array = path.substr(0, path.find(".0."));
     if (array != path && !sets.contains(array)) return Found::refused;
-    const Outcome usual = outcome_of(sets, "");
-    if (!usual) return Found::refused;
+    const Assignments without = sets;
     sets[path] = one.value;
-    const Outcome other = outcome_of(sets, path);
+    const Outcome other = outcome_of(sets, path, choice);
     if (!other) return Found::refused;
+    const std::string shown = shown_;
+    const Outcome usual = outcome_of(without, "");
+    shown_ = shown;
+    if (!usual) return Found::refused;
     return *other == *usual ? Found::nothing : Found::effect;
   }
 
-  // `path`: a field that must have a meaning.
-  Outcome outcome_of(const Assignments& sets, const std::string& path) {
+  // `path`: a field that must have a meaning; `choice`: the field on which it depends.
+  Outcome outcome_of(const Assignments& sets, const std::string& path, const std::string& choice = "") {
     LoadRequest request{.path = (folder_ / "effects.toml").string(), .overrides = {}, .data_dirs = {}};
     std::string shown;
     // Tables come before the fields of their elements.
@@ -278,13 +281,15 @@ class Effects {
     Diagnostics diagnostics;
     const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
     Outcome outcome;
-    if (loaded && !says_no_effect(diagnostics, path)) outcome = in_child(*loaded);
+    if (loaded && !says_no_effect(diagnostics, path) && !says_no_effect(diagnostics, choice))
+      outcome = in_child(*loaded);
     if (path.empty()) outcomes_.emplace(shown, outcome);
     return outcome;
   }
 
   static bool says_no_effect(const Diagnostics& diagnostics, const std::string& path) {
-    return !path.empty() && diagnostics.render().find("`" + path + "` has no effect") != std::string::npos;
+    return !path.empty() &&
+           diagnostics.render_notes().find("`" + path + "` has no effect") != std::string::npos;
   }
 
   Outcome in_child(const LoadedScenario& loaded) {
