@@ -14,7 +14,10 @@
 
 namespace psim {
 Reader::Reader(const Document& document, Diagnostics& diagnostics)
-    : document_(document), diagnostics_(diagnostics), unused_(document, reading_) {
+    : document_(document),
+      diagnostics_(diagnostics),
+      is_whole_(diagnostics.empty()),
+      unused_(document, reading_) {
   frames_.push_back(
       {.table = &document.root, .preset = document.preset ? &document.preset->rows : nullptr, .path = ""});
   if (document.preset) {
@@ -261,7 +264,7 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
           one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
     }
     const std::size_t fewest = std::max<std::size_t>(info.fewest, info.required ? 1 : 0);
-    if (list->size() < fewest)
+    if (list->size() < fewest && (is_whole_ || list->empty()))
       return refuse(
           "out-of-range", node, key,
           fmt::format("`{}` {}", path_of(key), list->empty() ? "is empty" : "is too short"),

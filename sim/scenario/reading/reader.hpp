@@ -77,6 +77,7 @@ class Reader final : public FieldVisitor {
 
   const Document& document_;
   Diagnostics& diagnostics_;
+  bool is_whole_;  // a text with mistakes may lack elements of a list
   std::vector<Frame> frames_;
   std::map<std::string, Chosen> choices_;  // by path
   Reading reading_;

@@ -55,7 +55,8 @@ std::string UnknownKeys::advice(const std::string& path, const std::string& as, 
 std::string UnknownKeys::in_a_set(const std::string& help, std::size_t source) const {
   constexpr std::string_view middle = "` belongs in [";
   const std::size_t at = help.find(middle), end = help.find(']', std::min(at, help.size()));
-  if (diagnostics_.sources()[source].name != "--set" || at == std::string::npos) return help;
+  const std::vector<Source>& sources = diagnostics_.sources();
+  if (source >= sources.size() || sources[source].name != "--set" || at == std::string::npos) return help;
   const std::string field =
       help.substr(at + middle.size(), end - at - middle.size()) + "." + help.substr(1, at - 1);
   return std::ranges::count(described_.fields, field) > 0 ? "write " + field : help;
