@@ -15,16 +15,6 @@ namespace kernel = simgrid::kernel;
 
 namespace psim {
 
-namespace {
-
-bool has_changing_links(const Scenario& scenario) {
-  return std::ranges::any_of(scenario.faults, [](const FaultSpec& fault) { return fault.kind->degrades; }) ||
-         std::ranges::any_of(scenario.profiles,
-                             [](const ProfileSpec& one) { return one.of == ProfileOf::bandwidth; });
-}
-
-}  // namespace
-
 FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, Agenda& agenda)
     : agenda_(agenda),
       routes_(platform.routes),
@@ -32,7 +22,6 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
       queues_(scenario.cluster),
       window_(latency_unit(scenario.cluster.network) * flow_model(scenario.cluster.network).window),
       second_(flow_model(scenario.cluster.network).latency / latency_unit(scenario.cluster.network)),
-      pauses_(!has_changing_links(scenario)),
       acknowledges_(scenario.cluster.network.cross_traffic),
       holds_(flow_model(scenario.cluster.network).weight > 0) {
   for (std::size_t node = 0; node < platform.hosts.size(); ++node) {
@@ -67,7 +56,7 @@ void FluidCarrier::start(std::span<const Cargo> cargos) {
     voyages_[cargo.slot] = {
         .cargo = cargo, .weight = weight, .rest = cargo.bytes - last_turn, .last_turn = last_turn};
     // What SimGrid counts later: the latency of the first flow, and that of the last turn.
-    const double flows = last_turn > 0 && pauses_ ? 1 + 1 / last_turn_gain : 1;
+    const double flows = last_turn > 0 ? 1 + 1 / last_turn_gain : 1;
     const double wait =
         cargo.streamed ? 0 : latency(cargo.from, cargo.to) * std::max(0.0, 1 - own_latency * flows / weight);
     const double queue = queues_.begin(cargo, Agenda::now(), [&] {
@@ -92,25 +81,24 @@ void FluidCarrier::begin(std::uint32_t slot) {
     if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], 1);
   }
   const double weight = is_first ? voyage.weight : last_turn_gain * voyage.weight;
-  const bool starts_at_once = cargo.streamed || !(is_first || pauses_);
   voyage.flow = flow(cargo.from, cargo.to, std::exchange(is_first ? voyage.rest : voyage.last_turn, 0),
-                     weight, starts_at_once, {.slot = slot, .acknowledges = false});
+                     weight, cargo.streamed, {.slot = slot, .acknowledges = false});
   voyage.flows_from =
-      Agenda::now() + (starts_at_once ? 0 : own_latency / weight * latency(cargo.from, cargo.to));
+      Agenda::now() + (cargo.streamed ? 0 : own_latency / weight * latency(cargo.from, cargo.to));
   if (nodes_[cargo.from].bandwidth < 1 || nodes_[cargo.to].bandwidth < 1) hold(voyage);
   for (const NodeId end : {cargo.from, cargo.to}) {
     if (nodes_[end].bandwidth < 1) scale_links(nodes_[end], nodes_[end].bandwidth);
   }
 }
 
-sg4::CommPtr FluidCarrier::flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, bool at_once,
+sg4::CommPtr FluidCarrier::flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, bool streamed,
                                 const Flow& what) {
   sg4::Host *source = nodes_[from].host, *target = nodes_[to].host;
   scale_latency(own_latency / weight);
   sg4::CommPtr comm = sg4::Comm::sendto_init(source, target);
   comm->set_payload_size(bytes);
   comm->detach();
-  if (at_once && routes_->latency(source, target) > 0) {
+  if (streamed && routes_->latency(source, target) > 0) {
     comm->suspend();
     comm->resume();
   }

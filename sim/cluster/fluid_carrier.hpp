@@ -71,7 +71,7 @@ class FluidCarrier final : public Carrier {
   void plan(double date, std::uint32_t slot);
   void begin(std::uint32_t slot);
   void hold(const Voyage& voyage);
-  simgrid::s4u::CommPtr flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, bool at_once,
+  simgrid::s4u::CommPtr flow(NodeId from, NodeId to, std::uint64_t bytes, double weight, bool streamed,
                              const Flow& what);
   void scale_latency(double factor);
   void start_acknowledgements(Voyage& voyage);
@@ -85,9 +85,6 @@ class FluidCarrier final : public Carrier {
   PortQueues queues_;
   double window_, latency_factor_ = 1;  // window_: in SimGrid's units; 0: no limit
   double second_;                       // of delay for one unit of a route's latency in SimGrid
-  // Whether a message pauses before its last turn, for the latency of that flow. It starts earlier instead;
-  // but on links whose bandwidth changes, these seconds are not equal.
-  bool pauses_;
   bool acknowledges_, holds_;
   std::vector<Voyage> voyages_;                  // by slot
   std::unordered_map<const void*, Flow> slots_;  // by activity; unordered is safe: only looked up

@@ -159,21 +159,6 @@ TEST_CASE("messages take turns on a degraded link as on any other", "[oracle]") 
   }
 }
 
-TEST_CASE("turns of a message alone cost no time on a link whose bandwidth changes", "[oracle]") {
-  const auto time = [](const char* field, const auto& value) {
-    return phantom(300'000)
-        .links("100MBps", "0.1ms")
-        .set({"training.steps=20", "compute.time=20ms", "cluster.network.share_cv=0"})
-        .set(field, value)
-        .fault("degrade", "server 0", {"from=0.5s", "until=2s", "factor=0.02"})
-        .run()["sim_time_s"]
-        .template get<double>();
-  };
-  const double alone = time("cluster.network.share_spread", 0);
-  CHECK(time("cluster.network.share_spread", 0.5) == Approx(alone).epsilon(1e-9));
-  CHECK(time("cluster.network.model", "nic") == Approx(alone).epsilon(1e-9));
-}
-
 TEST_CASE("asynchronous workers find phases in which their transfers do not meet", "[oracle]") {
   // The best is X + 2 M / B, as if each worker were alone; eight real workers needed 1.05 times as long as
   // one. With a share of its own for each connection eight need 1.30 times the best.
