@@ -26,11 +26,10 @@ void tell_until(JobContext& job, NodeId node, const Body& body, const std::funct
     while (std::optional<Message> heard = job.network.receive_until(node, until)) {
       if (answers(*heard)) return;
     }
-    if (job.run.is_hopeless() ||
-        PSIM_PROBE(!job.repeats(message),
+    if (PSIM_PROBE(!job.repeats(message),
                    "a node does not repeat a message to the scheduler that is under way"))
       continue;
-    if (backoff.gives_up()) job.run.give_up(node);
+    if (!job.run.is_hopeless() && backoff.gives_up()) job.run.give_up(node);
     job.network.send(Message(message));
   }
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -132,7 +133,9 @@ TEST_CASE("local SGD with momentum, decay and a schedule: the mean of copies tha
         rate, decay, local);
     for (const char* nodes : {"", "architecture.kind=all-reduce", "training.update=worker"}) {
       INFO("H = " << local << " " << nodes);
-      ScenarioBuilder scenario = toml({.training = training, .steps = 6});
+      const bool peers = std::string_view(nodes).starts_with("architecture");
+      ScenarioBuilder scenario =
+          toml({.training = training, .steps = 6, .consistency = peers ? "" : "model = \"bsp\""});
       if (*nodes != 0) scenario = scenario.set({nodes});
       check_losses(scenario.run(), weights);
     }
@@ -146,9 +149,11 @@ TEST_CASE("one worker's local steps are its steps with every optimizer", "[oracl
         "optimizer = \"adagrad\"", "optimizer = \"rmsprop\"", "optimizer = \"adam\"",
         "optimizer = \"proximal\"\nl1 = 0.01"}) {
     const auto loss_of = [&](int steps, const std::string& rhythm, std::vector<std::string> more) {
+      const bool peers = !more.empty() && more[0].starts_with("architecture");
       more.emplace_back("cluster.workers=1");
       const std::string training = fmt::format("learning_rate = 0.03\n{}{}\n{}", optimizer, schedule, rhythm);
-      return toml({.training = training, .steps = steps}).set(more).run()["final"]["loss"].get<double>();
+      const Fit fit{training, steps, peers ? "" : "model = \"bsp\""};
+      return toml(fit).set(more).run()["final"]["loss"].get<double>();
     };
     const double alone = loss_of(40, "", {});
     const auto near = Approx(alone).epsilon(1e-11);

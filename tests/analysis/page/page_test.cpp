@@ -333,7 +333,7 @@ TEST_CASE("a run's page begins with its first fault, and its curves have the dat
   recovery = {{"worker", 0},        {"at_s", 4.0},     {"detection_s", 1.0},
               {"reforming_s", 1.0}, {"total_s", none}, {"lost_work_s", none}};
   summary["failures"]["recoveries"] = Json::array({recovery, recovery});
-  CHECK(first() == "Worker 0 crashed at 4.00 s; the run ended before training was back to where it was.");
+  CHECK(first() == "Worker 0 crashed at 4.00 s; the run ended before training was back where it had been.");
   CHECK(dates_of(summary) == Dates{{4.0, "crash"}, {5.0, "detected"}, {6.0, "new group"}, {4.0, ""}});
 }
 

@@ -43,6 +43,8 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
                         "condition",
                         "n",
                         "reached",
+                        "diverged",
+                        "unlearned",
                         "time_to_target",
                         "time_s",
                         "versus_baseline",
@@ -71,8 +73,8 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
   CHECK(b["time_to_target"]["method"] == "restricted mean");
   CHECK(keys(b["versus_baseline"]) == Keys{"ratio", "ratio_ci95", "difference_s", "difference_ci95",
                                            "p_better", "p_better_unpaired", "p_value", "p_value_holm",
-                                           "reached", "seeds", "replicates", "predicted", "budget_s",
-                                           "cut_arm", "cut_baseline", "cut_both", "trustworthy"});
+                                           "reached", "seeds", "order", "learns", "replicates", "predicted",
+                                           "budget_s", "cut_arm", "cut_baseline", "cut_both", "trustworthy"});
   CHECK(b["versus_baseline"]["reached"] ==
         Json{{"arm", 1}, {"baseline", 2}, {"p_value", 1.0}, {"p_value_holm", nullptr}, {"decides", false}});
   CHECK(b["versus_baseline"]["ratio"].get<double>() == Approx(std::sqrt(0.5 * 2.5)));

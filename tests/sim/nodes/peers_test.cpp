@@ -80,7 +80,7 @@ TEST_CASE("replica: it adopts another's copy with its optimizer's state, and wit
   CHECK(lines == Lines{"6: -3 2", "7: -5 2", "1: -3 2", "0: 1 2", "1: 1 2"});
 }
 
-TEST_CASE("replica: its bytes are its weights and the optimizer's state, and a phantom has the former",
+TEST_CASE("replica: its bytes are its weights and the optimizer's state, also of a phantom",
           "[roles][peers]") {
   for (const std::string optimizer : {"sgd", "momentum", "adam"}) {
     const Lines lines = play(scenario("optimizer = \"" + optimizer + "\"\n"), [](Stage& stage) {
@@ -93,7 +93,7 @@ TEST_CASE("replica: its bytes are its weights and the optimizer's state, and a p
     });
     const int arrays = optimizer == "sgd" ? 1 : optimizer == "momentum" ? 2 : 3;
     REQUIRE(lines.size() == 2);
-    CHECK(lines[0] == fmt::format("{} 40", arrays * 40));
+    CHECK(lines[0] == fmt::format("{0} {0}", arrays * 40));
     CHECK(lines[1] == "version 1 of 5 values");
   }
 }

@@ -58,7 +58,10 @@ Stage::Stage(Planned& planned, std::function<void(const std::string&)> listener)
            *this,
            *this,
            nullptr},
-      actors_(machines_.platform, machines_.cpus, machines_.network, machines_.recorder) {}
+      actors_(machines_.platform, machines_.cpus, machines_.network, machines_.recorder) {
+  // A first loss, because nodes repeat nothing as long as nothing has been lost.
+  machines_.recorder.record({0, scheduler_node, Lost{}});
+}
 
 simgrid::s4u::ActorPtr Stage::act(NodeId node, std::function<void()> body, bool is_daemon) {
   return actors_.spawn(fmt::format("part {}", node), node, is_daemon, std::move(body));
