@@ -323,7 +323,8 @@ std::string remarks(const Study& study, const Evaluation& evaluation, const Tabl
   if (fewest_runs(evaluation) > 1) say(out, meaning_of_marks(evaluation, options));
   else if (runs.size() > 1)
     say(out,
-        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 10 runs ten "
+        "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 10 runs "
+        "ten "
         "seeds.");
   say_times(out, evaluation);
   say_medians(out, evaluation);

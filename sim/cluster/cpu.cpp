@@ -58,7 +58,6 @@ Cpu::Work::Work(Cpu& cpu, Kind kind, double amount)
       left_(amount),
       since_(Agenda::now()),
       over_(simgrid::s4u::Semaphore::create(0)) {
-  expects(amount >= 0, "work takes no negative time");
   cpu_.works_.push_back(this);
   if (kind_ == Kind::computes) ++cpu_.computations_;
   cpu_.adapt();

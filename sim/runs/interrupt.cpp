@@ -14,8 +14,8 @@
 namespace psim {
 namespace {
 
-// A batch system may announce the end of a job's time by the last two.
-constexpr std::array ending_signals{SIGINT, SIGTERM, SIGUSR1, SIGXCPU};
+// A batch system may announce the end of a job's time by the last one.
+constexpr std::array ending_signals{SIGINT, SIGTERM, SIGUSR1};
 
 constexpr const char* usual_message = "interrupted\n";
 

@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM, SIGUSR1 and SIGXCPU end psim at any time, with exit code 128 + number. psim leaves nothing
+// SIGINT, SIGTERM and SIGUSR1 end psim at any time, with exit code 128 + number. psim leaves nothing
 // half-done behind.
 #pragma once
 

@@ -307,8 +307,9 @@ TEST_CASE("a folder that gets another study keeps what it had", "[study]") {
   const Outcome other = place.psim({"compare", "scenario.toml", "--seeds", "5-5", "--out", "study"});
   CHECK(other.code == 0);
   CHECK(contains(other.err, "study held another study"));
-  REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study", "--slice", "1/1", "--seeds", "5-5"}).code ==
-          0);
+  REQUIRE(
+      place.psim({"compare", "scenario.toml", "--out", "study", "--slice", "1/1", "--seeds", "5-5"}).code ==
+      0);
   std::ofstream(place.at("study/results/mine.jsonl")) << "what psim did not write\n";
   REQUIRE(place.psim({"compare", "scenario.toml", "--out", "study"}).code == 0);
   CHECK(content(place.at("study/results/mine.jsonl")) == "what psim did not write\n");

@@ -83,6 +83,8 @@ TEST_CASE("summaries have the keys of the schema, and no others", "[summary][slo
       {"multi_precision"},
       {"quickstart", "data.validation_fraction=0.25", "training.target={accuracy=0.5, hold=2}"},
       {"ring_crash", "architecture.kind=\"all-reduce\""},
+      {"quickstart", "training.local_steps=2"},
+      {"quickstart", "training.local_time=\"20ms\""},
       {"rack_aggregation", "cluster.network.aggregate=\"rack\""}};
   for (const std::vector<std::string>& one : runs) {
     INFO(one.front());

@@ -93,7 +93,7 @@ void solve_1(Student& s) {
   const Json one = s.run({}), two = s.run({"training.steps=2"});
   const double pushed = one["bytes_by_kind"]["push"];
   s.answer("weights", weights);
-  s.observe("weights", pushed / workers);
+  s.observe("weights", pushed / 4 / workers);
   s.answer("push_bytes", workers * weights * 4);
   s.observe("push_bytes", pushed);
   s.answer("step_ms", 1e3 * (compute + 2 * workers * weights * 4 * 8 / bits + 4 * latency));

@@ -291,8 +291,7 @@ const Subcommand subcommands[] = {
      "Check that a finished run kept the promises of its consistency model and of replication.",
      "  psim run server_crash\n  psim verify runs/latest\n",
      [](CLI::App* app, Asked& a) {
-       app->add_option("directory", a.directory,
-                       "A run with its events: its path, its name, or `latest`.")
+       app->add_option("directory", a.directory, "A run with its events: its path, its name, or `latest`.")
            ->required();
        app->add_flag("--json", a.command.json, "Print one JSON document.");
      },

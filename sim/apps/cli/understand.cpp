@@ -12,8 +12,7 @@ namespace psim::cli {
 namespace {
 
 CLI::Option* add_run(CLI::App* app, auto& run) {
-  return app->add_option("run", run, "A run with its events: its path, its name, or `latest`.")
-      ->required();
+  return app->add_option("run", run, "A run with its events: its path, its name, or `latest`.")->required();
 }
 
 void add_window(CLI::App* app, std::optional<double>& from, std::optional<double>& until) {

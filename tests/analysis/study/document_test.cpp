@@ -28,7 +28,6 @@ TEST_CASE("the document of a study has every run and every aggregate", "[study]"
   CHECK(keys(json) == Keys{"schema", "psim", "cpu_family", "build", "name", "title", "arm_axis",
                            "condition_axes", "baseline", "budget_s", "runs", "aggregates", "holm", "notes"});
   CHECK(json["schema"] == "psim.compare/2");
-  CHECK(json["arm_axis"] == "consistency.model");
   CHECK(json["condition_axes"] == Json{"m.k"});
   CHECK(json["baseline"] == "a");
   CHECK(json["budget_s"] == 10.0);
