@@ -113,8 +113,17 @@ cat >"$scratch/bin/sbatch" <<'END'
 #!/bin/sh
 script=$(mktemp)
 cat >"$script"
-last=$(sed -n 's/^#SBATCH --array=1-//p' "$script")
-for task in $(seq "${last:-1}"); do SLURM_ARRAY_TASK_ID=$task sh "$script" || echo "task $task: exit code $?" >&2; done
+last=1 log=
+for option; do
+  case $option in
+    --array=1-*) last=${option#--array=1-} ;;
+    --output=*) log=$(printf %s "${option#--output=}" | sed 's/%%/%/g') ;;  # with %a
+  esac
+done
+for task in $(seq "$last"); do
+  SLURM_ARRAY_TASK_ID=$task sh "$script" >>"$(printf %s "$log" | sed "s/%a/$task/")" 2>&1 ||
+    echo "task $task: exit code $?" >&2
+done
 rm "$script"
 echo '17;other'
 END
