@@ -15,11 +15,12 @@ struct CustomDraw {
   std::string_view start, update, too_late, promise;
 };
 constexpr std::array<CustomDraw, 6> customs{{
-    {"version > computed_on", "pushes >= k", "age > 0", "pushes <= workers"},
-    {"version > computed_on", "pushes >= (version < 4 ? k : members)", "age > 0", "pushes <= workers"},
+    {"version > computed_on", "pushes >= min(k, members)", "age > 0", "pushes <= workers"},
+    {"version > computed_on", "pushes >= (version < 4 ? min(k, members) : members)", "age > 0",
+     "pushes <= workers"},
     {"clock - min_clock <= staleness", "pushes >= 1", "false", "clock_gap <= staleness + 4"},
-    {"applied >= pushed", "pushes >= k", "false", "pushes >= 1"},
-    {"applied >= pushed", "pushes >= (min_clock < 3 ? 1 : k)", "false", "pushes >= 1"},
+    {"applied >= pushed", "pushes >= min(k, members)", "false", "pushes >= 1"},
+    {"applied >= pushed", "pushes >= (min_clock < 3 ? 1 : min(k, members))", "false", "pushes >= 1"},
     {"true", "pushes >= k", "age > 4", "age <= 4"},
 }};
 
