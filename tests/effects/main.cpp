@@ -28,6 +28,7 @@
 #include "sim/scenario/spec/features.hpp"
 #include "sim/simulation.hpp"
 #include "tests/effects/values.hpp"
+#include "tests/support/feature_runs.hpp"
 
 namespace fs = std::filesystem;
 
@@ -59,24 +60,11 @@ longest_retry = "16ms"
 patience = "500ms"
 )";
 
-using Assignments = std::map<std::string, std::string>;
-
 // Fields whose other values need not change a run, and why.
 const std::map<std::string, std::string> exceptions{
     {"title", "it is a heading"},
     {"preset", "it sets other fields, which have their own turn"},
 };
-
-Assignments assignments_of(std::string_view rest) {
-  Assignments result;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const std::size_t equals = line.find(" = ");
-    result.emplace(line.substr(0, equals), line.substr(equals + 3));
-  }
-  return result;
-}
 
 struct Setting {
   std::string name;
@@ -150,20 +138,11 @@ using Outcome = std::optional<std::string>;
 class Effects {
  public:
   explicit Effects(fs::path folder) : folder_(std::move(folder)) {
-    const auto write = [this](const char* name, const std::string& text) {
-      std::ofstream(folder_ / name, std::ios::binary) << text;
-    };
-    write("effects.toml", base);
-    write("cluster.xml", R"(<?xml version="1.0"?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="node-" suffix="" radical="0-15" speed="1Gf" bw="1Gbps" lat="50us"/>
-</platform>
-)");
-    write("links.csv", "0, 1\n0.004, 0.5\n0.03, 0.1\n0.05, 1\n");
-    write("slower.csv", "0, 0.5\n0.004, 0.2\n0.03, 0.1\n0.05, 1\n");
-    write("steps.csv", "worker,step,seconds\n0,0,0.001\n0,1,0.004\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
-    write("other.csv", "worker,step,seconds\n0,0,0.002\n0,1,0.003\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
+    write(folder_ / "effects.toml", base);
+    write_inputs(folder_);
+    write(folder_ / "slower.csv", "0, 0.5\n0.004, 0.2\n0.03, 0.1\n0.05, 1\n");
+    write(folder_ / "other.csv",
+          "worker,step,seconds\n0,0,0.002\n0,1,0.003\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
   }
 
   // Whether some value of the field changes a run of the cell.
@@ -267,13 +246,7 @@ class Effects {
   // `path`: a field that must have a meaning; `choice`: the field on which it depends.
   Outcome outcome_of(const Assignments& sets, const std::string& path, const std::string& choice = "") {
     LoadRequest request{.path = (folder_ / "effects.toml").string(), .overrides = {}, .data_dirs = {}};
-    std::string shown;
-    // Tables come before the fields of their elements.
-    for (const auto& [key, value] : sets) {
-      request.overrides.push_back({key, value});
-      shown += fmt::format(" --set '{}={}'", key, value);
-    }
-    shown_ = shown;
+    const std::string shown = shown_ = add_sets(sets, request);
     if (path.empty()) {
       if (const auto before = outcomes_.find(shown); before != outcomes_.end()) return before->second;
     }
@@ -295,29 +268,20 @@ class Effects {
   Outcome in_child(const LoadedScenario& loaded) {
     ++runs_;
     const fs::path said = folder_ / "said";
-    std::fflush(nullptr);
-    const pid_t child = fork();
-    if (child < 0) return std::nullopt;
-    if (child == 0) {
-      alarm(5);
+    const int status = status_of_child(5, [&] {
       const RunIdentity identity{.name = "", .title = "", .seed = 1, .scenario_hash = ""};
       try {
         const RunResult result = simulate(loaded, {.threads = 1, .context = ""}, {});
-        std::ofstream(said, std::ios::binary)
-            << result.digest << make_summary(identity, loaded.scenario, result).dump();
+        write(said, result.digest + make_summary(identity, loaded.scenario, result).dump());
       } catch (const std::exception& error) {
         fmt::print("{} ends with: {}\n", shown_, error.what());
         std::fflush(stdout);
-        _exit(1);
+        return 1;
       }
-      _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
+      return 0;
+    });
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) ++failed_;
-    if (status != 0) return std::nullopt;
-    std::ifstream file(said);
-    return std::string{std::istreambuf_iterator<char>(file), {}};
+    return status == 0 ? Outcome(content(said)) : std::nullopt;
   }
 
   fs::path folder_;
@@ -330,22 +294,14 @@ class Effects {
 };
 
 int main_of(const std::vector<std::string>& words) {
-  std::size_t every = 1;
-  std::string only;
-  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
-    if (words[i] == "--only") only = words[i + 1];
-    else if (words[i] == "--every")
-      std::from_chars(words[i + 1].data(), words[i + 1].data() + words[i + 1].size(), every);
-  }
+  Chosen chosen(words);
   std::string name = (fs::temp_directory_path() / "psim-effects-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) return 3;
   Effects effects(name);
-  std::size_t number = 0;
   for (const Setting& cell : cells()) {
     for (const DescribedField& field : all_fields().fields) {
       if (exceptions.contains(field.path())) continue;
-      const bool wanted = only.empty() ? number++ % every == 0 : field.path() == only;
-      if (wanted) effects.look_at(cell, field);
+      if (chosen.takes(field.path() == chosen.only)) effects.look_at(cell, field);
     }
   }
   fs::remove_all(name);

@@ -29,6 +29,7 @@
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/features.hpp"
 #include "sim/simulation.hpp"
+#include "tests/support/feature_runs.hpp"
 
 namespace fs = std::filesystem;
 
@@ -58,29 +59,6 @@ retry = "4ms"
 longest_retry = "16ms"
 patience = "500ms"
 )";
-constexpr const char* platform = R"(<?xml version="1.0"?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="node-" suffix="" radical="0-15" speed="1Gf" bw="1Gbps" lat="50us"/>
-</platform>
-)";
-
-void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
-using Assignments = std::map<std::string, std::string>;
-
-Assignments assignments_of(const Feature& feature) {
-  Assignments result;
-  std::string_view rest = feature.example;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const std::size_t equals = line.find(" = ");
-    result.emplace(line.substr(0, equals), line.substr(equals + 3));
-  }
-  return result;
-}
-
 // Whether what `b` sets could be put beside what `a` sets; faults of both happen.
 bool put_together(Assignments& a, const Assignments& b) {
   for (const auto& [key, value] : b) {
@@ -95,7 +73,7 @@ bool put_together(Assignments& a, const Assignments& b) {
 // Whether one of two features may switch the other off: they are two meanings of one field, or both choose
 // the model of consistency, or one sets nothing that the other does not set as well.
 bool are_alternatives(const Feature& a, const Feature& b) {
-  const Assignments first = assignments_of(a), second = assignments_of(b);
+  const Assignments first = assignments_of(a.example), second = assignments_of(b.example);
   const std::string model = "consistency.model";
   return a.field() == b.field() || (first.contains(model) && second.contains(model)) ||
          std::ranges::includes(first, second) || std::ranges::includes(second, first);
@@ -127,11 +105,7 @@ std::string run_and_verify(const LoadedScenario& loaded, const fs::path& folder)
 // What went wrong with a run in another process; empty: nothing.
 std::string in_child(const LoadedScenario& loaded, const fs::path& folder) {
   const fs::path said = folder / "said";
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) return "no process could be started";
-  if (child == 0) {
-    alarm(60);
+  const int status = status_of_child(60, [&] {
     std::string text;
     try {
       text = run_and_verify(loaded, folder / "run");
@@ -139,35 +113,26 @@ std::string in_child(const LoadedScenario& loaded, const fs::path& folder) {
       text = fmt::format("ends with: {}", error.what());
     }
     write(said, text);
-    _exit(text.empty() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+    return text.empty() ? 0 : 1;
+  });
+  if (status == -1) return "no process could be started";
   if (WIFSIGNALED(status)) return fmt::format("dies of signal {}", WTERMSIG(status));
-  std::ifstream file(said);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return content(said);
 }
 
 class Pairs {
  public:
   explicit Pairs(fs::path folder) : folder_(std::move(folder)) {
     write(folder_ / "pair.toml", base);
-    write(folder_ / "cluster.xml", platform);
-    write(folder_ / "links.csv", "0, 1\n0.004, 0.5\n0.03, 0.1\n0.05, 1\n");
-    write(folder_ / "steps.csv",
-          "worker,step,seconds\n0,0,0.001\n0,1,0.004\n0,2,0.002\n0,3,0.001\n0,4,0.0005\n");
+    write_inputs(folder_);
   }
 
   // `a` and `b` may be one.
   void look_at(const Feature& a, const Feature& b) {
-    Assignments both = assignments_of(a);
-    if (!put_together(both, assignments_of(b))) return static_cast<void>(++alternatives_);
+    Assignments both = assignments_of(a.example);
+    if (!put_together(both, assignments_of(b.example))) return static_cast<void>(++alternatives_);
     LoadRequest request{.path = (folder_ / "pair.toml").string(), .overrides = {}, .data_dirs = {}};
-    std::string sets;
-    for (const auto& [key, value] : both) {
-      request.overrides.push_back({key, value});
-      sets += fmt::format("  --set '{}={}'", key, value);
-    }
+    const std::string sets = add_sets(both, request);
     const auto fail = [&](const std::string& what) {
       ++failed_;
       fmt::print("{} with {}:{}\n{}\n\n", a.name, b.name, sets, what);
@@ -209,22 +174,14 @@ class Pairs {
 };
 
 int main_of(const std::vector<std::string>& words) {
-  std::size_t every = 1;
-  std::string only;
-  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
-    if (words[i] == "--only") only = words[i + 1];
-    else if (words[i] == "--every")
-      std::from_chars(words[i + 1].data(), words[i + 1].data() + words[i + 1].size(), every);
-  }
+  Chosen chosen(words);
   std::string name = (fs::temp_directory_path() / "psim-pairs-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) return 3;
   Pairs pairs(name);
-  std::size_t number = 0;
   for (const Feature& a : features()) {
     for (const Feature& b : features()) {
       if (&b < &a) continue;
-      const bool wanted = only.empty() ? number++ % every == 0 : a.name == only || b.name == only;
-      if (wanted) pairs.look_at(a, b);
+      if (chosen.takes(a.name == chosen.only || b.name == chosen.only)) pairs.look_at(a, b);
     }
   }
   fs::remove_all(name);
