@@ -14,4 +14,9 @@ CodePoint first_code_point(std::string_view text) {
           .columns = static_cast<std::size_t>(utf8proc_charwidth(value))};
 }
 
+std::string in_small_letters(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
 }  // namespace psim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace psim {
@@ -14,5 +15,8 @@ struct CodePoint {
 
 // The first code point of `text`.
 CodePoint first_code_point(std::string_view text);
+
+// A to Z become a to z; other letters stay.
+std::string in_small_letters(std::string text);
 
 }  // namespace psim

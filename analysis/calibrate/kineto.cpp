@@ -1,8 +1,8 @@
 #include "analysis/calibrate/kineto.hpp"
+#include "model/unicode.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 
@@ -35,7 +35,7 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 
 // Whether an event has the name of a communication library's kernel or annotation.
 bool communicates(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  name = in_small_letters(std::move(name));
   constexpr std::array libraries{"nccl", "rccl", "hccl", "xccl", "oneccl"};
   constexpr std::array backends{"gloo:", "mpi:", "ucc:"};
   return std::ranges::any_of(libraries, [&](const char* one) { return has(name, one); }) ||

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 
 #include "model/data/text.hpp"
+#include "model/unicode.hpp"
 
 namespace psim {
 namespace {
 
-// Of a feature; sums run in the order of the samples.
+// Of one feature. Sums run in the order of the samples.
 struct Summary {
   double mean = 0, sd = 0;
   float least = 0, largest = 0;
@@ -39,7 +39,7 @@ std::vector<float> column_of(const SampleMatrix& inputs, Eigen::Index column) {
 // Whether the feature has the name of an identifier, or numbers the samples: integers that are all different,
 // and in order or without large gaps.
 bool is_id(std::string name, const Summary& s, std::vector<float> values) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  name = in_small_letters(std::move(name));
   constexpr std::array<std::string_view, 6> names{"id", "index", "idx", "unnamed: 0", "uuid", "rownames"};
   if (std::ranges::find(names, name) != names.end() || name.ends_with("_id") || name.ends_with(" id"))
     return true;

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "model/table.hpp"
+#include "model/unicode.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/explain_tasks.hpp"
@@ -204,11 +205,6 @@ std::vector<std::string> known_names() {
   std::ranges::move(field_names(), std::back_inserter(names));
   std::ranges::move(printed_words(), std::back_inserter(names));
   return names;
-}
-
-std::string in_small_letters(std::string name) {
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return name;
 }
 
 std::string explain_preset_called(const std::string& name) {

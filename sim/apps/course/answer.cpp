@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "model/unicode.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
@@ -55,9 +55,7 @@ std::optional<std::string> with_point(std::string digits) {
 
 std::string plain(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
+  return in_small_letters(std::move(text));
 }
 
 // "updates" and "update" if the question asks "how many updates" or "..., in updates?". Not a unit that has a

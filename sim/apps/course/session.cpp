@@ -12,6 +12,7 @@
 
 #include "analysis/input.hpp"
 #include "model/input.hpp"
+#include "model/unicode.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"
@@ -117,9 +118,7 @@ std::optional<std::string> id_in(std::string student) {
   if (student.empty() || student.size() > 64 || !std::ranges::all_of(student, fits) || student[0] == '-' ||
       student[0] == '.')
     return {};
-  std::ranges::transform(student, student.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return student;
+  return in_small_letters(std::move(student));
 }
 
 std::string seal_of(const Json& sealed) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "model/unicode.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/reading/reader_text.hpp"
 #include "sim/scenario/reference/reference.hpp"
@@ -183,8 +184,7 @@ namespace {
 
 // The hint for a wrong name: "ssp3" is a model with its number.
 std::string meant_choice(const std::string& text, std::string_view path, const ChoiceField& choice) {
-  std::string name = text;
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string name = in_small_letters(text);
   if (const std::string_view advice = advice_on(name); !advice.empty()) return std::string(advice);
   const std::size_t digit = std::min(name.find_first_of("0123456789"), name.size());
   const std::string number = name.substr(digit, name.find_first_not_of("0123456789", digit) - digit);

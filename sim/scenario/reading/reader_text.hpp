@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/unicode.hpp"
 #include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/text/number_in.hpp"
 
@@ -88,10 +89,6 @@ inline std::string meant_quantity(std::string_view text, std::span<const UnitNam
   std::string unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   std::erase(unit, ' ');
   if (error != std::errc{} || unit.empty() || number - number != 0) return {};
-  const auto lower = [](std::string word) {
-    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return word;
-  };
   for (const auto& [word, letter] : {std::pair{"milli", "m"},
                                      {"micro", "u"},
                                      {"µ", "u"},
@@ -100,11 +97,11 @@ inline std::string meant_quantity(std::string_view text, std::span<const UnitNam
                                      {"mega", "M"},
                                      {"giga", "G"},
                                      {"tera", "T"}}) {
-    if (lower(unit).starts_with(word)) unit.replace(0, std::string_view(word).size(), letter);
+    if (in_small_letters(unit).starts_with(word)) unit.replace(0, std::string_view(word).size(), letter);
   }
   std::vector<std::pair<std::string, double>> forms{{unit, 1}};
   for (const ForeignUnit& one : foreign_units) {
-    if (!lower(unit).ends_with(one.suffix)) continue;
+    if (!in_small_letters(unit).ends_with(one.suffix)) continue;
     const std::string prefix = unit.substr(0, unit.size() - one.suffix.size());
     if (one.times == 1 || prefix.empty()) forms.emplace_back(prefix + std::string(one.ours), one.times);
   }
@@ -117,7 +114,8 @@ inline std::string meant_quantity(std::string_view text, std::span<const UnitNam
     for (const auto& [form, times] : forms) {
       for (const UnitName& ours : names) {
         const std::size_t exact = std::min({any_case, form.size(), ours.name.size()});
-        if (lower(form) == lower(std::string(ours.name)) && form.substr(exact) == ours.name.substr(exact))
+        if (in_small_letters(form) == in_small_letters(std::string(ours.name)) &&
+            form.substr(exact) == ours.name.substr(exact))
           return shortest(number * times) + std::string(ours.name);
       }
     }

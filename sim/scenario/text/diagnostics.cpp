@@ -208,11 +208,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest_word = 100;  // longer than any name
   if (word.size() > longest_word) return {};
-  const auto lower = [](std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return out;
-  };
+  const auto lower = [](std::string_view text) { return in_small_letters(std::string(text)); };
   for (const std::string_view meaning : meanings(lower(word))) {
     if (std::ranges::find(candidates, meaning) != candidates.end()) return std::string(meaning);
   }

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
+#include "model/unicode.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/shell.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -28,12 +28,7 @@ constexpr std::string_view licences[] = {
     "LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later",
     "EUPL-1.2",      "Unlicense",         "Zlib"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
+std::string lower(std::string_view text) { return in_small_letters(std::string(text)); }
 
 std::string text_of(const Json& manifest, const char* key) { return manifest[key].get<std::string>(); }
 
