@@ -18,6 +18,9 @@ struct OptimizerSpec {
   double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; not for an elastic net
   double l1 = 0.0;            // elastic net: l1 * |w| and l2 / 2 * w^2 are added to the loss
   double l2 = 0.0;
+
+  // sgd without decay: the rate is only a factor of the gradient.
+  bool is_plain() const { return kind == "sgd" && weight_decay == 0; }
 };
 
 // One gradient of a group that is applied together, with its weight in the sum.

@@ -85,9 +85,7 @@ ShardState::Update ShardState::prepare(WeighedPushes pushes) {
 // For plain sgd both are equal. A mean of kept gradients has gradients of other updates too, and workers that
 // run the optimizer know no factor.
 bool ShardState::scales_rate() const {
-  const OptimizerSpec& optimizer = options.weights.optimizer;
-  const bool is_plain = optimizer.kind == "sgd" && optimizer.weight_decay == 0;
-  return !is_plain && options.rule->stale.scales == StaleScales::rate &&
+  return !options.weights.optimizer.is_plain() && options.rule->stale.scales == StaleScales::rate &&
          !options.rule->aggregation.row->keeps && !weights.only_sums();
 }
 

@@ -209,9 +209,9 @@ bool weighs_stale(const Scenario& s) {
 // Whether servers run an optimizer for which the rate is more than a factor of the gradient.
 bool steps_on_servers(const Scenario& s) {
   const TrainingSpec& t = s.training;
-  const bool is_plain = t.optimizer.kind == "sgd" && t.optimizer.weight_decay == 0;
   const bool on_workers = t.update == UpdateAt::worker || t.has_local_steps();
-  return !s.groups.empty() || (!is_plain && !on_workers && !s.consistency.aggregation.row->keeps);
+  return !s.groups.empty() ||
+         (!t.optimizer.is_plain() && !on_workers && !s.consistency.aggregation.row->keeps);
 }
 
 }  // namespace
