@@ -103,6 +103,7 @@ RunResult result_of(const EndedRun& run) {
   const auto servers = static_cast<std::size_t>(run.scenario.cluster.servers);
   const std::size_t workers = run.recorder.stats().workers.size();
   Job& first = run.jobs.front();
+  const FailureStats* failures = run.recorder.failures();
   RunResult result{.stats = run.recorder.stats(),
                    .sim_time = run.end,
                    .server_parameters = std::vector<ServerParameters>(servers),
@@ -110,7 +111,7 @@ RunResult result_of(const EndedRun& run) {
                    .keys_used = std::vector<std::uint64_t>(workers),
                    .flops_per_sample = flops_per_sample(first.plan().scenario.model),
                    .samples_told = std::vector<std::int64_t>(workers),
-                   .failures = run.recorder.failures(),
+                   .failures = failures != nullptr ? std::optional(*failures) : std::nullopt,
                    .economy = run.economy,
                    .sums = aggregator_count(run.scenario.cluster) > 0
                                ? std::optional(first.context().network.sum_traffic())

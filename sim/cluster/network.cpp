@@ -213,7 +213,7 @@ void Network::remove_name(const Message& message) {
 }
 
 bool Network::carries(const Message& like) const {
-  const auto connection = connections_.find({like.from, like.to});
+  const auto connection = options_.repeats ? connections_.find({like.from, like.to}) : connections_.end();
   return connection != connections_.end() && connection->second.names.contains(name_of(like));
 }
 

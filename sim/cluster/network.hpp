@@ -69,7 +69,8 @@ class Network {
   void send_again(Message&& message);
 
   // Whether the same message is already on its way: a state of the shard, the same entry of its log, or the
-  // same request. It may still get lost, but its sender cannot know that.
+  // same request. It may still get lost, but its sender cannot know that. False where nobody repeats
+  // messages.
   bool carries(const Message& like) const;
   // Sends the message unless the same message is already on its way. Returns whether it sent the message. For
   // repetitions: perhaps no answer has come because the network is full.
@@ -206,7 +207,7 @@ class Network {
   }
   void note_end(const Flight& flight, bool is_lost) {
     if (is_lost) slowest_loss_ = std::max(slowest_loss_, Agenda::now() - flight.begun);
-    else if (is_transfer(flight) && flight.kind != MessageKind::push) last_transfer_ = Agenda::now();
+    else if (flight.kind != MessageKind::push && is_transfer(flight)) last_transfer_ = Agenda::now();
   }
   void arrive(Flight&& flight);
   void hand_over(Node& node, Message&& message);

@@ -25,8 +25,8 @@ bool JobContext::is_through() const {
 
 bool JobContext::is_calm() const {
   if (recorder.stats().lost > 0) return false;
-  const std::optional<FailureStats> failures = recorder.failures();
-  return !failures || (failures->crashes == 0 && failures->views == 0);
+  const FailureStats* failures = recorder.failures();
+  return failures == nullptr || (failures->crashes == 0 && failures->views == 0);
 }
 
 bool JobContext::answers(const Message& request) const {

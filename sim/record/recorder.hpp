@@ -107,9 +107,7 @@ class Recorder {
     failures_.emplace(stats_.shard_server, servers,
                       servers == 0 ? static_cast<NodeId>(stats_.workers.size()) : 0);
   }
-  std::optional<FailureStats> failures() const {
-    return failures_ ? std::optional(failures_->stats()) : std::nullopt;
-  }
+  const FailureStats* failures() const { return failures_ ? &failures_->stats() : nullptr; }
   // Returns the event's number, from 0. `cause`: its cause; none: the cause of the running actor's chain.
   // `needs`: dependencies of this event alone.
   std::uint64_t record(Event event, const std::optional<Cause>& cause = {}, const Dependencies& needs = {});
