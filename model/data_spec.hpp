@@ -56,7 +56,7 @@ struct DataError : std::runtime_error {
   std::vector<DataProblem> problems = {};  // in lines of `file`; may be empty
 };
 
-// What a user should know about data that psim can read.
+// A remark for the user about data that psim can read.
 struct DataNote {
   std::string message, help;
 };

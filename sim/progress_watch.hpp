@@ -8,10 +8,9 @@
 // messages at random, make the patience longer (FaultPlan::some_turns). A transfer that is on its way is
 // progress. A run without a set duration is given up after a hundred dates of faults without a new version of
 // a shard or a new clock of a worker, unless a computation or transfer has lasted for half of them. A run
-// goes in circles if its steps
-// since the last progress are more than twenty times the steps before. The watch also limits the machine's
-// work, whatever the simulated clock shows: after some million events without a new version of a shard or a
-// new clock of a worker, it ends the run with a diagnosis.
+// goes in circles if its steps since the last progress are more than twenty times the steps before. The watch
+// also limits the machine's work, whatever the simulated clock shows: after some million events without a new
+// version of a shard or a new clock of a worker, it ends the run with a diagnosis.
 #pragma once
 
 #include <cstdint>

@@ -69,8 +69,7 @@ constexpr const char* span_note =
     "iperf3 measures spans of equal length, which tell the bandwidth and nothing about the latency.";
 constexpr const char* text_note =
     "iperf3 measures spans of equal length, which tell the bandwidth and nothing about the latency. Its text "
-    "does "
-    "not tell whether TCP had a target bitrate (-b); psim takes it that it had none.";
+    "does not tell whether TCP had a target bitrate (-b); psim takes it that it had none.";
 
 double number_of(const Json& object, const char* key) {
   const auto found = object.find(key);

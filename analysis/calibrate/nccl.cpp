@@ -23,7 +23,7 @@ struct Table {
   std::size_t ranks;  // 0: unknown
   std::string test;   // such as sendrecv_perf; may be empty
   bool has_operation, has_root, is_of_processor;
-  // What the rows tell: a root, a reduction, and a check of the operation in place.
+  // The rows may have a root, a reduction, and a check of the operation in place.
   bool is_rooted = false, reduces = false, checks_in_place = false;
   std::size_t wrong = 0;  // rows with wrong results
   std::vector<Row> rows = {};

@@ -11,7 +11,8 @@
 
 namespace psim::calibrate {
 
-// The tables of nccl-tests and rccl-tests, in all dialects. Of a row the out-of-place operation counts.
+// The tables of nccl-tests and rccl-tests, in all dialects. psim takes the out-of-place operation of each
+// row.
 bool read_nccl(const std::string& path, ClusterLog& log);
 
 bool read_iperf_text(const std::string& path, ClusterLog& log);

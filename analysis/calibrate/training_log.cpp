@@ -28,7 +28,7 @@ bool matches(std::string_view line, const std::regex& form, Parts& parts) {
   return std::regex_search(line.begin(), line.end(), parts, form);
 }
 
-// What stands around a mark in a line, which may have all bars of progress of a run.
+// The text around a mark in a line. Such a line may hold all progress bars of a run.
 std::string_view around(std::string_view line, std::string_view mark) {
   constexpr std::size_t width = 1000;
   const std::size_t at = line.find(mark), begin = at - std::min(at, width);

@@ -133,7 +133,7 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
   return "";
 }
 
-// How a run ended that got stuck: what the first node waits for, and the fault before.
+// The end of a stuck run: the fault before it, and the message for which the first node waits.
 std::string stuck_sentence(const Explanation& why, const RunRecord& record) {
   std::string reason = record.summary.at("stuck").front().get<std::string>();
   if (const std::size_t date = reason.find(" s "); reason.starts_with("at ") && date != std::string::npos)

@@ -324,8 +324,7 @@ std::string remarks(const Study& study, const Evaluation& evaluation, const Tabl
   else if (runs.size() > 1)
     say(out,
         "A single seed says nothing about the spread over seeds, so there is no interval. --seeds 10 runs "
-        "ten "
-        "seeds.");
+        "ten seeds.");
   say_times(out, evaluation);
   say_medians(out, evaluation);
   for (const std::string& text : remarks_on_looks(evaluation)) say(out, text);

@@ -126,7 +126,7 @@ class CsvReader {
     }
   }
 
-  // Divides a line into cells; false: a quoted cell goes on in the next line.
+  // Divides a line into cells. Returns false if a quoted cell goes on in the next line.
   bool split(std::string_view line) {
     if (!is_quoted_) row_.clear(), cells_.assign(1, {}), begun_ = line_;
     const std::size_t before = row_.size();

@@ -120,7 +120,7 @@ ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
   return out;
 }
 
-// Who waits for whom. An all-reduce has no servers and no consistency model.
+// The architecture and the consistency model. An all-reduce has no servers and no consistency model.
 void put_consistency(ScenarioText& out, const ClusterFacts& facts) {
   if (facts.consistency == all_reduce) {
     out.put("architecture.kind", toml_string(all_reduce), "--consistency");

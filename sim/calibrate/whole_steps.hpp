@@ -1,4 +1,4 @@
-// What workers compute, if a log has only the times of whole steps.
+// The computation of workers, if a log has only the times of whole steps.
 #pragma once
 
 #include <filesystem>

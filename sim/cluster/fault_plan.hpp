@@ -59,7 +59,7 @@ class FaultPlan {
   // Seconds in which each fault that repeats for ever has several turns, and in which a node sends a request
   // many times, if a fault loses messages at random. 0 without such faults.
   double some_turns() const;
-  // The number of dates at which a fault has begun so far.
+  // The number of dates so far at which a fault began.
   std::int64_t turns() const { return turns_; }
   // Whether each fault has happened and had an effect so far.
   std::vector<FaultUse> uses() const;

@@ -109,7 +109,7 @@ void print_verdict(const Calibration& calibration) {
   for (const std::string& reason : verdict.reasons) fmt::print("  {}\n", reason);
 }
 
-// What psim calibrate does now; on a terminal also for how long.
+// The current stage of psim calibrate. On a terminal the line also shows its time.
 class StageLine {
  public:
   ~StageLine() { end(); }

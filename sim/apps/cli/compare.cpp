@@ -136,7 +136,7 @@ class Making {
   // The options that decide which runs there are, and what is kept of them.
   std::vector<std::string> options() const {
     std::vector<std::string> words;
-    if (study_.until_ci > 0) words = {"--until-ci", fmt::format("{:.6g}%", 100 * study_.until_ci)};
+    if (study_.until_ci > 0) words = {"--until-ci", half_width()};
     if (command_.trace != "none") words.insert(words.end(), {"--trace", command_.trace});
     return words;
   }
@@ -144,8 +144,9 @@ class Making {
   // The command that repeats this study.
   std::string line() const {
     const std::string text = study::compare_line(command_);
-    return study_.until_ci > 0 ? fmt::format("{} --until-ci {:.6g}%", text, 100 * study_.until_ci) : text;
+    return study_.until_ci > 0 ? text + " --until-ci " + half_width() : text;
   }
+  std::string half_width() const { return fmt::format("{:.6g}%", 100 * study_.until_ci); }
 
   int end_slice(const std::string& next) const {
     say("slice {}/{}: {} of {} runs are in this slice; {} made now, {} existed before\n", slice_->number,

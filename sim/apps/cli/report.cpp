@@ -90,7 +90,7 @@ int report_study(const fs::path& dir, const std::string& out) {
   return done;
 }
 
-// Why the run reached its milestone no sooner; empty: it did not reach it.
+// The reasons why the run did not reach its milestone sooner. Empty: it never reached it.
 std::vector<std::string> milestone_sentences(const analysis::RunRecord& record) {
   const Json date = analysis::milestone_of(record.summary).at_s;
   if (!date.is_number() || !(date.get<double>() > 0)) return {};

@@ -70,7 +70,7 @@ const Need& need_of(std::string_view command) {
   return found == std::end(needs) ? *std::prev(found) : *found;
 }
 
-// What to write for the commands and options that people know from other programs.
+// Commands and options that people know from other programs, and psim's own in their place.
 struct Habit {
   std::string_view kind, words, help;  // `words`: separated by blanks
 };

@@ -63,7 +63,7 @@ struct Talk {
   std::jthread thread = {};
 };
 
-// Sends all of `bytes`, at most for so many seconds. False: the client has left or reads too slowly.
+// Sends all of `bytes` within so many seconds. Returns false if the client has left or reads too slowly.
 bool send_all(int socket, std::string_view bytes, double seconds) {
   const double by = host_seconds() + seconds;
   while (!bytes.empty()) {

@@ -36,7 +36,7 @@ struct Reply {
 };
 Reply reply_of(int status, std::string text);
 
-// What a server serves. A client who gets an error from `at_head` is a stranger.
+// The answers of a server. A client is a stranger if `at_head` answers it with an error.
 struct Site {
   // The answer as soon as the head of a request has arrived. None: the body must arrive first.
   std::function<std::optional<Reply>(const RequestHead&)> at_head;

@@ -196,8 +196,7 @@ std::vector<Choice> choices<Late>() {
       {"cancel",
        "the server tells the late workers; they stop at once and start on the new version. With a limit on "
        "the age a worker stops when its push would be too old at one of its shards, and begins the same "
-       "clock "
-       "again"},
+       "clock again"},
       {"drop", "late workers finish and push, and the server drops the push"},
       {"next",
        "the push counts in the next update, and its worker waits for this update (semi-asynchronous; "

@@ -44,13 +44,14 @@ bool has_ages(const Scenario& s) {
 // What servers do with stale pushes.
 void describe_limit(FieldVisitor& v, Scenario& s) {
   ConsistencySpec& c = s.consistency;
-  v.field("max_staleness", &c.max_staleness,
-          "Largest staleness, in updates, of a push that counts in full. `too_stale` says what servers do "
-          "with staler pushes (TensorFlow 1's ConditionalAccumulator drops them), and `late` what their "
-          "workers do (Ringmaster ASGD, Maranjyan et al., ICML 2025: algorithm 4 drops, 5 cancels). Several "
-          "shards may judge the parts of one gradient differently; the summary counts "
-          "such gradients as torn, and `age` prevents them.",
-          within(0, 1e9), when_model(&ConsistencyRow::has_limit), otherwise("no limit"));
+  v.field(
+      "max_staleness", &c.max_staleness,
+      "Largest staleness, in updates, of a push that counts in full. `too_stale` says what servers do "
+      "with staler pushes (TensorFlow 1's ConditionalAccumulator drops them), and `late` what their "
+      "workers do (Ringmaster ASGD, Maranjyan et al., ICML 2025: algorithm 4 drops, 5 cancels). Several "
+      "shards may judge the parts of one gradient differently; the summary counts such gradients as torn, "
+      "and `age` prevents them.",
+      within(0, 1e9), when_model(&ConsistencyRow::has_limit), otherwise("no limit"));
   v.field("too_stale", choice(c.too_stale), "What servers do with a push that is staler than max_staleness.",
           when_model(&ConsistencyRow::has_limit),
           only({.keys = {"consistency.max_staleness"}, .text = "with max_staleness", .met = [&c] {
