@@ -52,8 +52,7 @@ std::optional<double> factor_of(std::string_view text) {
 }
 
 // "worker 3", "worker-3", "worker3".
-std::uint32_t node_of(const std::string& text, std::string_view name, const RunRecord& record) {
-  const Facts& facts = record.facts;
+std::uint32_t node_of(const std::string& text, std::string_view name, const Facts& facts) {
   const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
   std::string_view role = name.substr(0, digits);
   if (role.ends_with(' ') || role.ends_with('-')) role.remove_suffix(1);
@@ -87,27 +86,26 @@ std::vector<std::uint32_t> slow_nodes(const Facts& facts) {
   return nodes;
 }
 
-Change without_straggler(const std::string& text, const std::string& value, const RunRecord& record) {
-  if (slow_nodes(record.facts).empty())
+Change without_straggler(const std::string& text, const std::string& value, const Facts& facts) {
+  if (slow_nodes(facts).empty())
     refuse(text, "this run has no [[straggler]]",
            "compute=worker 3:50% asks what a faster worker would change");
   Change change{.what = Change::What::no_straggler, .nodes = {}, .text = text, .sets = {}};
   if (value.empty()) return change;
-  change.nodes = {node_of(text, value, record)};
-  if (!is_slow(record.facts, change.nodes.front()))
+  change.nodes = {node_of(text, value, facts)};
+  if (!is_slow(facts, change.nodes.front()))
     refuse(text, fmt::format("{} is no straggler", value),
            "`psim why` says who held up whom; compute=worker 3:50% asks what a faster worker would change");
   return change;
 }
 
-std::vector<Change> compute_changes(const std::string& text, const std::string& value,
-                                    const RunRecord& record) {
+std::vector<Change> compute_changes(const std::string& text, const std::string& value, const Facts& facts) {
   const std::size_t colon = value.find(':');
   Change change{.what = Change::What::compute, .nodes = {}, .text = {}, .sets = {}};
   std::string_view factors = value;
   if (colon != std::string::npos) {
-    change.nodes = {node_of(text, factors.substr(0, colon), record)};
-    if (record.facts.is_server(change.nodes.front()))
+    change.nodes = {node_of(text, factors.substr(0, colon), facts)};
+    if (facts.is_server(change.nodes.front()))
       refuse(text, "servers compute no steps", "name a worker: compute=worker 3:50%");
     factors.remove_prefix(colon + 1);
   }
@@ -128,31 +126,31 @@ std::vector<Change> compute_changes(const std::string& text, const std::string& 
   }
 }
 
-Change later_crash(const std::string& text, const std::string& value, const RunRecord& record) {
+Change later_crash(const std::string& text, const std::string& value, const Facts& facts) {
   const std::optional<double> later = parse_quantity(value, Unit<Seconds>::names);
   if (!later || !(*later > 0))
     refuse(text, fmt::format("`{}` is no duration", value), "a duration is written 2s, 500ms or 1min");
-  if (record.facts.fault_factors.empty())
+  if (facts.fault_factors.empty())
     refuse(text, "this run has no [[fault]]", "`psim why` says what took its time");
   return {.what = Change::What::later_crash, .nodes = {}, .later = *later, .text = text, .sets = {}};
 }
 
 }  // namespace
 
-std::vector<Change> changes_of(const std::string& text, const RunRecord& record) {
+std::vector<Change> changes_of(const std::string& text, const Facts& facts) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals),
                     value = equals == std::string::npos ? "" : text.substr(equals + 1);
-  if (name == "no-straggler" || name == "no-stragglers") return {without_straggler(text, value, record)};
-  if ((name == "no-faults" || name == "no-crash") && record.facts.fault_factors.size() == 0)
+  if (name == "no-straggler" || name == "no-stragglers") return {without_straggler(text, value, facts)};
+  if ((name == "no-faults" || name == "no-crash") && facts.fault_factors.size() == 0)
     refuse(text, "this run has no [[fault]]", "`psim why` says what took its time");
   if (name == "no-faults" && value.empty())
     return {{.what = Change::What::no_fault, .nodes = {}, .text = text, .sets = {}}};
   if (name == "no-crash" && !value.empty())
     return {
-        {.what = Change::What::no_fault, .nodes = {node_of(text, value, record)}, .text = text, .sets = {}}};
-  if (name == "compute" && !value.empty()) return compute_changes(text, value, record);
-  if (name == "later-crash" && !value.empty()) return {later_crash(text, value, record)};
+        {.what = Change::What::no_fault, .nodes = {node_of(text, value, facts)}, .text = text, .sets = {}}};
+  if (name == "compute" && !value.empty()) return compute_changes(text, value, facts);
+  if (name == "later-crash" && !value.empty()) return {later_crash(text, value, facts)};
   if (const auto one = std::ranges::find(scaled, name, &Scaled::name); one != std::end(scaled)) {
     const std::optional<double> factor = factor_of(value);
     if (!factor || (!one->may_be_none && *factor == 0))
@@ -172,7 +170,7 @@ std::vector<Change> changes_of(const std::string& text, const RunRecord& record)
 std::vector<Change> usual_changes(const RunRecord& record, const CausalGraph& graph, std::uint32_t busiest) {
   std::vector<Change> changes;
   const auto add = [&](const std::string& text) {
-    for (Change& change : changes_of(text, record)) {
+    for (Change& change : changes_of(text, record.facts)) {
       if (std::ranges::find(changes, change) == changes.end()) changes.push_back(std::move(change));
     }
   };

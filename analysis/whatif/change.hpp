@@ -35,7 +35,7 @@ struct Change {
 
 // The changes that `text` asks for: one, or several that differ in their factor. KEY=VALUE with any other
 // name sets a field of the scenario. Throws Unverifiable, with examples of changes.
-std::vector<Change> changes_of(const std::string& text, const RunRecord& record);
+std::vector<Change> changes_of(const std::string& text, const Facts& facts);
 
 // The changes that make sense for a run: without its stragglers (all of them, and each alone); without its
 // faults (all, and each crashed node alone); twice the bandwidth and half the latency; half the work of

@@ -208,3 +208,13 @@ TEST_CASE("hits of single samples make the accuracy of the set that is evaluated
   CHECK(learner->hits(weights, split.train, all) == 3);
   CHECK(learner->evaluate(weights, split.train).accuracy == 1.0);
 }
+
+TEST_CASE("the first layer passes no error on", "[learner]") {
+  const ModelSpec spec{.mlp = {.layers = {4, 3, 2}}};
+  const std::vector<LayerWork> work = layer_work(spec);  // products of 12 and of 6
+  REQUIRE(work.size() == 2);
+  CHECK(work[0].forward == Approx(12.0 / 42));
+  CHECK(work[0].backward == Approx(12.0 / 42));
+  CHECK(work[1].forward == Approx(6.0 / 42));
+  CHECK(work[1].backward == Approx(12.0 / 42));
+}

@@ -108,6 +108,27 @@ TEST_CASE("flows adapt to a degraded link at once, both ways", "[faults]") {
   }
 }
 
+TEST_CASE("a flow takes the same time with a degraded link at either end", "[faults]") {
+  const auto took = [](const std::string& node) {
+    const TracedRun run =
+        phantom(12'500'000)
+            .set({"training.steps=2", "training.batch_size=1", "compute.time=0s", "cluster.workers=1",
+                  "cluster.servers=1", "cluster.network.bandwidth=1GBps", "cluster.network.latency=10ms",
+                  "cluster.network.share_spread=0.0", "cluster.network.tcp_window=64GiB"})
+            .fault("degrade", node, {"factor=0.5", "from=0s"})
+            .trace();
+    double sent = -1;
+    for (const RecordedEvent& e : run.events) {
+      if (e.is("sent", "weights") && sent < 0) sent = e.at;
+      if (e.is("received", "weights")) return e.at - sent;
+    }
+    return 0.0;
+  };
+  const double at_receiver = took("worker 0"), at_sender = took("server 0");
+  CHECK(at_receiver > 0.1);
+  CHECK(at_receiver == Approx(at_sender).epsilon(1e-9));
+}
+
 // Both ends of a connection: two answers share a link, and when one stops the other has all of it.
 TEST_CASE("what is on its way from or to a node that crashes is lost, and takes no more bandwidth",
           "[faults]") {

@@ -173,3 +173,14 @@ TEST_CASE("readers change nothing that is learned", "[inference][equivalence][sl
     CHECK(served["inference"]["pulls"].get<int>() > 10);
   }
 }
+
+TEST_CASE("a reader does not make up for the pulls that it missed", "[inference]") {
+  // A pull takes 130 ms, and the next one begins at the next of the dates 20 ms, 40 ms, ...: every 140 ms.
+  const Json run = phantom(13'000)
+                       .set({"compute.time=100s", "training.duration=10s", "cluster.workers=1",
+                             "cluster.servers=1", "inference.nodes=1", "inference.rate=1",
+                             "inference.refresh=20ms", "cluster.network.header=0B"})
+                       .links("400kBps", "0s")
+                       .run();
+  CHECK(run["inference"]["pulls"].get<double>() == Approx(10 / 0.14).margin(2));
+}

@@ -397,4 +397,15 @@ TEST_CASE("why: a stuck run waits for what never comes, and no timeout is invent
     for (const Json& wait : document["waits"]) CHECK(wait["kind"] != "timeout");
     CHECK_THAT(run.summary()["notes"].dump(), Catch::Contains("the others wait for it for ever"));
   }
+
+TEST_CASE("until a date a recovery counts up to that date", "[why]") {
+  const KeptRun run(phantom(1000)
+                        .set({"training.batch_size=1", "training.steps=40", "compute.time=10ms",
+                              "consistency.model=bsp", "cluster.workers=2", "cluster.servers=2",
+                              "replication.copies=1", "recovery.heartbeat=20ms", "recovery.timeout=70ms",
+                              "recovery.retry=50ms", "recovery.longest_retry=200ms", "recovery.patience=5s"})
+                        .fault("crash", "server 1", {"at=180ms", "restart_after=300ms"}));
+  const Json document = run.told("why", {"--at", "0.2s"});
+  CHECK(document["by_kind"]["fault"].get<double>() == Approx(0.02));
+  CHECK(document["verdict"]["kind"] == "worker-compute");
 }

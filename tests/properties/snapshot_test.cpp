@@ -85,3 +85,17 @@ TEST_CASE("a replica computes for each value that it is sent", "[recovery]") {
   CHECK(seconds("") == Approx(20 * (0.01 + half)).epsilon(1e-3));
   CHECK(seconds("[replication]\ncopies = 1\n") == Approx(20 * (0.01 + 2 * half)).epsilon(1e-3));
 }
+
+TEST_CASE("each stage of a pipeline stores the version that is asked for", "[recovery]") {
+  const TracedRun run =
+      phantom(9)
+          .set({"architecture.kind=model-parallel", "cluster.workers=3", "training.steps=12",
+                "training.batch_size=3", "compute.time=10ms", "snapshot.every=5 updates"})
+          .trace();
+  std::map<std::int64_t, std::vector<std::int64_t>> versions;  // by stage
+  for (const RecordedEvent& event : run.events) {
+    if (event.is("snapshot")) versions[event["shard"]].push_back(event["version"]);
+  }
+  CHECK(versions.size() == 3);
+  for (const auto& [stage, stored] : versions) CHECK(stored == std::vector<std::int64_t>{5, 10});
+}

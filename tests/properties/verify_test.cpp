@@ -274,6 +274,64 @@ TEST_CASE("verify finds a request and an answer that are sent twice without a fa
   }
 }
 
+// Each changes one record of a run that keeps its promises.
+TEST_CASE("verify finds forged records by the checks that they break", "[verify]") {
+  struct Forged {
+    const char* check;
+    Words sets;
+    const char* sql;
+    const char* scenario = "";  // of the project; empty: the base
+  };
+  const std::string crash_of_worker =
+      R"({kind="crash", nodes=["worker 1"], at="200ms", restart_after="300ms"})";
+  const Forged all[] = {
+      {"shares",
+       {bsp, "training.work=\"dynamic\""},
+       "UPDATE sent SET samples = samples + 60 WHERE number = "
+       "(SELECT max(number) FROM sent WHERE kind = 'assign' AND samples_before = 0)"},
+      {"local-time",
+       {bsp, "training.local_time=\"25ms\"", "compute.distribution=\"constant\""},
+       "UPDATE computation SET samples = samples + 1 WHERE number = "
+       "(SELECT max(number) FROM computation WHERE phase = 'ended')"},
+      {"served",
+       {asp, R"(inference={nodes=1, rate=100, refresh="20ms"})"},
+       "UPDATE prediction SET version = version + 1 WHERE number = (SELECT max(number) FROM prediction)"},
+      {"slow",
+       with(watched, {asp, "recovery.slow={factor=2}", "straggler=[{workers=[1], slowdown=5}]",
+                      "compute.distribution=\"constant\""}),
+       "UPDATE slow_worker SET worker = worker + 1"},
+      {"regrouping",
+       with(watched, {"architecture.kind=\"all-reduce\"", "cluster={workers=3}", faults({crash_of_worker})}),
+       "UPDATE view_change SET at_s = at_s + 0.001 WHERE number = (SELECT min(number) FROM view_change)"},
+      {"moves",
+       with(watched, {asp, "recovery.rebalance=\"load\"",
+                      faults({R"({kind="join", nodes=["server 2"], at="200ms"})"})}),
+       "UPDATE move SET shard_values = shard_values + 1"},
+      {"keys",
+       {asp, "messages.keys=\"per-value\"", R"(filter=[{kind="key-caching"}])"},
+       "UPDATE sent SET sent_bytes = sent_bytes - 4 WHERE number = "
+       "(SELECT min(number) FROM sent WHERE kind = 'push')"},
+      {"tasks",
+       {},
+       "UPDATE task SET worker = worker + 1 WHERE number = "
+       "(SELECT min(number) FROM task WHERE phase = 'given' AND does = 'pull')",
+       "scenarios/tasks.toml"}};
+  for (const Forged& one : all) {
+    INFO(one.check);
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "scenario.toml") << base;
+    const std::string scenario = one.scenario;
+    Words words{"run",     scenario.empty() ? "scenario.toml" : (source_folder() / scenario).string(),
+                "--trace", "events",
+                "--out",   "run"};
+    for (const std::string& set : one.sets) words.insert(words.end(), {"--set", set});
+    REQUIRE(psim::test::psim(words, folder.path()).code == 0);
+    CHECK(verify(folder.path()).broken.empty());
+    change_run(folder.path() / "run", one.sql);
+    CHECK(std::ranges::count(verify(folder.path()).broken, one.check) == 1);
+  }
+}
+
 TEST_CASE("verify says what it needs", "[verify][slow]") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "scenario.toml") << base;

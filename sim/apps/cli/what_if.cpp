@@ -143,7 +143,7 @@ std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analys
   Refusals wrong;
   for (const std::string& text : command.changes) {
     wrong.check([&] {
-      for (Change& change : analysis::changes_of(text, record)) changes.push_back(std::move(change));
+      for (Change& change : analysis::changes_of(text, record.facts)) changes.push_back(std::move(change));
     });
   }
   if (!command.sets.empty()) wrong.check([&] { changes.push_back(set_change(command.sets)); });

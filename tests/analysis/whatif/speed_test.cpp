@@ -84,3 +84,73 @@ TEST_CASE("a change of computing or of the network is one of every field that sa
   CHECK(sets(Change::What::latency, graph) ==
         Texts{"cluster.network.latency=2s", "cluster.network.link.1.latency=1s"});
 }
+
+namespace {
+
+// The fields of a change by a factor, in a scenario of this text.
+std::vector<std::string> scaled(Change::What what, double factor, const std::string& toml) {
+  const psim::test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << toml;
+  return sets_of({.what = what, .nodes = {}, .factor = factor, .text = {}, .sets = {}}, folder.path(),
+                 facts());
+}
+
+}  // namespace
+
+TEST_CASE("what scales the network scales its links, too, and an overhead has two ends", "[what-if]") {
+  using Sets = std::vector<std::string>;
+  const std::string graph =
+      "[cluster.network]\nbandwidth = \"1MBps\"\nlatency = \"1s\"\n"
+      "link = [{ bandwidth = \"2MBps\" }, { latency = \"3s\" }]\n";
+  CHECK(scaled(Change::What::bandwidth, 2, graph) ==
+        Sets{"cluster.network.bandwidth=2000000Bps", "cluster.network.link.0.bandwidth=4000000Bps"});
+  CHECK(scaled(Change::What::latency, 0.5, graph) ==
+        Sets{"cluster.network.latency=0.5s", "cluster.network.link.1.latency=1.5s"});
+  CHECK(scaled(Change::What::overhead, 0.5,
+               "[cluster.network.endpoint]\nsend_overhead = \"2s\"\nreceive_overhead = \"4s\"\n"
+               "receive_bandwidth = \"1MBps\"\n") ==
+        Sets{"cluster.network.endpoint.send_overhead=1s", "cluster.network.endpoint.receive_overhead=2s",
+             "cluster.network.endpoint.receive_bandwidth=2000000Bps"});
+  CHECK(scaled(Change::What::window, 2, "[cluster.network]\ntcp_window = \"1MiB\"\n") ==
+        Sets{"cluster.network.tcp_window=2097152B"});
+  CHECK(scaled(Change::What::server_work, 0.5, "[cluster.server]\nflops_per_value = 8\n") ==
+        Sets{"cluster.server.flops_per_value=4"});
+}
+
+TEST_CASE("a later crash moves crashes with a date, and no faults leaves out all", "[what-if]") {
+  const psim::test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml")
+      << "fault = [{ kind = \"crash\", nodes = [\"worker 0\", \"worker 1\"], at = \"1s\" },"
+         "{ kind = \"degrade\", nodes = [\"server 0\"], at = \"1s\" }]\n";
+  const auto sets = [&](Change change) { return sets_of(change, folder.path(), facts()); };
+  const std::string degrade = "{ at = '1s', kind = 'degrade', nodes = [ 'server 0' ] }";
+  CHECK(sets({.what = Change::What::later_crash, .nodes = {}, .later = 2, .text = {}, .sets = {}}) ==
+        std::vector<std::string>{
+            "fault=[{ at = '3s', kind = 'crash', nodes = [ 'worker 0', 'worker 1' ] }, " + degrade + "]"});
+  CHECK(sets({.what = Change::What::no_fault, .nodes = {}, .text = {}, .sets = {}}) ==
+        std::vector<std::string>{"fault=[]"});
+  CHECK(sets({.what = Change::What::no_fault, .nodes = {3}, .text = {}, .sets = {}}) ==
+        std::vector<std::string>{"fault=[{ at = '1s', kind = 'crash', nodes = [ 'worker 0' ] }, " + degrade +
+                                 "]"});
+}
+
+TEST_CASE("a change is understood as it is written", "[what-if]") {
+  const auto factors = [](const std::string& text) {
+    std::vector<double> all;
+    for (const Change& one : changes_of(text, facts())) all.push_back(one.factor);
+    return all;
+  };
+  CHECK(factors("compute=50,75%") == std::vector<double>{0.5, 0.75});
+  CHECK(factors("compute=worker 1:0.5,2x") == std::vector<double>{0.5, 2});
+  CHECK(changes_of("compute=worker-1:50%", facts()).front().nodes == std::vector<std::uint32_t>{3});
+  CHECK(factors("bandwidth=50%") == std::vector<double>{0.5});
+  CHECK(factors("latency=0x") == std::vector<double>{0});
+  CHECK_THROWS(changes_of("bandwidth=0x", facts()));
+  CHECK(changes_of("no-straggler=worker1", facts()).front().nodes == std::vector<std::uint32_t>{3});
+  CHECK_THROWS(changes_of("no-straggler=worker 0", facts()));
+  CHECK_THROWS(changes_of("compute=worker 2:50%", facts()));
+  CHECK_THROWS(changes_of("no-faults", facts()));  // there are none
+  CHECK(changes_of("servers=4", facts()).front().sets == std::vector<std::string>{"cluster.servers=4"});
+  CHECK(changes_of("placement=hash-ring", facts()).front().sets ==
+        std::vector<std::string>{"placement.kind=\"hash-ring\""});
+}

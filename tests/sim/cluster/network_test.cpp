@@ -3,9 +3,12 @@
 
 #include <simgrid/s4u/Actor.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "sim/cluster/link_control.hpp"
+#include "sim/cluster/speed_control.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 
@@ -120,4 +123,80 @@ TEST_CASE("network: a node that crashes on a frozen machine stays held", "[netwo
     stage.run();
   });
   CHECK(lines == Lines{"3 mail"});
+}
+
+TEST_CASE("network: the ports of a new life are free", "[network]") {
+  for (const std::string end : {"send", "receive"}) {
+    INFO(end);
+    const std::string slow = "[cluster.network.endpoint]\n" + end + "_overhead = \"10s\"\n";
+    const Lines lines = on_stage(scenario + slow, [&](Stage& stage) {
+      Network& network = stage.job().network;
+      const NodeId busy = stage.worker(0), other = stage.worker(1);
+      const NodeId from = end == "send" ? busy : other, to = end == "send" ? other : busy;
+      const auto send = [&network, from, to] { network.send({.from = from, .to = to, .body = Ack{}}); };
+      stage.at(0, send);
+      stage.at(3, [&] {
+        network.take_down(busy, [](const Message&) {});
+        network.bring_up(busy);
+        stage.act(to, [&stage, &network, to] {
+          network.receive(to);
+          stage.say(Agenda::now() < 15 ? "in time" : "late");
+        });
+      });
+      stage.at(4, send);
+      stage.run();
+    });
+    REQUIRE(lines.size() == 1);
+    CHECK(lines.front().ends_with("in time"));
+  }
+}
+
+TEST_CASE("network: when a machine goes on, each of its nodes takes its mail", "[network][colocation]") {
+  const auto mail = [](bool both_freeze) {
+    const std::string colocated =
+        "[model]\nkind = \"phantom\"\nparameters = 10\nflops_per_sample = 1e6\n[training]\nsteps = 3\n"
+        "[cluster]\nworkers = 2\nservers = 2\ncolocate = true\n";
+    Lines lines = on_stage(colocated, [&](Stage& stage) {
+      JobContext& job = stage.job();
+      SpeedControl speeds(job.plan.cluster(), job.cpus, job.slowness, job.agenda, job.network);
+      const NodeId server = 1, worker = stage.worker(0);
+      for (const NodeId node : {server, worker}) {
+        stage.act(node, [&, node] {
+          job.network.receive(node);
+          stage.say(node == server ? "server" : "worker");
+        });
+        stage.at(2, [&, node] { job.network.notify({.from = stage.worker(1), .to = node, .body = Ack{}}); });
+      }
+      stage.at(1, [&] {
+        speeds.set_fault(worker, 0);
+        if (both_freeze) speeds.set_fault(server, 0);
+      });
+      stage.at(3, [&] { speeds.set_fault(worker, 1); });
+      stage.at(4, [&] { speeds.set_fault(server, 1); });
+      stage.run();
+    });
+    std::ranges::sort(lines);
+    return lines;
+  };
+  CHECK(mail(false) == Lines{"3 server", "3 worker"});
+  CHECK(mail(true) == Lines{"4 server", "4 worker"});
+}
+
+TEST_CASE("network: the latencies of two profiles add up", "[network][profiles]") {
+  const Lines lines = on_stage(scenario, [](Stage& stage) {
+    JobContext& job = stage.job();
+    Scenario profiled = job.plan.scenario;
+    for (const double seconds : {10.0, 30.0})
+      profiled.profiles.push_back({.of = ProfileOf::latency, .nodes = {"server 0"}, .rows = {{0, seconds}}});
+    LinkControl links(profiled, job.network, job.agenda);
+    links.start([] { return false; });
+    stage.act(1, [&] {
+      job.network.receive(1);
+      stage.say(Agenda::now() < 40 ? "early" : "after both");
+    });
+    stage.at(0, [&] { job.network.send({.from = stage.worker(0), .to = 1, .body = Ack{}}); });
+    stage.run();
+  });
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().ends_with("after both"));
 }

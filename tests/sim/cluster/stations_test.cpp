@@ -248,3 +248,20 @@ TEST_CASE("a cancelled load leaves its turn to the next when it is cancelled, no
   run.end();
   CHECK(run.arrived.at(1) == near(1.25));
 }
+
+TEST_CASE("after a cancelled load the next one is alone, and goes in one piece", "[nic]") {
+  const auto looks = [](bool after_another) {
+    Run run({1e8, 1e8});
+    if (after_another) {
+      run.stations.enter(1, 0, {.bytes = 100 * mega, .path = {0, 1}});
+      run.stations.cancel(1, 0.25);
+      run.stations.advance(5);
+    }
+    run.stations.enter(0, 6, {.bytes = 100 * mega, .path = {0, 1}});
+    int times = 0;
+    for (; run.stations.next() < HUGE_VAL; ++times) run.stations.advance(run.stations.next());
+    CHECK(run.arrived.at(0) == near(7));
+    return times;
+  };
+  CHECK(looks(true) == looks(false));
+}

@@ -318,3 +318,24 @@ TEST_CASE("batches: a sample's bytes are its features and outputs, or what the s
   });
   CHECK(outputs == Lines{"64 with 3 outputs"});  // 2 * (5 + 3) * 4
 }
+
+TEST_CASE("batches: a report has the seconds of its own round", "[roles][batches]") {
+  const std::string training = "work = \"dynamic\"\nwork_every = 2\n";
+  const Lines lines = play(scenario(training), [](Stage& stage, Sources& sources) {
+    BatchSource& source = sources.of[1];
+    for (const std::int64_t step : {0, 1, 2, 3}) {
+      source.prepare(step);
+      source.take();
+      source.computed(step < 2 ? 80.0 : 8.0);
+      if (step == 1) source.on(Assign{.clock = 2, .batch_size = 4, .samples_before = 4});
+    }
+    stage.act(scheduler_node, [&stage] {
+      for (int i = 0; i < 2; ++i) {
+        const Message message = stage.job().network.receive(scheduler_node);
+        stage.say(fmt::format("{} s a sample", *message.as<Report>()->seconds_per_sample));
+      }
+    });
+    stage.run();
+  });
+  CHECK(lines == Lines{"20 s a sample", "2 s a sample"});
+}

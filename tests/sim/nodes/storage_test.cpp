@@ -2,6 +2,8 @@
 // second.
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "sim/nodes/storage.hpp"
@@ -145,4 +147,24 @@ TEST_CASE("storage: as long as a part has no snapshot stages have nothing to go 
   });
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].ends_with(" shard 0: version 0 of epoch 0, for 6"));
+}
+
+TEST_CASE("storage: a part of a shard is read in the time of that part", "[roles][storage]") {
+  const Lines lines = play(served, [](Stage& stage) {
+    ShardState::Options options{.first_worker = stage.worker(0),
+                                .rule = stage.plan().shared_rule,
+                                .steps = 9,
+                                .part = {.range = {0, 40}}};
+    const auto whole = std::make_shared<const ShardState>(options, std::nullopt, 40);
+    stage.job().network.send({.from = 1,
+                              .to = stage.plan().snapshot_node(),
+                              .body = State{.version = 5, .shard = whole, .bytes = 1000}});
+    stage.sleep(20);  // written from 1 to 11 s
+    stage.job().network.send(
+        {.from = 1, .to = stage.plan().snapshot_node(), .body = Restore{.part = {.range = {20, 20}}}});
+    const Message message = stage.job().network.receive(1);
+    stage.say(fmt::format("{} bytes", message.as<State>()->bytes));
+  });
+  // 20 values, and a count of pushes for each of two workers; a second each way.
+  CHECK(lines.front() == "22.96 96 bytes");
 }

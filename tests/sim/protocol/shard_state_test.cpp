@@ -208,3 +208,37 @@ TEST_CASE("a state takes the bytes of what is in it", "[state]") {
   CHECK(state.bytes() == empty + state.updates.bytes());
   CHECK(state.updates.bytes() > 0);
 }
+
+TEST_CASE("every aggregation weighs gradients by their samples, as the mean does", "[state]") {
+  const auto weights = [](AggregationRule how) {
+    ShardState state = shard({.model = "bsp", .aggregation = std::move(how)});
+    std::vector<Push> pushes{push(0, {1, 2}), push(1, {3, 6})};
+    pushes[0].samples = 3;
+    pushes[1].samples = 1;
+    ShardState::Update update = state.prepare({pushes});
+    state.apply(update, 0);
+    return weights_of(state);
+  };
+  const Numbers mean = weights({"mean", {}});
+  CHECK(weights({"trimmed-mean", {{"trimmed_share", 0.0}}}) == mean);
+  CHECK(weights({"median", {}}) == mean);  // of two
+  CHECK(weights({"last", {}}) == mean);
+}
+
+TEST_CASE("the mean of all last gradients has none of workers that are gone", "[state]") {
+  const ConsistencySpec spec{.model = "asp", .aggregation = {"last", {}}};
+  const auto moved_by_worker_0 = [&](bool after_worker_1) {
+    ShardState state = shard(spec);
+    if (after_worker_1) {
+      ShardState::Update update = state.prepare({{push(1, {80, 80})}});
+      state.apply(update, 0);
+      state.workers.set_members({true, false});
+    }
+    const Numbers before = weights_of(state);
+    ShardState::Update update = state.prepare({{push(0, {4, 8}, 0, state.version)}});
+    state.apply(update, 0);
+    const Numbers after = weights_of(state);
+    return Numbers{after[0] - before[0], after[1] - before[1]};
+  };
+  CHECK(moved_by_worker_0(true) == moved_by_worker_0(false));
+}

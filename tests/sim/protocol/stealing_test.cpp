@@ -215,3 +215,11 @@ TEST_CASE("in any order of events, whatever is lost or doubled, every sample cou
   }
   CHECK(stolen > 1000);
 }
+
+TEST_CASE("a helper that has left shares nothing", "[work]") {
+  Stealing me = worker(3, 0, 5);
+  me.begin(4, 200);
+  for (const std::uint32_t helper : {1U, 2U}) CHECK(me.idle(helper, 4));
+  me.leaves(2, 4);
+  CHECK(piece(me.give(7)) == Numbers{1, 196, 4});  // half of what is left, not a third
+}

@@ -342,3 +342,22 @@ TEST_CASE("the last pushes of a model of one's own make an update when no worker
   shard.workers.finish(3);
   CHECK(Shard::names(shard.next().update.pushes) == Names{0});
 }
+
+TEST_CASE("of two decisions about one version the later one counts", "[updates]") {
+  Shard shard(k_sync, 1, 2);
+  for (const std::uint32_t w : {0U, 1U, 2U}) shard.push(w);
+  shard.updates.hear(decision(0, {0, 1}), 0);
+  shard.updates.hear(decision(0, {1, 2}), 0);  // of a first shard that was set back
+  CHECK(Shard::names(shard.next().update.pushes) == Names{1, 2});
+}
+
+TEST_CASE("an update waits for a worker that is gone, but not if that worker has finished", "[updates]") {
+  Shard shard({.model = "custom", .k = 3, .custom = {.start = "applied >= pushed", .update = "pushes >= k"}},
+              0, 1);
+  shard.push(0);
+  shard.workers.set_members({true, false, true});
+  shard.workers.finish(2);
+  CHECK(shard.next().update.pushes.empty());  // worker 1 may come back
+  shard.workers.finish(1);
+  CHECK(Shard::names(shard.next().update.pushes) == Names{0});
+}

@@ -136,3 +136,10 @@ TEST_CASE("where late pushes count, a push counts by its samples, whoever is in 
   CHECK(moved({.model = "ssp"}) == std::pair(-1.5, -5.5));
   CHECK(moved({.model = "k-async", .k = 2}) == std::pair(0.0, -5.5));
 }
+
+TEST_CASE("a decision does not wait for the reports of those who are gone", "[work]") {
+  Balancer balancer({.first = {4, 4, 4}, .smoothing = 1, .in_step = false});
+  CHECK(told(balancer.set_members({true, true, false}, 0)) == Told{"0@1 6,6,0", "1@1 6,6,0"});
+  CHECK(told(balancer.report(0, 5, 1, 1, 0)).empty());
+  CHECK(told(balancer.report(1, 5, 2, 1, 0)) == Told{"0@2 8,4,0", "1@2 8,4,0"});
+}

@@ -81,3 +81,15 @@ TEST_CASE("pushes that will not come count as applied, those that wait do not", 
   CHECK(clocks[0].applied == 2);
   CHECK(clocks[0].arrived == 2);
 }
+
+TEST_CASE("who has finished pushes no more, whether it goes or comes back", "[clocks]") {
+  WorkerClocks clocks = with({3, 1, 1});
+  clocks.finish(0);
+  CHECK(clocks.will_push() == 2);
+  clocks.set_members({false, true, false});
+  CHECK(clocks.will_push() == 1);
+  clocks.finish(2);  // it is gone
+  CHECK(clocks.will_push() == 1);
+  clocks.set_members({true, true, true});
+  CHECK(clocks.will_push() == 1);
+}

@@ -87,3 +87,24 @@ TEST_CASE("a worker that had done its steps is no loss", "[record]") {
   log.on({2, 0, FaultChange{.kind = "crash", .begins = true, .target = 2}});
   CHECK(log.stats().recoveries.empty());
 }
+
+TEST_CASE("a second crash of a server is noticed anew", "[record]") {
+  FailureLog log = after_a_crash();
+  const auto notice = [&log](double at, NodeId node) {
+    log.on({at, 0, Suspicion{.suspect = node}});
+    log.on({at, 0, ViewChange{}});
+  };
+  notice(2.5, 1);
+  log.on({3, 0, FaultChange{.kind = "crash", .begins = false, .target = 1}});
+  Received join;
+  join.kind = MessageKind::join;
+  join.from = 1;
+  join.to = 0;
+  log.on({3.1, 0, join});
+  log.on({3.2, 1, Promotion{.shard = 0, .epoch = 1, .version = 5}});
+  log.on({4, 0, FaultChange{.kind = "crash", .begins = true, .target = 1}});
+  REQUIRE(log.stats().recoveries.size() == 2);
+  CHECK(!log.stats().recoveries[1].detected);
+  notice(4.5, 1);
+  CHECK(log.stats().recoveries[1].detected == 4.5);
+}

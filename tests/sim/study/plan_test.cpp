@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/dataset.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/spec/step_trace.hpp"
+#include "sim/study/tuning.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 
@@ -81,4 +85,38 @@ TEST_CASE("a short log leaves more of a prediction's variance to the fit", "[uni
   scenario.compute.resampling.drawn_sample = true;
   CHECK(study::share_of_fit(scenario, 300) == 0.75);
   CHECK(study::share_of_fit(scenario, 25) == 0.2);
+}
+
+TEST_CASE("a field on the command line fixes its own axis, not one whose name begins with it", "[study]") {
+  const auto runs = [](const std::vector<std::string>& sets) {
+    study::Request request;
+    request.scenario = source_folder() / "scenarios" / "quickstart.toml";
+    request.sets = {"consistency.model=dssp", "training.steps=2", "consistency.staleness_max=[4, 6]"};
+    request.sets.insert(request.sets.end(), sets.begin(), sets.end());
+    return study::plan_study(request, false, {}).runs.size();
+  };
+  CHECK(runs({}) == 2);
+  CHECK(runs({"consistency.staleness=2"}) == 2);
+}
+
+TEST_CASE("of settings with equal accuracies the one with the least loss is chosen", "[study][tune]") {
+  study::Request request;
+  request.scenario = source_folder() / "scenarios" / "quickstart.toml";
+  const TuneSpec spec{.measure = TuneMeasure::accuracy,
+                      .seeds = {101},
+                      .fields = {{.key = "training.learning_rate", .values = {"0.1", "0.2", "0.3"}}}};
+  const study::MakeTrials make = [](study::Plan& plan) {
+    analysis::Study made;
+    for (const study::PlannedRun& run : plan.runs) {
+      const bool is_best = run.condition.back() == "training.learning_rate=0.2";
+      const Json summary{{"sim_time_s", 1.0},
+                         {"final_validation", {{"loss", is_best ? 1.0 : 2.0}, {"accuracy", 0.9}}}};
+      made.cells.push_back(
+          {run.arm, run.condition, {{.run = run.hash, .seed = run.seed, .summary = summary}}});
+    }
+    return std::optional(std::move(made));
+  };
+  const std::optional<study::Tuning> tuning = study::tune(request, spec, make);
+  REQUIRE(tuning);
+  CHECK(tuning->cells.front().setting.sets == std::vector<std::string>{"training.learning_rate=0.2"});
 }

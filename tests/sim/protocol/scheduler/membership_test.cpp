@@ -370,3 +370,11 @@ TEST_CASE("who has crashed and returns takes a share again, by size if no load i
   membership.heard(1, 1, 4);
   CHECK(goals_of(membership) == std::vector<NodeId>{1, 2, 3});
 }
+
+TEST_CASE("phi-accrual knows the last hundred gaps", "[protocol]") {
+  FailureDetector detector({.kind = DetectorKind::phi_accrual, .timeout = 9, .threshold = 1});
+  double date = 0;
+  for (int i = 0; i < 50; ++i) detector.heard(date += 5);
+  for (int i = 0; i < 100; ++i) detector.heard(date += 1);
+  CHECK(detector.suspect_at() - date == Approx(1 + 0.12816).epsilon(1e-4));
+}

@@ -213,3 +213,17 @@ TEST_CASE("a late copy of a pull does not make its worker one that waits", "[pul
   pulls.clear();                                          // the next owner knows of no pull
   CHECK(pulls.put(0, {.clock = 5, .above = 4, .number = 1}, state));
 }
+
+TEST_CASE("the last answer of another shard waits until the first shard's decisions are applied", "[pulls]") {
+  ShardState other({.shard = 1,
+                    .shards = 2,
+                    .first_worker = first_worker,
+                    .rule = test::shared_rule(ConsistencySpec{.model = "k-async", .k = 2}, 3),
+                    .steps = 1},
+                   std::nullopt, 4);
+  other.workers[0].arrived = 1;
+  const Pull last{.clock = 1, .number = 2, .pushes_sent = 1};
+  CHECK_FALSE(is_due(other, 0, last));
+  other.workers[0].applied = 1;
+  CHECK(is_due(other, 0, last));
+}
