@@ -397,6 +397,7 @@ TEST_CASE("why: a stuck run waits for what never comes, and no timeout is invent
     for (const Json& wait : document["waits"]) CHECK(wait["kind"] != "timeout");
     CHECK_THAT(run.summary()["notes"].dump(), Catch::Contains("the others wait for it for ever"));
   }
+}
 
 TEST_CASE("until a date a recovery counts up to that date", "[why]") {
   const KeptRun run(phantom(1000)
