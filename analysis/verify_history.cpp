@@ -74,6 +74,7 @@ void History::on(const Row& row) {
   if (row.is("applied")) {
     Ownership& owner = ownership(row.shard, row.node);
     const std::uint32_t worker = facts_.worker(row.peer);
+    forget_earlier_life(owner, row.peer);
     repeated_ = owner.in_lineage(worker, row.push);
     owner.workers[worker].add(row.push);
     owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
@@ -111,12 +112,19 @@ bool History::is_given_up(std::uint32_t node) const {
   return is_left_out || (!shards_.empty() && std::ranges::all_of(shards_, takes_no_part));
 }
 
-// A worker that lost its copy of the model (only workers had copies) numbers its pushes from the beginning.
-bool History::numbers_anew(const Row& row) const {
-  const auto joined = joined_.find(row.peer);
-  const auto applied = applied_.find({row.shard, row.peer});
-  return facts_.sums && row.applied == 0 && joined != joined_.end() && applied != applied_.end() &&
-         applied->second < joined->second;
+// A push is known by its worker, by the life of that worker, and by its number. Where only workers have
+// copies, a new owner knows no pushes of a worker that was down. This worker numbers its pushes from the
+// beginning when it is back, before or after the takeover.
+void History::forget_earlier_life(Ownership& owner, std::uint32_t peer) {
+  Count& count = owner.workers[facts_.worker(peer)];
+  const auto joined = joined_.find(peer);
+  const auto applied = applied_.find({owner.shard, peer});
+  if (!facts_.sums || count.base > 0 || count.arrived > 0 || joined == joined_.end() ||
+      applied == applied_.end() || applied->second > std::min(joined->second, owner.promoted))
+    return;
+  count.applied.clear();
+  count.mark = 0;
+  lives_[{owner.shard, facts_.worker(peer)}] = joined->second;
 }
 
 // Pushes that a server counts but has not applied were given up. Exception: its counts at the start, where
@@ -139,8 +147,8 @@ void History::on_member(const Row& row) {
     for (std::int64_t number = std::max<std::int64_t>(0, row.arrived - jump); number < row.arrived; ++number)
       if (!owner.fresh) add(shard.given_up[worker], number);
   }
-  if (owner.fresh && numbers_anew(row)) count = {.member = count.member, .arrived = row.arrived};
   if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
+  forget_earlier_life(owner, row.peer);
   count.awaited_from = awaited_from;
   if (std::ranges::find(facts_.last_workers, worker) != facts_.last_workers.end()) owner.fresh = false;
 }
@@ -210,10 +218,12 @@ void History::on_fault(const Row& row) {
   row.is_crash() ? crashes(row.peer) : leaves(row.peer);
 }
 
-// The applications that made version `version` of `from`.
+// The applications that made version `version` of `from`, without those of earlier lives.
 void History::inherit(Ownership& ownership, const Ownership& from, std::int64_t version) const {
   if (from.before != nullptr) inherit(ownership, *from.before, std::min(version, from.from));
   for (const Application& one : from.applications) {
+    const auto life = lives_.find({ownership.shard, one.worker});
+    if (life != lives_.end() && one.event < life->second) continue;
     if (one.version <= version) ownership.workers[one.worker].add(one.number);
   }
   for (std::size_t w = 0; w < ownership.workers.size(); ++w)

@@ -125,7 +125,7 @@ class History {
   void begin_as_part(std::uint32_t shard);
   void forget_hashes(std::uint32_t shard, std::int64_t epoch);
   void on_member(const Row& row);
-  bool numbers_anew(const Row& row) const;
+  void forget_earlier_life(Ownership& owner, std::uint32_t worker_node);
   void on_fault(const Row& row);
   void crashes(std::uint32_t node);
   void holds(Ownership& ownership, std::uint32_t node) const;
@@ -145,7 +145,8 @@ class History {
   // By node: the event when the scheduler last heard that it joined.
   std::map<std::uint32_t, std::int64_t> joined_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>
-      applied_;                       // by shard and worker: the last applied push
+      applied_,  // by shard and worker: the last applied push
+      lives_;    // by shard and worker's number: the join since when it numbers its pushes anew
   std::vector<bool> away_, leaving_;  // by node; leaving_: and not back since
   // The newest view, if nodes may fail: the possible owners of each shard, and the participants.
   struct View {

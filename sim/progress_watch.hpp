@@ -6,11 +6,12 @@
 // after recovery.patience without any progress since the last planned fault began or ended. Until then
 // evaluations and planned changes of speed go on. Faults that repeat without end, and faults that lose
 // messages at random, make the patience longer (FaultPlan::some_turns). A transfer that is on its way is
-// progress. A run without a set duration is given up after a hundred dates of faults without a new version of
-// a shard or a new clock of a worker, unless a computation or transfer has lasted for half of them. A run
-// goes in circles if its steps since the last progress are more than twenty times the steps before. The watch
-// also limits the machine's work, whatever the simulated clock shows: after some million events without a new
-// version of a shard or a new clock of a worker, it ends the run with a diagnosis.
+// progress; one on its way to its loss is none, but makes the patience longer. A run without a set duration
+// is given up after a hundred dates of faults without a new version of a shard or a new clock of a worker,
+// unless a computation or transfer has lasted for half of them. A run goes in circles if its steps since the
+// last progress are more than twenty times the steps before. The watch also limits the machine's work,
+// whatever the simulated clock shows: after some million events without a new version of a shard or a new
+// clock of a worker, it ends the run with a diagnosis.
 #pragma once
 
 #include <cstdint>

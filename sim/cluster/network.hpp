@@ -124,8 +124,16 @@ class Network {
     return oldest;
   }
   double last_transfer() const { return last_transfer_; }
-  // The most seconds after which a message was lost at the end of its way. Only then a node can notice this.
-  double slowest_loss() const { return slowest_loss_; }
+  // The most seconds after which a message was lost at the end of its way, or for which one has been on the
+  // way to its loss. No node can notice this before the end.
+  double slowest_loss() const {
+    double most = slowest_loss_;
+    for (const std::optional<Flight>& flight : in_flight_) {
+      if (flight && flight->dropped && flight->stage != Stage::prepared)
+        most = std::max(most, Agenda::now() - flight->begun);
+    }
+    return most;
+  }
   // Ends the run: messages on their way are lost, and `unread` gets the unread messages in order. The carrier
   // may continue without an effect.
   void close(const std::function<void(const Message&)>& unread);

@@ -124,7 +124,7 @@ std::vector<std::string> short_waits(const Scenario& scenario) {
         "recovery.patience, {:.4g} s, is shorter than {} and the wait until it is repeated: psim waits for a "
         "transfer that is on its way, but a lost one may end the run as stuck; recovery.patience = \"{}\" "
         "would do",
-        recovery.patience.value, transfer, long_enough(2 * most.seconds + recovery.longest_retry.value)));
+        recovery.patience.value, transfer, long_enough(most.seconds + recovery.retry.value)));
   const double header = static_cast<double>(scenario.cluster.network.header.value);
   const double on_full_link =
       most.bandwidth > 0 ? header * static_cast<double>(most.sharers + 1) / most.bandwidth : 0;

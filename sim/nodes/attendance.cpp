@@ -20,13 +20,14 @@ void tell_until(JobContext& job, NodeId node, const Body& body, const std::funct
   Backoff backoff(job.plan.retry());
   const Message message{.from = node, .to = scheduler_node, .body = body};
   job.network.send_once(Message(message));
-  for (;;) {
+  for (Due due = Due::repeated;;) {
     if (meanwhile) std::exchange(meanwhile, {})();
-    const double until = Agenda::now() + backoff.next();
+    const double until = Agenda::now() + backoff.next(due);
     while (std::optional<Message> heard = job.network.receive_until(node, until)) {
       if (answers(*heard)) return;
     }
-    if (PSIM_PROBE(!job.repeats(message),
+    due = job.due(message);
+    if (PSIM_PROBE(due != Due::repeated,
                    "a node does not repeat a message to the scheduler that is under way"))
       continue;
     if (!job.run.is_hopeless() && backoff.gives_up()) job.run.give_up(node);

@@ -58,7 +58,7 @@ class ClientActor final : private ClientOutbox, public KvClient {
   void send(Message request) override { job_.network.send(std::move(request)); }
   void send_again(Message request, const Cause& asked) override;
   void lend(Message copy) override { job_.network.send_once(std::move(copy)); }
-  bool should_repeat(const Message& request) const override { return job_.repeats(request); }
+  Due due(const Message& request) const override { return job_.due(request); }
   void give_up() override { job_.run.give_up(node_); }
   void is_safe(const Message& message, std::int64_t pushes) override;
   void received(std::uint32_t shard, const Slice& weights) override { encoder_.received(shard, weights); }

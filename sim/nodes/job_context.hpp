@@ -47,8 +47,10 @@ struct JobContext {
   bool answers(const Message& request) const;
   // Whether the sender of an unanswered request should send it again: something may be lost, and neither the
   // request nor its answer is on its way. A connection works like TCP, so its ends know both.
-  bool repeats(const Message& request) const {
-    return !is_calm() && !network.carries(request) && !answers(request);
+  bool repeats(const Message& request) const { return !is_calm() && due(request) == Due::repeated; }
+  Due due(const Message& request) const {
+    if (network.carries(request) || answers(request)) return Due::under_way;
+    return is_calm() ? Due::skipped : Due::repeated;
   }
 
   // One assembled copy of the weights for all workers that pulled the same version. `layout`: the layout of

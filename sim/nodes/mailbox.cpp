@@ -183,9 +183,10 @@ void Mailbox::send_again() {
     if (one.due > Agenda::now()) continue;
     // Also if the worker gives up: with an old `due`, receive() would never wait again, and the agenda could
     // not end the run.
-    one.due = Agenda::now() + one.backoff.next();
+    const Due due = job_.due(one.message);
+    one.due = Agenda::now() + one.backoff.next(due);
     if (job_.run.is_hopeless()) return;
-    if (PSIM_PROBE(!job_.repeats(one.message), "a message to a peer is still under way")) continue;
+    if (PSIM_PROBE(due != Due::repeated, "a message to a peer is still under way")) continue;
     if (one.backoff.gives_up()) return job_.run.give_up(node_);
     const MessageFacts facts = facts_of(one.message.body);
     const Cause asked{one.message.because.event, Spent::timeout};

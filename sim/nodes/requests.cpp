@@ -29,8 +29,9 @@ std::optional<double> Requests::next() const {
 void Requests::repeat(double now) {
   for (auto& [name, request] : open_) {
     if (request.due > now) continue;
-    request.due = now + request.backoff.next();
-    if (PSIM_PROBE(!job_.repeats(request.message), "a repetition is not necessary yet")) continue;
+    const Due due = job_.due(request.message);
+    request.due = now + request.backoff.next(due);
+    if (PSIM_PROBE(due != Due::repeated, "a repetition is not necessary yet")) continue;
     if (request.backoff.gives_up()) job_.run.give_up(node_);
     if (request.later) request.message.to = *request.later;
     const Cause asked{request.message.because.event, Spent::timeout};

@@ -8,10 +8,15 @@
 
 namespace psim {
 
-double Backoff::next() {
-  wait_ = wait_ == 0 ? spec_.timeout : std::min(wait_ * spec_.backoff, spec_.longest);
+double Backoff::next(Due last) {
+  constexpr double share = 0.01;  // of all its waits: nobody looks a million times at a message of hours
+  const bool grows = last != Due::under_way;
+  if (wait_ == 0) wait_ = spec_.timeout;
+  else if (grows) wait_ = std::min(wait_ * spec_.backoff, spec_.longest);
   expects(wait_ > 0, "a repetition comes later");
-  return wait_;
+  const double wait = grows ? wait_ : std::max(wait_, share * waited_);
+  waited_ += wait;
+  return wait;
 }
 
 bool Backoff::gives_up() { return ++repeated_ > spec_.limit && spec_.limit > 0; }
@@ -54,12 +59,13 @@ std::optional<double> RetryQueue::next() const {
   return least;
 }
 
-std::vector<Message> RetryQueue::due(double now, const std::function<bool(const Message&)>& are_needed) {
+std::vector<Message> RetryQueue::due(double now, const std::function<Due(const Message&)>& how) {
   std::vector<Message> messages;
   const auto repeat = [&](Request& request) {
     if (!request.waits || request.due > now) return;
-    request.due = now + request.backoff.next();
-    if (!are_needed(request.message)) return;
+    const Due due = how(request.message);
+    request.due = now + request.backoff.next(due);
+    if (due != Due::repeated) return;
     gave_up_ = request.backoff.gives_up() || gave_up_;
     messages.push_back(request.message);
   };

@@ -21,18 +21,22 @@ struct RetrySpec {
   std::int64_t limit = 0;  // repetitions of one request before the client gives up; 0: no limit
 };
 
-// The waits of one request between its repetitions.
+// A request that is due. skipped: nothing can be lost. under_way: the request or its answer is on its way.
+enum class Due : std::uint8_t { repeated, skipped, under_way };
+
+// The waits of one request between its repetitions. They do not grow while the request is under way: after a
+// loss on a slow link, the first repetition comes as soon as elsewhere.
 class Backoff {
  public:
   explicit Backoff(RetrySpec spec) : spec_(spec) {}
-  // The next wait, in seconds.
-  double next();
+  // The next wait, in seconds, after the last one ended so.
+  double next(Due last = Due::repeated);
   // Whether the limit allows no further repetition. To be asked before each repetition.
   bool gives_up();
 
  private:
   RetrySpec spec_;
-  double wait_ = 0;
+  double wait_ = 0, waited_ = 0;
   std::int64_t repeated_ = 0;
 };
 
@@ -50,8 +54,8 @@ class RetryQueue {
 
   // When the next repetition is due.
   std::optional<double> next() const;
-  // The requests that are due at `now` and `are_needed`, to be sent again.
-  std::vector<Message> due(double now, const std::function<bool(const Message&)>& are_needed);
+  // The requests that are due at `now` and, as `how` says, repeated.
+  std::vector<Message> due(double now, const std::function<Due(const Message&)>& how);
   // All requests of a shard with a new owner, oldest first, to be sent to that owner at `now`.
   std::vector<Message> again(std::uint32_t shard, NodeId owner, std::uint32_t epoch, double now);
   // `shard` keeps its first `at` values, and `upper` gets the others. Each request is cut in the same way.

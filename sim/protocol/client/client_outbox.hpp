@@ -6,6 +6,7 @@
 #include "sim/protocol/cause.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/retry.hpp"
 #include "sim/protocol/view.hpp"
 
 namespace psim {
@@ -21,7 +22,7 @@ class ClientOutbox {
   virtual void send_again(Message request, const Cause& asked) = 0;
   virtual void lend(Message copy) = 0;  // this worker's weights, to a server that asks for them
   // Whether the request or its answer may be lost. Otherwise a repetition would only delay them.
-  virtual bool should_repeat(const Message& /*request*/) const { return true; }
+  virtual Due due(const Message& /*request*/) const { return Due::repeated; }
   virtual void give_up() {}
   // The server says in this message that the worker's first `pushes` pushes are safe.
   virtual void is_safe(const Message& /*message*/, std::int64_t /*pushes*/) {}

@@ -14,10 +14,12 @@ void ReliableRequests::send(Message request) {
 }
 
 void ReliableRequests::repeat(double now) {
-  const auto are_needed = [this](const Message& request) {
-    return !PSIM_PROBE(!out_.should_repeat(request), "a request is not repeated, because it is under way");
+  const auto how = [this](const Message& request) {
+    const Due due = out_.due(request);
+    PSIM_PROBE(due != Due::repeated, "a request is not repeated, because it is under way");
+    return due;
   };
-  for (Message& due : queue_.due(now, are_needed)) {
+  for (Message& due : queue_.due(now, how)) {
     PSIM_PROBE(due.is<Push>(), "a push is repeated");
     const Cause asked{due.because.event, Spent::timeout};
     out_.send_again(again(std::move(due)), asked);

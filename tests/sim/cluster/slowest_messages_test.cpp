@@ -40,8 +40,9 @@ TEST_CASE("each wait that is shorter than a transfer is named, with a value that
             "1.25 MB/s)") != std::string::npos);
   CHECK(notes[0].find("recovery.retry = \"32s\" would do") != std::string::npos);
   CHECK(notes[1].find("recovery.patience, 20 s") != std::string::npos);
+  CHECK(notes[1].find("recovery.patience = \"33s\" would do") != std::string::npos);
   s.recovery.retry = Seconds{32};
-  s.recovery.patience = Seconds{94};
+  s.recovery.patience = Seconds{64};
   CHECK(short_waits(s).empty());
   s.recovery.timeout = s.recovery.heartbeat;
   CHECK(short_waits(s).size() == 1);

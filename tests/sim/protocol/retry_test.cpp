@@ -8,7 +8,8 @@ using namespace psim;
 
 namespace {
 
-bool needed(const Message&) { return true; }
+Due needed(const Message&) { return Due::repeated; }
+Due under_way(const Message&) { return Due::under_way; }
 
 }  // namespace
 
@@ -35,13 +36,32 @@ TEST_CASE("a request that is still on its way is not repeated, and does not coun
   RetryQueue queue({.timeout = 1, .backoff = 1, .longest = 1, .limit = 1});
   queue.sent({.body = Pull{}}, 0);
   for (const double date : {1.0, 2.0, 3.0}) {
-    CHECK(queue.due(date, [](const Message&) { return false; }).empty());
+    CHECK(queue.due(date, under_way).empty());
     CHECK(queue.next() == date + 1);
   }
   CHECK(queue.due(4, needed).size() == 1);
   CHECK(!queue.gave_up());
   queue.due(5, needed);
   CHECK(queue.gave_up());
+}
+
+TEST_CASE("waits do not grow while a request is under way, but where it is skipped", "[retry]") {
+  RetryQueue queue({.timeout = 1, .backoff = 2, .longest = 30});
+  queue.sent({.body = Pull{}}, 0);
+  for (const double date : {1.0, 2.0, 3.0}) CHECK(queue.due(date, under_way).empty());
+  CHECK(queue.due(4, needed).size() == 1);
+  CHECK(queue.next() == 6);
+  CHECK(queue.due(6, [](const Message&) { return Due::skipped; }).empty());
+  CHECK(queue.next() == 10);
+}
+
+TEST_CASE("looks at a request that is under way become rarer in the end", "[retry]") {
+  RetryQueue queue({.timeout = 1e-3});
+  queue.sent({.body = Pull{}}, 0);
+  int looks = 0;
+  for (; *queue.next() < 3600; ++looks) queue.due(*queue.next(), under_way);
+  CHECK(looks < 2000);
+  CHECK(*queue.next() < 3600 * 1.011);
 }
 
 TEST_CASE("a push is kept until it is safe, and no push that comes after it goes with it", "[retry]") {

@@ -30,7 +30,7 @@ struct Box final : ClientOutbox {
   void send(Message request) override { sent.push_back(std::move(request)); }
   void send_again(Message request, const Cause&) override { again.push_back(std::move(request)); }
   void lend(Message copy) override { lent.push_back(std::move(copy)); }
-  bool should_repeat(const Message&) const override { return !on_its_way; }
+  Due due(const Message&) const override { return on_its_way ? Due::under_way : Due::repeated; }
   void give_up() override { gave_up = true; }
   void is_safe(const Message&, std::int64_t pushes) override { safe.push_back(pushes); }
 };
