@@ -51,8 +51,8 @@ Ownership& History::ownership(std::uint32_t s, std::uint32_t server) {
 }
 
 const Ownership* History::owner(std::uint32_t shard) const {
-  const auto found = shards_.find(shard);
-  return found == shards_.end() ? nullptr : &found->second.owner();
+  const auto found = shards_.find(shard);  // a cut shard may have no owner yet that did anything
+  return found == shards_.end() || found->second.ownerships.empty() ? nullptr : &found->second.owner();
 }
 
 const Ownership* History::find(std::uint32_t shard, std::uint32_t server) const {

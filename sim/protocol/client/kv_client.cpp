@@ -55,11 +55,11 @@ Timestamp KvClient::pull(const ShardIds& shards, std::int64_t clock, Wanted want
 // announced a newer version.
 void KvClient::pull_for_step(std::int64_t clock) {
   ShardIds wanted = all_;
-  if (options_.rule->gate != Gate::version) {
+  if (options_.rule->gate != Gate::version) {  // a pull that still watches for a newer version is replaced
     const auto is_asked = [this](std::uint32_t s) { return std::exchange(shards_[s].pulled_ahead, false); };
-    std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || cache_.does(s, clock); });
-    pull(wanted, clock, Wanted::any);
-    return;
+    const auto is_here = [&](std::uint32_t s) { return cache_.does(s, clock) && !outstanding(s); };
+    std::erase_if(wanted, [&](std::uint32_t s) { return is_asked(s) || is_here(s); });
+    return void(pull(wanted, clock, Wanted::any));
   }
   if (keys()) {
     ShardIds announced;

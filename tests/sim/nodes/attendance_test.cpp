@@ -106,7 +106,7 @@ TEST_CASE("joining: it is not said again while it is on its way", "[roles][atten
     });
     stage.run();
   });
-  CHECK(lines == Lines{"0 join 2 > 0 #0", "1.5 join 2 > 0 #0", "3 all begin"});
+  CHECK(lines == Lines{"0 join 2 > 0 #0", "1 join 2 > 0 #0", "2 join 2 > 0 #0", "3 all begin"});
 }
 
 TEST_CASE("joining: a node gives up after its last repetition, unless the run is hopeless by itself",
