@@ -10,23 +10,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/record/identity.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/scenario/spec/fault_kinds.hpp"
-#include "sim/scenario/spec/features.hpp"
 #include "sim/simulation.hpp"
+#include "tests/effects/surroundings.hpp"
 #include "tests/effects/values.hpp"
 #include "tests/support/feature_runs.hpp"
 
@@ -60,76 +59,28 @@ longest_retry = "16ms"
 patience = "500ms"
 )";
 
-// Fields whose other values need not change a run, and why.
-const std::map<std::string, std::string> exceptions{
-    {"title", "it is a heading"},
-    {"preset", "it sets other fields, which have their own turn"},
+// Fields whose other values need not change a run, in cells whose names contain a text, and why.
+struct Exception {
+  std::string_view field, cell, why;
+};
+constexpr Exception exceptions[] = {
+    {"title", "", "it is a heading"},
+    {"preset", "", "it sets other fields, which have their own turn"},
+    {"consistency.promises", "", "psim verify checks them, after the run"},
+    {"consistency.trimmed_share", "custom", "an expression decides how many pushes an update has: here two"},
+    {"consistency.byzantine", "custom", "likewise"},
+    {"filter.on", "all-reduce", "all its messages are pushes, so `push` and `both` are one"},
+    {"data.dirichlet_alpha", "pipeline of devices", "one machine has all samples"},
+    {"cluster.network.share_queue", "all-reduce", "no small message goes to a node that receives large ones"},
+    {"cluster.network.share_queue", "pipeline", "likewise"},
+    {"cluster.network.share_queue", "tasks",
+     "workers pull when they are told to, not during the others' pushes"},
 };
 
-struct Setting {
-  std::string name;
-  Assignments sets;
-};
-
-std::string example_of(const FaultKindRow& kind) {
-  std::string text = fmt::format("fault = [{{kind = \"{}\"", kind.name);
-  if (kind.on == FaultOn::nodes) text += ", nodes = [\"worker 0\", \"server 1\"]";
-  if (kind.on == FaultOn::sides) text += ", between = [[\"worker 0\"], [\"server 1\"]]";
-  text +=
-      kind.window || kind.on == FaultOn::messages ? ", from = \"2ms\", until = \"6ms\"" : ", at = \"3ms\"";
-  if (kind.takes_factor()) text += ", factor = 0.3";
-  if (kind.takes_delay) text += ", delay = \"2ms\"";
-  if (kind.crashes) text += ", restart_after = \"7ms\"";
-  return text + "}]";
-}
-
-// The surroundings in which a field may act.
-std::vector<Setting> surroundings() {
-  std::vector<Setting> all{{"nothing else", {}}};
-  const auto add = [&all](std::string name, const std::string& example) {
-    all.push_back({std::move(name), assignments_of(example)});
-  };
-  for (const Feature& feature : features()) add(std::string(feature.name), feature.example);
-  for (const FaultKindRow& kind : all_rows<FaultKindRow>())
-    add("a fault: " + std::string(kind.name), example_of(kind));
-  add("a straggler",
-      "straggler = [{workers = [0], slowdown = 3, from = \"1ms\", until = \"5ms\", every = \"9ms\"}]");
-  add("a straggler by chance", "straggler = [{workers = [0], slowdown = 3, probability = 0.5}]");
-  for (const char* of : {"speed", "availability", "latency"})
-    add(fmt::format("a profile of {}", of),
-        fmt::format("profile = [{{of = \"{}\", file = \"links.csv\"}}]", of));
-  return all;
-}
-
-// Models, architectures and networks.
-std::vector<Setting> cells() {
-  std::vector<Setting> all;
-  const std::string asp = "consistency.model = \"asp\"\n";
-  for (const Feature& feature : features()) {
-    if (feature.by != nullptr) all.push_back({std::string(feature.name), assignments_of(feature.example)});
-  }
-  const auto add = [&all](std::string name, const std::string& example) {
-    all.push_back({std::move(name), assignments_of(example)});
-  };
-  add("a custom model with an age", "consistency.model = \"custom\"\nconsistency.too_late = \"age >= 3\"");
-  const auto choices_of = [](const char* path) {
-    return std::get<ChoiceField>(all_fields().find(path)->target).choices;
-  };
-  for (const Choice& one : choices_of("architecture.algorithm"))
-    add(fmt::format("all-reduce: {}", one.name),
-        fmt::format("architecture.kind = \"all-reduce\"\narchitecture.algorithm = \"{}\"", one.name));
-  add("a pipeline", "architecture.kind = \"model-parallel\"\ncluster.workers = 2");
-  add("a pipeline of devices",
-      "architecture.over = \"devices\"\narchitecture.kind = \"model-parallel\"\n"
-      "cluster.worker.device.count = 2\ncluster.workers = 1");
-  add("nic", asp + "cluster.network.model = \"nic\"");
-  for (const Choice& one : choices_of("cluster.network.topology")) {
-    if (one.name == "graph") continue;
-    add(fmt::format("the network {}", one.name),
-        asp + fmt::format("cluster.network.topology = \"{}\"{}", one.name,
-                          one.name == "simgrid-xml" ? "\ncluster.network.platform = \"cluster.xml\"" : ""));
-  }
-  return all;
+bool is_excepted(const std::string& field, const std::string& cell) {
+  return std::ranges::any_of(exceptions, [&](const Exception& one) {
+    return one.field == field && cell.find(one.cell) != cell.npos;
+  });
 }
 
 // The result of one run; none: psim does not accept the scenario, or it takes too long.
@@ -200,14 +151,18 @@ class Effects {
     if (choices.empty()) choices.emplace_back();
     const std::string top = field.table.substr(0, field.table.find('.'));
     const auto is_near = [&](const Setting& around) {
-      return around.sets.empty() || std::ranges::any_of(around.sets, [&](const auto& one) {
+      return around.sets.empty() || !around.fields.empty() ||
+             std::ranges::any_of(around.sets, [&](const auto& one) {
                return one.first.starts_with(top) ||
                       std::ranges::find(field.info.need.keys, one.first) != field.info.need.keys.end();
              });
     };
     for (const bool near : {true, false}) {
+      if (!near && !known.empty()) break;  // there are nearer ones, in which it acts
       for (std::size_t a = 0; a < around_.size(); ++a) {
+        const Texts& own = around_[a].fields;
         if (is_near(around_[a]) != near) continue;
+        if (!own.empty() && std::ranges::find(own, field.path()) == own.end()) continue;
         for (const std::string& choice : choices) {
           for (const std::string& value : values) all.push_back({a, choice, value});
         }
@@ -227,6 +182,8 @@ class Effects {
       const auto [at, fresh] = sets.emplace(choice, in_quotes(one.choice));
       if (!fresh && at->second != in_quotes(one.choice)) return Found::refused;
     }
+    if (const auto usual = base_.find(path); usual != base_.end() && usual->second == one.value)
+      return Found::refused;
     if (sets.contains(path)) {
       if (cell.sets.contains(path) || sets.at(path) == one.value) return Found::refused;
     }
@@ -234,35 +191,59 @@ class Effects {
     if (array != path && !sets.contains(array)) return Found::refused;
     const Assignments without = sets;
     sets[path] = one.value;
-    const Outcome other = outcome_of(sets, path, choice);
+    const Outcome other = outcome_of(sets, conditions(field));
     if (!other) return Found::refused;
     const std::string shown = shown_;
-    const Outcome usual = outcome_of(without, "");
+    const Outcome usual = outcome_of(without, {});
     shown_ = shown;
     if (!usual) return Found::refused;
     return *other == *usual ? Found::nothing : Found::effect;
   }
 
-  // `path`: a field that must have a meaning; `choice`: the field on which it depends.
-  Outcome outcome_of(const Assignments& sets, const std::string& path, const std::string& choice = "") {
+  // The field, and the fields on which it depends.
+  static Texts conditions(const DescribedField& field, int depth = 3) {
+    Texts all{numbered(field)};
+    if (depth == 0) return all;
+    Texts above(field.info.need.keys.begin(), field.info.need.keys.end());
+    if (const std::string choice = choice_of(field); !choice.empty()) {
+      all.push_back(choice);
+      above.push_back(field.table + "." + std::string(field.info.when_key));
+    }
+    for (const std::string& one : above) {
+      if (const DescribedField* const of = all_fields().find(one);
+          of != nullptr && of->path() != field.path())
+        std::ranges::copy(conditions(*of, depth - 1), std::back_inserter(all));
+    }
+    return all;
+  }
+
+  // `fields`: those that must have a meaning.
+  Outcome outcome_of(const Assignments& sets, const Texts& fields) {
     LoadRequest request{.path = (folder_ / "effects.toml").string(), .overrides = {}, .data_dirs = {}};
     const std::string shown = shown_ = add_sets(sets, request);
-    if (path.empty()) {
+    if (fields.empty()) {
       if (const auto before = outcomes_.find(shown); before != outcomes_.end()) return before->second;
     }
     request.cache = &cache_;
     Diagnostics diagnostics;
     const std::optional<LoadedScenario> loaded = load_scenario(request, diagnostics);
     Outcome outcome;
-    if (loaded && !says_no_effect(diagnostics, path) && !says_no_effect(diagnostics, choice))
-      outcome = in_child(*loaded);
-    if (path.empty()) outcomes_.emplace(shown, outcome);
+    if (loaded && !says(diagnostics.render_notes(), fields)) outcome = in_child(*loaded);
+    if (outcome && says(*outcome, fields)) outcome.reset();
+    if (fields.empty()) outcomes_.emplace(shown, outcome);
     return outcome;
   }
 
-  static bool says_no_effect(const Diagnostics& diagnostics, const std::string& path) {
-    return !path.empty() &&
-           diagnostics.render_notes().find("`" + path + "` has no effect") != std::string::npos;
+  // Whether a line says of one of the fields that it has no effect.
+  static bool says(std::string_view lines, const Texts& fields) {
+    for (std::size_t begin = 0; begin < lines.size();) {
+      const std::string_view line = lines.substr(begin, lines.find('\n', begin) - begin);
+      begin += line.size() + 1;
+      if (line.find(" no effect") == line.npos && line.find(" changed nothing") == line.npos) continue;
+      if (std::ranges::any_of(fields, [&](const auto& one) { return line.find(one) != line.npos; }))
+        return true;
+    }
+    return false;
   }
 
   Outcome in_child(const LoadedScenario& loaded) {
@@ -272,7 +253,7 @@ class Effects {
       const RunIdentity identity{.name = "", .title = "", .seed = 1, .scenario_hash = ""};
       try {
         const RunResult result = simulate(loaded, {.threads = 1, .context = ""}, {});
-        write(said, result.digest + make_summary(identity, loaded.scenario, result).dump());
+        write(said, result.digest + make_summary(identity, loaded.scenario, result).dump(1));
       } catch (const std::exception& error) {
         fmt::print("{} ends with: {}\n", shown_, error.what());
         std::fflush(stdout);
@@ -286,6 +267,7 @@ class Effects {
 
   fs::path folder_;
   DataCache cache_;
+  Assignments base_ = values_of_tables(base);
   std::vector<Setting> around_ = surroundings();
   std::map<std::string, std::vector<Try>> known_;  // by field: what had an effect in other cells
   std::map<std::string, Outcome> outcomes_;
@@ -300,7 +282,7 @@ int main_of(const std::vector<std::string>& words) {
   Effects effects(name);
   for (const Setting& cell : cells()) {
     for (const DescribedField& field : all_fields().fields) {
-      if (exceptions.contains(field.path())) continue;
+      if (is_excepted(field.path(), cell.name)) continue;
       if (chosen.takes(field.path() == chosen.only)) effects.look_at(cell, field);
     }
   }

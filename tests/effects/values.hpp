@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "sim/scenario/fields/field_list.hpp"
+#include "tests/effects/surroundings.hpp"
 
 namespace psim::test {
-
-using Texts = std::vector<std::string>;
 
 // Values of fields that hold text, which no range describes.
 inline const std::map<std::string, Texts> texts{
@@ -26,8 +25,9 @@ inline const std::map<std::string, Texts> texts{
     {"consistency.update", {"\"pushes >= 2\""}},
     {"consistency.weight", {"\"1 / (1 + age)\""}},
     {"consistency.too_late", {"\"age >= 1\"", "\"age >= 2\""}},
-    {"consistency.promises", {"[\"age <= 100\"]"}},
+    {"consistency.late", {"\"cancel\"", "\"drop\"", "\"next\""}},
     {"consistency.staleness_schedule", {"[[0, 0]]", "[[2, 0]]"}},
+    {"training.warmup_steps", {"2", "3"}},
     {"fault.nodes", {"[\"worker 1\"]", "[\"server 0\"]"}},
     {"fault.messages", {"[\"push\"]", "[\"weights\"]"}},
     {"fault.between", {"[[\"worker 1\"], [\"server 0\"]]"}},
@@ -78,8 +78,9 @@ class Values {
              [](double v) { return std::to_string(static_cast<std::int64_t>(v)); });
   }
   void numbers(double usual) {
-    for (const double value : {2 * usual, usual / 2, 0.3, 0.6, 3.0, 1e-9, 1e6, 0.0})
-      number(value, [](double v) { return shortest(v); });
+    for (const double value : {2 * usual, usual / 2, 0.3, 0.6, 3.0, 1e-9, 1e6, 0.0}) {
+      if (value != usual) number(value, [](double v) { return shortest(v); });
+    }
   }
   template <class Quantity>
   void quantities(double usual, std::initializer_list<double> others) {

@@ -40,6 +40,7 @@ tests() {
     unit:*) timeout $longest "$build/tests/psim_unit" "$filter" ${section:+-c "$section"} ;;
     system:*) timeout $longest "$build/tests/psim_system" "$filter" ${section:+-c "$section"} ;;
     refused:*) timeout $longest sh "$copy/tests/golden/run.sh" "$build/psim" "$copy/tests/bad_scenarios" "$filter" ;;
+    effects:*) timeout $longest "$build/tests/psim_effects" $filter ;;
     *) echo "no such kind of tests: $1" && return 99 ;;
   esac
 }
@@ -83,7 +84,7 @@ if [ ! -f "$build/build.ninja" ]; then
     -DPSIM_UNITY=ON ${PSIM_CMAKE_ARGS:-} >"$log" 2>&1 || { cat "$log" >&2; exit 3; }
 fi
 echo "psim: building psim with mistakes to choose from; the first time takes some minutes" >&2
-ninja -k 0 -C "$build" psim psim_unit psim_system >"$log" 2>&1 || { cat "$log" >&2; exit 3; }
+ninja -k 0 -C "$build" psim psim_unit psim_system psim_effects >"$log" 2>&1 || { cat "$log" >&2; exit 3; }
 
 scratch=$(mktemp -d) || exit 3
 trap 'rm -rf "$scratch"' EXIT

@@ -33,6 +33,18 @@ inline Assignments assignments_of(std::string_view lines) {
   return result;
 }
 
+// Those of a file with tables.
+inline Assignments values_of_tables(std::string_view text) {
+  std::string lines, table;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.starts_with('[')) table = std::string(line.substr(1, line.size() - 2)) + '.';
+    else lines += table + std::string(line) + '\n';
+  }
+  return assignments_of(lines);
+}
+
 // Adds them to the request in the order of their names, so tables come before the fields of their elements.
 // Returns them as options.
 inline std::string add_sets(const Assignments& sets, LoadRequest& request) {
@@ -53,7 +65,12 @@ inline void write_inputs(const std::filesystem::path& folder) {
   write(folder / "cluster.xml", R"(<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <cluster id="c" prefix="node-" suffix="" radical="0-15" speed="1Gf" bw="1Gbps" lat="50us"/>
+  <zone id="all" routing="Full">
+    <cluster id="a" prefix="node-" suffix="" radical="0-7" speed="1Gf" bw="1Gbps" lat="50us"/>
+    <cluster id="b" prefix="node-" suffix="" radical="8-15" speed="3Gf" bw="300Mbps" lat="20us"/>
+    <link id="between" bandwidth="400Mbps" latency="30us"/>
+    <zoneRoute src="a" dst="b" gw_src="node-a_router" gw_dst="node-b_router"><link_ctn id="between"/></zoneRoute>
+  </zone>
 </platform>
 )");
   write(folder / "links.csv", "0, 1\n0.004, 0.5\n0.03, 0.1\n0.05, 1\n");

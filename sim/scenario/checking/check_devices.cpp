@@ -2,8 +2,22 @@
 #include <fmt/format.h>
 
 #include "sim/scenario/checking/checks.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 
 namespace psim {
+namespace {
+
+void note_idle_network(const Check& check) {
+  for (const auto& [path, place] : check.reading.places) {
+    const bool is_one = path.starts_with("cluster.network.") && all_fields().find(path) != nullptr;
+    if (!is_one || check.reading.by_preset(path)) continue;
+    check.diagnostics.note({"no-meaning", place, fmt::format("`{}` has no effect here", path),
+                            "a pipeline over devices sends no messages",
+                            "remove it, or change `architecture.over`"});
+  }
+}
+
+}  // namespace
 
 void check_devices(const Check& check) {
   const DeviceSpec& d = check.s.cluster.worker_devices;
@@ -19,6 +33,7 @@ void check_devices(const Check& check) {
               fmt::format("a batch has only {}", counted(check.s.training.batch_size, "sample")),
               "each device needs at least one sample");
   }
+  if (check.s.architecture.is_on_one_machine()) note_idle_network(check);
 }
 
 void settle_devices(Scenario& scenario, const Check& check) {

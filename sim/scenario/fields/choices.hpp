@@ -47,6 +47,7 @@ std::vector<std::string_view> names_of_rows(Holds&& holds) {
 struct SettingFields {
   std::string_view prefix = {};
   Need need = {};
+  std::string_view without = {};  // the setting that has no field
 };
 
 // Describes the field of a setting. The field has a meaning when `key` is one of `names`.
@@ -61,6 +62,7 @@ void describe_settings(FieldVisitor& visitor, std::string_view key, Settings& se
   for (const Row& row : all_rows<Row>()) {
     for (const Setting* setting : row.settings) {
       if (std::ranges::find(described, setting->key) != described.end()) continue;
+      if (setting->key == fields.without) continue;
       described.push_back(setting->key);
       const auto has_it = [setting](const Row& other) {
         return std::ranges::find(other.settings, setting->key, &Setting::key) != other.settings.end();

@@ -9,7 +9,7 @@ namespace psim {
 // fields_architecture.cpp
 void describe_architecture(FieldVisitor& visitor, Scenario& scenario);
 // fields_learning.cpp
-void describe_data(FieldVisitor& visitor, DataSpec& data);
+void describe_data(FieldVisitor& visitor, Scenario& scenario);
 void describe_model(FieldVisitor& visitor, Scenario& scenario);
 void describe_training(FieldVisitor& visitor, Scenario& scenario);
 // fields_rhythm.cpp: the part of [training] about how often workers and servers exchange messages
@@ -21,7 +21,7 @@ void describe_delivery(FieldVisitor& visitor, Scenario& scenario);
 void describe_consistency(FieldVisitor& visitor, Scenario& scenario);
 // fields_messages.cpp
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
-void describe_messages(FieldVisitor& visitor, MessagesSpec& messages);
+void describe_messages(FieldVisitor& visitor, Scenario& scenario);
 void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
 // fields_recovery.cpp
 void describe_recovery(FieldVisitor& visitor, Scenario& scenario);

@@ -9,7 +9,7 @@ void describe(FieldVisitor& v, Scenario& s) {
   v.field("seed", &s.seed, "Seed of every random draw.", within(0, 9e15));
   v.table("architecture", "How the machines divide the work.", [&] { describe_architecture(v, s); });
   v.table("data", "The data set, and how samples reach the workers.", [&] {
-    describe_data(v, s.data);
+    describe_data(v, s);
     describe_delivery(v, s);
   });
   v.table("model", "The model to train.", [&] { describe_model(v, s); });
@@ -22,7 +22,7 @@ void describe(FieldVisitor& v, Scenario& s) {
           [&] { describe_consistency(v, s); });
   v.table("placement", "Which server holds which parameters.", [&] { describe_placement(v, s.placement); });
   v.table("messages", "Which values travel in one message, and in which order messages travel.",
-          [&] { describe_messages(v, s.messages); });
+          [&] { describe_messages(v, s); });
   v.table("cluster", "The machines and the network.", [&] { describe_cluster(v, s); });
   v.table(
       "inference",

@@ -91,7 +91,10 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
           within(2, 256), when("model", {"nic"}));
   v.field("simgrid_model", choice(n.simgrid_model), "The flow model of SimGrid.");
   v.field("cross_traffic", &n.cross_traffic,
-          "Whether a transfer loads the opposite direction with 5 % of its rate, for acknowledgements.");
+          "Whether a transfer loads the opposite direction with 5 % of its rate, for acknowledgements.",
+          only({.keys = {"cluster.network.model"}, .text = "with model = fluid", .met = [&n] {
+                  return n.model == NetworkModel::fluid;
+                }}));
   v.field("share_spread", &n.share_spread,
           "How unevenly connections share a link. The last U(0, 2 * share_spread) turns of a message "
           "overtake the messages of other connections. With 0 connections share links ideally.",
@@ -158,6 +161,9 @@ void describe_worker(FieldVisitor& v, Scenario& s) {
                 }}));
   v.field("memory", &c.worker.memory,
           "Memory of a worker's host. What it holds must fit (docs/results.md, Memory).", within(1, 1e18),
+          only({.keys = {"architecture.over"},
+                .text = "where the host computes or sums: not in a pipeline over devices",
+                .met = [&s] { return !s.architecture.is_on_one_machine(); }}),
           otherwise("no limit"));
   describe_startup(v, c.worker.startup, "cluster.worker");
   describe_economy(v, c.worker.economy);

@@ -122,12 +122,27 @@ void describe_bound(FieldVisitor& v, ConsistencySpec& c) {
           when_model(&ConsistencyRow::has_schedule));
 }
 
-void describe_aggregation(FieldVisitor& v, ConsistencySpec& c) {
+// Whether an update may have so many gradients that the aggregation's setting acts.
+bool has_enough_gradients(const Scenario& s) {
+  const auto& [row, settings] = s.consistency.aggregation;
+  const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
+  const auto most = static_cast<double>(rule.group);
+  if (rule.varies || s.consistency.model->has_own_logic()) return true;
+  if (row->name == "trimmed-mean") return settings.of(*row->settings.front()) * most >= 1 - 1e-9;
+  return row->name != "krum" || most > 3;  // of three, each has one nearest neighbour
+}
+
+void describe_aggregation(FieldVisitor& v, Scenario& s) {
+  ConsistencySpec& c = s.consistency;
   v.field("aggregation", choice(c.aggregation.row),
           "How servers combine the gradients of one update. If each push makes an update, `trimmed-mean`, "
           "`median` and `krum` equal the mean.",
           with_servers);
-  describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings);
+  const Need enough{
+      .keys = {"consistency.model", "consistency.k", "consistency.backup", "cluster.workers"},
+      .text = "with more gradients in an update: krum needs 4, and a trimmed mean 1 / trimmed_share",
+      .met = [&s] { return has_enough_gradients(s); }};
+  describe_settings<AggregationRow>(v, "aggregation", c.aggregation.settings, {.need = enough});
 }
 
 // The scenario's own consistency model (sim/protocol/custom_model.hpp).
@@ -183,7 +198,7 @@ void describe_consistency(FieldVisitor& v, Scenario& s) {
           "the bound guarantees. They apply their own pushes to the copy, as plain SGD (Bösen: Wei et al., "
           "SoCC 2015; Angel).",
           when_model(&ConsistencyRow::has_bound));
-  describe_aggregation(v, c);
+  describe_aggregation(v, s);
   v.field("promises", &c.promises,
           "Expressions that hold in every run; `psim verify` checks them. Each is about one of `clock_gap` "
           "(how many clocks a worker is ahead of the slowest worker when it starts a step), `age` (how many "

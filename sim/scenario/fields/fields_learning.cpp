@@ -34,8 +34,12 @@ void describe_generated(FieldVisitor& v, DataSpec& d) {
 
 }  // namespace
 
-void describe_data(FieldVisitor& v, DataSpec& d) {
-  v.field("source", choice(d.source), "Where the samples come from.");
+void describe_data(FieldVisitor& v, Scenario& s) {
+  DataSpec& d = s.data;
+  v.field("source", choice(d.source), "Where the samples come from.",
+          only({.keys = {"model.kind", "group"}, .text = "with a model that learns", .met = [&s] {
+                  return s.model.kind->has_numbers || !s.groups.empty();
+                }}));
   describe_settings<DataSourceRow>(v, "source", d.settings);
   v.field("path", &d.path,
           "The file (csv, libsvm) or the folder (idx). psim looks for a relative path in --data-dir, "
@@ -100,7 +104,9 @@ void describe_phantom(FieldVisitor& v, Scenario& s) {
                 .kept = m.flops_per_sample != ModelSpec{}.flops_per_sample}));
   v.field("activations", &m.activations,
           "Number of values of one sample that a pipeline stage passes to the next.", within(0, 1e9),
-          of_kind("activations"));
+          of_kind("activations"), only({.keys = {"architecture.kind"}, .text = "in a pipeline", .met = [&s] {
+                                          return s.architecture.kind == Architecture::model_parallel;
+                                        }}));
   v.field("activations_per_sample", &s.activations_per_sample,
           "Memory that the forward pass of one sample keeps for the backward pass, on the nodes that compute "
           "gradients. Arrays, or stages of a pipeline, have equal parts of it.",

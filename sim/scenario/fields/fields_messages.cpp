@@ -38,7 +38,7 @@ std::string_view default_feedback() {
 }  // namespace
 
 void describe_placement(FieldVisitor& v, PlacementSpec& p) {
-  v.field("kind", choice(p.kind), "How the parameters are distributed over the servers.");
+  v.field("kind", choice(p.kind), "How the parameters are distributed over the servers.", with_servers);
   v.field("virtual_nodes", &p.virtual_nodes, "Number of points of each server on the ring.", within(1, 1e5),
           when("kind", {"hash-ring"}));
   v.field("bigarray_bound", &p.bigarray_bound,
@@ -46,8 +46,12 @@ void describe_placement(FieldVisitor& v, PlacementSpec& p) {
           when("kind", {"kvstore"}));
 }
 
-void describe_messages(FieldVisitor& v, MessagesSpec& m) {
-  v.field("unit", choice(m.unit), "Which parameters travel in one message and have one version.");
+void describe_messages(FieldVisitor& v, Scenario& s) {
+  MessagesSpec& m = s.messages;
+  v.field("unit", choice(m.unit), "Which parameters travel in one message and have one version.",
+          only({.keys = {"architecture.kind", "messages.overlap"},
+                .text = "with servers, or overlap in an all-reduce",
+                .met = [&s] { return s.architecture.has_servers() || s.messages.overlap; }}));
   v.field("slice", &m.slice, "Arrays longer than this many values are cut into slices; 0 cuts none.",
           within(0, 1e12), when("unit", {"array"}));
   v.field("overlap", &m.overlap,
@@ -70,8 +74,14 @@ void describe_messages(FieldVisitor& v, MessagesSpec& m) {
           "Whether servers acknowledge every push, and workers wait for the acknowledgement before they pull "
           "(ps-lite). A server acknowledges a push when it has applied or dropped it. If the consistency "
           "model lets workers start at once, the server acknowledges the push on arrival. If something may "
-          "be lost (recovery.enabled), servers acknowledge every push on arrival, whatever this field says.");
-  v.field("keys", choice(m.keys), "How a message names the weights of its values.");
+          "be lost (recovery.enabled), servers acknowledge every push on arrival, whatever this field says.",
+          only({.keys = {"consistency.model"},
+                .text = "with other models than tasks, whose servers always acknowledge",
+                .met = [&s] { return !s.consistency.model->has_tasks(); }}));
+  v.field("keys", choice(m.keys), "How a message names the weights of its values.",
+          only({.keys = {"architecture.kind"}, .text = "with servers", .met = [&s] {
+                  return s.architecture.has_servers();
+                }}));
 }
 
 void describe_filter(FieldVisitor& v, FilterSpec& f) {

@@ -21,7 +21,7 @@ void describe_startup(FieldVisitor& v, StartupSpec& s, std::string_view table) {
           "How the start-up time varies from node to node. A node's start counts as its first step.", where,
           only(need));
   describe_settings<DistributionRow>(v, "startup_distribution", s.settings,
-                                     {.prefix = "startup_", .need = need});
+                                     {.prefix = "startup_", .need = need, .without = "correlation"});
 }
 
 void describe_economy(FieldVisitor& v, EconomySpec& e) {

@@ -8,8 +8,6 @@ namespace {
 
 // How nodes repeat unanswered requests.
 void describe_repetition(FieldVisitor& v, RecoverySpec& r, const Need& failures) {
-  v.field("semantics", choice(r.semantics), "What a server does with a push that it has already received.",
-          only(failures));
   v.field("retry", &r.retry, "Time after which a node first repeats an unanswered request.",
           within(1e-6, 1e6), only(failures));
   v.field("backoff", &r.backoff, "Factor by which each wait is longer than the wait before.", within(1, 100),
@@ -59,12 +57,18 @@ void describe_recovery(FieldVisitor& v, Scenario& s) {
           "The source of samples that a worker needs but does not hold: its own samples when it joins or "
           "returns, and samples that it takes over. The worker's next step waits for them.",
           only(failures));
+  const Need of_servers{.keys = {"architecture.kind", "recovery.enabled", "fault", "replication.copies",
+                                 "snapshot.every", "profile"},
+                        .text = "with servers, if something may be lost, or enabled = true",
+                        .met = [&s] { return s.may_fail() && s.architecture.has_servers(); }};
   v.field("servers", choice(r.servers), "What happens to shards of a suspected server that have no replica.",
-          only(failures));
+          only(of_servers));
   v.field("rebalance", choice(r.rebalance), "Which shards a server gets when it joins or returns.",
-          only(failures));
+          only(of_servers));
   v.field("hand_over", choice(r.hand_over), "How a shard moves from a live owner to the next owner.",
-          only(failures));
+          only(of_servers));
+  v.field("semantics", choice(r.semantics), "What a server does with a push that it has already received.",
+          only(of_servers));
   describe_repetition(v, r, failures);
   describe_slow(v, s);
 }
@@ -76,7 +80,8 @@ void describe_replication(FieldVisitor& v, ReplicationSpec& r) {
   const Need copies{
       .keys = {"replication.copies"}, .text = "with copies above 0", .met = [&r] { return r.copies > 0; }};
   v.field("when", choice(r.when), "What replicas receive.", only(copies));
-  v.field("layout", choice(r.layout), "Which servers send to the replicas.", only(copies));
+  v.field("layout", choice(r.layout), "Which servers send to the replicas.",
+          only({{"replication.copies"}, "with copies above 1", [&r] { return r.copies > 1; }}));
   v.field("window", &r.window,
           "Largest number of updates that a worker may see before all replicas have them; 0 makes "
           "replication synchronous.",
