@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,5 +45,22 @@ void seal(const std::filesystem::path& folder);
 // The first file that differs from what psim wrote, and how: "run.db has changed since it was written". Empty
 // if no file changed.
 std::string broken_seal(const std::filesystem::path& folder);
+
+// SHA-256 (FIPS 180-4), as sha256sum writes it.
+
+// 64 hexadecimal digits.
+std::string sha256(std::string_view bytes);
+
+// The only code by which psim removes folders. It never follows a link and never leaves the file system.
+
+// Whether a file may be removed, by its `path` within the folder and its type.
+using MayGo = std::function<bool(const std::filesystem::path& path, std::filesystem::file_type type)>;
+
+// Removes the files of `folder` that may go, then empty folders in it, and then the folder if it is empty.
+// Returns why a file that may go still exists; no error if other files keep the folder.
+std::error_code remove_folder(const std::filesystem::path& folder, const MayGo& may_go);
+
+// Removes `folder` if it is an empty folder, not a link to one. Returns why it still exists.
+std::error_code remove_empty(const std::filesystem::path& folder);
 
 }  // namespace psim::analysis

@@ -8,10 +8,260 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analysis/verify_checks.hpp"
 
 namespace psim::analysis {
+
+// Checks the workers that the scheduler found slow, from the events of computations.
+
+namespace {
+
+// If the mean of a worker is above `factor` times the median of the means of others, then some time of this
+// worker is above `factor` times some time of another worker. This holds even if reports were lost or late.
+class Slow final : public Check {
+ public:
+  explicit Slow(const Evidence& evidence)
+      : Check(evidence, "slow",
+              "a worker found slow has been slower than another by the factor, and is found once between two "
+              "starts"),
+        steps_(facts_.workers),
+        times_(facts_.workers) {
+    if (!(facts_.slow_factor > 0)) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is_computation()) on_computation(row);
+    if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets the workers that it had found
+    const bool comes = row.is("fault") && row.kind == "join";
+    if ((row.takes_away() || comes) && facts_.is_worker(row.peer)) ends_life(row);
+    if (!row.is("slow_worker")) return;
+    examined();
+    const std::uint32_t slow = worker(row.peer);
+    found_.insert(slow);
+    if (!known_.insert(slow).second) violated(row, "{} is found slow again", name(row.peer));
+    double least = HUGE_VAL;
+    for (std::uint32_t w = 0; w < times_.size(); ++w) {
+      if (w != slow && times_[w]) least = std::min(least, times_[w]->least);
+    }
+    constexpr double rounding = 1e-9;
+    if (!times_[slow] || !(times_[slow]->most * (1 + rounding) > facts_.slow_factor * least))
+      violated(row, "{} is found slow, and never took {:.3g} times as long for a sample as another",
+               name(row.peer), facts_.slow_factor);
+  }
+
+  void at_end(std::int64_t) override {
+    std::set<std::uint32_t> told;
+    for (const Json& one : summary_.at("slow_workers")) told.insert(one.at("worker").get<std::uint32_t>());
+    examined();
+    if (told != found_)
+      violated("the summary has {} slow workers, the events {}, or others", told.size(), found_.size());
+  }
+
+ private:
+  static constexpr std::uint32_t scheduler = 0;
+  // A leaving worker finishes its current step first, and may be found slow until then.
+  void ends_life(const Row& row) {
+    std::optional<Times>& times = times_[worker(row.peer)];
+    known_.erase(worker(row.peer));
+    if (row.is_crash() && times) times->most = 0;
+  }
+  struct Times {
+    double least = HUGE_VAL, most = 0;  // seconds a sample
+  };
+  // A computation, with `seconds` of work before `since`. Pauses do not count: missing weights, a filter for
+  // messages in between, samples of another worker's batch.
+  struct Step {
+    double seconds = 0, since = 0;
+    int halts = 0;
+  };
+  void on_computation(const Row& row) {
+    Step& step = steps_[worker(row.node)];
+    const bool begun = row.is("begun"), ended = row.is("ended");
+    if (row.is_step() && begun) step = {.since = row.at};
+    else if ((begun || row.is("paused")) && step.halts++ == 0) step.seconds += row.at - step.since;
+    if (row.is_step() && ended) return on_time(row, step.seconds + (row.at - step.since));
+    if ((ended || row.is("resumed")) && --step.halts == 0) step.since = row.at;
+  }
+  void on_time(const Row& row, double seconds) {
+    if (row.samples == 0) return;
+    std::optional<Times>& times = times_[worker(row.node)];
+    if (!times) times.emplace();
+    times->least = std::min(times->least, seconds / static_cast<double>(row.samples));
+    times->most = std::max(times->most, seconds / static_cast<double>(row.samples));
+  }
+
+  std::vector<Step> steps_;  // the last step of each worker
+  std::vector<std::optional<Times>> times_;
+  std::set<std::uint32_t> found_;
+  std::set<std::uint32_t> known_;  // workers that the current scheduler has found slow
+};
+
+}  // namespace
+
+void add_slow_check(const Evidence& evidence, Checks& checks) { add_checks<Slow>(evidence, checks); }
+
+// Checks the data that survive a change of owner, and which servers may still act for a shard.
+
+namespace {
+
+class Acknowledged final : public Check {
+ public:
+  explicit Acknowledged(const Evidence& evidence)
+      : Check(evidence, "acknowledged", "no push confirmed as safe is lost while a full copy is alive") {
+    if (facts_.copies == 0 || facts_.window > 0) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is("acknowledgement")) hears(row);
+    // A late owner already had a successor before it began, so no later owner continues its state.
+    if (row.is("promotion")) takes_promises(row.shard);
+    if (row.is("promotion") && history_.owner(row.shard)->epoch == row.epoch) {
+      Takeover& takeover = takeovers_[row.shard];
+      takeover = {.node = row.node,
+                  .covered = history_.copy_was_there(),
+                  .from_nothing = history_.copy_was_there() ? takeover.from_nothing : row.epoch,
+                  .workers = {}};
+      for (std::uint32_t w = 0; w < facts_.workers; ++w) takeover.workers.insert(w);
+    }
+    if (row.is("membership")) count(row);
+  }
+  void at_end(std::int64_t) override {
+    if (excused_ > 0) set_note("{} safe pushes were lost when no full copy was left: allowed", excused_);
+  }
+
+ private:
+  struct Takeover {
+    std::uint32_t node = 0;
+    bool covered = false;                  // a live node had a full copy
+    std::int64_t from_nothing = 0;         // the last epoch that began without a full copy
+    std::set<std::uint32_t> workers = {};  // workers whose counts the new owner has not reported yet
+  };
+
+  // A part of a cut shard keeps the promises about the whole. From the cut on, promises about the old number
+  // concern only the other part.
+  void takes_promises(std::uint32_t part) {
+    const std::optional<std::uint32_t> whole = history_.cut_from(part);
+    if (!whole || !parts_.insert(part).second) return;
+    takes_promises(*whole);
+    for (std::uint32_t w = 0; w < facts_.workers; ++w) {
+      for (const auto& [epoch, safe] : told_[{*whole, w}]) {
+        if (epoch >= history_.cut_epoch(part)) continue;
+        told_[{part, w}][epoch] = safe;
+        safe_[{part, w}] = std::max(safe_[{part, w}], safe);
+      }
+    }
+  }
+
+  // A promise by an owner from before the loss of the last full copy cannot be kept.
+  void hears(const Row& row) {
+    examined();
+    std::int64_t& safe = safe_[{row.shard, worker(row.node)}];
+    std::int64_t& told = told_[{row.shard, worker(row.node)}][row.epoch];
+    told = std::max(told, row.safe_pushes);
+    if (row.epoch >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.safe_pushes);
+    else excused_ += std::max<std::int64_t>(0, row.safe_pushes - safe);
+  }
+
+  // The new owner reports its counts for a worker.
+  void count(const Row& row) {
+    const auto found = takeovers_.find(row.shard);
+    const std::uint32_t w = worker(row.peer);
+    if (found == takeovers_.end() || found->second.node != row.node || found->second.workers.erase(w) == 0)
+      return;
+    const Ownership& owner = *history_.find(row.shard, row.node);
+    std::int64_t& safe = safe_[{row.shard, w}];
+    const std::int64_t in_hand = facts_.every_push ? row.arrived : 0;
+    for (std::int64_t number = in_hand; number < safe; ++number) {
+      if (owner.in_lineage(w, number) || history_.will_not_come(row.shard, w, number)) continue;
+      if (found->second.covered)
+        violated(row,
+                 "{} takes over shard {} at version {} without push {} of worker {}, which was told "
+                 "that its first {} are safe",
+                 name(row.node), row.shard, owner.from, number, w, safe);
+      else excused_ += safe - number;
+      safe = number;
+      for (auto& [epoch, told] : told_[{row.shard, w}]) told = std::min(told, safe);  // also for later parts
+    }
+  }
+
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> safe_;  // by shard and worker
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::int64_t, std::int64_t>> told_;  // and epoch
+  std::map<std::uint32_t, Takeover> takeovers_;                                                   // by shard
+  std::set<std::uint32_t> parts_;  // shards that were cut from others and have had an owner
+  std::int64_t excused_ = 0;
+};
+
+class OneOwner final : public Check {
+ public:
+  explicit OneOwner(const Evidence& evidence)
+      : Check(evidence, "one-owner",
+              "a shard has one owner in each epoch, and a replaced owner makes no promises") {}
+
+  void on(const Row& row) override {
+    if (row.is("acknowledgement") && facts_.copies > 0 && facts_.window == 0) return hears(row);
+    if (!row.is("promotion")) return;
+    examined();
+    const std::string who = name(row.node);
+    if (history_.epoch_taken())
+      violated(row, "{} owns shard {} in epoch {}, which had an owner", who, row.shard, row.epoch);
+    std::int64_t& last = last_[{row.shard, row.node}];
+    if (row.epoch <= last)
+      violated(row, "{} owns shard {} in epoch {} after epoch {}", who, row.shard, row.epoch, last);
+    last = std::max(last, row.epoch);
+  }
+
+ private:
+  // A server must not confirm a push that it applied after another server had replaced it.
+  void hears(const Row& row) {
+    const std::uint32_t w = worker(row.node);
+    const std::int64_t told = std::exchange(told_[{row.shard, w}], row.safe_pushes);
+    const Ownership* owner = history_.find(row.shard, row.peer);
+    if (owner == nullptr) return;
+    examined();
+    const ShardHistory& shard = history_.shard(row.shard);
+    const auto next = shard.ownerships.upper_bound(owner->epoch);
+    if (next == shard.ownerships.end() || owner->holders.size() < 2) return;
+    for (auto one = owner->applications.rbegin(); one != owner->applications.rend(); ++one) {
+      if (one->event < next->second.promoted) return;
+      if (one->worker != w || one->number < told || one->number >= row.safe_pushes ||
+          shard.owner().in_lineage(w, one->number))
+        continue;
+      violated(row, "{} hears from {} that its push {} to shard {} is safe, applied after {} had taken over",
+               name(row.node), name(row.peer), one->number, row.shard, name(next->second.node));
+    }
+  }
+
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> last_;  // epoch, by shard and server
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> told_;  // by shard and worker
+};
+
+class Replicas final : public Check {
+ public:
+  explicit Replicas(const Evidence& evidence)
+      : Check(evidence, "replicas",
+              "a new owner starts with the weights and optimizer state of its history") {
+    if (facts_.copies == 0) does_not_apply();
+  }
+  void on(const Row& row) override {
+    if (!row.is("promotion") || row.weights_hash == 0) return;
+    const std::optional<Ownership::Hashes> there = history_.find(row.shard, row.node)->hashes_at(row.version);
+    if (!there || there->weights == 0) return;
+    examined();
+    const bool same_weights = there->weights == row.weights_hash, same_state = there->state == row.state_hash;
+    if (same_weights && same_state) return;
+    violated(row, "{} takes over shard {} at version {} with {} than its owner had then", name(row.node),
+             row.shard, row.version, same_weights ? "another optimizer state" : "other weights");
+  }
+};
+
+}  // namespace
+
+void add_replica_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<Acknowledged, OneOwner, Replicas>(evidence, checks);
+}
+
 namespace {
 
 // The crash of a server, and its later course in the events.

@@ -1,15 +1,401 @@
 // Checks the pushes in each update.
-
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "analysis/decisions.hpp"
 #include "analysis/verify_checks.hpp"
 #include "model/formula.hpp"
 
 namespace psim::analysis {
+
+// Checks the staleness of weights and pushes, and the dates when updates and clocks end.
+
+namespace {
+
+double rounding(double at) { return 1e-9 * (1 + at); }
+
+class Staleness final : public Check {
+ public:
+  explicit Staleness(const Evidence& evidence)
+      : Check(evidence, "staleness",
+              "the counts of pushes by staleness match the events, and no push that is too stale counts in "
+              "full") {}
+
+  void on(const Row& row) override {
+    history_.follow_versions(row, versions_);
+    if (row.is("applied")) {
+      examined();
+      ++applied_[row.staleness];
+      if (judges(row) && row.staleness > *facts_.limit)
+        violated(row, "{} applies {}, which is {} updates old; the limit is {}", name(row.node), push_of(row),
+                 row.staleness, *facts_.limit);
+    } else if (row.is("late")) {
+      examined();
+      const std::int64_t age = std::max<std::int64_t>(0, versions_[row.shard] - row.version);
+      ++dropped_[age];
+      if (judges(row) && age <= *facts_.limit)
+        violated(row, "{} drops {}, which is only {} updates old; the limit is {}", name(row.node),
+                 push_of(row), age, *facts_.limit);
+    }
+  }
+
+  void at_end(std::int64_t) override {
+    const Json& told = summary_.at("staleness");
+    if (!told.contains("histogram")) return;
+    compare("applied", applied_, told.at("histogram"));
+    compare("dropped", dropped_, told.at("dropped"));
+  }
+
+ private:
+  using Counts = std::map<std::int64_t, std::int64_t>;
+  // A new owner may have an older version.
+  bool judges(const Row& row) const {
+    return facts_.limit && facts_.drops_too_stale && !facts_.follows(row.shard) && !history_.any_set_back();
+  }
+  void compare(const char* what, const Counts& seen, const Json& told) {
+    Json expected = Json::array();
+    for (const auto& [staleness, pushes] : seen) expected.push_back({staleness, pushes});
+    if (expected != told)
+      violated("the {} pushes by staleness are {} in the events, {} in the summary", what, expected.dump(),
+               told.dump());
+  }
+
+  std::map<std::uint32_t, std::int64_t> versions_;  // by shard
+  Counts applied_, dropped_;
+};
+
+class Closings final : public Check {
+ public:
+  explicit Closings(const Evidence& evidence)
+      : Check(evidence, "closings",
+              "an update that lacks pushes is made when its window or its deadline is over, and none later") {
+    if (!facts_.closing_window && !facts_.closing_deadline) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.is("promotion")) begins(row);
+    // After a warm-up a worker pushes before it pulls, or never pulls.
+    const bool asks = row.is("received", "pull") || (row.is("received", "push") && row.push == 0);
+    if (asks && facts_.is_server(row.node) && facts_.is_worker(row.peer))
+      open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
+    if (row.is("received", "push")) arrives(row);
+    // Without failures a server does not wait for a start. A server that asked twice gets a second start and
+    // continues.
+    if (row.is("received", "start") && history_.watched()) started_.try_emplace(row.node, row.at);
+    if (row.is("applied")) {
+      Open& update = open_[{row.shard, row.node}];
+      // A push after a warm-up may arrive before its server may begin.
+      const double here = std::max(
+          {arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted, started_[row.node]});
+      update.first = update.pushes++ == 0 ? here : std::min(update.first, here);
+    }
+    if (row.is("model_update") && facts_.is_server(row.node)) closes(row);
+  }
+
+ private:
+  struct Open {
+    // Dates: the last update (or the first request), and the first push.
+    double since = 0, first = 0, promoted = 0;
+    std::int64_t pushes = 0;
+  };
+
+  void begins(const Row& row) { open_[{row.shard, row.node}] = {.since = row.at, .promoted = row.at}; }
+
+  // A push that overtakes the push before it counts from the arrival of that push. A repeated push that came
+  // with the shard delays no other push.
+  void arrives(const Row& row) {
+    auto& of_worker = arrivals_[{row.shard, row.node, row.peer}];
+    if (!of_worker.try_emplace(row.push, row.at).second || row.push < pushes_here(row)) return;
+    for (auto later = of_worker.upper_bound(row.push); later != of_worker.end(); ++later)
+      later->second = std::max(later->second, row.at);
+  }
+
+  std::int64_t pushes_here(const Row& row) const {
+    const Ownership* owner = history_.find(row.shard, row.node);
+    return owner == nullptr ? 0 : owner->workers[worker(row.peer)].here();
+  }
+
+  void closes(const Row& row) {
+    Open& update = open_[{row.shard, row.node}];
+    if (!facts_.follows(row.shard) && update.pushes > 0) {
+      examined();
+      const double due = due_of(update);
+      const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
+      const auto members = std::ranges::count_if(counts, &Count::member);
+      const bool lacks = update.pushes < std::min<std::int64_t>(facts_.group, members);
+      if (lacks && fresh_ && row.at < due - rounding(due))
+        violated(row, "{} makes version {} of shard {} of {} pushes at {:.9g} s, before {:.9g} s",
+                 name(row.node), row.version, row.shard, update.pushes, row.at, due);
+      const bool is_busy = facts_.servers_work || history_.watched();
+      if (!is_busy && row.at > due + rounding(due))
+        violated(row, "{} makes version {} of shard {} at {:.9g} s, after {:.9g} s", name(row.node),
+                 row.version, row.shard, row.at, due);
+    }
+    update = {.since = row.at, .promoted = update.promoted};
+  }
+
+  double due_of(const Open& update) const {
+    double due = HUGE_VAL;
+    if (facts_.closing_window) due = update.first + *facts_.closing_window;
+    if (facts_.closing_deadline)
+      due = std::min(due, std::max(update.first, update.since + *facts_.closing_deadline));
+    return due;
+  }
+
+  const bool fresh_ = facts_.model == "bsp" || facts_.model == "k-sync" || facts_.model == "k-batch-sync";
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
+  std::map<std::uint32_t, double> started_;                       // by server: its first start
+  // By shard, server and worker: the date from which each push counts.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
+};
+
+// Checks the copies that a worker keeps. The check `reads` examines answers. A worker takes only the first
+// answer to its last pull, in the epoch in which it last sent that pull. A replaced owner may answer an old
+// pull much later.
+class Copies final : public Check {
+ public:
+  explicit Copies(const Evidence& evidence)
+      : Check(evidence, "copies",
+              "a worker computes clock t on copies that have all others' pushes up to clock t-1-s") {
+    if (!facts_.cache || !facts_.bound_at(0) || facts_.model == "bsp") does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    decisions_.on(row);
+    if (row.is("sent", "pull") && facts_.is_worker(row.node)) {
+      Request& asked = copies_[row.node][row.shard].asked;
+      asked = std::max(asked, Request{row.pull, row.epoch});
+    } else if (row.is("sent", "weights") && facts_.is_worker(row.peer)) {
+      sent_[row.number] = slowest(row);
+    } else if (row.is("received", "weights") && facts_.is_worker(row.node)) {
+      receives(row);
+    } else if (row.is("sent", "join")) {
+      copies_.erase(row.node);
+    } else if (row.is_step() && row.is("ended") && !history_.any_set_back()) {
+      computed(row);
+    }
+  }
+
+ private:
+  // The clock before which the owner has the pushes of every worker that counts for this answer.
+  std::int64_t slowest(const Row& row) const {
+    std::optional<std::int64_t> least;
+    const Ownership* owner = history_.find(row.shard, row.node);
+    if (owner == nullptr) return 0;
+    const std::int64_t decided = decisions_.earliest(row);
+    for (const Count& count : owner->workers) {
+      if (count.is_awaited_since(decided)) least = std::min(least.value_or(count.clock()), count.clock());
+    }
+    return least.value_or(row.clock);
+  }
+  void receives(const Row& row) {
+    const auto answer = sent_.extract(row.sent);
+    KnownCopy& copy = copies_[row.node][row.shard];
+    const Request answered{row.pull, row.epoch};
+    if (!answer || answered != copy.asked || answered == copy.taken) return;
+    copy.taken = answered;
+    copy.clock = answer.mapped();
+  }
+  void computed(const Row& row) {
+    for (const auto& [shard, copy] : copies_[row.node]) {
+      if (!copy.clock) continue;
+      examined();
+      const std::int64_t needed = row.clock - facts_.bound_at(row.clock, shard).value_or(row.clock);
+      if (*copy.clock < needed)
+        violated(row, "{} computes clock {} on a copy of shard {} with pushes up to clock {}, not {}",
+                 name(row.node), row.clock, shard, *copy.clock, needed);
+    }
+  }
+
+  // Number of a pull, and the epoch in which it is sent.
+  using Request = std::pair<std::int64_t, std::int64_t>;
+  struct KnownCopy {
+    Request asked = {-1, -1}, taken = {-1, -1};  // the last pull; the pull whose answer the copy is
+    std::optional<std::int64_t> clock = {};      // none: no copy
+  };
+
+  Decisions decisions_;
+  std::map<std::int64_t, std::int64_t> sent_;                           // clocks, by answer on its way
+  std::map<std::uint32_t, std::map<std::uint32_t, KnownCopy>> copies_;  // by worker and shard
+};
+
+class LocalTime final : public Check {
+ public:
+  explicit LocalTime(const Evidence& evidence)
+      : Check(evidence, "local-time", "a clock has as many local steps as fit in its time, at least one") {
+    const auto changes = [](const Straggler& one) { return one.from > 0 || one.until || one.every; };
+    const bool is_steady = facts_.fault_factors.empty() && std::ranges::none_of(facts_.stragglers, changes);
+    if (!facts_.local_time || facts_.local_batch == 0 || !is_steady) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (!row.is_step()) return;
+    if (row.is("begun")) begun_[row.node] = row.at;
+    if (!row.is("ended")) return;
+    const bool is_first = ended_[row.node]++ == 0;
+    if (is_first && facts_.warms_up) return;
+    examined();
+    constexpr double most = 1e6;  // steps of a clock
+    const double time = *facts_.local_time, took = row.at - begun_[row.node];
+    const double steps = static_cast<double>(row.samples) / static_cast<double>(facts_.local_batch);
+    const double slack = 1e-6 * time + rounding(row.at);
+    if (steps != std::floor(steps) || steps < 1)
+      violated(row, "{} computes {} samples, where a local step has {}", name(row.node), row.samples,
+               facts_.local_batch);
+    else if (steps > 1 && took > time + slack)
+      violated(row, "{} takes {:.9g} s for {} local steps; a clock has {:.9g} s", name(row.node), took, steps,
+               time);
+    else if (steps < most && took > 0 && took / steps * (steps + 1) < time - slack)
+      violated(row, "{} takes {} local steps in {:.9g} s; one more would fit in {:.9g} s", name(row.node),
+               steps, took, time);
+  }
+
+ private:
+  std::map<std::uint32_t, double> begun_;
+  std::map<std::uint32_t, std::int64_t> ended_;
+};
+
+}  // namespace
+
+void add_staleness_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<Staleness, Closings, Copies, LocalTime>(evidence, checks);
+}
+
+// Checks cuts and moves of shards, and the loads of servers in the summary, only from the events.
+
+namespace {
+
+class Moves final : public Check {
+ public:
+  explicit Moves(const Evidence& evidence)
+      : Check(evidence, "moves",
+              "a cut loses no values, every shard goes on from where it was, and the loads are those of the "
+              "messages"),
+        values_(facts_.servers) {}
+
+  void on(const Row& row) override {
+    if (row.is("sent", "push") && facts_.is_server(row.peer)) values_[row.peer - 1] += row.values;
+    if (row.is("sent", "weights") && facts_.is_server(row.node)) values_[row.node - 1] += row.values;
+    if (row.is("place")) epoch_[row.shard] = row.epoch;
+    if (row.is("cut")) on_cut(row);
+    if (row.is("move")) on_move(row);
+    end_ = row.at;
+  }
+
+  void at_end(std::int64_t) override {
+    if (!summary_.contains("failures")) return does_not_apply();
+    if (shifts_.empty()) return does_not_apply();
+    end_ = summary_.at("sim_time_s");
+    const std::vector<double> last = take_rates();
+    const Json told = summary_.at("failures").value("rebalances", Json::array());
+    if (told.size() != shifts_.size())
+      return violated("shards moved {} times in the events, {} in the summary", shifts_.size(), told.size());
+    for (std::size_t i = 0; i < shifts_.size(); ++i) {
+      const std::vector<double>& after = i + 1 < shifts_.size() ? shifts_[i + 1].before : last;
+      compare(shifts_[i], after, told[i]);
+    }
+    std::int64_t held = 0;
+    const std::int64_t all = parameters();
+    for (const Json& server : summary_.at("servers")) held += server.at("parameters").get<std::int64_t>();
+    examined();
+    if (held > all) violated("the servers hold {} parameters of {}", held, all);
+  }
+
+ private:
+  struct Shift {
+    std::int64_t view = 0, shards = 0, cuts = 0, parameters = 0;
+    std::vector<double> before = {};
+  };
+
+  // The parameters of all models on the servers.
+  std::int64_t parameters() const {
+    if (!summary_.contains("groups")) return summary_.at("model").at("parameters");
+    std::map<std::int64_t, std::int64_t> of_spaces;
+    for (const Json& group : summary_.at("groups"))
+      of_spaces[group.at("namespace")] = group.at("model").at("parameters");
+    std::int64_t sum = 0;
+    for (const auto& [space, own] : of_spaces) sum += own;
+    return sum;
+  }
+  Shift& of_view(std::int64_t view) {
+    if (shifts_.empty() || shifts_.back().view != view)
+      shifts_.push_back({.view = view, .before = take_rates()});
+    return shifts_.back();
+  }
+  std::vector<double> take_rates() {
+    std::vector<double> rates;
+    for (std::uint64_t& values : values_) {
+      rates.push_back(end_ > since_ ? static_cast<double>(values) / (end_ - since_) : 0);
+      values = 0;
+    }
+    since_ = end_;
+    return rates;
+  }
+
+  void on_cut(const Row& row) {
+    examined();
+    end_ = row.at;
+    ++of_view(row.view).cuts;
+    const auto known = size_.find(row.shard);
+    if (row.values == 0 || row.new_values == 0 ||
+        (known != size_.end() && known->second != row.values + row.new_values))
+      violated(row, "shard {} is cut in {} and {} values", row.shard, row.values, row.new_values);
+    if (row.epoch <= epoch_[row.shard])
+      violated(row, "shard {} is cut within epoch {}", row.shard, row.epoch);
+    size_[row.shard] = row.values;
+    size_[row.new_shard] = row.new_values;
+    if (const auto goal = goal_.find(row.shard); goal != goal_.end()) goal_[row.new_shard] = goal->second;
+  }
+
+  void on_move(const Row& row) {
+    examined();
+    end_ = row.at;
+    Shift& shift = of_view(row.view);
+    ++shift.shards;
+    shift.parameters += static_cast<std::int64_t>(row.values);
+    const auto goal = goal_.find(row.shard);
+    if (row.from == row.peer || (goal != goal_.end() && goal->second != row.from))
+      violated(row, "shard {} goes from {} to {}, but it was not there", row.shard, name(row.from),
+               name(row.peer));
+    goal_[row.shard] = row.peer;
+    const auto [size, is_new] = size_.try_emplace(row.shard, row.values);
+    if (!is_new && size->second != row.values)
+      violated(row, "shard {} has {} values, and moves with {}", row.shard, size->second, row.values);
+  }
+
+  void compare(const Shift& shift, const std::vector<double>& after, const Json& told) {
+    examined();
+    bool agrees = told.at("view") == shift.view && told.at("shards") == shift.shards &&
+                  told.at("cuts") == shift.cuts && told.at("parameters") == shift.parameters;
+    const auto same = [](double counted, const Json& said) {
+      return std::abs(said.get<double>() - counted) <= 1e-9 * (1 + counted);
+    };
+    for (std::size_t s = 0; s < shift.before.size(); ++s) {
+      const Json& server = told.at("servers").at(s);
+      agrees = agrees && same(shift.before[s], server.at("load_before_per_s")) &&
+               same(after[s], server.at("load_after_per_s"));
+    }
+    if (!agrees) violated("view {}: the summary tells of its moves what the events do not", shift.view);
+  }
+
+  std::vector<std::uint64_t> values_;  // by server, since the last shift
+  double since_ = 0, end_ = 0;
+  std::vector<Shift> shifts_;
+  std::map<std::uint32_t, std::int64_t> epoch_;  // by shard, in the last view
+  std::map<std::uint32_t, std::uint64_t> size_;  // by shard
+  std::map<std::uint32_t, std::uint32_t> goal_;  // by shard: its last destination
+};
+
+}  // namespace
+
+void add_move_check(const Evidence& evidence, Checks& checks) { add_checks<Moves>(evidence, checks); }
+
 namespace {
 
 // The scenario's own expression for when to update, compared with the state of the owner of a shard. For the

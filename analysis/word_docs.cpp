@@ -8,7 +8,6 @@
 
 #include "analysis/causes/graph.hpp"
 #include "analysis/causes/main_cause.hpp"
-#include "analysis/text_rows.hpp"
 #include "sim/record/summary_schema.hpp"
 
 namespace psim::analysis {

@@ -1,6 +1,6 @@
 # A first build spends most of its time on reading the same headers for each file. With PSIM_UNITY the compiler takes
 # about forty files of a target as one, in the order of their folders.
-set(PSIM_UNITY_FILES 40 CACHE STRING "With PSIM_UNITY: the files of a group. Small groups suit frequent changes.")
+set(PSIM_UNITY_FILES 24 CACHE STRING "With PSIM_UNITY: the files of a group. Small groups suit frequent changes.")
 
 # Such a compilation takes up to 2.3 GB (g++ 12). So only as many run at the same time as fit into the memory.
 cmake_host_system_information(RESULT psim_memory QUERY TOTAL_PHYSICAL_MEMORY)  # MiB

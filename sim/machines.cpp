@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/nodes/actors.hpp"
+#include "sim/nodes/job/actors.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {

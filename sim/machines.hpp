@@ -10,7 +10,7 @@
 #include "sim/cluster/platform.hpp"
 #include "sim/cluster/pool.hpp"
 #include "sim/cluster/slowness.hpp"
-#include "sim/nodes/job_plan.hpp"
+#include "sim/nodes/job/job_plan.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/simulation.hpp"
 

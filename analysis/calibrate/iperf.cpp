@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/calibrate/input_stream.hpp"
-#include "analysis/calibrate/lines.hpp"
-#include "analysis/calibrate/link_test.hpp"
+#include "analysis/calibrate/step_log.hpp"
 #include "analysis/calibrate/tool_outputs.hpp"
 
 namespace psim::calibrate {

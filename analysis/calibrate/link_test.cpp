@@ -1,4 +1,4 @@
-#include "analysis/calibrate/link_test.hpp"
+#include "analysis/calibrate/tool_outputs.hpp"
 
 #include <fmt/format.h>
 

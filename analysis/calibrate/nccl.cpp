@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/calibrate/lines.hpp"
-#include "analysis/calibrate/link_test.hpp"
 #include "analysis/calibrate/tool_outputs.hpp"
 #include "model/data/text.hpp"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <optional>
 
-#include "analysis/calibrate/lines.hpp"
+#include "analysis/calibrate/tool_outputs.hpp"
 #include "model/data/text.hpp"
 
 namespace psim::calibrate {

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <istream>
 #include <map>
+#include <memory>
 #include <optional>
+#include <streambuf>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,5 +106,20 @@ struct EventNames {
 // iperf3, the log of Megatron-LM or DeepSpeed, or Chrome JSON. `number`: of the file, the worker of a trace
 // that names none. Throws LogError, and InputError.
 void read_log(const std::string& path, std::int64_t number, const EventNames& names, ClusterLog& log);
+
+// A file as a stream, decompressed if it is gzip, without a byte-order mark. It holds one piece of the file
+// in memory.
+//
+// As JSON, bare words such as inf and NaN, which programs write and JSON does not know, become 0.
+class InputStream : public std::istream {
+ public:
+  // Throws InputError if `path` is no regular file, or cannot be opened.
+  explicit InputStream(const std::filesystem::path& path, bool is_json = false);
+  ~InputStream() override;
+
+ private:
+  class Buffer;
+  std::unique_ptr<Buffer> buffer_;
+};
 
 }  // namespace psim::calibrate

@@ -7,7 +7,6 @@
 #include <optional>
 #include <regex>
 
-#include "analysis/calibrate/lines.hpp"
 #include "analysis/calibrate/tool_outputs.hpp"
 #include "model/data/text.hpp"
 

@@ -4,9 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/causes/builder.hpp"
 #include "analysis/database.hpp"
-#include "analysis/run_events.hpp"
+#include "analysis/run_record.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -12,18 +12,65 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "analysis/causes/bottlenecks.hpp"
 #include "analysis/causes/fault_book.hpp"
+#include "analysis/causes/graph.hpp"
 #include "analysis/causes/path.hpp"
+#include "analysis/links/link_owners.hpp"
 #include "analysis/links/links.hpp"
 
 namespace psim::analysis {
+
+// The links that a message crosses: their owners, and the link that limited the message.
+class Bottlenecks {
+ public:
+  // `uses`: for every link that carried anything.
+  Bottlenecks(const Facts& facts, const FaultBook& faults, const LinkOwners& owners, const Traffic& traffic,
+              const std::vector<LinkUse>& uses);
+
+  enum class Owner : std::uint8_t { worker, server, scheduler, nobody };  // nobody: nodes share it
+  struct Bottleneck {
+    const Link* link;
+    Owner owner;
+    std::uint32_t node;  // the owner of the link; without an owner: a node whose message crosses it
+    double by_window;    // seconds that the window added to the time on the links
+    bool is_even;        // the link is as wide as all links of its kind
+  };
+  // The narrowest link of the message's way, with the bandwidth that faults left. Among equally narrow links:
+  // the link that was full the longest. None: no links are known.
+  std::optional<Bottleneck> of(const Transfer& message) const;
+  // The node whose link has the largest latency of the way; the sender, if that link has no owner.
+  std::uint32_t farthest(const Transfer& message) const;
+  // For the own link of each node, with the bandwidth that faults left: 1 / bandwidth, and the seconds to
+  // carry all its bytes at that bandwidth.
+  struct Burdens {
+    std::map<std::uint32_t, double> narrowness, seconds;
+  };
+  Burdens burdens(Owner owner) const;
+
+ private:
+  Owner owner_of(std::uint32_t link) const;
+  Owner role_of(std::uint32_t node) const;
+  // The single owner; none: no owner, or several.
+  std::optional<std::uint32_t> owning(std::uint32_t link) const;
+  void find_main_users(const Traffic& traffic);
+
+  const Facts& facts_;
+  const FaultBook& faults_;
+  const LinkOwners& owners_;
+  const Lone& lone_;
+  std::vector<double> bytes_;                                 // by link
+  std::vector<std::vector<std::pair<double, double>>> full_;  // by link: from when to when it was full
+  std::map<std::uint32_t, std::uint32_t> main_user_;          // of the links of hosts
+  std::map<Owner, double> widest_;                            // bytes per second
+};
 
 enum class Suspect : std::uint8_t {
   worker_compute,
@@ -91,5 +138,61 @@ struct MainCause {
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<PathPiece>& path,
                         const Bottlenecks& bottlenecks, const Traffic& traffic, const FaultBook& faults,
                         double total);
+
+// One cause: its seconds on the critical path of a run, and the nodes that are to blame.
+
+// Seconds of the path, by node and by link.
+struct Account {
+  double seconds = 0;
+  double even = 0;  // part of `seconds`: on links as wide as all links of their kind
+  std::map<std::uint32_t, double> nodes;
+  std::map<std::string, double> links;
+  void add(double more, std::uint32_t node) {
+    if (!(more > 0)) return;
+    seconds += more;
+    nodes[node] += more;
+  }
+  // The fewest nodes that together have nearly all of the seconds; the largest share first.
+  std::vector<std::uint32_t> blamed() const {
+    std::vector<std::pair<double, std::uint32_t>> all;
+    for (const auto& [node, part] : nodes) all.emplace_back(part, node);
+    std::ranges::sort(all, std::ranges::greater{});
+    std::vector<std::uint32_t> blamed;
+    double sum = 0;
+    for (const auto& [part, node] : all) {
+      if (sum >= 0.9 * seconds) break;
+      sum += part;
+      blamed.push_back(node);
+    }
+    std::ranges::sort(blamed);
+    return blamed;
+  }
+  std::string link() const {
+    const auto most = std::ranges::max_element(links, {}, [](const auto& one) { return one.second; });
+    return most == links.end() ? "" : most->first;
+  }
+};
+
+// The typical length of a part of a computation: the median, over workers, of the median of each worker.
+class TypicalSteps {
+ public:
+  explicit TypicalSteps(const CausalGraph& graph);
+
+  // The typical seconds of a computation like the one that ends at this moment; infinity, if none of its kind
+  // ended.
+  double of(const Moment& end) const;
+  // Whether nearly all steps of a worker take longer than typical, so that chance does not explain it.
+  bool is_always_slow(std::uint32_t worker) const;
+  // By worker: mean seconds of a step with all its parts.
+  std::map<std::uint32_t, double> by_worker() const;
+
+ private:
+  using PartOfStep = std::pair<std::uint8_t, std::uint32_t>;  // kind of computation, and its part
+  std::map<PartOfStep, std::map<std::uint32_t, std::vector<double>>> durations_;  // by worker
+  std::map<PartOfStep, double> typical_;
+};
+
+// The quantile at `share`; between two values the lower one. 0 without values.
+double quantile(std::vector<double> values, double share);
 
 }  // namespace psim::analysis

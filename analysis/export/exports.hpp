@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/export/recording.hpp"
-#include "analysis/render/svg_document.hpp"
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {

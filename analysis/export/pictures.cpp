@@ -8,8 +8,6 @@
 #include "analysis/export/exports.hpp"
 #include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
-#include "analysis/render/svg_document.hpp"
-#include "analysis/render/ticks.hpp"
 #include "analysis/timeline/choice.hpp"
 
 namespace psim::analysis {

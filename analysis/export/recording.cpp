@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "analysis/causes/explain.hpp"
-#include "analysis/run_events.hpp"
+#include "analysis/run_record.hpp"
 
 namespace psim::analysis {
 namespace {

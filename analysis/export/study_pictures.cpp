@@ -9,8 +9,6 @@
 #include "analysis/export/exports.hpp"
 #include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
-#include "analysis/render/svg_document.hpp"
-#include "analysis/render/ticks.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"

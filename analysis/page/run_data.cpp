@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "analysis/page/parts.hpp"
+#include "analysis/page/page.hpp"
 #include "analysis/page/run_parts.hpp"
-#include "analysis/run_events.hpp"
+#include "analysis/run_record.hpp"
 #include "analysis/timeline/opening.hpp"
 
 namespace psim::analysis {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/page/parts.hpp"
+#include "analysis/page/page.hpp"
 #include "analysis/page/run_parts.hpp"
-#include "analysis/render/html_chart.hpp"
+#include "analysis/render/html.hpp"
 #include "analysis/study/labels.hpp"
 
 namespace psim::analysis {

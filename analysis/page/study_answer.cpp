@@ -6,14 +6,85 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "analysis/causes/main_cause.hpp"
-#include "analysis/page/fastest.hpp"
 #include "analysis/page/study_parts.hpp"
+#include "analysis/statistics/time_to_target.hpp"
 #include "analysis/study/labels.hpp"
+#include "analysis/study/study.hpp"
 #include "analysis/study/table_columns.hpp"
 
 namespace psim::analysis {
+
+// The fastest and the slowest arm of a condition.
+
+// The mean time of an arm in seconds. The arm must have one (known_times).
+double seconds_of(const Aggregate* one) {
+  return one->time_to_target ? one->time_to_target->restricted_mean_s : one->time->mean;
+}
+
+std::vector<const Aggregate*> known_times(const std::vector<const Aggregate*>& arms) {
+  std::vector<const Aggregate*> known;
+  std::ranges::copy_if(arms, std::back_inserter(known),
+                       [](const Aggregate* one) { return one->time_to_target || one->time; });
+  return known;
+}
+
+// The date up to which all times of an arm are known: its budget, if a run missed the target.
+double known_until(const Aggregate& one) {
+  const bool is_cut = one.time_to_target && one.time_to_target->cut > 0;
+  return is_cut ? one.time_to_target->budget_s : std::numeric_limits<double>::infinity();
+}
+
+// Mean seconds of an arm, each run counted up to `tau`.
+double mean_up_to(const Aggregate& one, double tau) {
+  std::vector<statistics::TimedRun> runs;
+  for (const StudyRun& run : one.cell->runs) runs.push_back(timed(run));
+  const auto mean = statistics::restricted_mean(statistics::kaplan_meier(runs), tau);
+  return mean ? mean->mean_s : seconds_of(&one);
+}
+
+// Compares means up to the date until which the times of both arms are known: otherwise a short budget would
+// look like a short time.
+bool is_faster(const Aggregate& one, const Aggregate& other) {
+  const double until = std::min(known_until(one), known_until(other));
+  if (std::isinf(until)) return seconds_of(&one) < seconds_of(&other);
+  return mean_up_to(one, until) < mean_up_to(other, until);
+}
+
+namespace {
+
+// The number of other arms that are slower than this arm.
+std::ptrdiff_t wins(const Aggregate* one, const std::vector<const Aggregate*>& others) {
+  return std::ranges::count_if(others, [&](const Aggregate* other) { return is_faster(*one, *other); });
+}
+
+}  // namespace
+
+// The arm that psim calls the fastest. Candidates learned as much as any other arm and reached the target
+// with at least half of their seeds. Without candidates: the arms that reached the target most often. Among
+// these the winner is faster than the most others.
+const Aggregate& fastest_of(const std::vector<const Aggregate*>& known) {
+  const auto rank = [&](const Aggregate* one) {
+    const double reached = static_cast<double>(one->reached) / static_cast<double>(one->n);
+    return std::tuple(one->better != nullptr || (!one->time_to_target && one->fails()),
+                      !one->time_to_target || reached >= 0.5 ? 0 : 1 - reached, -wins(one, known),
+                      seconds_of(one));
+  };
+  return **std::ranges::min_element(known, {}, rank);
+}
+
+// The arm that is faster than the fewest of the others.
+const Aggregate& slowest_of(const std::vector<const Aggregate*>& known) {
+  return **std::ranges::max_element(
+      known, {}, [&](const Aggregate* one) { return std::pair(-wins(one, known), seconds_of(one)); });
+}
+
 namespace {
 
 const TableColumn& column_named(std::string_view name) {

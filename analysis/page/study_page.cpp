@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/page/parts.hpp"
+#include "analysis/page/page.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/files.hpp"

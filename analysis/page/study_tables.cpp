@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "analysis/page/study_parts.hpp"
-#include "analysis/render/html_chart.hpp"
+#include "analysis/render/html.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"

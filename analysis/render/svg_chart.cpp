@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
+#include <string_view>
 
 #include "analysis/render/colours.hpp"
-#include "analysis/render/labels.hpp"
-#include "analysis/render/svg_document.hpp"
-#include "analysis/render/ticks.hpp"
+#include "analysis/render/html.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -248,5 +248,153 @@ class Chart {
 }  // namespace
 
 std::string svg(const Plot& plot, double width_mm) { return Chart(plot, width_mm).document(); }
+
+namespace {
+
+// A possible place of a name, relative to its mark.
+struct Shift {
+  double across = 0, down = 0;
+  bool is_right = true;
+};
+
+// The near ones first.
+std::vector<Shift> shifts() {
+  std::vector<Shift> all;
+  for (int column = 0; column < 12; ++column) {
+    for (int row = -60; row <= 60; ++row) {
+      for (const bool is_right : {true, false}) all.push_back({column * 4.0, row * line_mm / 5, is_right});
+    }
+  }
+  std::ranges::stable_sort(all, {}, [](const Shift& s) { return std::hypot(s.across, s.down); });
+  return all;
+}
+
+// Whether the line from (x, y) to (to_x, to_y) crosses the box.
+bool crosses(double x, double y, double to_x, double to_y, const Box& box) {
+  constexpr int places = 40;
+  for (int i = 0; i <= places; ++i) {
+    const double share = static_cast<double>(i) / places;
+    const double px = x + share * (to_x - x), py = y + share * (to_y - y);
+    if (box.left < px && px < box.right && box.top < py && py < box.bottom) return true;
+  }
+  return false;
+}
+
+struct Leader {
+  double x, y, to_x, to_y;
+};
+
+}  // namespace
+
+bool Box::meets(const Box& other) const {
+  return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+}
+
+bool Box::holds(const Box& other) const {
+  return left <= other.left && other.right <= right && top <= other.top && other.bottom <= bottom;
+}
+
+std::optional<std::vector<Label>> labels_of(const std::vector<MarkedName>& names, double radius,
+                                            const Box& area) {
+  const std::vector<Shift> candidates = shifts();
+  const double gap = radius + 0.8;
+  std::vector<Box> marks, texts;
+  std::vector<Leader> leaders;
+  for (const auto& [name, x, y] : names) marks.push_back({x - radius, y - radius, x + radius, y + radius});
+  std::vector<Label> labels;
+  for (const auto& [name, x, y] : names) {
+    const double width = text_width(name);
+    const auto fits = [&, x = x, y = y](const Shift& shift) {
+      const double near = shift.is_right ? x + gap + shift.across : x - gap - shift.across;
+      const double middle = y + shift.down, begin = shift.is_right ? near : near - width;
+      const Box box{begin, middle - line_mm / 2, begin + width, middle + line_mm / 2};
+      const auto meets = [&](const Box& other) { return box.meets(other); };
+      return area.holds(box) && std::ranges::none_of(marks, meets) && std::ranges::none_of(texts, meets) &&
+             std::ranges::none_of(texts,
+                                  [&](const Box& other) { return crosses(x, y, near, middle, other); }) &&
+             std::ranges::none_of(leaders,
+                                  [&](const Leader& l) { return crosses(l.x, l.y, l.to_x, l.to_y, box); });
+    };
+    const auto found = std::ranges::find_if(candidates, fits);
+    if (found == candidates.end()) return std::nullopt;
+    const double near = found->is_right ? x + gap + found->across : x - gap - found->across;
+    const double middle = y + found->down, begin = found->is_right ? near : near - width;
+    texts.push_back({begin, middle - line_mm / 2, begin + width, middle + line_mm / 2});
+    const bool is_far = std::hypot(found->across, found->down) > 1;
+    if (is_far) leaders.push_back({x, y, near, middle});
+    labels.push_back({near, middle, found->is_right ? "start" : "end", is_far});
+  }
+  return labels;
+}
+
+namespace {
+
+constexpr double letter_mm = 0.6 * text_mm;  // of DejaVu Sans, on average
+
+bool begins_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }  // in UTF-8
+std::ptrdiff_t letters_of(const std::string& text) { return std::ranges::count_if(text, begins_letter); }
+
+}  // namespace
+
+std::string fitted(const std::string& text, double width_mm) {
+  const auto most = static_cast<std::ptrdiff_t>(std::max(1.0, width_mm / letter_mm));
+  if (letters_of(text) <= most) return text;
+  std::string out;
+  std::ptrdiff_t letters = 0;
+  for (const char c : text) {
+    if (begins_letter(c) && ++letters == most) break;
+    out += c;
+  }
+  return out + "\u2026";
+}
+
+double text_width(const std::string& text) { return letter_mm * static_cast<double>(letters_of(text)); }
+
+std::vector<std::string> wrapped_in_mm(const std::string& text, double width_mm) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::string longer = lines.empty() ? word : lines.back() + " " + word;
+    if (!lines.empty() && text_width(longer) <= width_mm) lines.back() = longer;
+    else lines.push_back(fitted(word, width_mm));
+  }
+  return lines;
+}
+
+std::string svg_text(double x, double y, const std::string& text, const char* anchor) {
+  return fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     escaped(text));
+}
+
+// The letters of DejaVu Sans that charts need; other letters come from the fonts of the reader.
+constexpr std::string_view font =
+#include "analysis/render/font.inc"
+    ;
+
+std::string svg_document(double width_mm, double height_mm, const std::string& body) {
+  return fmt::format(
+      "{0}\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{1:.2f}mm\" height=\"{2:.2f}mm\" viewBox=\"0 0 "
+      "{1:.2f} {2:.2f}\" font-family=\"'psim Sans', 'DejaVu Sans', Verdana, Arial, sans-serif\" "
+      "font-size=\"{3}\">\n<style>@font-face{{font-family:'psim "
+      "Sans';src:url(data:font/ttf;base64,{5})}}</style>\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"#fff\"/>\n{4}</svg>\n",
+      svg_mark, width_mm, height_mm, text_mm, body, font);
+}
+
+std::vector<double> ticks(double low, double high, int count) {
+  std::vector<double> all;
+  if (!(low < high) || count < 1) return {low};
+  const double raw = (high - low) / count, power = std::pow(10.0, std::floor(std::log10(raw)));
+  double step = 10 * power;
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= raw) {
+      step = factor * power;
+      break;
+    }
+  }
+  for (double n = std::ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; ++n)
+    all.push_back(n * step + 0.0);  // not -0
+  return all;
+}
 
 }  // namespace psim::analysis

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,5 +41,55 @@ struct Plot {
 
 // An SVG document of this width. Text stays text, in a sans-serif font.
 std::string svg(const Plot& plot, double width_mm);
+
+// Names beside marks, so that none covers another.
+
+// In millimetres, down from the top.
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+  bool meets(const Box& other) const;
+  bool holds(const Box& other) const;
+};
+
+struct MarkedName {
+  std::string name;
+  double x = 0, y = 0;  // of its mark
+};
+
+// The place of a name: it starts or ends at `x`.
+struct Label {
+  double x = 0, y = 0;  // the middle of its height
+  const char* anchor;   // start or end
+  bool is_far = false;  // far from its mark: a line should connect them
+};
+
+// Places the names right or left of their marks within `area`, as near as possible. None if there is no room
+// for all.
+std::optional<std::vector<Label>> labels_of(const std::vector<MarkedName>& names, double radius,
+                                            const Box& area);
+
+// Vector graphics in millimetres: documents, and texts of limited width.
+
+// A mark in every document, by which psim recognizes its own files.
+inline constexpr std::string_view svg_mark = "<!-- psim export -->";
+
+inline constexpr double text_mm = 2.5, line_mm = text_mm + 1;
+
+// A document of this size with `body` in it. It embeds the letters that texts of psim need.
+std::string svg_document(double width_mm, double height_mm, const std::string& body);
+// `anchor`: start, middle or end.
+std::string svg_text(double x, double y, const std::string& text, const char* anchor = "start");
+
+// The approximate width of `text`.
+double text_width(const std::string& text);
+// `text`, cut to about `width_mm`; an ellipsis shows the cut.
+std::string fitted(const std::string& text, double width_mm);
+// `text` in lines of at most this width, broken at spaces. A longer word is cut, as above.
+std::vector<std::string> wrapped_in_mm(const std::string& text, double width_mm);
+
+// The marks of an axis.
+
+// About `count` round numbers within [low, high], ascending.
+std::vector<double> ticks(double low, double high, int count);
 
 }  // namespace psim::analysis

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/columns.hpp"
 #include "analysis/study/report.hpp"
+#include "analysis/word_docs.hpp"
 
 namespace psim::analysis {
 

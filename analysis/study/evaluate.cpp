@@ -7,8 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "analysis/run_record.hpp"
 #include "analysis/study/study.hpp"
-#include "analysis/summary_value.hpp"
 
 namespace psim::analysis {
 namespace {

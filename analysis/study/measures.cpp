@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "analysis/run_record.hpp"
 #include "analysis/study/study.hpp"
-#include "analysis/summary_value.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/columns.hpp"
 #include "analysis/study/study.hpp"
+#include "analysis/word_docs.hpp"
 
 namespace psim::analysis {
 

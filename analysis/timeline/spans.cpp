@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "analysis/database.hpp"
-#include "analysis/run_events.hpp"
+#include "analysis/run_record.hpp"
 
 namespace psim::analysis {
 namespace {

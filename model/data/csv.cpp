@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/data/columns.hpp"
 #include "model/data/sources.hpp"
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"

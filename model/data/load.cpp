@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/data/columns.hpp"
 #include "model/data/sources.hpp"
 #include "model/data/split.hpp"
-#include "model/data_shape.hpp"
+#include "model/data/text.hpp"
+#include "model/data_spec.hpp"
 #include "model/dataset.hpp"
 
 namespace psim {

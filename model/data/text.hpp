@@ -2,10 +2,13 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "model/dataset.hpp"
 
 namespace psim {
 
@@ -33,5 +36,23 @@ std::string read_feature(std::string_view cell, float& value);
 
 // The cell in backticks; a long cell is cut.
 std::string in_backticks(std::string_view cell);
+
+// Columns of a table whose rows are samples.
+struct Column {
+  std::size_t number = 0;  // from 1
+  std::string name = {};   // from the header; empty without a header
+
+  std::string shown() const;  // in messages
+  std::string key() const;    // in a scenario
+};
+
+// Notes on features that seem to number the samples, and on features of very different sizes. `columns`:
+// those of the features.
+void note_columns(Dataset& data, const std::vector<Column>& columns, bool standardized);
+
+// Turns each feature x into (x - mean) / sd, with the mean and the standard deviation of the training samples
+// (dividing by their number, as scikit-learn's StandardScaler does). If it is constant in these, it becomes
+// 0.
+void standardize(DataSplit& data);
 
 }  // namespace psim

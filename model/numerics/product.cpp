@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "model/numerics/levels.hpp"
 #include "model/user_error.hpp"
 
 namespace psim::numerics {

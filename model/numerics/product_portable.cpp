@@ -1,6 +1,6 @@
 // The products for any processor: SSE2 on x86-64, NEON on aarch64.
-#include "model/numerics/levels.hpp"
 #include "model/numerics/multiply.hpp"
+#include "model/numerics/product.hpp"
 
 namespace psim::numerics {
 

@@ -1,6 +1,6 @@
 // The products for x86-64-v3: AVX2 and fused multiply-adds.
-#include "model/numerics/levels.hpp"
 #include "model/numerics/multiply.hpp"
+#include "model/numerics/product.hpp"
 
 namespace psim::numerics {
 

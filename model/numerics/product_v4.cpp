@@ -1,6 +1,6 @@
 // The products for x86-64-v4: AVX-512.
-#include "model/numerics/levels.hpp"
 #include "model/numerics/multiply.hpp"
+#include "model/numerics/product.hpp"
 
 namespace psim::numerics {
 

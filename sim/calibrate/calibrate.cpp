@@ -1,16 +1,16 @@
 #include "sim/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
+#include "analysis/render/text_table.hpp"
+#include "sim/calibrate/fit_network.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
-#include "sim/calibrate/statements.hpp"
-#include "sim/calibrate/whole_steps.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/scratch.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::calibrate {
@@ -329,6 +329,151 @@ std::string calibrated_scenario(const Calibration& calibration) {
                                .steps = static_cast<std::int64_t>(calibration.times.size()),
                                .values = calibration.network.fitted,
                                .title = title});
+}
+
+namespace {
+
+// Of each worker: computation and rest.
+std::vector<double> mean_steps(const StepTimes& times) {
+  std::vector<double> means(times.compute.front().size(), 0);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    for (std::size_t w = 0; w < means.size(); ++w)
+      means[w] += (times.compute[i][w] + (times.rest.empty() ? 0 : times.rest[i][w])) /
+                  static_cast<double>(times.size());
+  }
+  return means;
+}
+
+}  // namespace
+
+StepRest rest_of(const StepTimes& whole, const ClusterFacts& facts, const NetworkValues& network,
+                 const std::filesystem::path& folder) {
+  constexpr int most_rounds = 8;
+  constexpr double close = 1e-3;
+  const std::vector<double> logged = mean_steps(whole);
+  StepRest rest{.seconds = std::vector<double>(logged.size(), 0)};
+  const std::string text = scenario_text({.facts = facts,
+                                          .fit = {},
+                                          .network = network,
+                                          .from = StepsFrom::file,
+                                          .steps = static_cast<std::int64_t>(whole.size()) + 1});
+  for (int round = 0; round < most_rounds; ++round) {
+    write_file(folder / "steps.csv", steps_csv(without_rest(whole, rest)));
+    std::vector<Trial> trials;
+    for (std::int64_t seed = 1; seed <= seeds_of_search; ++seed)
+      trials.push_back({.scenario = text, .folder = folder, .seed = seed});
+    std::vector<double> errors(logged.size(), 0);  // by worker, in seconds
+    for (const StepTimes& run : simulated_steps(trials)) {
+      const std::vector<double> steps = mean_steps(run);
+      for (std::size_t w = 0; w < steps.size(); ++w) {
+        const std::size_t column = logged.size() == 1 ? 0 : w;
+        const double runs = seeds_of_search * static_cast<double>(steps.size() / logged.size());
+        errors[column] += (steps[w] - logged[column]) / runs;
+      }
+    }
+    rest.error = 0;
+    for (std::size_t w = 0; w < errors.size(); ++w) {
+      rest.error = std::max(rest.error, std::abs(errors[w]) / logged[w]);
+      rest.seconds[w] = std::max(0.0, rest.seconds[w] + errors[w]);
+    }
+    if (rest.error < close) break;
+  }
+  return rest;
+}
+
+StepTimes without_rest(const StepTimes& whole, const StepRest& rest) {
+  constexpr double least = 0.01;
+  StepTimes times = whole;
+  times.rest.clear();
+  for (std::vector<double>& row : times.compute) {
+    std::vector<double>& others = times.rest.emplace_back();
+    for (std::size_t w = 0; w < row.size(); ++w) {
+      const double computing = std::max(row[w] - rest.seconds[w], least * row[w]);
+      others.push_back(row[w] - computing);
+      row[w] = computing;
+    }
+  }
+  return times;
+}
+
+StepTimes averaged(const StepTimes& whole, std::size_t columns) {
+  StepTimes times = whole;
+  times.workers.resize(columns);
+  for (std::vector<double>& row : times.compute) row.assign(columns, statistics::mean_of(row));
+  return times;
+}
+
+namespace {
+
+// The values that the scenario lacks. Without them messages take no time.
+std::vector<std::string> lacks(const Calibration& calibration) {
+  std::vector<std::string> missing;
+  if (!calibration.runs.empty()) return missing;
+  if (calibration.network.values.bandwidth == NetworkValues().bandwidth &&
+      !calibration.facts.gives("cluster.network.bandwidth"))
+    missing.push_back("the bandwidth (1e15 B/s here)");
+  if (!calibration.facts.model_bytes && !calibration.facts.gives("model."))
+    missing.push_back("the size of the model (4 B here)");
+  return missing;
+}
+
+// The lines of a comment in a file.
+std::string as_comment(const std::string& text) {
+  std::string out;
+  for (const std::string& line : analysis::wrapped(text, 100)) out += "# " + line + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string verdict_line(const Calibration& calibration) {
+  const Verdict& verdict = *calibration.verdict;
+  const char *holds = verdict.holds ? "holds" : "does not hold", *subject = "The model", *rest = "";
+  if (verdict.only_computations) {
+    subject = "The model of the computations";
+    rest = calibration.times.rest.empty()
+               ? " Communication is not judged: the log has no push and pull."
+               : " Communication is not judged: the log does not tell the size of the model (--model-bytes).";
+  }
+  return fmt::format("{} {} within {:.3g} %.{}", subject, holds, 100 * verdict.within, rest);
+}
+
+std::string judgement(const Compared& judged, double within) {
+  return fmt::format("{} {:.3g} %", std::abs(judged.error()) <= within ? "within" : "beyond", 100 * within);
+}
+
+std::vector<std::string> warnings(const Calibration& calibration) {
+  const std::vector<std::string> missing = lacks(calibration);
+  if (missing.empty()) return {};
+  return {fmt::format(
+      "Communication is free in this scenario, because the log does not tell {}. So predictions are those of "
+      "a cluster that only computes. Calibrate with a link test too (a file of bytes,seconds, nccl-tests or "
+      "iperf3), or with push_s and pull_s in the log, and with --model-bytes SIZE. Or set the values: "
+      "--set cluster.network.bandwidth=10Gbps --model-bytes 100MB.",
+      fmt::join(missing, " and "))};
+}
+
+std::string scenario_title(const Calibration& calibration) {
+  std::string title = "A cluster as its log shows it";
+  if (!lacks(calibration).empty()) title += "; communication is free";
+  if (calibration.verdict && !calibration.verdict->holds)
+    title += fmt::format("; the model does not hold within {:.3g} %", 100 * calibration.verdict->within);
+  return title;
+}
+
+std::string scenario_comment(const Calibration& calibration) {
+  std::string out = as_comment("Made by psim calibrate; calibration.json has every value with its interval.");
+  if (!calibration.verdict) {
+    out += as_comment("No verdict: no part of the log was held out.");
+  } else {
+    const std::vector<Compared>& judged = calibration.verdict->judged;
+    const auto worst =
+        std::ranges::max_element(judged, {}, [](const Compared& one) { return std::abs(one.error()); });
+    out += as_comment(fmt::format("Verdict on the last {}: {} Worst: {}, {:+.1f} %.", calibration.judged_on(),
+                                  verdict_line(calibration), worst->name, 100 * worst->error()));
+  }
+  for (const std::string& warning : warnings(calibration)) out += as_comment("WARNING: " + warning);
+  return out;
 }
 
 }  // namespace psim::calibrate

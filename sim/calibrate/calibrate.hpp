@@ -2,12 +2,14 @@
 // that the fit has not seen. docs/calibrate.md explains every number.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "analysis/calibrate/step_times.hpp"
 #include "analysis/calibrate/verdict.hpp"
 #include "sim/calibrate/cluster.hpp"
 #include "sim/calibrate/fit_network.hpp"
@@ -54,5 +56,44 @@ std::string calibrated_scenario(const Calibration& calibration);
 
 // A page of figures, with measured steps beside simulated ones.
 std::string calibration_page(const Calibration& calibration, const Request& request);
+
+// The computation of workers, if a log has only the times of whole steps.
+
+// The part of each worker's whole steps that is no computation: what a simulation of the steps takes for
+// messages, and for waiting that the log does not show.
+struct StepRest {
+  std::vector<double> seconds;  // by worker
+  double error = 0;             // of the mean simulated step, relative: what no computation repairs
+};
+
+// Finds it by simulation with `network`. `whole`: the times of the steps, as computations. Simulates the
+// steps with computations that are shorter by the rest, until their mean is that of the log. `folder`: for
+// steps.csv. Throws like simulated_steps().
+StepRest rest_of(const StepTimes& whole, const ClusterFacts& facts, const NetworkValues& network,
+                 const std::filesystem::path& folder);
+
+// The steps as computations and the rest. A computation takes at least a hundredth of its step.
+StepTimes without_rest(const StepTimes& whole, const StepRest& rest);
+
+// Each step with its mean over workers: where all wait for all, the differences are none of the workers'.
+// `columns`: 1, or the number of workers.
+StepTimes averaged(const StepTimes& whole, std::size_t columns);
+
+// What a calibration says about its scenario, in the same words on the screen, on the page and in the file.
+
+// Whether the fit holds, and what the verdict does not judge.
+std::string verdict_line(const Calibration& calibration);
+
+// How a number that is judged agrees: "within 5 %" or "beyond 5 %".
+std::string judgement(const Compared& judged, double within);
+
+// Why predictions of the scenario mislead, each with what to do. Empty: nothing is known.
+std::vector<std::string> warnings(const Calibration& calibration);
+
+// The title of the scenario, which every study of it shows.
+std::string scenario_title(const Calibration& calibration);
+
+// The comment at the top of the scenario.
+std::string scenario_comment(const Calibration& calibration);
 
 }  // namespace psim::calibrate

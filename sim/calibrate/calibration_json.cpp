@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "sim/calibrate/calibrate.hpp"
-#include "sim/calibrate/statements.hpp"
 #include "sim/record/identity.hpp"
 
 namespace psim::calibrate {

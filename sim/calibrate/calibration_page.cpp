@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "analysis/calibrate/series.hpp"
+#include "analysis/calibrate/step_times.hpp"
 #include "analysis/page/page.hpp"
-#include "analysis/page/parts.hpp"
-#include "analysis/render/html_chart.hpp"
-#include "sim/calibrate/statements.hpp"
+#include "analysis/render/html.hpp"
+#include "sim/calibrate/calibrate.hpp"
 
 namespace psim::calibrate {
 namespace {

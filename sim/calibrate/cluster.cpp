@@ -11,7 +11,7 @@
 #include "model/user_error.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/scenario/spec/units.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::calibrate {
 namespace {

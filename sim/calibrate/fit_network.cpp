@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/calibrate/series.hpp"
+#include "analysis/calibrate/step_times.hpp"
 #include "sim/calibrate/search.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/scenario/spec/units.hpp"

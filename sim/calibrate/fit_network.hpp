@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/calibrate/run_table.hpp"
-#include "analysis/calibrate/server_work.hpp"
+#include "analysis/calibrate/step_times.hpp"
 #include "sim/calibrate/cluster.hpp"
 
 namespace psim::calibrate {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "sim/runs/forked_run.hpp"
-#include "sim/runs/refused.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/simulation.hpp"
 

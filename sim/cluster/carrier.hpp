@@ -1,5 +1,5 @@
-// Moves a message's bytes across the wire: as flows of SimGrid (fluid_carrier.hpp), or in segments through
-// the queues of links (nic_carrier.hpp). The network (network.hpp) knows neither links nor shares.
+// Moves a message's bytes across the wire: as flows of SimGrid, or in segments through the queues of links.
+// The network (network.hpp) knows neither links nor shares.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 //   repeat for ever stop when three turns of each have changed nothing.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,14 +21,45 @@
 
 #include "model/model_spec.hpp"
 #include "sim/cluster/agenda.hpp"
-#include "sim/cluster/fault_turns.hpp"
 #include "sim/cluster/link_faults.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/record/result.hpp"
-#include "sim/scenario/spec/fault_condition.hpp"
+#include "sim/scenario/spec/faults.hpp"
 
 namespace psim {
+
+// The dates of a fault: the turns of one [[fault]] table. Pure functions of scenario and seed, without
+// SimGrid.
+
+// One occurrence of a fault. `end`: when its window ends or a crashed node restarts; infinite: never.
+struct FaultTurn {
+  double begin = 0;
+  double end = HUGE_VAL;
+  bool operator==(const FaultTurn&) const = default;
+};
+
+class FaultTurns {
+ public:
+  // `table`: index among the scenario's faults. `node`: the node of these turns. It matters only with `mtbf`,
+  // which draws failures for every node separately.
+  FaultTurns(FaultSpec spec, std::uint64_t seed, std::uint64_t table, std::uint32_t node);
+
+  // The turns in order; none after the last turn. A fault that waits for a condition has no turns.
+  std::optional<FaultTurn> next();
+  // Whether the turns never end.
+  bool for_ever() const { return spec_.every || spec_.mtbf; }
+
+  // A turn that begins now.
+  static FaultTurn from(const FaultSpec& spec, double now);
+
+ private:
+  FaultSpec spec_;
+  std::uint64_t seed_, table_;
+  std::uint32_t node_;
+  std::uint64_t turn_ = 0;
+  double well_ = 0;  // mtbf: date of the node's last recovery
+};
 
 class FaultPlan {
  public:

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sim/cluster/paths.hpp"
-#include "sim/cluster/share_weights.hpp"
 #include "sim/cluster/topology.hpp"
+#include "sim/cluster/turns.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {
@@ -146,7 +146,7 @@ LinkMap::Ends ends_of(const NetworkSpec& network) {
                      .receive_overhead = endpoint.receive_overhead.value,
                      .send_bandwidth = number(endpoint.send_bandwidth),
                      .receive_bandwidth = number(endpoint.receive_bandwidth)};
-  // One window per round trip, without the model's latency factor (nic_carrier.cpp).
+  // One window per round trip, without the model's latency factor (carrier.cpp).
   if (model.window > 0) ends.window = model.bandwidth * model.window * model.latency / 2;
   return ends;
 }

@@ -19,10 +19,10 @@
 #pragma once
 
 #include <simgrid/forward.h>
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <array>
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,13 +37,46 @@
 
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/carrier.hpp"
-#include "sim/cluster/inbox.hpp"
 #include "sim/cluster/link_faults.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/packed_message.hpp"
 #include "sim/record/recorder.hpp"
 
 namespace psim {
+
+// The messages that a node has not read yet. Most nodes have at most one at a time. A deque would keep half a
+// kilobyte for each of ten thousand nodes, and allocate for every second message.
+class Inbox {
+ public:
+  bool empty() const { return messages_.empty(); }
+  void push(Message&& message) { messages_.push_back(std::move(message)); }
+  Message pop() {
+    Message message = std::move(messages_[next_++]);
+    if (next_ == messages_.size()) clear();
+    else if (next_ >= few && 2 * next_ > messages_.size()) forget_read();
+    return message;
+  }
+  // The messages in order; the inbox is empty afterwards.
+  std::vector<Message> take_all() {
+    forget_read();
+    return std::exchange(messages_, {});
+  }
+
+ private:
+  static constexpr std::size_t few = 4;
+  void forget_read() {
+    messages_.erase(messages_.begin(),
+                    messages_.begin() + static_cast<std::ptrdiff_t>(std::exchange(next_, 0)));
+  }
+  void clear() {
+    next_ = 0;
+    if (messages_.capacity() > few) messages_ = std::vector<Message>();
+    else messages_.clear();
+  }
+
+  std::vector<Message> messages_;
+  std::size_t next_ = 0;  // messages before this one have been read
+};
 
 class Network {
  public:

@@ -1,8 +1,12 @@
 // The paths of messages through a topology; the same on every machine.
 #pragma once
 
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "sim/cluster/topology.hpp"
@@ -42,6 +46,43 @@ class Paths {
   // Only if the topology has its own routing: the links by their lower end, and the first link of each.
   std::vector<std::uint32_t> links_, first_;
   std::map<std::uint32_t, PathTree> trees_;  // by root: the requested trees
+};
+
+// The used routes of a platform. SimGrid's Full zone has a table of all pairs of hosts, which would be most
+// of the memory of a run with a thousand workers, although workers talk only to servers.
+class RouteTable final : public simgrid::kernel::routing::NetZoneImpl {
+ public:
+  using Links = std::vector<const simgrid::s4u::Link*>;  // in the order in which they are crossed, sealed
+
+  // The zone of the whole platform; the engine owns it.
+  static RouteTable* make(const std::string& name);
+
+  void add(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, const Links& links);
+
+  // The route's latency, in the unit of its links' latencies; 0 without a route.
+  double latency(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
+
+  // The bandwidth of the last shared link of a route with latency, in bytes per second and without faults. 0
+  // if there is no such link.
+  double port_bandwidth(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
+
+  // Flows that begin from now on have this multiple of their routes' latency.
+  void scale_latency(double factor) { latency_factor_ = factor; }
+
+ private:
+  using NetPoint = simgrid::kernel::routing::NetPoint;
+  using Route = simgrid::kernel::routing::Route;
+  explicit RouteTable(const std::string& name) : NetZoneImpl(name) {}
+  void get_local_route(const NetPoint* from, const NetPoint* to, Route* into, double* latency) override;
+
+  static std::uint64_t key(const NetPoint* from, const NetPoint* to);
+
+  struct Crossed {
+    std::vector<simgrid::kernel::resource::StandardLinkImpl*> links = {};
+    double latency = 0, port_bandwidth = 0;  // seconds; bytes per second, of the last link that is shared
+  };
+  std::map<std::uint64_t, Crossed> routes_;  // by the numbers of both ends
+  double latency_factor_ = 1;
 };
 
 }  // namespace psim

@@ -29,16 +29,90 @@
 //   others.
 #pragma once
 
-#include <bit>
 #include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "sim/cluster/heap.hpp"
+#include "sim/cluster/carrier.hpp"
+#include "sim/cluster/turns.hpp"
+#include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
+
+// A priority queue; its first element is the greatest by <. It releases memory as it empties: each of
+// thousands of stations has a long queue at some date, but few have one at the same date.
+
+// Each node has four children: half as many levels as with two, and the children are neighbours in memory.
+template <class T>
+class Heap {
+ public:
+  bool empty() const { return values_.empty(); }
+  std::size_t size() const { return values_.size(); }
+  std::size_t capacity() const { return values_.capacity(); }
+  const T& top() const { return values_.front(); }
+
+  void push(const T& value) {
+    if (values_.size() == values_.capacity()) values_.reserve(values_.size() + values_.size() / 4 + 4);
+    values_.push_back(value);
+    rise(values_.size() - 1, value);
+  }
+
+  void pop() {
+    const T last = values_.back();
+    values_.pop_back();
+    if (!values_.empty()) sink(last);
+    if (values_.capacity() > 8 && values_.size() < values_.capacity() / 4) shrink();
+  }
+
+ private:
+  static constexpr std::size_t arity = 4;
+
+  // Fills the free first place. The greatest child moves up at every level; then `value` rises from the end.
+  // It was the last value, so it stays near the end.
+  void sink(const T& value) {
+    std::size_t place = 0;
+    for (std::size_t child = 1; child < values_.size(); child = arity * place + 1) {
+      const std::size_t greatest = greatest_from(child);
+      values_[place] = values_[greatest];
+      place = greatest;
+    }
+    rise(place, value);
+  }
+
+  void rise(std::size_t place, const T& value) {
+    for (; place > 0 && values_[(place - 1) / arity] < value; place = (place - 1) / arity)
+      values_[place] = values_[(place - 1) / arity];
+    values_[place] = value;
+  }
+
+  // The greatest of the children from `child` on. No result is predictable, so there are no branches.
+  std::size_t greatest_from(std::size_t child) const {
+    const T* values = &values_[child];
+    if (values_.size() - child < arity)
+      return child +
+             static_cast<std::size_t>(std::max_element(values, values_.data() + values_.size()) - values);
+    const std::size_t left = values[0] < values[1] ? 1 : 0, right = values[2] < values[3] ? 3 : 2;
+    return child + (values[left] < values[right] ? right : left);
+  }
+
+  // Halves the memory; the next pushes need no allocation.
+  void shrink() {
+    std::vector<T> fewer;
+    fewer.reserve(2 * values_.size());
+    fewer.assign(values_.begin(), values_.end());
+    values_ = std::move(fewer);
+  }
+
+  std::vector<T> values_;
+};
 
 class Stations {
  public:
@@ -194,6 +268,54 @@ class Stations {
   double clock_ = 0;
   bool has_changed_ = false;  // whether any bandwidth has changed
   std::uint64_t next_number_ = 0, entered_ = 0;
+};
+
+// Packets wait at their receiver's port, behind messages that arrive faster than the port sends.
+//
+// A sender with a free link puts more bytes on the way than the receiver's port can pass on. The rest waits
+// in the port's queue: a part of each message that grows with its length, up to 128 KiB of a connection
+// (docs/sharing.md has the measurements). The fluid model of a link has no such queue, because a message that
+// waits in it is not slower. But a request is: a worker that is ahead of the others waits with its request
+// behind their pushes, and the others catch up. A port's queue holds 1 MiB at most: eight connections. It
+// empties with the full bandwidth of the port, so that no wait outlives a fault of the link.
+class PortQueues {
+ public:
+  explicit PortQueues(const ClusterSpec& cluster)
+      : cluster_(cluster), part_(cluster.network.share_spread > 0 ? cluster.network.share_queue : 0) {}
+
+  // A cargo begins at `now`. Returns the seconds that a packet waits in the queue; 0 for longer messages,
+  // which become part of it. `bandwidth`: a function that returns the bytes per second of the last shared
+  // link on the packet's way, without faults; 0: none, and so no queue.
+  template <class Bandwidth>
+  double begin(const Cargo& cargo, double now, const Bandwidth& bandwidth) {
+    if (part_ == 0) return 0;
+    if (cargo.bytes <= undivided) return wait(host_of(cluster_, cargo.to), now, bandwidth());
+    add(cargo, now);
+    return 0;
+  }
+  // The cargo in the slot has arrived, or is cancelled.
+  void end(std::uint32_t slot);
+
+ private:
+  // A message of more than a packet that is on its way.
+  struct Arriving {
+    std::uint32_t from = 0, to = 0;  // hosts
+    double bytes = 0;                // 0: no such message
+    double begun = 0;
+  };
+  struct Port {
+    std::vector<std::uint32_t> arriving = {};  // slots
+    std::uint32_t leaving = 0;                 // messages
+  };
+  void add(const Cargo& cargo, double now);
+  double wait(std::uint32_t to, double now, double bandwidth);
+  double waiting(const Arriving& message, double now, double bandwidth) const;
+  Port& port(std::uint32_t host);
+
+  const ClusterSpec& cluster_;
+  double part_;                   // of a message, in the queue; 0: no queues
+  std::vector<Arriving> on_way_;  // by slot
+  std::vector<Port> ports_;       // by host
 };
 
 }  // namespace psim

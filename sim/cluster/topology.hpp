@@ -35,7 +35,6 @@ struct Topology {
 // For every kind except simgrid-xml: there the platform file defines the routes.
 Topology make_topology(const ClusterSpec& cluster);
 
-// shapes.cpp
 Topology fat_tree(const ClusterSpec& cluster);
 Topology torus(const ClusterSpec& cluster);
 Topology dragonfly(const ClusterSpec& cluster);

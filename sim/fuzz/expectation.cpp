@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "sim/scenario/spec/shards.hpp"
+#include "sim/scenario/spec/rule.hpp"
 
 namespace psim::fuzz {
 namespace {

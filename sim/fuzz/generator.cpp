@@ -3,7 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
 
+#include "model/data_spec.hpp"
+#include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
@@ -371,6 +377,336 @@ Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   draw_memory(draft, kind == nullptr || *kind != "\"logistic\"",
               Dice(Stream(seed, "fuzz-memory", run, attempt)));
   return draft;
+}
+
+const std::string* Table::find(std::string_view key) const {
+  const auto row = std::ranges::find(rows, key, &Row::key);
+  return row == rows.end() ? nullptr : &row->value;
+}
+
+Table& Draft::operator[](std::string_view name) {
+  const auto table = std::ranges::find(tables, name, &Table::name);
+  if (table != tables.end()) return *table;
+  tables.push_back({.name = std::string(name), .rows = {}});
+  return tables.back();
+}
+
+const std::string* Draft::find(std::string_view name, std::string_view key) const {
+  const auto table = std::ranges::find(tables, name, &Table::name);
+  return table == tables.end() ? nullptr : table->find(key);
+}
+
+std::string to_toml(const Draft& draft) {
+  std::string text;
+  for (const Table& table : draft.tables) {
+    if (!table.name.empty())
+      text += fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", table.many ? "[[" : "[", table.name,
+                          table.many ? "]]" : "]");
+    for (const Row& row : table.rows) text += fmt::format("{} = {}\n", row.key, row.value);
+  }
+  return text;
+}
+
+std::set<std::string> features(const Draft& draft) {
+  std::set<std::string> found;
+  for (const Table& table : draft.tables) {
+    for (const Row& row : table.rows) {
+      const std::string field = table.name + (table.name.empty() ? "" : ".") + row.key;
+      std::string word = row.value;
+      std::erase(word, '"');
+      const bool is_word = word != row.value && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
+                           word.find(' ') == std::string::npos;
+      if (is_word) found.insert(fmt::format("{} {}", field, word));
+      else if (!row.needed) found.insert(field);
+    }
+  }
+  return found;
+}
+
+// Draws the model of a scenario, and its data.
+
+namespace {
+
+// A row that a program has added to psim's tables; null if there is none, or by chance.
+template <class RowOfTable>
+const RowOfTable* drawn_addition(Dice& dice) {
+  const std::deque<RowOfTable>& all = all_rows<RowOfTable>();
+  const std::size_t own = built_in_rows<RowOfTable>().size();
+  if (all.size() == own || !dice.chance(0.3)) return nullptr;
+  return &all[static_cast<std::size_t>(
+      dice.between(static_cast<std::int64_t>(own), static_cast<std::int64_t>(all.size()) - 1))];
+}
+
+// Whether the kind of model can learn from the source's data without more fields.
+bool fits(const ModelRow& kind, const DataSourceRow& source) {
+  DataShape shape;
+  if (source.shape != nullptr) source.shape(DataSpec{}, shape);
+  return kind.can_learn(shape.classification ? shape.outputs : 0);
+}
+
+// Replaces a multi-layer perceptron and its samples, because their sizes must agree.
+void draw_added_model(Table& model, Table& data, Dice& dice) {
+  const ModelRow* kind = drawn_addition<ModelRow>(dice);
+  if (kind == nullptr || !kind->has_numbers || kind->is_sparse || kind->has_layers) return;
+  std::erase_if(model.rows, [](const Row& row) { return row.key == "layers"; });
+  model.rows.front().value = in_quotes(kind->name);
+  draw_settings(kind->settings, model, dice);
+  if (kind->learns == Learns::targets) data.rows.front().value = in_quotes("teacher");
+  const auto classes = std::ranges::find(data.rows, "classes", &Row::key);
+  if (kind->learns == Learns::two_classes && classes != data.rows.end()) classes->value = "2";
+  const DataSourceRow* source = drawn_addition<DataSourceRow>(dice);
+  if (source == nullptr || source->is_sparse || source->reads_files || !fits(*kind, *source)) return;
+  std::erase_if(data.rows, [source](const Row& row) {
+    return row.key != "source" && row.key != "validation_fraction" && !lists(source->fields, row.key);
+  });
+  data.rows.front().value = in_quotes(source->name);
+  draw_settings(source->settings, data, dice);
+}
+
+}  // namespace
+
+void draw_model(Draft& draft, Dice& dice) {
+  Table& data = draft["data"];
+  const std::string kind = dice.chance(0.45) ? "phantom" : dice.chance(0.85) ? "mlp" : "logistic";
+  if (kind == "phantom") draft.tables.pop_back();
+  else if (kind == "mlp")
+    data.rows = {{"source", "\"blobs\"", true},
+                 {"samples", "120", true},
+                 {"features", "4", true},
+                 {"classes", "3", true}};
+  else
+    data.rows = {{"source", "\"clicks\"", true},
+                 {"samples", "120", true},
+                 {"features", "60", true},
+                 {"nonzeros", "4", true}};
+  if (kind != "phantom" && dice.chance(0.2)) data.rows.push_back({"validation_fraction", "0.25"});
+  Table& model = draft["model"];
+  model.rows = {{"kind", '"' + kind + '"', true}};
+  if (kind == "mlp") {
+    model.rows.push_back({"layers", fmt::format("[4, {}, 3]", dice.between(2, 8)), true});
+    if (dice.chance(0.3))
+      model.rows.push_back({"precision", dice.text_of({"float64", "float16", "bfloat16"})});
+    draw_added_model(model, draft["data"], dice);
+  }
+  if (kind != "phantom") return;
+  if (dice.chance(0.6))
+    model.rows.push_back({"arrays", dice.chance(0.5) ? "[100, 10, 1000]" : "[7, 7]", true});
+  else model.rows.push_back({"parameters", dice.number(100, 4000), true});
+}
+
+// Draws the training of a scenario's workers, and their memory.
+void draw_optimizer(Table& training, bool dense, Dice& dice) {
+  const auto& row = draw_row<OptimizerRow>(training, "optimizer", dice);
+  if (!row.elastic_net) return;
+  training.rows.push_back({"l1", "0.001"});
+  if (!dense && dice.chance(0.5)) training.rows.push_back({"feature_blocks", dice.number(2, 4)});
+}
+
+void draw_training(Draft& draft, std::int64_t steps, bool learns, bool dense, Dice& dice) {
+  Table& training = draft["training"];
+  training.rows = {{"steps", std::to_string(steps), true}, {"batch_size", "4", true}};
+  auto& rows = training.rows;
+  const bool elastic = dense && dice.chance(0.06);
+  if (learns && !elastic && dice.chance(0.6)) draw_optimizer(training, dense, dice);
+  if (!elastic && dice.chance(0.08)) {
+    rows.push_back({"staleness_aware", "true"});
+    if (dice.chance(0.3)) rows.push_back({"staleness_scales", "\"gradient\""});
+  }
+  if (dice.chance(0.12)) rows.push_back({"local_steps", dice.number(2, 4)});
+  if (dense && dice.chance(rows.back().key == "local_steps" ? 0.4 : 0.05))
+    rows.push_back({"warmup_steps", dice.number(0, 8)});
+  if (dice.chance(0.05)) rows.push_back({"accumulate", dice.number(2, 3)});
+  if (dense && !elastic && dice.chance(0.08)) rows.push_back({"pull_every", dice.number(2, 4)});
+  if (dense && learns && !elastic && dice.chance(0.1)) {
+    rows.push_back({"delay_compensation", "0.5"});
+    if (dice.chance(0.4)) rows.push_back({"delay_compensation_decay", "0.9"});
+  }
+  const std::string* const precision = draft.find("model", "precision");
+  if (precision != nullptr && *precision != "\"float64\"" && dice.chance(0.5)) {
+    draft["training"].rows.push_back({"multi_precision", "true"});
+    draft["training"].rows.push_back({"loss_scale", "64"});
+  }
+  if (elastic) rows.push_back({"algorithm", "\"elastic\""});
+  if (dense && !elastic && dice.chance(0.1)) rows.push_back({"update", "\"worker\""});
+  if (learns && dice.chance(0.4))
+    rows.push_back({"evaluate_every", dice.chance(0.6) ? dice.text_of({"3 updates", "1 update", "10 samples"})
+                                                       : dice.time(500, 4000)});
+  if (dice.chance(0.1)) rows.push_back({"duration", dice.time(step_us, steps * 2 * step_us)});
+  const std::string* const source = draft.find("data", "source");
+  const bool has_classes = source == nullptr || *source != "\"teacher\"";
+  if (learns && dice.chance(0.1) && has_classes)
+    draft["training.target"].rows = {
+        {"accuracy", "0.9"}, {"hold", dice.number(1, 3)}, {"stop", dice.chance(0.5) ? "true" : "false"}};
+}
+
+void draw_memory(Draft& draft, bool dense, Dice dice) {
+  if (dense && dice.chance(0.12)) draft["training"].rows.push_back({"recompute", "true"});
+  if (dice.chance(0.1)) draft["cluster.worker"].rows.push_back({"memory", dice.text_of({"1GB", "40kB"})});
+  if (dice.chance(0.08))
+    draft["cluster.worker.device"].rows.push_back({"memory", dice.text_of({"1GB", "40kB"})});
+  const std::string* const servers = draft.find("cluster", "servers");
+  if (servers != nullptr && dice.chance(0.08))
+    draft["cluster.server"].rows.push_back({"memory", dice.text_of({"1GB", "40kB"})});
+  if (const std::string* const model = draft.find("model", "kind");
+      model != nullptr && *model == "\"phantom\"") {
+    if (dice.chance(0.3)) draft["model"].rows.push_back({"activations_per_sample", "\"100B\""});
+  }
+  if (servers == nullptr || draft.find("cluster.worker.device", "count") == nullptr) return;
+  if (dice.chance(0.5)) draft["cluster.worker.device"].rows.push_back({"update", "\"device\""});
+  if (dice.chance(0.3)) draft["cluster.worker.device"].rows.push_back({"peers", "\"host\""});
+}
+
+// Draws start-up, power and profiles of a scenario's nodes.
+
+namespace {
+
+void draw_startup(Table& table, Dice& dice) {
+  table.rows.push_back({"startup", dice.time(100, 20'000)});
+  const auto& row = drawn_row<DistributionRow>(
+      dice, [](const DistributionRow& one) { return !one.reads_trace && one.misfit == nullptr; });
+  table.rows.push_back({"startup_distribution", fmt::format("\"{}\"", row.name)});
+}
+
+void draw_economy(Draft& draft, const std::string& table, Dice& dice) {
+  draft[table].rows.push_back({"price", dice.number(0, 5)});
+  draft[table + ".power"].rows = {{"idle", "\"100W\""}, {"full", dice.text_of({"100W", "300W"})}};
+}
+
+// The search needs a slow worker.
+void draw_search(Draft& draft, const Victims& v, Dice& dice) {
+  Table& slow = draft["recovery.slow"];
+  slow.rows = {{"factor", std::string(dice.one_of({"1.5", "3.0"}))}, {"window", dice.number(1, 4)}};
+  const std::string action(dice.one_of({"flag", "remove", "replace"}));
+  slow.rows.push_back({"action", '"' + action + '"'});
+  if (action == "replace") draft["cluster"].rows.push_back({"spares", "1"});
+  draft.tables.push_back({.name = "straggler",
+                          .many = true,
+                          .rows = {{"workers", fmt::format("[{}]", dice.between(0, v.workers - 1))},
+                                   {"slowdown", dice.number(2, 8)}}});
+}
+
+}  // namespace
+
+void draw_node_life(Draft& draft, const Victims& v, bool sturdy, Dice& dice) {
+  if (dice.chance(0.15)) draw_startup(draft["cluster.worker"], dice);
+  if (v.servers > 0 && dice.chance(0.15)) draw_startup(draft["cluster.server"], dice);
+  if (v.servers > 0 && draft.find("training", "warmup_steps") != nullptr && dice.chance(0.5))
+    draft["training"].rows.push_back({"warmup", dice.text_of({"after-pull", "before-servers"})});
+  if (dice.chance(0.1)) draw_economy(draft, "cluster.worker", dice);
+  if (v.servers > 0 && dice.chance(0.1)) draw_economy(draft, "cluster.server", dice);
+  if (v.servers > 0 && !sturdy && dice.chance(0.1)) draw_search(draft, v, dice);
+  const bool racks = draft.find("cluster.network", "racks") != nullptr;
+  if (v.servers > 0 && sturdy && racks && dice.chance(0.6))
+    draft["cluster.network"].rows.push_back({"aggregate", dice.text_of({"rack", "switch"})});
+}
+
+// Draws the division of work among workers, and the delivery of samples, also with failures.
+void draw_work(Draft& draft, Victims& v, Dice& dice) {
+  Table& training = draft["training"];
+  const std::string_view what = dice.one_of({"dynamic", "stealing", "database", "moves"});
+  v.shares_work = true;
+  if (what == "dynamic" || what == "stealing") {
+    std::erase_if(training.rows, [](const Row& row) { return row.key == "work"; });
+    training.rows.push_back({"work", fmt::format("\"{}\"", what)});
+    if (what == "dynamic") training.rows.push_back({"work_every", dice.number(1, 4)});
+    else training.rows.push_back({"work_piece", std::string(dice.one_of({"0.25", "0.5"}))});
+  }
+  if (what == "database" || (what != "moves" && dice.chance(0.2))) {
+    draft["data"].rows.push_back({"delivery", "\"database\""});
+    draft["data"].rows.push_back({"prefetch", dice.number(0, 3)});
+    draft["data"].rows.push_back({"bytes_per_sample", std::string(dice.one_of({"\"100B\"", "\"20kB\""}))});
+    v.database = true;
+  }
+  if (!v.learns) return;
+  if (dice.chance(0.5)) draft["data"].rows.push_back({"partition", "\"contiguous\""});
+  if (v.database || (what != "moves" && dice.chance(0.7))) return;
+  draft["recovery"].rows.push_back({"data_from", dice.text_of({"database", "workers"})});
+  v.database = true;
+}
+
+// Draws the consistency model of a scenario, and its treatment of stale weights and pushes.
+
+namespace {
+
+// Custom models in all forms.
+struct CustomDraw {
+  std::string_view start, update, too_late, promise;
+};
+constexpr std::array<CustomDraw, 6> customs{{
+    {"version > computed_on", "pushes >= min(k, members)", "age > 0", "pushes <= workers"},
+    {"version > computed_on", "pushes >= (version < 4 ? min(k, members) : members)", "age > 0",
+     "pushes <= workers"},
+    {"clock - min_clock <= staleness", "pushes >= 1", "false", "clock_gap <= staleness + 4"},
+    {"applied >= pushed", "pushes >= min(k, members)", "false", "pushes >= 1"},
+    {"applied >= pushed", "pushes >= (min_clock < 3 ? 1 : min(k, members))", "false", "pushes >= 1"},
+    {"true", "pushes >= k", "age > 4", "age <= 4"},
+}};
+
+void draw_custom(Table& table, Dice& dice) {
+  const CustomDraw& one = customs[static_cast<std::size_t>(dice.between(0, std::ssize(customs) - 1))];
+  table.rows.push_back({"start", in_quotes(one.start)});
+  table.rows.push_back({"update", in_quotes(one.update)});
+  table.rows.push_back({"too_late", in_quotes(one.too_late)});
+  table.rows.push_back({"weight", dice.text_of({"1", "1 / (1 + age)", "exp(-age / 3)"})});
+  table.rows.push_back({"staleness", dice.number(0, 4)});
+  table.rows.push_back({"promises", "[" + in_quotes(one.promise) + "]"});
+}
+
+}  // namespace
+
+void draw_consistency(Draft& draft, std::int64_t workers, Dice& dice) {
+  Table& table = draft["consistency"];
+  const auto& row = draw_row<ConsistencyRow>(table, "model", dice);
+  if (row.has_bound()) table.rows.push_back({"staleness", dice.number(0, 4)});
+  if (row.has_bound() && row.dynamic) table.rows.push_back({"staleness_max", dice.number(4, 8)});
+  if (row.has_k()) table.rows.push_back({"k", dice.number(1, workers)});
+  if (row.has_late() && !row.has_limit() && row.has_k())
+    table.rows.push_back({"late", dice.text_of({"drop", "cancel"})});
+  if (row.is_custom()) draw_custom(table, dice);
+  if (dice.chance(0.2)) draw_row<AggregationRow>(table, "aggregation", dice);
+}
+
+void draw_staleness(Draft& draft, Dice& dice) {
+  Table& consistency = draft["consistency"];
+  const auto& row = *ConsistencyModel(
+      std::string_view(consistency.rows[0].value).substr(1, consistency.rows[0].value.size() - 2));
+  if (row.has_closing() && dice.chance(0.15))
+    consistency.rows.push_back({"window", dice.time(0, 2 * step_us)});
+  if (row.has_closing() && dice.chance(0.15))
+    consistency.rows.push_back({"deadline", dice.time(0, 4 * step_us)});
+  const bool by_date = consistency.rows.back().key == "window" || consistency.rows.back().key == "deadline";
+  if (by_date && row.drops_stale && dice.chance(0.7)) {
+    std::erase_if(consistency.rows, [](const Row& one) { return one.key == "late"; });
+    consistency.rows.push_back({"late", dice.text_of({"drop", "cancel", "next"})});
+  }
+  if (row.has_limit() && dice.chance(0.15)) {
+    consistency.rows.push_back({"max_staleness", dice.number(0, 6)});
+    consistency.rows.push_back({"too_stale", dice.text_of({"drop", "damp"})});
+  }
+  if (row.has_bound() && dice.chance(0.3)) consistency.rows.push_back({"cache", "true"});
+  const std::string* const unit = draft.find("messages", "unit");
+  if (row.has_schedule() && unit != nullptr && *unit == "\"array\"" && dice.chance(0.5))
+    draft.tables.push_back({.name = "consistency.array",
+                            .many = true,
+                            .rows = {{"layer", "0"}, {"staleness", dice.number(0, 5)}}});
+  std::vector<Row>& training = draft["training"].rows;
+  if (draft.find("training", "staleness_aware") != nullptr)
+    draw_row<StalenessWeightRow>(draft["training"], "staleness_weight", dice);
+  if (draft.find("training", "local_steps") == nullptr && dice.chance(0.06))
+    training.push_back({"local_time", dice.time(step_us / 2, 6 * step_us)});
+}
+
+void draw_ages(Draft& draft, Dice dice) {
+  Table& consistency = draft["consistency"];
+  const auto has = [&](std::string_view key, std::string_view value) {
+    const std::string* const found = draft.find("consistency", key);
+    return found != nullptr && (value.empty() || *found == value);
+  };
+  const bool is_custom = has("too_late", "");
+  if (!is_custom && !has("max_staleness", "")) return;
+  if (dice.chance(0.5)) consistency.rows.push_back({"age", "\"gradient\""});
+  if (!is_custom && has("too_stale", "\"drop\"") && dice.chance(0.5))
+    consistency.rows.push_back({"late", "\"cancel\""});
 }
 
 }  // namespace psim::fuzz

@@ -9,11 +9,11 @@
 #include "sim/library/load.hpp"
 #include "sim/record/event.hpp"
 #include "sim/record/run_file.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/capacity.hpp"
-#include "sim/runs/forked_run.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/record_run.hpp"
-#include "sim/runs/refused.hpp"
-#include "sim/runs/shipped.hpp"
 
 namespace psim::api {
 namespace {

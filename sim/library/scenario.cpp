@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/library/load.hpp"
-#include "sim/runs/shipped.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/scenario/additions.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/diagnostics.hpp"

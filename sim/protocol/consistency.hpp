@@ -33,13 +33,34 @@
 
 #include "model/settings.hpp"
 #include "model/table.hpp"
-#include "sim/protocol/built_in_policies.hpp"
 #include "sim/protocol/consistency_policy.hpp"
 #include "sim/protocol/custom_model.hpp"
 #include "sim/protocol/gradient_aggregation.hpp"
 #include "sim/protocol/staleness_weight.hpp"
 
 namespace psim {
+
+// The logic of psim's own consistency models.
+
+// How many clocks a worker may be ahead of the slowest one.
+struct StalenessBound {
+  std::int64_t staleness = 0;
+  std::vector<std::vector<double>> schedule = {};  // rows (clock, s): from that clock on
+  std::int64_t most = 0;                           // dssp: the largest bound that it may choose
+
+  std::int64_t at(std::int64_t clock) const;
+};
+
+// An update is made as soon as `shape.group` pushes have arrived. bsp, asp, and all models with a k.
+std::shared_ptr<const ConsistencyPolicy> counting_policy(const PolicyShape& shape);
+// Like counting_policy, but no worker may be further ahead than the bound. ssp.
+std::shared_ptr<const ConsistencyPolicy> bounded_policy(const PolicyShape& shape, StalenessBound bound);
+// Like bounded_policy, with bounds between bound.staleness and bound.most. dssp.
+std::shared_ptr<const ConsistencyPolicy> dynamic_policy(PolicyShape shape, StalenessBound bound,
+                                                        std::int64_t workers);
+
+// An update is made only when a task says so. tasks.
+std::shared_ptr<const ConsistencyPolicy> told_policy();
 
 // How many pushes make an update.
 enum class Group : std::uint8_t {

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "sim/protocol/ids.hpp"
+#include "sim/protocol/message.hpp"
 #include "sim/protocol/worker_clocks.hpp"
-#include "sim/protocol/worker_messages.hpp"
 
 namespace psim {
 

@@ -33,7 +33,7 @@ inline void expects(bool holds, const char* expected,
 
 struct Probe {
   Probe(std::string_view state_here, std::string_view path, int line_here);
-  std::string_view state, file;  // a sentence; "sim/nodes/worker.cpp"
+  std::string_view state, file;  // a sentence; "sim/nodes/worker/worker.cpp"
   int line;
   std::atomic<bool> is_reached = false;
 };

@@ -15,7 +15,7 @@ struct Field {
 template <class Member>
 Field(const char*, const char*, Member) -> Field<Member>;
 
-// The place of an event in the cause chain of its actor (cause_chain.hpp). The default is step.
+// The place of an event in the cause chain of its actor (event.hpp). The default is step.
 enum class InChain : std::uint8_t {
   step,   // the cause of the actor's next event
   word,   // has a cause, and is not a cause

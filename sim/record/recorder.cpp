@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 
 namespace psim {
 
@@ -383,6 +384,24 @@ std::string Recorder::digest() const {
   XXH3_128bits_update(copy.get(), hashes_.data(), hashes_.size() * sizeof(std::uint64_t));
   const XXH128_hash_t hash = XXH3_128bits_digest(copy.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+void CauseBook::go_on(const Event& event, std::uint64_t number, const Dependencies& needs,
+                      std::span<EventSink* const> sinks) {
+  const auto own = static_cast<std::int64_t>(number);
+  faults_.on(event, own);
+  const InChain is = std::visit([]<class T>(const T&) { return psim::in_chain<T>(); }, event.what);
+  if (is == InChain::detail) return;
+  CauseChain& here = chain();
+  const Dependencies before = here.take_needs();
+  for (const Dependencies* all : {&before, &needs}) {
+    for (const Dependency& need : *all) {
+      if (need.event == event.cause.event) continue;
+      for (EventSink* sink : sinks) sink->on_dependency(number, need);
+    }
+  }
+  if (is == InChain::step) here.did(event.at, own);
+  else if (!before.empty()) here.needs(own);  // a word passes its dependencies on to the next event
 }
 
 }  // namespace psim

@@ -5,21 +5,135 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/record/cause_book.hpp"
 #include "sim/record/event.hpp"
 #include "sim/record/failure_log.hpp"
-#include "sim/record/torn_gradients.hpp"
 #include "sim/record/worker_book.hpp"
 
 struct XXH3_state_s;
 
 namespace psim {
+
+// Causes of events around faults. A fault causes its own end, the return of its node, and a suspicion of the
+// node. The fault itself comes at its date, or by a condition. Its cause is the last event of its node, which
+// it interrupts.
+class FaultCauses {
+ public:
+  // None: the event is no fault, and no fault is its cause.
+  std::optional<Cause> of(const Event& event) const {
+    if (const FaultChange* fault = event.as<FaultChange>(); fault != nullptr && fault->target)
+      return of(*fault, *fault->target);
+    const Suspicion* suspicion = event.as<Suspicion>();
+    if (suspicion == nullptr) return std::nullopt;
+    const std::optional<Cause> gone = found(away_, suspicion->suspect, Spent::timeout);
+    return gone && gone->event > event.cause.event ? gone : std::nullopt;  // unless it was heard after that
+  }
+  void on(const Event& event, std::int64_t number) {
+    if (const FaultChange* fault = event.as<FaultChange>()) return on(*fault, number);
+    const Computation* computation = event.as<Computation>();
+    const bool computes = computation != nullptr && (computation->phase == ComputePhase::begun ||
+                                                     computation->phase == ComputePhase::resumed);
+    if (is_heartbeat(event)) return;
+    const bool still_computes = event.as<Sent>() != nullptr || event.as<Received>() != nullptr;
+    Cause& last = last_of(event.node);
+    if (still_computes && last.spent == Spent::compute) return;
+    last = {number, computes ? Spent::compute : Spent::idle};
+  }
+
+ private:
+  std::optional<Cause> of(const FaultChange& fault, NodeId target) const {
+    if (!fault.begins) return found(begun_, std::pair{fault.fault_table, target}, Spent::down);
+    const bool comes = fault.kind->restarts || fault.kind->joins;
+    if (const auto gone = found(away_, target, Spent::down); gone && comes) return gone;
+    const bool was_there = target < last_.size() && last_[target].event >= 0;
+    return was_there ? std::optional(last_[target]) : std::nullopt;
+  }
+  void on(const FaultChange& fault, std::int64_t number) {
+    if (!fault.target) return;
+    if (fault.begins) begun_[{fault.fault_table, *fault.target}] = number;
+    const bool takes_away = fault.kind->crashes || fault.kind->leaves;
+    if (takes_away && fault.begins) away_[*fault.target] = number;
+    else if (takes_away || fault.kind->restarts || fault.kind->joins) away_.erase(*fault.target);
+    last_of(*fault.target) = {number};
+  }
+  Cause& last_of(NodeId node) {
+    if (last_.size() <= node) last_.resize(node + 1);
+    return last_[node];
+  }
+  static bool is_heartbeat(const Event& event) {
+    const Sent* sent = event.as<Sent>();
+    const Received* received = event.as<Received>();
+    return (sent != nullptr && sent->kind == MessageKind::heartbeat) ||
+           (received != nullptr && received->kind == MessageKind::heartbeat);
+  }
+  template <class Key>
+  static std::optional<Cause> found(const std::map<Key, std::int64_t>& events, const Key& key, Spent spent) {
+    const auto event = events.find(key);
+    return event == events.end() ? std::nullopt : std::optional(Cause{event->second, spent});
+  }
+
+  std::map<std::pair<std::int64_t, NodeId>, std::int64_t> begun_;  // by [[fault]] and target
+  std::map<NodeId, std::int64_t> away_;                            // by node: the fault that took it away
+  std::vector<Cause> last_;                                        // by node: its last event
+};
+
+// The cause of each event, and the other events that it needs. Both follow from the cause chain of the actor
+// that records the event, and from the faults.
+class CauseBook {
+ public:
+  // `running` finds the cause chain of the running actor; null: no actor runs. Without `running` all events
+  // are on one chain.
+  void follow(std::function<CauseChain*()> running) { running_ = std::move(running); }
+  CauseChain& chain() {
+    CauseChain* own = running_ ? running_() : nullptr;
+    return own != nullptr ? *own : outside_;
+  }
+  // The chain of the simulation kernel.
+  CauseChain& outside() { return outside_; }
+
+  // `said`: the cause that the recorder of the event names; none: the cause of the running actor's chain.
+  Cause of(Event& event, const std::optional<Cause>& said) {
+    event.cause = said ? *said : chain().cause();
+    return faults_.of(event).value_or(event.cause);
+  }
+  // Makes an event of type InChain::step the cause of its actor's next event. Other events (word, detail) are
+  // not causes. `needs`: dependencies of this event alone. The sinks get each dependency of the event.
+  void go_on(const Event& event, std::uint64_t number, const Dependencies& needs,
+             std::span<EventSink* const> sinks);
+
+ private:
+  std::function<CauseChain*()> running_;
+  CauseChain outside_;
+  FaultCauses faults_;
+};
+
+// The gradients of which some shards applied their part, and others dropped theirs as too late or too stale.
+class TornGradients {
+ public:
+  // A shard of `shards` has applied or dropped its part of a gradient: push number `push` of `worker`.
+  void on_part(std::size_t worker, std::int64_t push, bool is_applied, std::size_t shards) {
+    if (shards < 2) return;
+    const auto parts = open_.try_emplace({worker, push}).first;
+    auto& [applied, dropped] = parts->second;
+    ++(is_applied ? applied : dropped);
+    const bool is_first_of_both = (is_applied ? applied : dropped) == 1;
+    if (applied > 0 && dropped > 0 && is_first_of_both) ++count_;
+    if (applied + dropped >= shards) open_.erase(parts);
+  }
+  std::int64_t count() const { return count_; }
+
+ private:
+  // By worker and push: parts that were applied, and dropped, while others are missing.
+  std::map<std::pair<std::size_t, std::int64_t>, std::pair<std::size_t, std::size_t>> open_;
+  std::int64_t count_ = 0;
+};
 
 struct ServerStats {
   std::uint64_t bytes_sent = 0, bytes_received = 0;

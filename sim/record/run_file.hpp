@@ -1,17 +1,25 @@
 // run.db: a run as tables that a student can query (schema.sql). RunFile is an event sink during the run and
-// adds the totals at its end. A separate thread writes (batch_writer.hpp), so tracing costs hardly any time
+// adds the totals at its end. A separate thread writes (BatchWriter), so tracing costs hardly any time
 // if a core is free.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
+#include <condition_variable>
+#include <cstddef>
 #include <deque>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,13 +27,128 @@
 #include "model/enum_names.hpp"
 #include "model/input_database.hpp"
 #include "model/output_database.hpp"
-#include "sim/record/batch_writer.hpp"
 #include "sim/record/link_map.hpp"
 #include "sim/record/result.hpp"
-#include "sim/record/table_writer.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace psim {
+
+// Writes batches in order on its own thread, so the written data does not depend on timing.
+template <class Batch>
+class BatchWriter {
+ public:
+  explicit BatchWriter(std::function<void(const Batch&)> write) : write_(std::move(write)) {}
+  ~BatchWriter() { stop(); }
+  BatchWriter(const BatchWriter&) = delete;
+  BatchWriter& operator=(const BatchWriter&) = delete;
+
+  // Waits while `most` batches are unwritten, so that a slow disk does not fill the memory. Rethrows the
+  // exception of an earlier batch.
+  void add(Batch&& batch) {
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.size() < most || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+    waiting_.push_back(std::move(batch));
+    changed_.notify_all();
+  }
+
+  // Waits until all batches are written and ends the thread. Rethrows as add() does.
+  void close() {
+    stop();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  void stop() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    closed_ = false;
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      const Batch batch = std::move(waiting_.front());
+      waiting_.pop_front();
+      changed_.notify_all();
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        write_(batch);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      if (!failure) continue;
+      failure_ = failure;
+      waiting_.clear();
+      changed_.notify_all();
+      return;
+    }
+  }
+
+  static constexpr std::size_t most = 16;
+  std::function<void(const Batch&)> write_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Batch> waiting_;
+  bool closed_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+// Fills a table of run.db. The first row prepares its statements, because few runs fill all tables.
+class TableWriter {
+ public:
+  TableWriter(const OutputDatabase& db, std::string table, std::size_t columns)
+      : db_(db), table_(std::move(table)), columns_(columns) {}
+
+  template <class... Values>
+  void add(const Values&... values) {
+    prepared(one_, 1)(values...);
+  }
+
+  // Calls `bind(statement, column, row)` for each row. `bind` binds the row's values from `column` + 1 on and
+  // increments `column`.
+  template <class Rows, class Bind>
+  void write(const Rows& rows, Bind bind) {
+    std::size_t written = 0;
+    const auto write_rows = [&](Statement& statement, std::size_t more) {
+      int column = 0;
+      for (; more > 0; --more) bind(statement, column, rows[written++]);
+      statement.execute();
+    };
+    while (rows.size() - written >= rows_of_many) write_rows(prepared(many_, rows_of_many), rows_of_many);
+    while (written < rows.size()) write_rows(prepared(one_, 1), 1);
+  }
+
+ private:
+  static constexpr std::size_t rows_of_many = 16;  // in one statement: a third faster
+
+  Statement& prepared(std::optional<Statement>& statement, std::size_t rows) const {
+    if (!statement) {
+      std::string row = "(?";
+      for (std::size_t n = 1; n < columns_; ++n) row += ",?";
+      std::string sql = fmt::format("INSERT INTO {} VALUES {})", table_, row);
+      for (std::size_t n = 1; n < rows; ++n) sql += "," + row + ")";
+      statement.emplace(db_, sql);
+    }
+    return *statement;
+  }
+
+  const OutputDatabase& db_;
+  std::string table_;
+  std::size_t columns_;
+  std::optional<Statement> one_, many_;
+};
 
 enum class TraceLevel { none, steps, events };
 inline constexpr auto trace_names = enum_names<TraceLevel>();

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/record/run_file.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/outcome.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace psim {
@@ -29,5 +29,28 @@ LoadedScenario load_again(const FinishedRun& run);
 
 // Empty if `texts` lacks the key.
 std::string value_of(const std::map<std::string, std::string>& texts, const std::string& key);
+
+// Differences between two summaries of a run.
+
+// The first value that differs, in both versions; empty if the summaries are equal.
+std::string first_difference(const Json& recorded, const Json& now);
+
+// A note for each property of the program that differs; empty if none differs.
+std::string notes_on_program(const Json& recorded, const Json& now);
+
+// A summary without the properties of the program, such as its version.
+Json without_program(Json summary);
+
+// What psim promises about the digest of a run that is made again, perhaps on another machine.
+struct DigestPromise {
+  std::string rule;        // one line: which programs give the same digest
+  std::string exceptions;  // why another digest would break no promise; empty: it would break the promise
+
+  // The line about a digest that differs.
+  std::string verdict() const;
+};
+
+// `recorded` and `here` are the summaries of the two runs. Only the properties of the program count.
+DigestPromise promise_on_digest(const LoadedScenario& loaded, const Json& recorded, const Json& here);
 
 }  // namespace psim

@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/runs/open_file.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 
 namespace psim {
 
@@ -60,5 +62,44 @@ std::string process_name();
 
 // "exit code 3", "signal 9 (Killed)": from a status of waitpid.
 std::string how_it_ended(int status);
+
+// Command lines as people type them.
+
+// `text` as one word for a shell, in single quotes if needed.
+std::string shell_word(const std::string& text);
+// The same for a file or folder, so that no program mistakes it for an option.
+std::string file_word(const fs::path& path);
+// "--baseline bsp", or "--baseline=-x" if the value looks like an option.
+std::string option_words(const std::string& name, const std::string& value);
+
+// A run in a copy of this process. The copy has all loaded data without loading it again.
+
+// A file in memory: one process writes it, another process reads it.
+class MemoryFile {
+ public:
+  MemoryFile();
+  const OpenFile& file() const { return file_; }
+  std::string text() const;
+
+ private:
+  OpenFile file_;
+};
+
+class ForkedRun {
+ public:
+  // Does `work` in the copy. The copy ends when this process ends. Call it while this process has no other
+  // threads and has not used SimGrid. Throws std::runtime_error.
+  explicit ForkedRun(const std::function<RunAnswer()>& work);
+  pid_t process() const { return process_; }
+  // The answer, after the copy has ended with `status` (from waitpid).
+  RunAnswer answer(int status) const { return answer_of(status, answer_.text(), log_.text()); }
+
+ private:
+  MemoryFile answer_ = {}, log_ = {};
+  pid_t process_ = 0;
+};
+
+// Does `work` in a copy of this process, and waits for its answer.
+RunAnswer run_apart(const std::function<RunAnswer()>& work);
 
 }  // namespace psim

@@ -9,12 +9,12 @@
 #include "sim/cluster/make_link_map.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/runs/process.hpp"
-#include "sim/runs/refused.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/reference/reference.hpp"
-#include "sim/scenario/spec/one_machine.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/simulation.hpp"
 
 namespace psim {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/record/event.hpp"
-#include "sim/runs/outcome.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/request.hpp"
 
 namespace psim {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "sim/runs/refused.hpp"
-#include "sim/runs/shell.hpp"
-#include "sim/runs/shipped.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {

@@ -15,8 +15,8 @@
 #include "analysis/run_files.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
-#include "sim/runs/refused.hpp"
-#include "sim/runs/scratch.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 
 namespace psim {
 namespace {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
-#include "sim/runs/open_file.hpp"
-#include "sim/runs/outcome.hpp"
 
 namespace psim {
 

@@ -10,12 +10,12 @@
 
 #include "model/data_source.hpp"
 #include "model/model_row.hpp"
-#include "model/optimizer_rules.hpp"
+#include "model/optimizer.hpp"
 #include "sim/protocol/consistency.hpp"
-#include "sim/protocol/filter_rows.hpp"
+#include "sim/protocol/filter.hpp"
 #include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/spec/distributions.hpp"
-#include "sim/scenario/spec/fault_kinds.hpp"
+#include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/presets.hpp"
 
 namespace psim {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "model/table.hpp"
-#include "sim/scenario/axis_text.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/spec/presets.hpp"

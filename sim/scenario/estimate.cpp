@@ -11,7 +11,6 @@
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/pace.hpp"
 
 namespace psim {
 namespace {

@@ -18,10 +18,10 @@
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/presets.hpp"
-#include "sim/scenario/spec/ranks.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/document.hpp"
-#include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
 void merge(const Diagnostics& found, Diagnostics& diagnostics) {
@@ -47,7 +47,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t largest_file = std::size_t{4} << 20U;
+constexpr std::size_t largest_scenario = std::size_t{4} << 20U;
 
 // The scenario in the folder of `path` with the most similar name.
 std::string similar_file(const fs::path& path) {
@@ -78,10 +78,10 @@ std::optional<std::string> checked_text(const std::string& path, std::string tex
   const auto refuse = [&](std::string message, std::string help) {
     return refuse_file(path, std::move(message), std::move(help), diagnostics);
   };
-  if (text.size() > largest_file) {
+  if (text.size() > largest_scenario) {
     return refuse(
         "the file is too large for a scenario",
-        fmt::format("a scenario has at most {} bytes; data belong in separate files", largest_file));
+        fmt::format("a scenario has at most {} bytes; data belong in separate files", largest_scenario));
   }
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     return refuse("the file is UTF-16", "save it as UTF-8");
@@ -113,7 +113,7 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diagn
                   "write the scenario to a file, because psim reads it more than once");
   }
   try {
-    return checked_text(path, beginning_of(path, largest_file + 1), diagnostics);
+    return checked_text(path, beginning_of(path, largest_scenario + 1), diagnostics);
   } catch (const InputError& unread) {
     return refuse(unread.why, unread.help);
   }

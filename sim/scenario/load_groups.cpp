@@ -9,7 +9,7 @@
 
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
-#include "sim/scenario/spec/fault_condition.hpp"
+#include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/features.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/presets.hpp"

@@ -42,7 +42,7 @@ void check_value(const toml::table& base, const std::string& key, const Place& p
 // all others, because an axis overrides the file and --set.
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics);
 
-// load_arms.cpp
+// load_axes.cpp
 //
 // The axis whose values are tables with a name and any fields, dotted or in separate tables.
 constexpr std::string_view arm_axis = "arm";
@@ -68,7 +68,7 @@ void add_sets(const std::string& key, const toml::node& value, std::vector<std::
 // Reads the files of step times, and gives each worker its column.
 void load_traces(Scenario& scenario, const LoadRequest& request, const Check& check);
 
-// load_profiles.cpp
+// load_traces.cpp
 //
 // Reads the files of profiles. Times in which a worker is not available become faults, with the place of
 // their profile in `places`.

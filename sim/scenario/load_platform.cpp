@@ -14,7 +14,7 @@
 #include "model/input.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/platform_file.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 namespace {

@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "model/nesting.hpp"
 #include "sim/scenario/fields/toml_text.hpp"
-#include "sim/scenario/text/number_in.hpp"
-#include "sim/scenario/text/toml_scan.hpp"
+#include "sim/scenario/reference/reference.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
+#include "sim/scenario/text/document.hpp"
 
 namespace psim {
 namespace {
@@ -212,7 +216,12 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
   ParsedText parsed = parse_text(before + value, source);
   if (may_be_word && (!parsed.problems.empty() || parsed.root.size() != 1)) {
     const std::size_t blanks = width < equals && first != std::string::npos ? first : 0;
-    parsed = parse_text(before + std::string(blanks, ' ') + toml_string(value.substr(blanks)), source);
+    const std::string word = value.substr(blanks);
+    const auto number = number_in<double>(word);  // .5 and 5., which TOML does not know
+    const bool is_number = number && (word.front() == '.' || word.back() == '.');
+    parsed = parse_text(
+        before + std::string(blanks, ' ') + (is_number ? fmt::format("{}", *number) : toml_string(word)),
+        source);
   }
   if (!may_be_word && !parsed.problems.empty()) {
     ParsedText quoted = parse_text(before + with_quotes(value), source);
@@ -276,6 +285,102 @@ void apply_override(Document& document, const Override& change, Diagnostics& dia
       diagnostics.add_source({change.source, text, change.line.value_or(1), !change.line});
   document.sets.push_back(source);
   apply_assignment(document, text, source, 1, "set", diagnostics);
+}
+
+namespace {
+
+std::string key_text(std::string_view key) {
+  constexpr std::string_view bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return !key.empty() && key.find_first_not_of(bare) == std::string_view::npos ? std::string(key)
+                                                                               : toml_string(key);
+}
+
+bool has_header(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  return node.is_table() || (list != nullptr && !list->empty() && node.is_array_of_tables());
+}
+
+// Values come before tables, because values after a table belong to the table.
+void add_table(std::string& out, const toml::table& table, const std::string& path) {
+  for (auto&& [key, value] : table) {
+    if (!has_header(value)) out += fmt::format("{} = {}\n", key_text(key.str()), toml_of(value));
+  }
+  for (auto&& [key, value] : table) {
+    if (!has_header(value)) continue;
+    const std::string inner = path + (path.empty() ? "" : ".") + key_text(key.str());
+    const auto add = [&](const char* begin, const toml::table& one, const char* end) {
+      out += fmt::format("{}{}{}{}\n", out.empty() ? "" : "\n", begin, inner, end);
+      add_table(out, one, inner);
+    };
+    if (const toml::table* one = value.as_table()) add("[", *one, "]");
+    else
+      for (const toml::node& each : *value.as_array()) add("[[", *each.as_table(), "]]");
+  }
+}
+
+}  // namespace
+
+std::string toml_document(const toml::table& root) {
+  std::string out;
+  add_table(out, root, "");
+  return out;
+}
+
+std::string label_of(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto number = node.value_exact<double>()) return shortest(*number);
+  std::ostringstream out;
+  if (const toml::array* list = node.as_array(); list != nullptr && list->empty()) return "none";
+  if (node.is_array_of_tables()) {
+    std::string label;
+    for (const toml::node& element : *node.as_array())
+      label += (label.empty() ? "" : " + ") + label_of(element);
+    return label;
+  }
+  if (const toml::array* list = node.as_array(); list != nullptr && list->is_homogeneous<std::string>()) {
+    std::string label;
+    for (const toml::node& text : *list) label += (label.empty() ? "" : ", ") + label_of(text);
+    return label;
+  }
+  if (const toml::table* table = node.as_table()) {
+    if (table->empty()) return "as in the file";
+    const std::string_view name = table->contains("kind") ? "kind" : "model";
+    std::string label;
+    if (const toml::node* model = table->get(name)) label = label_of(*model);
+    for (auto&& [key, value] : *table) {
+      if (key.str() == name) continue;
+      const bool obvious = table->contains("model") && value.is_integer();
+      label += fmt::format("{}{}{}", label.empty() ? "" : " ", obvious ? "" : std::string(key.str()) + "=",
+                           label_of(value));
+    }
+    return label;
+  }
+  node.visit([&](const auto& concrete) { out << concrete; });
+  return out.str();
+}
+
+std::string toml_of(const toml::node& node) {
+  std::ostringstream out;
+  if (const toml::table* table = node.as_table()) {  // inline, on one line
+    out << "{";
+    bool first = true;
+    for (auto&& [key, value] : *table)
+      out << (std::exchange(first, false) ? " " : ", ") << toml_string(key.str()) << " = " << toml_of(value);
+    out << " }";
+  } else if (const toml::array* array = node.as_array()) {
+    out << "[";
+    bool first = true;
+    for (const toml::node& value : *array) out << (std::exchange(first, false) ? "" : ", ") << toml_of(value);
+    out << "]";
+  } else if (const auto text = node.value_exact<std::string>()) {
+    return toml_string(*text);
+  } else if (const auto number = node.value_exact<double>(); number && std::isfinite(*number)) {
+    const std::string digits = fmt::format("{}", *number);  // the fewest digits of this number
+    return digits + (digits.find_first_of(".e") == std::string::npos ? ".0" : "");
+  } else {
+    node.visit([&](const auto& concrete) { out << concrete; });
+  }
+  return out.str();
 }
 
 }  // namespace psim

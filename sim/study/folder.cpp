@@ -1,10 +1,14 @@
 #include "sim/study/folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -15,8 +19,8 @@
 #include "analysis/study/files.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/record/run_file.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/process.hpp"
-#include "sim/runs/refused.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/study/summary_check.hpp"
 
@@ -339,6 +343,41 @@ void write_study(const StudyFolder& folder, Journal& journal, const analysis::St
   if (is_new && analysis::is_page(page)) fs::remove(page);
   for (const analysis::StudyFile& file : files) replace_file(folder.dir / file.name, file.text);
   analysis::write_database(folder.dir / "study.db", study);
+}
+
+namespace {
+
+OpenFile opened(const fs::path& dir) {
+  return OpenFile(open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Whether the open folder is still the one at this path.
+bool is_at(const OpenFile& file, const fs::path& dir) {
+  struct stat locked {
+  }, there{};
+  return fstat(file.number(), &locked) == 0 && stat(dir.c_str(), &there) == 0 &&
+         locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
+}
+
+}  // namespace
+
+StudyLock StudyLock::to_work(const fs::path& dir) {
+  for (;;) {
+    fs::create_directories(dir);
+    OpenFile file = opened(dir);
+    if (!file && errno == ENOENT) continue;  // another process has just removed it
+    if (!file) throw_errno("open", dir);
+    while (flock(file.number(), LOCK_SH) != 0 && errno == EINTR) {
+    }
+    if (is_at(file, dir)) return StudyLock(std::move(file));
+  }
+}
+
+std::optional<StudyLock> StudyLock::alone(const fs::path& dir) {
+  OpenFile file = opened(dir);
+  if (!file) return std::nullopt;
+  if (flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
+  return StudyLock(std::move(file));
 }
 
 }  // namespace psim::study

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/study/study.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/study/journal.hpp"
 #include "sim/study/plan.hpp"
 
@@ -88,5 +89,20 @@ analysis::Study results_of(const Json& manifest, const Journal& journal);
 // Writes the files made from the results, and removes those of older results. The study must be complete.
 void write_study(const StudyFolder& folder, Journal& journal, const analysis::Study& study,
                  const analysis::Evaluation& evaluation);
+
+// Locks of a study's folder. Any number of processes may work there. Meanwhile no process may rename or
+// remove it.
+class StudyLock {
+ public:
+  // Shares the folder with other processes that work on it. Makes the folder if it does not exist.
+  static StudyLock to_work(const fs::path& dir);
+  // Excludes all other processes. Returns nothing while another process works there. Without locks in the
+  // file system it always succeeds.
+  static std::optional<StudyLock> alone(const fs::path& dir);
+
+ private:
+  explicit StudyLock(OpenFile file) : file_(std::move(file)) {}
+  OpenFile file_;
+};
 
 }  // namespace psim::study

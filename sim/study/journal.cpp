@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "analysis/remove_folder.hpp"
+#include "analysis/run_files.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/process.hpp"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/runs/open_file.hpp"
+#include "sim/runs/files.hpp"
 
 namespace psim::study {
 

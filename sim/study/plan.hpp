@@ -7,10 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "sim/runs/answer.hpp"
+#include "sim/runs/request.hpp"
 #include "sim/scenario/tune.hpp"
-#include "sim/study/request.hpp"
 
 namespace psim::study {
+
+// The request for a study.
+
+// A scenario with axes, and options of its runs.
+struct Request : RunRequest {
+  std::string seeds;  // an axis of seeds, separated by commas; empty: the seeds of the scenario
+  unsigned jobs = 0;  // processes at the same time; 0: one per core
+};
+
+// The command line that makes the study: "psim compare FILE --seeds 1,2".
+std::string compare_line(const Request& request, const std::string& program = "psim compare");
 
 // A run of a study. An axis may have no effect for some value of another axis. Then several runs are the same
 // scenario: they have the same hash and are made once.
@@ -61,5 +73,21 @@ std::string hash_of_text(const std::string& text);
 // Checks every run before any run starts. If any is wrong, throws Invalid with all diagnostics, each once.
 // `runs`: the runs will be made, so each must fit into this machine's memory.
 Plan plan_study(const Request& request, bool runs, const Variants& variants = {});
+
+// A part of a study's runs, for one of several machines. The study alone determines the runs of each slice,
+// so the machines need not communicate.
+struct Slice {
+  std::size_t number = 1;  // from 1
+  std::size_t count = 1;
+};
+
+// "3/8", or "/8" with the number from SLURM_ARRAY_TASK_ID or PARALLEL_SEQ. If `text` is empty: the slice of a
+// Slurm array (SLURM_ARRAY_TASK_ID, _MIN, _COUNT and _STEP), or nothing outside an array. Throws Refused.
+std::optional<Slice> slice_of(const std::string& text);
+
+// The runs of a slice, by number. Slices have about the same estimated time: each run, the longest first,
+// goes to the slice with the least time so far (Graham, Bounds on multiprocessing timing anomalies, 1969: at
+// most 4/3 of the optimum). If several runs are the same scenario, only the first run is in a slice.
+std::vector<std::size_t> runs_of(const Slice& slice, const std::vector<PlannedRun>& runs);
 
 }  // namespace psim::study

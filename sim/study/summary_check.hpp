@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/runs/outcome.hpp"
+#include "sim/runs/answer.hpp"
 
 namespace psim::study {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "analysis/statistics/time_to_target.hpp"
-#include "sim/runs/refused.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::study {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "analysis/statistics/sample_size.hpp"
-#include "sim/runs/refused.hpp"
+#include "sim/runs/answer.hpp"
 
 namespace psim::study {
 namespace {

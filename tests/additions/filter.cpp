@@ -1,7 +1,7 @@
 // A message filter: single precision without its last bits.
 #include <bit>
 
-#include "sim/protocol/filter_rows.hpp"
+#include "sim/protocol/filter.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // An optimizer: the sign of a running mean of gradients.
-#include "model/optimizer_rules.hpp"
+#include "model/optimizer.hpp"
 
 namespace {
 

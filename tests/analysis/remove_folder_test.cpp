@@ -1,5 +1,5 @@
 // Goal: the one function that removes folders removes what it may, and nothing that a link leads to.
-#include "analysis/remove_folder.hpp"
+#include "analysis/run_files.hpp"
 
 #include <fstream>
 

@@ -1,5 +1,5 @@
 // SHA-256 against the examples of FIPS 180-4, and the lengths at which its padding changes.
-#include "analysis/sha256.hpp"
+#include "analysis/run_files.hpp"
 
 #include <string>
 

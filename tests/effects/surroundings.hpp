@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/scenario/fields/field_list.hpp"
-#include "sim/scenario/spec/fault_kinds.hpp"
+#include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/features.hpp"
 #include "tests/support/feature_runs.hpp"
 

@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "model/data/files.hpp"
-#include "model/data_shape.hpp"
+#include "model/data_spec.hpp"
 #include "model/dataset.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/texts/mutator.hpp"

@@ -1,7 +1,7 @@
 // Goal: a data source of a program's own cannot mislead the checks. Method: one that tells wrong sizes.
 #include <stdexcept>
 
-#include "model/data_shape.hpp"
+#include "model/data_spec.hpp"
 #include "model/dataset.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,5 @@
 // Goal: logistic regression on sparse data has the right loss, gradient and minimum, and what it says about
 // its keys is exact. Method: finite differences, batches against the dense gradient, and Newton's method.
-#include "model/logistic.hpp"
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
 

@@ -1,7 +1,7 @@
 // Goal: gradients that are derivatives. Method: central differences in double precision, for every
 // combination of activation, loss and bias; single precision against double; batches against single samples.
-#include "model/mlp.hpp"
 #include "model/dataset.hpp"
+#include "model/learner.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/data_shape.hpp"
+#include "model/data_spec.hpp"
 #include "model/dataset.hpp"
 #include "tests/support/catch.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "model/optimizer_rules.hpp"
+#include "model/optimizer.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -1,8 +1,8 @@
 // Goal: a target is reached by the first evaluation that is good enough, and by no other. Method: a learner
 // whose loss is its only weight.
-#include "sim/evaluator.hpp"
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
+#include "sim/job.hpp"
 
 #include <tuple>
 #include <vector>

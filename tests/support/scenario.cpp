@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/runs/outcome.hpp"
+#include "sim/runs/answer.hpp"
 #include "tests/support/catch.hpp"
 
 namespace psim::test {

@@ -7,21 +7,19 @@
 #include <map>
 #include <optional>
 
-#include "analysis/sha256.hpp"
+#include "analysis/run_files.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
 #include "sim/apps/cli/target.hpp"
-#include "sim/runs/exit_code.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
-#include "sim/runs/scratch.hpp"
-#include "sim/runs/shell.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/study/folder.hpp"
-#include "sim/study/lock.hpp"
 #include "sim/study/publish/citations.hpp"
 #include "sim/study/publish/contents.hpp"
-#include "sim/study/publish/tarball.hpp"
+#include "sim/study/publish/papers.hpp"
 
 namespace psim::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/runs/exit_code.hpp"
-#include "sim/runs/shipped.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/publish/citations.hpp"
 

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/runs/exit_code.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/outcome.hpp"
-#include "sim/study/request.hpp"
+#include "sim/study/plan.hpp"
 
 namespace psim::cli {
 

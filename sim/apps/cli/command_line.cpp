@@ -1,18 +1,24 @@
 // psim's command line: its subcommands and their options.
 #include <fmt/format.h>
-
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
 #include <functional>
 #include <initializer_list>
+#include <stdexcept>
+#include <system_error>
 
 #include "model/numerics/product.hpp"
 #include "psim/command_line.hpp"
 #include "sim/apps/cli/cite.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/guarded.hpp"
 #include "sim/apps/cli/recipe.hpp"
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/usage.hpp"
@@ -20,12 +26,49 @@
 #include "sim/cluster/engine.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
-#include "sim/runs/shipped.hpp"
 #include "sim/scenario/additions.hpp"
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim::cli {
+
+// Prints errors that no command has handled.
+
+namespace {
+
+// The message if writing the answer to stdout fails.
+std::string lost_answer(int error) {
+  return error == EBADF ? "cannot write the answer: stdout is closed"
+                        : fmt::format("cannot write the answer to stdout: {}", std::strerror(error));
+}
+
+int answer_with(const Told& error) {
+  say_text(error.text);
+  return error.is_users ? bad_input : our_fault;
+}
+
+}  // namespace
+
+// The exit code of `action`. If it throws, prints the error to stderr and returns the error's exit code.
+int guarded(const std::function<int()>& action) {
+  try {
+    const int code = action();
+    if (std::fflush(stdout) != 0) throw std::runtime_error(lost_answer(errno));
+    return code;
+  } catch (const Interrupted& interrupt) {
+    say("{}{}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", interrupt.message);
+    return 128 + interrupt.signal;
+  } catch (const std::system_error& error) {
+    const bool of_stdout = std::string_view(error.what()).starts_with("cannot write to file");  // fmt::print
+    return answer_with(of_stdout ? Told{false, fmt::format("error: {}\n", lost_answer(error.code().value()))}
+                                 : told());
+  } catch (...) {
+    return answer_with(told());
+  }
+}
+
 namespace {
 
 void add_scenario_options(CLI::App* app, Command& c) {

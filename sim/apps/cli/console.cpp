@@ -10,7 +10,7 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 

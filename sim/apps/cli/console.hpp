@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/runs/refused.hpp"
+#include "sim/runs/answer.hpp"
 
 namespace psim::cli {
 

@@ -6,24 +6,378 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "analysis/page/page.hpp"
+#include "analysis/verify.hpp"
+#include "analysis/word_docs.hpp"
+#include "model/data/text.hpp"
 #include "model/table.hpp"
 #include "model/unicode.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/explain_tasks.hpp"
-#include "sim/apps/cli/words.hpp"
+#include "sim/apps/cli/subcommand.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/protocol/task_dag.hpp"
+#include "sim/protocol/task_kind.hpp"
+#include "sim/record/event.hpp"
 #include "sim/record/event_fields.hpp"
-#include "sim/runs/shipped.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/process.hpp"
+#include "sim/runs/record_run.hpp"
+#include "sim/runs/request.hpp"
+#include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/reference/compatibility.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/reference/topics.hpp"
-#include "sim/scenario/spec/fault_kinds.hpp"
+#include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
+
+// The words of docs/glossary.md, for `psim explain`.
+
+namespace {
+
+constexpr std::array languages{"English", "German", "Chinese", "Thai"};
+
+using Row = std::array<std::string, languages.size() + 1>;  // and the meaning
+
+// Next to the scenarios: in docs/ of a checkout, or in psim's installation.
+fs::path glossary_file() {
+  const fs::path home = scenario_folder().parent_path(), installed = home / "glossary.md";
+  std::error_code error;
+  return fs::exists(installed, error) ? installed : home / "docs" / "glossary.md";
+}
+
+// The rows of its tables: a cell for each language and a cell for the meaning.
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  std::ifstream file(glossary_file());
+  for (std::string line; std::getline(file, line);) {
+    Row row;
+    std::size_t cells = 0, at = 1;
+    for (std::size_t end; (end = line.find('|', at)) != std::string::npos; at = end + 1) {
+      if (cells < row.size()) row[cells] = trim(std::string_view(line).substr(at, end - at));
+      ++cells;
+    }
+    if (cells == row.size() && row[0] != languages[0] && !row[0].starts_with("---")) all.push_back(row);
+  }
+  return all;
+}
+
+// "step, iteration" and "synchronous (bsp)" are two names each.
+std::vector<std::string> names_of(const std::string& cell) {
+  static const std::regex name("[^,()]+");
+  std::vector<std::string> names;
+  for (std::sregex_iterator one(cell.begin(), cell.end(), name), end; one != end; ++one)
+    names.emplace_back(trim(one->str()));
+  std::erase(names, "");
+  return names;
+}
+
+std::string plain(std::string_view name) {
+  std::string out(name);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) {
+    return c == '-' || c == '_'   ? ' '
+           : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a')
+                                  : static_cast<char>(c);
+  });
+  return out;
+}
+
+// The text without Markdown's marks. A link becomes the address of its page.
+std::string as_text(const std::string& markdown) {
+  static const std::regex link("\\[([^\\]]*)\\]\\(([^)#]*)[^)]*\\)");
+  std::string text = std::regex_replace(markdown, link, "$1 (docs/$2)");
+  std::erase(text, '`');
+  return text;
+}
+
+}  // namespace
+
+// The meaning of a word, with its names in other languages. `word` may be in any of these languages. Empty if
+// the glossary lacks the word or does not exist.
+std::string explain_word(std::string_view word) {
+  for (const Row& row : rows()) {
+    const auto is_called_so = [&](const std::string& cell) {
+      return plain(cell) == plain(word) ||
+             std::ranges::count(names_of(cell), plain(word),
+                                [](const std::string& one) { return plain(one); }) > 0;
+    };
+    if (std::none_of(row.begin(), row.end() - 1, is_called_so)) continue;
+    std::string out = fmt::format("{}: a word of the field\n  {}\n", row[0], as_text(row.back()));
+    std::string others;
+    for (std::size_t i = 1; i < languages.size(); ++i) {
+      if (row[i] != "–") others += fmt::format("{}{}: {}", others.empty() ? "" : "   ", languages[i], row[i]);
+    }
+    return others.empty() ? out : out + fmt::format("  {}\n", others);
+  }
+  return {};
+}
+
+// The English words, for suggestions.
+std::vector<std::string> glossary_words() {
+  std::vector<std::string> words;
+  for (const Row& row : rows()) std::ranges::move(names_of(row[0]), std::back_inserter(words));
+  return words;
+}
+
+// Every word that psim prints, with the text of its declaration: columns of tables, names in files and in
+// --json, kinds of messages, events and checks, units, words of the glossary, subcommands.
+
+namespace {
+
+using analysis::ColumnDoc;
+using analysis::FieldDoc;
+
+struct Kind {
+  std::string_view name, doc;
+};
+
+// In the order of MessageKind.
+constexpr Kind message_docs[] = {
+    {"join", "To the scheduler: this node is up and wants to take part."},
+    {"start", "From the scheduler: all nodes are up, so training begins."},
+    {"pull",
+     "A worker asks a server for weights; the server answers when the worker may start its next clock."},
+    {"weights", "A server's answer to a pull: the weights, or the news that no clock is left."},
+    {"push", "A worker sends a gradient to a server and so ends a clock."},
+    {"group",
+     "From the server of the first shard to the other servers: which pushes make an update (as under "
+     "k-async)."},
+    {"finished", "A worker tells the servers that it has finished all its clocks."},
+    {"leave",
+     "To the scheduler: a worker has finished its clocks, or a server hands over its shards and leaves."},
+    {"ack", "A server has a push: it applied or dropped the push, or all replicas have it."},
+    {"chunk", "All-reduce: a partial sum of gradients."},
+    {"activation", "Pipeline: a stage's output for a micro-batch, to the next stage."},
+    {"error", "Pipeline: the derivative of the loss by these activations, to the previous stage."},
+    {"report", "To the scheduler: a worker's measured time for one sample."},
+    {"assign", "From the scheduler: a worker's new batch size, and the clock when it begins."},
+    {"fetch", "A worker asks the database, or another worker, for samples."},
+    {"samples", "The samples that a worker requested."},
+    {"idle", "To another worker: I have finished my samples and can compute some of yours."},
+    {"piece", "To another worker: compute these samples of my batch."},
+    {"heartbeat", "To the scheduler: this node is alive."},
+    {"view", "From the scheduler: the nodes that take part from now on, and the owner of each shard."},
+    {"replicate", "To a shard's replica: entries of the shard's log."},
+    {"replicated", "A replica's answer: how many entries of the log it has."},
+    {"state", "A whole shard, or the part that the receiver lacks: to the next owner or to storage."},
+    {"restore", "A new owner asks for a shard's state."},
+    {"decide", "A server asks the first shard's server which pushes made an update."},
+    {"ready", "To the scheduler: a shard's next owner has its state."},
+    {"standing",
+     "Without servers, to the first worker of a new group: the number of updates in the sender's copy."},
+    {"regroup", "Its answer: the copy of the model with which the group continues."},
+    {"run", "From the scheduler to a worker: do this task."},
+    {"done", "A worker tells the scheduler that a task is done."},
+    {"call", "From the scheduler to a server: run this function on a shard."},
+    {"returned", "A server's answer: the function is done."},
+    {"gradient", "To another worker: the gradient of the samples that it gave away."},
+};
+static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &Kind::name));
+
+// In the order of TaskKind.
+constexpr Kind task_docs[] = {
+    {"pull", "A worker gets the weights."},
+    {"gradient", "A worker computes a gradient on the weights that it has."},
+    {"push", "A worker sends its gradient to the servers. There it waits for a task that uses it."},
+    {"apply", "One push changes the weights."},
+    {"update", "All waiting pushes change the weights as one update."},
+    {"scale", "Servers multiply the weights by a number."},
+    {"clip", "Servers cut weights at a bound."},
+    {"norm", "Servers compute the Euclidean norm of the weights."},
+};
+static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &Kind::name));
+
+std::vector<FieldDoc> all_docs() {
+  std::vector<FieldDoc> all;
+  const auto add = [&all](std::span<const FieldDoc> docs) {
+    std::ranges::copy(docs, std::back_inserter(all));
+  };
+  add(analysis::study_field_docs);
+  add(analysis::summary_docs());
+  add(analysis::fact_docs());
+  add(analysis::cause_docs());
+  add(analysis::word_docs());
+  add(analysis::suspect_docs());
+  for (const auto& [name, doc] : message_docs) all.push_back({name, "kinds of messages", doc});
+  for (const auto& [name, doc] : task_docs) all.push_back({name, "kinds of tasks", doc});
+  return all;
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? "\n  " : std::string(1, c);
+  return out;
+}
+
+std::string without_brackets(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')'; });
+  return out;
+}
+
+// On a command line a name may have hyphens instead of blanks, and may omit units such as "[%]": then it
+// needs no quotes.
+std::string spaced(std::string_view name) {
+  std::string out = without_brackets(name);
+  std::ranges::replace(out, '-', ' ');
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+void add_columns(std::string_view name, std::vector<std::string>& texts) {
+  for (const ColumnDoc& column : analysis::column_docs) {
+    const std::string heading = analysis::heading_of(column);
+    if (spaced(name) != spaced(column.name) && spaced(name) != spaced(heading)) continue;
+    texts.push_back(
+        fmt::format("{}, {}:\n  {}\n", heading,
+                    column.where.empty() ? "where psim prints it" : fmt::format("in {}", column.where),
+                    indented(column.doc)));
+  }
+}
+
+void add_docs(std::string_view name, std::vector<std::string>& texts) {
+  for (const FieldDoc& doc : all_docs()) {
+    const std::string known = spaced(doc.name);
+    if (known == spaced(name) || known == spaced(name) + " s")
+      texts.push_back(fmt::format("{}, in {}:\n  {}\n", doc.name, doc.where, indented(doc.doc)));
+  }
+}
+
+void add_checks(std::string_view name, std::vector<std::string>& texts) {
+  for (const analysis::CheckReport& check : analysis::check_docs()) {
+    if (check.name == name)
+      texts.push_back(fmt::format("{}, a check of psim verify:\n  {}\n", name, check.promise));
+  }
+}
+
+}  // namespace
+
+// The meanings of the word: a text for each place where psim prints it. Empty for other words.
+std::vector<std::string> texts_of_word(std::string_view name) {
+  std::vector<std::string> texts{explain_word(name)};
+  add_columns(name, texts);
+  add_docs(name, texts);
+  add_checks(name, texts);
+  texts.push_back(explain_event(name));
+  texts.push_back(explain_unit(name));
+  std::erase(texts, "");
+  // Names with an underscore belong to files.
+  if (texts.empty() || name.find('_') != std::string_view::npos) texts.push_back(explain_event_column(name));
+  texts.push_back(about_subcommand(name));
+  std::erase(texts, "");
+  return texts;
+}
+
+// All these words except units, for suggestions.
+std::vector<std::string> printed_words() {
+  std::vector<std::string> words = glossary_words();
+  for (const ColumnDoc& column : analysis::column_docs) words.emplace_back(column.name);
+  for (const FieldDoc& doc : all_docs()) words.emplace_back(doc.name);
+  for (const analysis::CheckReport& check : analysis::check_docs()) words.push_back(check.name);
+  std::ranges::move(event_words(), std::back_inserter(words));
+  return words;
+}
+
+// Graphs of tasks as text.
+
+// The error for an unknown name; suggests one of `names`.
+Refused nothing_called(const std::string& name, const std::vector<std::string>& names, std::string_view help);
+
+namespace {
+
+// A picture of the tasks of `row`'s model; empty if they form no fixed graph.
+std::string picture_of(const ConsistencyRow& row) {
+  constexpr std::int64_t workers = 3, clocks = 4;
+  const ConsistencySpec spec{.model = row.name, .staleness = 1, .k = 2};
+  const bool bounded = row.gate == Gate::staleness;
+  const std::optional<Program> program = program_of(make_rule(spec, workers));
+  if (!program) return "";
+  return fmt::format("\n{}{}. When a worker may start clock t: {}\n{}", row.name,
+                     bounded ? " with staleness 1" : "", row.may_start,
+                     draw_pulls(TaskDag(*program, clocks), clocks));
+}
+
+// The dependencies between tasks under a consistency model; under all models if `model` is empty.
+std::string explain_models(const std::string& model) {
+  std::string pictures, others;
+  std::vector<std::string> names;
+  for (const ConsistencyRow& row : all_rows<ConsistencyRow>()) {
+    names.emplace_back(row.name);
+    if (row.has_tasks()) continue;
+    if (!model.empty() && !answers_to(row, model)) continue;
+    const std::string picture = row.has_own_logic() ? std::string() : picture_of(row);
+    pictures += picture;
+    if (picture.empty())
+      others += fmt::format(
+          "\n{}: no fixed graph.\n  when a worker may start clock t: {}\n  a server applies:                "
+          "{}\n",
+          row.name, row.may_start, row.applies);
+  }
+  if (pictures.empty() && others.empty())
+    throw nothing_called(model, names, "or a scenario with [[task]]; `psim list` shows the models");
+  return fmt::format(
+      "tasks: what each pull waits for, with 3 workers in their first 4 clocks\n\n"
+      "A consistency model is a set of dependencies between tasks; without them all tasks run at once\n"
+      "(Li et al., OSDI 2014). w.t stands for worker w at clock t, and * for every worker. A push waits for\n"
+      "the pull of its clock. `push`: the push has arrived. `applied`: it is in the weights. `update` t:\n"
+      "the one update of clock t.\n{}{}",
+      pictures, others);
+}
+
+// The tasks of a scenario.
+std::string explain_program(const std::string& path) {
+  constexpr std::int64_t clocks = 2;
+  const Scenario scenario = load_for_run({.scenario = path}).scenario;
+  if (scenario.tasks.empty()) {
+    const std::string model(name_of(scenario.consistency.model));
+    return fmt::format("{} has no [[task]]; it trains under {}\n\n{}", path, model, explain_models(model));
+  }
+  const Program program = parse_program(scenario.tasks, scenario.cluster.workers).program;
+  return fmt::format(
+      "tasks of {}: each runs once a clock, or once for each unit of a clock, when all its requirements\n"
+      "are done. NAME[-1] is the task of the previous clock; \"all NAME\" are the tasks of all units.\n\n{}\n"
+      "  in {} clocks: {}\n",
+      path, draw_program(program), clocks, sizes_of(TaskDag(program, clocks)));
+}
+
+}  // namespace
+
+Refused nothing_called(const std::string& name, const std::vector<std::string>& names,
+                       std::string_view help) {
+  std::string longer;  // the shortest name that begins with it
+  for (const std::string& one : names) {
+    if (name.size() > 3 && one.starts_with(name) && (longer.empty() || one.size() < longer.size()))
+      longer = one;
+  }
+  return {fmt::format("psim cannot explain `{}`", name),
+          longer.empty() ? did_you_mean(name, names, std::string(help))
+                         : fmt::format("did you mean `{}`? psim explain {}", longer, shell_word(longer))};
+}
+
+// The output of `psim explain tasks WHAT`. `what`: a consistency model, a scenario with its own tasks, or
+// empty for all models. Throws Refused for anything else.
+std::string explain_tasks(const std::string& what) {
+  const auto is_model = [&](const ConsistencyRow& row) { return answers_to(row, what); };
+  const bool is_name = std::ranges::any_of(all_rows<ConsistencyRow>(), is_model);
+  if (what.empty() || (is_name && what != "tasks")) return explain_models(what);
+  try {
+    return explain_program(find_scenario(what));
+  } catch (const Refused&) {
+    return explain_models(what);
+  }
+}
+
 namespace {
 
 // A value for a field that has no default.

@@ -21,7 +21,7 @@
 #include "sim/apps/cli/replay_study.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/target.hpp"
-#include "sim/runs/refusals.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/study/folder.hpp"
 

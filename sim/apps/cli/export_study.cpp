@@ -7,10 +7,9 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/export.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/runs/exit_code.hpp"
-#include "sim/runs/refusals.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
-#include "sim/runs/shell.hpp"
 
 namespace psim::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/nodes/gradient_probe.hpp"
+#include "sim/nodes/worker/gradient_probe.hpp"
 #include "sim/runs/again.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
-#include "sim/runs/shell.hpp"
 #include "sim/simulation.hpp"
 
 namespace psim::cli {

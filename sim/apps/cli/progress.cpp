@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "model/dataset.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/runs/host_clock.hpp"
-#include "sim/scenario/spec/pace.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
+
 Progress::Progress(const LoadedScenario& loaded, bool as_json)
     : as_json_(as_json),
       visible_(as_json || isatty(STDERR_FILENO) != 0),
@@ -58,6 +59,25 @@ void Progress::draw(const Event& event) {
   if (share > 0) line += fmt::format(", {:.0f} %, {} to go", 100 * share, time_text(to_go));
   say("\r\033[K{}", line);
   drawn_ = true;
+}
+
+StudyProgress::StudyProgress() : is_terminal_(isatty(STDERR_FILENO) != 0), last_(host_seconds()) {}
+
+void StudyProgress::note(const std::string& text) { say_text(text); }
+
+void StudyProgress::on_progress(std::size_t runs, std::size_t of, double seconds_to_go) {
+  constexpr double between_drawings = 0.1, between_lines = 60;  // seconds
+  const double now = host_seconds();
+  if (now - last_ < (is_terminal_ ? between_drawings : between_lines)) return;
+  last_ = now;
+  std::string line = fmt::format("{}/{} runs", runs, of);
+  if (seconds_to_go > 0) line += ", " + time_text(seconds_to_go) + " to go";
+  if (is_terminal_) say("\r\033[K{}", line);
+  else say("{}\n", line);
+}
+
+void StudyProgress::on_end() {
+  if (is_terminal_) say("\r\033[K");
 }
 
 }  // namespace psim::cli

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "sim/record/event.hpp"
+#include "sim/runs/host_clock.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/study/make.hpp"
 
 namespace psim::cli {
 
@@ -26,6 +29,19 @@ class Progress final : public EventSink {
   double steps_in_all_ = 0;  // 0: unknown
   double duration_ = 0;      // 0: none
   double begin_, last_drawn_;
+};
+
+// The progress of a study on stderr: redraws one line on a terminal, and otherwise writes one line a minute.
+class StudyProgress final : public study::Watcher {
+ public:
+  StudyProgress();
+  void note(const std::string& text) override;
+  void on_progress(std::size_t runs, std::size_t of, double seconds_to_go) override;
+  void on_end() override;
+
+ private:
+  bool is_terminal_;
+  double last_ = 0;  // time of the last line, by host_seconds
 };
 
 }  // namespace psim::cli

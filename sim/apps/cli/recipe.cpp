@@ -10,12 +10,12 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/runs/host_clock.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"
-#include "sim/runs/shell.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
-#include "sim/study/slice.hpp"
+#include "sim/study/plan.hpp"
 
 namespace psim::cli {
 namespace {
@@ -218,10 +218,8 @@ STUDY = {python_study}
 SLICES = {slices}
 ROUNDS = {rounds}
 
-
 def marks(round):
     return [f"{{STUDY}}.round-{{round}}-slice-{{n}}" for n in range(1, SLICES + 1)] if round > 0 else []
-
 
 rule study:
     input: marks(ROUNDS)

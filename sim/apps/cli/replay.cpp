@@ -16,8 +16,6 @@
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/runs/again.hpp"
-#include "sim/runs/differences.hpp"
-#include "sim/runs/digest_promise.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/simulation.hpp"
 #include "sim/study/folder.hpp"

@@ -9,10 +9,9 @@
 
 #include "analysis/study/report.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/study_progress.hpp"
+#include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/runs/differences.hpp"
-#include "sim/runs/digest_promise.hpp"
+#include "sim/runs/again.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/study/folder.hpp"

@@ -8,12 +8,11 @@
 #include <set>
 
 #include "analysis/run_files.hpp"
-#include "analysis/summary_value.hpp"
+#include "analysis/run_record.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/replay_study.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/runs/exit_code.hpp"
-#include "sim/runs/outcome.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/spec/memory.hpp"

@@ -16,8 +16,7 @@
 
 #include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/runs/exit_code.hpp"
-#include "sim/runs/refusals.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/columns.hpp"
+#include "analysis/word_docs.hpp"
 #include "sim/apps/cli/command.hpp"
 
 namespace psim::cli {

@@ -11,12 +11,11 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/replay_study.hpp"
 #include "sim/apps/cli/shelf.hpp"
-#include "sim/runs/exit_code.hpp"
-#include "sim/runs/shell.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
-#include "sim/study/lock.hpp"
 #include "sim/study/publish/contents.hpp"
 
 namespace psim::cli {

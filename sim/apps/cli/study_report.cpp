@@ -18,9 +18,9 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/report.hpp"
 #include "sim/record/identity.hpp"
-#include "sim/runs/outcome.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
-#include "sim/runs/shell.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/tuning.hpp"
 

@@ -10,13 +10,13 @@
 #include <cerrno>
 #include <csignal>
 
-#include "analysis/remove_folder.hpp"
+#include "analysis/run_files.hpp"
 #include "model/input.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/apps/cli/command.hpp"
-#include "sim/runs/told.hpp"
+#include "sim/runs/answer.hpp"
 
 namespace psim::cli {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "analysis/columns.hpp"
+#include "analysis/word_docs.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"

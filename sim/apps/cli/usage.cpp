@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/text_rows.hpp"
+#include "analysis/word_docs.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/runs/refusals.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/synonyms.hpp"

@@ -14,7 +14,6 @@
 #include "sim/runs/files.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
-#include "sim/scenario/text/number_in.hpp"
 
 namespace psim::cli {
 

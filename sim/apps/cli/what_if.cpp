@@ -16,11 +16,11 @@
 #include "sim/apps/cli/understand.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/again.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
-#include "sim/runs/refusals.hpp"
 #include "sim/runs/request.hpp"
-#include "sim/runs/scratch.hpp"
 
 namespace psim::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/unicode.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

@@ -13,8 +13,7 @@
 #include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/solver.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/scratch.hpp"
-#include "sim/runs/shell.hpp"
+#include "sim/runs/process.hpp"
 
 namespace psim::cli {
 namespace {

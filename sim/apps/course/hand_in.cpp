@@ -6,7 +6,7 @@
 #include "analysis/input.hpp"
 #include "model/input.hpp"
 #include "sim/apps/course/answer.hpp"
-#include "sim/runs/refused.hpp"
+#include "sim/runs/answer.hpp"
 
 namespace psim::cli {
 namespace {

@@ -100,4 +100,10 @@ std::string filled(std::string text, const Drawn& drawn);
 // A file of the lab's folder as students get it.
 std::string given_out(const Lab& lab, const fs::path& file, const Drawn& drawn);
 
+// Finds mistakes in a lab.toml, such as references to missing things.
+
+// One sentence for each mistake: names of runs and parameters in expressions, {names} in texts and scenario
+// files, and names used twice.
+std::vector<std::string> mistakes_in(const Lab& lab);
+
 }  // namespace psim::cli

@@ -19,7 +19,7 @@
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

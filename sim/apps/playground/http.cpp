@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/runs/files.hpp"
 #include "sim/runs/host_clock.hpp"
-#include "sim/runs/open_file.hpp"
 
 namespace psim::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/playground/commands.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
-#include "sim/runs/shell.hpp"
 #include "sim/study/plan.hpp"
 
 namespace psim::cli {

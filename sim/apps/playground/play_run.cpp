@@ -11,10 +11,9 @@
 #include <optional>
 
 #include "sim/apps/cli/progress.hpp"
-#include "sim/runs/exit_code.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/host_clock.hpp"
-#include "sim/runs/scratch.hpp"
 
 namespace psim::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include "sim/apps/playground/commands.hpp"
 #include "sim/apps/playground/http.hpp"
 #include "sim/apps/playground/play_run.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/request.hpp"
-#include "sim/runs/scratch.hpp"
 
 namespace psim::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "sim/scenario/load.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/validators.hpp"
 #include "sim/apps/playground/commands.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/data/split.hpp"  // split_test: which samples are the test's
-#include "model/data_shape.hpp"  // DataShape: the sizes of a training set
+#include "model/data_spec.hpp"   // DataShape: the sizes of a training set
 #include "model/dataset.hpp"     // Dataset, DataSplit: samples, and what they are for
 #include "model/learner.hpp"     // Learner: first weights, gradients, evaluation
 #include "model/random.hpp"      // Stream: numbers drawn by a seed, a name and indices

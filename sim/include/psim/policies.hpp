@@ -8,11 +8,11 @@
 
 #include "model/data_source.hpp"         // DataSourceRow: where samples come from
 #include "model/model_row.hpp"           // ModelRow: what is learned
-#include "model/optimizer_rules.hpp"     // OptimizerRow: how a gradient moves the weights
+#include "model/optimizer.hpp"           // OptimizerRow: how a gradient moves the weights
 #include "model/settings.hpp"            // Setting: a number that belongs to a row
 #include "model/table.hpp"               // Addition
 #include "sim/protocol/consistency.hpp"  // ConsistencyRow: when a worker may start, what makes an update
-#include "sim/protocol/filter_rows.hpp"  // FilterRow: what becomes of a message's values
+#include "sim/protocol/filter.hpp"       // FilterRow: what becomes of a message's values
 #include "sim/protocol/gradient_aggregation.hpp"  // AggregationRow: how the gradients of an update become one
 #include "sim/protocol/staleness_weight.hpp"      // StalenessWeightRow: how much less a stale push counts
 #include "sim/scenario/spec/distributions.hpp"    // DistributionRow: how long a step takes

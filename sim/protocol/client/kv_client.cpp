@@ -1,7 +1,12 @@
 #include "sim/protocol/client/kv_client.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "sim/protocol/probe.hpp"
@@ -395,6 +400,156 @@ std::int64_t KvClient::resume() {
   if (options_.rule->drops_stale) return least_version();
   for (OfShard& shard : shards_) shard.pushes = least;
   return least + ahead_;
+}
+
+void CopyCache::cut(std::uint32_t shard) {
+  if (!is_on()) return;
+  options_.bounds.push_back(StalenessBound(options_.bounds[shard]));
+  clocks_.push_back(std::optional<std::int64_t>(clocks_[shard]));
+}
+
+bool CopyCache::does(std::uint32_t shard, std::int64_t clock) const {
+  if (!is_on() || clock >= options_.steps) return false;
+  const std::optional<std::int64_t>& has = clocks_[shard];
+  return has && *has >= clock - options_.bounds[shard].at(clock);
+}
+
+Slice CopyCache::with_own_push(const Slice& weights, const Slice& gradient, std::int64_t clock,
+                               std::int64_t samples) const {
+  if (!gradient.values || !weights.values) return weights;
+  const double share =
+      options_.share * static_cast<double>(samples) / static_cast<double>(options_.batch_size);
+  const double rate = options_.learning_rate.at(options_.epochs.after(static_cast<double>(clock))) * share;
+  Values own = Values::copy_of(*weights.values, weights.begin, weights.count);
+  with_scalar(own.precision(), [&](auto zero) {
+    using Scalar = decltype(zero);
+    const auto to = own.as<Scalar>();
+    const auto from = gradient.as<Scalar>();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] -= static_cast<Scalar>(rate) * from[i];
+  });
+  return {std::make_shared<Values>(std::move(own)), 0, weights.count, weights.version};
+}
+
+void OptimizerCopies::take(std::uint32_t shard, Answer&& answer, std::uint32_t epoch, std::size_t count,
+                           Slice& weights) {
+  WorkerCopy& copy = copies_[shard];
+  const Slice values = std::move(answer.weights.values);
+  if (answer.is_copy) {
+    copy.parameters = answer.copy ? std::make_shared<Parameters>(*answer.copy) : nullptr;
+    weights = {answer.copy ? copy.parameters->weights() : nullptr, 0, count, answer.version};
+  } else if (values.count == 0) {
+    return;
+  } else if (answer.version > 0 && values.values) {
+    update(copy, values, answer.version, weights);
+  } else {
+    if (answer.version == 0) copy.parameters.reset();
+    weights = values;
+  }
+  copy.version = answer.version;
+  copy.epoch = epoch;
+}
+
+// Servers only sum, and under bsp a worker sees every sum.
+void OptimizerCopies::update(WorkerCopy& copy, const Slice& sum, std::int64_t version, Slice& weights) {
+  if (!copy.parameters)
+    copy.parameters = std::make_shared<Parameters>(
+        options_.optimizer, options_.storage, Values::copy_of(*weights.values, weights.begin, sum.count));
+  weights.values.reset();  // otherwise the update would have to copy
+  const double epochs = options_.epochs.after(static_cast<double>(version - 1));
+  copy.parameters->update(std::array{WeightedGradient{sum, 1.0}}, options_.learning_rate.at(epochs));
+  weights = {copy.parameters->weights(), 0, sum.count, version};
+}
+
+State OptimizerCopies::lend(std::uint32_t shard, const Restore& request, std::size_t count) const {
+  const WorkerCopy& copy = copies_[shard];
+  State answer{.version = copy.version, .log_epoch = copy.epoch};
+  if (copy.version <= request.entries) return answer;
+  answer.entries = copy.version;
+  answer.bytes = count * bytes_per_value(options_.storage.precision);
+  if (copy.version > 0) answer.bytes += state_bytes(options_.optimizer, options_.storage, count);
+  if (copy.parameters) answer.replica = std::make_shared<const Parameters>(*copy.parameters);
+  return answer;
+}
+
+std::vector<Slice> PulledWeights::take(const std::function<bool(std::uint32_t)>& stays) {
+  std::vector<Slice> taken = std::exchange(slices_, {});
+  taken.resize(shards_);
+  for (std::uint32_t s = 0; s < shards_; ++s) {
+    if (stays(s)) of(s) = taken[s];
+  }
+  return taken;
+}
+
+bool PulledWeights::cut(const Cut& cut) {
+  ++shards_;
+  std::optional<std::size_t> keys_below;
+  if (batch_) {
+    BatchKeys parts = *batch_;
+    SharedKeys& lower = parts.local[cut.shard];
+    SharedKeys upper;
+    std::tie(lower, upper) = split(lower, cut.at);
+    keys_below = lower->size();
+    parts.local.push_back(std::move(upper));
+    batch_ = std::make_shared<const BatchKeys>(std::move(parts));
+  }
+  if (slices_.empty()) return true;
+  Slice& lower = slices_[cut.shard];
+  const bool is_known =
+      !keys_below || lower.count == 0 || lower.count == *keys_below + batch_->local.back()->size();
+  if (!is_known) lower = {};
+  const std::size_t below = std::min(keys_below.value_or(cut.at), lower.count);
+  Slice upper = part_of(lower, {below, lower.count - below});
+  lower = part_of(lower, {0, below});
+  slices_.push_back(std::move(upper));
+  return is_known;
+}
+
+void ReliableRequests::send(Message request) {
+  request.because = out_.cause();  // also for the time without an answer
+  queue_.sent(request, out_.now());
+  out_.send(with_oldest(std::move(request)));
+}
+
+void ReliableRequests::repeat(double now) {
+  const auto how = [this](const Message& request) {
+    const Due due = out_.due(request);
+    PSIM_PROBE(due != Due::repeated, "a request is not repeated, because it is under way");
+    return due;
+  };
+  for (Message& due : queue_.due(now, how)) {
+    PSIM_PROBE(due.is<Push>(), "a push is repeated");
+    const Cause asked{due.because.event, Spent::timeout};
+    out_.send_again(again(std::move(due)), asked);
+  }
+  if (PSIM_PROBE(queue_.gave_up(), "a client gives up")) out_.give_up();
+}
+
+void ReliableRequests::send_to(std::uint32_t shard, const Owner& owner) {
+  for (Message& request : queue_.again(shard, owner.primary, owner.epoch, out_.now())) {
+    PSIM_PROBE(request.is<Push>(), "an open push goes to a new owner");
+    out_.send(again(std::move(request)));
+  }
+}
+
+Message ReliableRequests::with_oldest(Message request) const {
+  const std::optional<std::int64_t> kept = queue_.oldest(request.shard);
+  if (Pull* pull = request.as<Pull>())
+    pull->oldest_resendable = kept.value_or(pull->pushes_sent.value_or(-1));
+  if (Push* push = request.as<Push>()) push->oldest_resendable = kept.value_or(push->number);
+  return request;
+}
+
+// A worker that repeats a pull is not computing; its pushes since the first request may be on their way. It
+// is unknown which key lists of earlier pushes the receiver has.
+Message ReliableRequests::again(Message request) const {
+  request.because = out_.cause();
+  if (Push* push = request.as<Push>()) push->gradient.list_keys();
+  if (Pull* pull = request.as<Pull>()) {
+    pull->computes = false;
+    pull->list_keys();
+    if (pull->pushes_sent) pull->pushes_sent = pushes_to_(request.shard);
+  }
+  return with_oldest(std::move(request));
 }
 
 }  // namespace psim

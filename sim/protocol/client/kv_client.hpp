@@ -15,21 +15,260 @@
 //   owner knows these numbers, too. An open request becomes two requests, and its task waits for two answers.
 #pragma once
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "sim/protocol/client/asked_keys.hpp"
-#include "sim/protocol/client/copy_cache.hpp"
-#include "sim/protocol/client/open_tasks.hpp"
-#include "sim/protocol/client/optimizer_copies.hpp"
-#include "sim/protocol/client/pulled_weights.hpp"
-#include "sim/protocol/client/reliable_requests.hpp"
+#include "model/optimizer.hpp"
+#include "model/parameters.hpp"
+#include "sim/protocol/cause.hpp"
+#include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
+#include "sim/protocol/message.hpp"
+#include "sim/protocol/probe.hpp"
+#include "sim/protocol/retry.hpp"
+#include "sim/protocol/view.hpp"
 
 namespace psim {
+
+// Key caching between a worker and the owner of one shard, for the worker's pulls and their answers. The
+// owner has the key list of every pull that it has answered.
+class AskedKeys {
+ public:
+  // The key list of a pull for these keys; null: all keys.
+  KeyList list(const SharedKeys& keys) {
+    last_ = keys && !keys->empty() ? XXH3_64bits(keys->data(), keys->size() * sizeof keys->front()) : 0;
+    return {.signature = last_, .bytes_listed = last_ != 0 && answered_ == last_ ? 1U : 0U};
+  }
+  // The owner has answered the last pull.
+  void answered() {
+    if (last_ != 0) answered_ = last_;
+  }
+  // Whether the keys of an answer are known.
+  bool reads(const KeyList& list) {
+    if (!list.is_listed() && told_ != list.signature) return false;
+    if (list.signature != 0) told_ = list.signature;
+    return true;
+  }
+  // The shard has another owner.
+  void forget() { answered_ = told_ = 0; }
+
+ private:
+  std::uint64_t answered_ = 0, told_ = 0, last_ = 0;  // signatures; 0: none
+};
+
+// The weights that a worker keeps between pulls (Bösen, Angel). It asks for a shard only if its copy lacks
+// pushes that the staleness bound promises (Ho et al., NIPS 2013: a read at clock t has all pushes of clocks
+// up to t - s - 1). Between pulls it applies its own pushes to the copy: read-my-writes.
+class CopyCache {
+ public:
+  struct Options {
+    std::vector<StalenessBound> bounds = {};  // by shard; none without a cache
+    std::int64_t steps = 0;                   // clocks of each worker
+    // The update that a server makes of one push alone, as plain SGD.
+    double share = 1;             // of the learning rate
+    std::int64_t batch_size = 1;  // samples of a push that counts as one
+    LearningRate learning_rate = {};
+    Epochs epochs = {};
+  };
+  explicit CopyCache(Options options) : options_(std::move(options)), clocks_(options_.bounds.size()) {}
+
+  bool is_on() const { return !clocks_.empty(); }
+  // A shard's weights have come; they have every worker's pushes before clock `slowest`.
+  void received(std::uint32_t shard, std::int64_t slowest) {
+    if (is_on()) clocks_[shard] = slowest;
+  }
+  // The shard has another owner, and perhaps another history.
+  void forget(std::uint32_t shard) {
+    if (is_on()) clocks_[shard].reset();
+  }
+  void forget_all() { clocks_.assign(clocks_.size(), std::nullopt); }
+  // The shard becomes two; the new one has the next free number.
+  void cut(std::uint32_t shard);
+  // Whether `clock` may start with the worker's copy. The last pull always asks for new weights, because it
+  // tells the servers that the worker has finished.
+  bool does(std::uint32_t shard, std::int64_t clock) const;
+  // The shard's copy `weights` after this worker's own push of `samples` samples. `gradient` is the shard's
+  // part of the push, without values for a phantom model.
+  Slice with_own_push(const Slice& weights, const Slice& gradient, std::int64_t clock,
+                      std::int64_t samples) const;
+
+ private:
+  Options options_;
+  std::vector<std::optional<std::int64_t>> clocks_;  // by shard; none: no copy
+};
+
+// The tasks of a client: pulls and pushes of several shards at once, each with a timestamp. A task is done
+// when every shard that it went to has answered (Li et al., OSDI 2014, section 3.4).
+
+using Timestamp = std::int64_t;
+
+class OpenTasks {
+ public:
+  Timestamp begin() { return ++last_; }
+  // The task waits for one more answer.
+  void expect(Timestamp task) { ++open_[task]; }
+  void answered(Timestamp task) {
+    const auto it = open_.find(task);
+    expects(it != open_.end(), "an answered task is open");
+    if (--it->second == 0) open_.erase(it);
+  }
+  bool is_done(Timestamp task) const { return !open_.contains(task); }
+
+  // The task waits for the acknowledgement of one push.
+  void expect_push(Timestamp task, std::uint32_t shard, std::int64_t number) {
+    pushes_[{shard, number}] = task;
+    expect(task);
+  }
+  // No task waits any more for the pushes `from` to `to` - 1 of a shard.
+  void pushes_answered(std::uint32_t shard, std::int64_t from, std::int64_t to) {
+    const auto end = pushes_.lower_bound({shard, to});
+    for (auto push = pushes_.lower_bound({shard, from}); push != end; push = pushes_.erase(push))
+      answered(push->second);
+  }
+  // Each waiting push of `shard` now also waits for an acknowledgement of `upper`.
+  void cut(std::uint32_t shard, std::uint32_t upper) {
+    auto push = pushes_.lower_bound({shard, 0});
+    for (; push != pushes_.end() && push->first.first == shard; ++push)
+      expect_push(push->second, upper, push->first.second);
+  }
+
+ private:
+  std::map<Timestamp, std::size_t> open_;                               // answers that each task waits for
+  std::map<std::pair<std::uint32_t, std::int64_t>, Timestamp> pushes_;  // by shard and number
+  Timestamp last_ = 0;
+};
+
+// A client that runs the optimizer itself, on the sums that servers send.
+class OptimizerCopies {
+ public:
+  struct Options {
+    OptimizerSpec optimizer = {};
+    Storage storage = {};
+    LearningRate learning_rate = {};
+    Epochs epochs = {};
+  };
+  OptimizerCopies(Options options, std::size_t shards) : options_(std::move(options)), copies_(shards) {}
+
+  // Takes an answer: the first weights, another worker's copy, the sum that makes the next version, or
+  // nothing if the client already has that version. `weights`: the client's weights of the shard, which has
+  // `count` values.
+  void take(std::uint32_t shard, Answer&& answer, std::uint32_t epoch, std::size_t count, Slice& weights);
+  std::int64_t version(std::uint32_t shard) const { return copies_[shard].version; }
+  // For a server that needs this worker's copy for another worker, or has lost the shard.
+  State lend(std::uint32_t shard, const Restore& request, std::size_t count) const;
+  // The shard becomes two; the new one has the next free number.
+  void cut(std::uint32_t shard) { copies_.push_back(WorkerCopy(copies_[shard])); }
+
+ private:
+  struct WorkerCopy {
+    std::int64_t version = -1;
+    std::uint32_t epoch = 0;  // of the owner that made it, or showed it
+    std::shared_ptr<Parameters> parameters = {};
+  };
+  void update(WorkerCopy& copy, const Slice& sum, std::int64_t version, Slice& weights);
+
+  Options options_;
+  std::vector<WorkerCopy> copies_;  // by shard
+};
+
+// The weights that a client has pulled, and for a sparse model the batch of keys that they belong to.
+class PulledWeights {
+ public:
+  explicit PulledWeights(std::size_t shards) : shards_(shards) {}
+
+  // From now on the client pulls and pushes only these keys, which belong to the worker's step `step`.
+  void use_keys(std::shared_ptr<const BatchKeys> keys, std::int64_t step) {
+    batch_ = std::move(keys);
+    step_of_batch_ = step;
+  }
+  const std::shared_ptr<const BatchKeys>& keys() const { return batch_; }  // null: all
+  SharedKeys keys_of(std::uint32_t shard) const { return batch_ ? batch_->local[shard] : nullptr; }
+  // Whether the present or requested weights are those of that step.
+  bool has_keys_of(std::int64_t step) const { return !batch_ || step_of_batch_ == step; }
+
+  bool empty() const { return slices_.empty(); }
+  Slice& of(std::uint32_t shard) {
+    if (slices_.empty()) slices_.resize(shards_);
+    return slices_[shard];
+  }
+  void clear() { slices_.clear(); }
+  // The weights of all shards. A copy of the shards for which `stays` is true remains.
+  std::vector<Slice> take(const std::function<bool(std::uint32_t)>& stays);
+
+  // A shard becomes two. Returns false if it is unknown which of the present weights belong to which part:
+  // the weights of a sparse model belong to a batch, and that is not always the current batch.
+  bool cut(const Cut& cut);
+  // Called after the last cut.
+  void use_layout(const KeySpace& keys) {
+    if (batch_) batch_ = std::make_shared<const BatchKeys>(split(batch_->keys, keys));
+  }
+
+ private:
+  std::size_t shards_;
+  std::vector<Slice> slices_;  // by shard; empty without weights
+  std::shared_ptr<const BatchKeys> batch_;
+  std::int64_t step_of_batch_ = -1;
+};
+
+// The interface between a client and the process and network around it.
+
+// Receives a client's messages and decisions. Shards are numbered within the job.
+class ClientOutbox {
+ public:
+  virtual ~ClientOutbox() = default;
+  virtual double now() const = 0;             // seconds
+  virtual Cause cause() const { return {}; }  // of the client's current action
+  virtual void send(Message request) = 0;     // for the first time, or to a shard's new owner
+  // The client repeats a request without an answer; `asked` is the cause of the first request.
+  virtual void send_again(Message request, const Cause& asked) = 0;
+  virtual void lend(Message copy) = 0;  // this worker's weights, to a server that asks for them
+  // Whether the request or its answer may be lost. Otherwise a repetition would only delay them.
+  virtual Due due(const Message& /*request*/) const { return Due::repeated; }
+  virtual void give_up() {}
+  // The server says in this message that the worker's first `pushes` pushes are safe.
+  virtual void is_safe(const Message& /*message*/, std::int64_t /*pushes*/) {}
+  virtual void received(std::uint32_t /*shard*/, const Slice& /*weights*/) {}
+  virtual void has_new_owner(std::uint32_t /*shard*/) {}
+  // A shard becomes two; `keys`: the shards after the cut.
+  virtual void was_cut(const Cut& /*cut*/, const KeySpace& /*keys*/) {}
+};
+
+// A client's requests where messages may get lost. The client repeats each request until it is answered, and
+// also sends it to the shard's new owner. Each request gives the number of the first push that the client can
+// still repeat.
+class ReliableRequests {
+ public:
+  // The number of pushes that the client has sent to a shard. Shards have their number in the run.
+  using PushesTo = std::function<std::int64_t(std::uint32_t)>;
+  ReliableRequests(RetrySpec spec, ClientOutbox& out, PushesTo pushes_to)
+      : queue_(spec), out_(out), pushes_to_(std::move(pushes_to)) {}
+
+  RetryQueue& queue() { return queue_; }
+  const RetryQueue& queue() const { return queue_; }
+
+  void send(Message request);
+  // Repeats the requests that are due.
+  void repeat(double now);
+  // Sends all requests of the shard to this new owner.
+  void send_to(std::uint32_t shard, const Owner& owner);
+
+ private:
+  Message with_oldest(Message request) const;
+  Message again(Message request) const;
+
+  RetryQueue queue_;
+  ClientOutbox& out_;
+  PushesTo pushes_to_;
+};
 
 using ShardIds = std::vector<std::uint32_t>;  // rising
 

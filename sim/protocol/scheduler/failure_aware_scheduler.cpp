@@ -1,6 +1,7 @@
 #include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "sim/protocol/probe.hpp"
@@ -304,6 +305,72 @@ void FailureAwareScheduler::tell_start(NodeId node) {
 
 void FailureAwareScheduler::tell_view(NodeId node) {
   out_.send_once({.from = scheduler_node, .to = node, .body = NewView{newest_view()}});
+}
+
+void WorkSharing::on(NodeId from, const Report& report, double now) {
+  if (!options_.dynamic || !is_worker(from)) return;
+  tell(balancer_.report(from - options_.first_worker, report.clock, report.seconds_per_sample,
+                        report.decision, now));
+}
+
+// A worker that has done its clocks keeps its share, because no other worker has to compute that share.
+void WorkSharing::set_members(const std::vector<bool>& members, double now) {
+  if (!options_.dynamic) return;
+  const auto first = members.begin() + options_.first_index;
+  std::vector<bool> all(first, first + options_.workers);
+  if (!options_.balancer.in_step) {
+    for (std::uint32_t w = 0; w < options_.workers; ++w)
+      all[w] = all[w] || out_.has_completed(options_.first_worker + w);
+  }
+  tell(balancer_.set_members(all, now));
+}
+
+void WorkSharing::is_new(NodeId node) {
+  if (options_.dynamic && is_worker(node)) balancer_.is_new(node - options_.first_worker);
+}
+
+void WorkSharing::decide_overdue(double now) { tell(balancer_.overdue(now)); }
+
+void WorkSharing::tell(const Balancer::Assignments& assignments) {
+  for (const Balancer::Assignment& one : assignments) {
+    const Sizes& sizes = *one.sizes;
+    Assign assign{
+        .clock = one.clock,
+        .batch_size = sizes[one.worker],
+        .samples_before = std::accumulate(sizes.begin(), sizes.begin() + one.worker, std::int64_t{0})};
+    if (!options_.balancer.in_step) assign.decision = one.clock;
+    if (options_.tells_sizes) assign.sizes = one.sizes;
+    out_.send({.from = scheduler_node, .to = options_.first_worker + one.worker, .body = std::move(assign)});
+  }
+}
+
+SteadyScheduler::SteadyScheduler(std::uint32_t servers, const std::vector<ScheduledJob>& jobs,
+                                 SchedulerOutbox& out)
+    : out_(out), members_(servers) {
+  for (const ScheduledJob& job : jobs) {
+    members_ += job.workers;
+    jobs_.push_back({job, WorkSharing(job.sharing, out)});
+  }
+}
+
+void SteadyScheduler::on(const Message& message, double now) {
+  if (message.is<Join>()) {
+    ++joined_;
+    for (NodeId node = 1; has_started() && node <= members_; ++node)
+      out_.send({.from = scheduler_node, .to = node, .body = Start{}});
+    return;
+  }
+  const auto job =
+      std::ranges::find_if(jobs_, [&message](const Job& one) { return one.plan.has(message.from); });
+  if (const Report* report = message.as<Report>()) return job->sharing.on(message.from, *report, now);
+  const auto number = static_cast<std::size_t>(job - jobs_.begin());
+  if (++job->left == job->plan.workers && !out_.is_over(number)) out_.ends(number);
+}
+
+bool SteadyScheduler::is_over() const {
+  for (std::size_t j = 0; j < jobs_.size(); ++j)
+    if (!out_.is_over(j) && jobs_[j].left < jobs_[j].plan.workers) return false;
+  return true;
 }
 
 }  // namespace psim

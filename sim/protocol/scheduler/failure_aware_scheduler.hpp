@@ -9,11 +9,93 @@
 #include <optional>
 #include <vector>
 
+#include "sim/protocol/message.hpp"
 #include "sim/protocol/scheduler/membership.hpp"
-#include "sim/protocol/scheduler/scheduled_job.hpp"
 #include "sim/protocol/scheduler/slow_worker_policy.hpp"
+#include "sim/protocol/view.hpp"
+#include "sim/protocol/work.hpp"
 
 namespace psim {
+
+// The interface between a scheduler and the network and run around it.
+class ShardLoads;
+
+// Receives a scheduler's messages and decisions. `job`: the number of a job in the run.
+class SchedulerOutbox {
+ public:
+  virtual ~SchedulerOutbox() = default;
+  virtual void send(Message message) = 0;
+  // Sends an answer to a question that may come again, unless the same answer is on its way.
+  virtual void send_once(Message message) = 0;
+
+  // Facts that jobs know, and messages do not contain.
+  virtual bool is_over(std::size_t job) const = 0;         // it has ended; other jobs may continue
+  virtual bool some_completed(std::size_t job) const = 0;  // some worker has done all its steps
+  virtual bool all_through(std::size_t job) const = 0;     // each has finished, has left, or has not joined
+  virtual bool has_completed(NodeId worker) const = 0;
+  virtual bool awaits(NodeId worker) const = 0;  // it is or will be present, with steps left
+
+  // The job's workers have finished.
+  virtual void ends(std::size_t /*job*/) {}
+  // The last worker that the others waited for is gone for good.
+  virtual void waits_no_longer(std::size_t /*job*/) {}
+  // A view removes the worker, or includes it again.
+  virtual void takes_out(NodeId /*worker*/, bool /*is_out*/) {}
+  // `silence`: the cause; none if the node was gone before this scheduler started.
+  virtual void suspects(NodeId /*node*/, std::int64_t /*view*/, const std::optional<Cause>& /*silence*/) {}
+  virtual void announces(std::int64_t /*view*/) {}
+  // No node has been told this view yet.
+  virtual void has_new_view(const View& /*view*/, const ShardLoads& /*loads*/) {}
+  virtual void is_slow(NodeId /*worker*/, const SlowWorkerPolicy::Verdict& /*verdict*/) {}
+  virtual void start_spare(NodeId /*worker*/) {}
+};
+
+// The scheduler's part in dynamic work: it takes the reports of one job's workers, and tells them their
+// shares. Pure.
+class WorkSharing {
+ public:
+  struct Options {
+    bool dynamic = false;  // otherwise reports have no effect
+    NodeId first_worker = 1;
+    std::uint32_t first_index = 0;  // of the run's workers
+    std::uint32_t workers = 1;
+    bool tells_sizes = false;  // a share goes with the sizes of all workers
+    Balancer::Options balancer = {};
+  };
+  WorkSharing(Options options, SchedulerOutbox& out)
+      : options_(std::move(options)), out_(out), balancer_(options_.balancer) {}
+
+  void on(NodeId from, const Report& report, double now);
+  // By worker of the run: whether it takes part.
+  void set_members(const std::vector<bool>& members, double now);
+  // The node has been started again.
+  void is_new(NodeId node);
+  // The date when the next decision stops waiting for reports.
+  std::optional<double> next() const { return balancer_.next(); }
+  void decide_overdue(double now);
+
+ private:
+  bool is_worker(NodeId node) const {
+    return node >= options_.first_worker && node < options_.first_worker + options_.workers;
+  }
+  void tell(const Balancer::Assignments& assignments);
+
+  Options options_;
+  SchedulerOutbox& out_;
+  Balancer balancer_;
+};
+
+// A job as the scheduler sees it.
+struct ScheduledJob {
+  NodeId first_worker = 1;
+  std::uint32_t workers = 1;
+  std::uint32_t first_shard = 0, shards = 0;
+  bool served = false;  // other nodes read its shards, also after its end
+  WorkSharing::Options sharing = {};
+
+  NodeId past_workers() const { return first_worker + workers; }
+  bool has(NodeId node) const { return node >= first_worker && node < past_workers(); }
+};
 
 class FailureAwareScheduler {
  public:
@@ -99,6 +181,29 @@ class FailureAwareScheduler {
   bool has_begun_ = false;        // before this scheduler, but no live node knows a view of that time
   SharedView view_;
   std::optional<SlowWorkerPolicy> slow_;
+};
+
+// The scheduler where no node fails: it starts all nodes when all have joined, shares out work, and notes
+// which workers leave. Pure.
+class SteadyScheduler {
+ public:
+  SteadyScheduler(std::uint32_t servers, const std::vector<ScheduledJob>& jobs, SchedulerOutbox& out);
+
+  void on(const Message& message, double now);
+  bool has_started() const { return joined_ == members_; }
+  // Every job has ended, or its workers have left.
+  bool is_over() const;
+
+ private:
+  struct Job {
+    ScheduledJob plan;
+    WorkSharing sharing;
+    std::uint32_t left = 0;  // workers
+  };
+
+  SchedulerOutbox& out_;
+  std::vector<Job> jobs_;
+  std::uint32_t members_, joined_ = 0;
 };
 
 }  // namespace psim

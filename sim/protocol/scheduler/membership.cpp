@@ -1,8 +1,11 @@
 #include "sim/protocol/scheduler/membership.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
+#include "model/numerics/functions.hpp"
 #include "sim/protocol/probe.hpp"
 
 namespace psim {
@@ -337,6 +340,75 @@ void Membership::back(NodeId node, bool is_new) {
   }
   if (rules_.rebalance == Rebalance::load && started_ && !known.left) share_load_with(node);
   settle();
+}
+
+void ShardLoads::add(const ShardLoad& load) {
+  if (load.shard >= shards_.size()) return;
+  Load& known = shards_[load.shard];
+  if (load.epoch < known.epoch) return;
+  if (load.epoch > known.epoch) known.told = 0;
+  known.epoch = load.epoch;
+  known.values += load.values - std::min(load.values, known.told);
+  known.told = std::max(known.told, load.values);
+}
+
+void ShardLoads::measure(double now) {
+  const auto has_values = [](const Load& load) { return load.values > 0; };
+  if (!(now > since_) || std::ranges::none_of(shards_, has_values)) return;
+  for (Load& load : shards_) load.rate = static_cast<double>(std::exchange(load.values, 0)) / (now - since_);
+  since_ = now;
+}
+
+bool ShardLoads::are_known() const {
+  return std::ranges::any_of(shards_, [](const Load& load) { return load.rate > 0; });
+}
+
+void ShardLoads::cut(std::size_t shard, double share) {
+  Load above = shards_[shard];
+  above.rate *= share;
+  shards_[shard].rate -= above.rate;
+  shards_.push_back(above);
+}
+
+namespace {
+
+// The standard deviations from the mean gap to the silence with this phi.
+double deviations_at(double threshold) {
+  double low = 0, high = 40;
+  for (int i = 0; i < 60; ++i) {
+    const double z = (low + high) / 2;
+    const double phi = -numerics::log10(0.5 * numerics::erfc(z / std::sqrt(2.0)));
+    (phi < threshold ? low : high) = z;
+  }
+  return high;
+}
+
+}  // namespace
+
+FailureDetector::FailureDetector(DetectorSpec spec)
+    : spec_(spec),
+      deviations_(spec.kind == DetectorKind::phi_accrual ? deviations_at(spec.threshold) : 0),
+      suspect_at_(spec.timeout) {}
+
+void FailureDetector::heard(double now) {
+  expects(now >= last_, "time does not run backwards");
+  constexpr std::size_t window = 100;  // gaps
+  if (last_ > 0) gaps_.push_back(now - last_);
+  if (gaps_.size() > window) gaps_.pop_front();
+  last_ = now;
+  suspect_at_ = now + longest_silence();
+}
+
+double FailureDetector::longest_silence() const {
+  if (spec_.kind == DetectorKind::timeout || gaps_.size() < 2) return spec_.timeout;
+  const auto n = static_cast<double>(gaps_.size());
+  const double mean = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / n;
+  double variance = 0;
+  for (const double gap : gaps_) variance += (gap - mean) * (gap - mean) / n;
+  // Equal gaps would lead to a suspicion at once, so their standard deviation counts as at least a tenth of
+  // their mean.
+  const double deviation = std::max(std::sqrt(variance), mean / 10);
+  return mean + deviations_ * deviation;
 }
 
 }  // namespace psim

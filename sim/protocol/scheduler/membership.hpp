@@ -36,17 +36,72 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "sim/protocol/key_space.hpp"
-#include "sim/protocol/scheduler/failure_detector.hpp"
+#include "sim/protocol/message.hpp"
 #include "sim/protocol/scheduler/rebalance.hpp"
-#include "sim/protocol/scheduler/shard_loads.hpp"
 #include "sim/protocol/view.hpp"
 
 namespace psim {
+
+// When a node is suspected to be down, given the dates of its messages. Pure.
+enum class DetectorKind : std::uint8_t { timeout, phi_accrual };
+
+struct DetectorSpec {
+  DetectorKind kind = DetectorKind::timeout;
+  double timeout = 2;    // timeout: seconds of silence; phi-accrual: for the first gap
+  double threshold = 8;  // phi-accrual
+};
+
+class FailureDetector {
+ public:
+  explicit FailureDetector(DetectorSpec spec);
+  void heard(double now);
+  // The date of the suspicion, if no message comes before it. phi-accrual: the date when the probability of
+  // such a long silence of a live node, under a normal distribution of the last gaps, falls below
+  // 10^-threshold (Hayashibara et al., SRDS 2004, equations 3 to 5).
+  double suspect_at() const { return suspect_at_; }
+
+ private:
+  double longest_silence() const;
+
+  DetectorSpec spec_;
+  double deviations_;  // phi-accrual
+  double last_ = 0;
+  double suspect_at_;
+  std::deque<double> gaps_;
+};
+
+// How many values go through each shard, as its owners report. Pure.
+class ShardLoads {
+ public:
+  explicit ShardLoads(std::size_t shards) : shards_(shards) {}
+
+  // Begins to count loads at this date.
+  void begin(double now) { since_ = now; }
+  // An owner reports how many values went through its shard since it became the owner. Old news is ignored.
+  void add(const ShardLoad& load);
+  // Takes the rates from the last measurement until now; without news of that time all rates stay.
+  void measure(double now);
+  bool are_known() const;
+  // Values per second that went through the shard before the last measurement.
+  double rate(std::size_t shard) const { return shards_[shard].rate; }
+  // The shard is cut; its upper part, the new last shard, has this share of its values.
+  void cut(std::size_t shard, double share);
+
+ private:
+  struct Load {
+    std::uint32_t epoch = 0;
+    std::uint64_t told = 0, values = 0;  // by the owner of that epoch; in total
+    double rate = 0;
+  };
+  std::vector<Load> shards_;
+  double since_ = 0;  // date of the last measurement
+};
 
 class Membership {
  public:

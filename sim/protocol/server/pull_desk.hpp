@@ -2,14 +2,108 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/message.hpp"
 #include "sim/protocol/server/shard_context.hpp"
 #include "sim/protocol/server/waiting_pulls.hpp"
-#include "sim/protocol/server/worker_copies.hpp"
 
 namespace psim {
+
+// Where workers run the optimizer, a server has the sum of the last update, but no weights. A worker may be
+// more than one update behind, because it was down or its server has lost the sum. Then it needs another
+// worker's copy: that worker's weights and the state of its optimizer. The server asks one worker after the
+// other for a copy. If no worker has a copy of this version, the version is lost, and training continues with
+// the first weights. Pure: dates come from outside.
+class CopySearch {
+ public:
+  explicit CopySearch(double timeout) : timeout_(timeout) {}
+
+  // The server has a copy of this version; null: for a phantom model.
+  void put(std::int64_t version, std::shared_ptr<const Parameters> copy) {
+    version_ = version;
+    copy_ = std::move(copy);
+    asks_ = false;
+  }
+  bool has(std::int64_t version) const { return version_ == version; }
+  const std::shared_ptr<const Parameters>& copy() const { return copy_; }
+
+  // Worker number `worker` will never have a copy of version `version`.
+  void is_without(std::uint32_t worker, std::int64_t version) {
+    look_for(version);
+    without_.insert(worker);
+  }
+  bool is_known_without(std::uint32_t worker) const { return without_.contains(worker); }
+
+  // Begins or continues the search for this version.
+  void look_for(std::int64_t version) {
+    if (std::exchange(wanted_, version) == version) return;
+    asked_.clear();
+    without_.clear();
+    asks_ = false;
+  }
+  // Whether the server may ask this worker now; the previous one may still answer.
+  bool may_ask(std::uint32_t worker, double now) {
+    if (asks_ && now < date_ + timeout_) return false;
+    return !asked_.contains(worker);
+  }
+  void ask(std::uint32_t worker, double now) {
+    asked_.insert(worker);
+    asks_ = true;
+    date_ = now;
+  }
+  // The last worker that was asked has answered.
+  void answered() { asks_ = false; }
+  // The server has asked all workers: it starts over at the next turn.
+  void begin_anew(double now) {
+    if (now >= date_ + timeout_) asked_.clear();
+    asks_ = true;
+  }
+  std::optional<double> next_turn() const { return asks_ ? std::optional(date_ + timeout_) : std::nullopt; }
+
+ private:
+  double timeout_;
+  std::int64_t version_ = -1, wanted_ = -1;
+  std::shared_ptr<const Parameters> copy_;
+  std::set<std::uint32_t> asked_, without_;
+  bool asks_ = false;  // an answer or the next turn is still to come
+  double date_ = 0;    // of the last question
+};
+
+// Where workers run the optimizer: which pulls need another worker's copy, and the search for one.
+class WorkerCopies {
+ public:
+  // `is_on`: workers run the optimizer, and may get lost. `timeout`: seconds until the next worker is asked.
+  WorkerCopies(bool is_on, double timeout) : is_on_(is_on), search_(timeout) {}
+
+  // Whether this pull's worker needs a copy: it lacks this version, and the last update's sum is not enough.
+  bool needs(const Pull& pull, const ShardState& state) const;
+  // Puts into the answer the data that bring the worker to this version: a copy, a sum, or nothing.
+  void fill(Answer& answer, const Pull& pull, const ShardState& state) const;
+
+  // Looks for a copy of this version, and asks a worker for its copy when that worker is next. When no worker
+  // is left that may have a copy, training continues with the first weights.
+  enum class Found : std::uint8_t { here, not_yet, first_weights };
+  Found find(const WaitingPulls& pulls, const ShardContext& shard);
+  // A worker's answer. Returns whether this server searches for copies at all.
+  bool take(NodeId from, const State& state, const ShardContext& shard);
+  // The shard continues from this worker's copy: all its other data are lost.
+  void adopt(const State& copy, ShardState& state);
+  void forget() { search_.put(-1, nullptr); }
+
+  // The date when the next worker is asked; none: this server searches for no copy.
+  std::optional<double> next_turn() const { return search_.next_turn(); }
+
+ private:
+  bool may_have_copy(std::uint32_t worker, const WaitingPulls& pulls, const ShardState& state) const;
+
+  bool is_on_;
+  CopySearch search_;
+};
 
 class PullDesk {
  public:

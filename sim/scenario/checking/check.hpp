@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/data_shape.hpp"
+#include "model/data_spec.hpp"
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 

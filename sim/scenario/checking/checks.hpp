@@ -8,7 +8,7 @@
 
 namespace psim {
 
-void check_features(const Check& check);  // check_features.cpp
+void check_features(const Check& check);  // check.cpp
 
 // check_learning.cpp
 void check_source(const Check& check);
@@ -19,10 +19,10 @@ void check_consistency(const Check& check);
 // Whether the sizes of the model are known, so that psim can check them.
 bool knows_model(const Check& check);
 
-void check_devices(const Check& check);   // check_devices.cpp
-void check_memory(const Check& check);    // check_memory.cpp
-void check_filters(const Check& check);   // check_messages.cpp
-void check_recovery(const Check& check);  // check_recovery.cpp
+void check_devices(const Check& check);   // check_cluster.cpp
+void check_memory(const Check& check);    // check.cpp
+void check_filters(const Check& check);   // check_learning.cpp
+void check_recovery(const Check& check);  // check_faults.cpp
 
 // check_cluster.cpp
 void check_cluster(const Check& check);
@@ -34,14 +34,14 @@ void check_pace(const Check& check);
 // Mean seconds of a step, for every machine, or one value for all; empty if their fields have errors.
 std::vector<double> mean_steps(const Check& check);
 
-void check_inference(const Check& check);     // check_inference.cpp
-void check_network(const Check& check);       // check_network.cpp
-void check_architecture(const Check& check);  // check_architecture.cpp
-void check_slowness(const Check& check);      // check_slowness.cpp
-void check_groups(const Check& check);        // check_groups.cpp
-void check_tasks(const Check& check);         // check_tasks.cpp
+void check_inference(const Check& check);     // check.cpp
+void check_network(const Check& check);       // check_cluster.cpp
+void check_architecture(const Check& check);  // check.cpp
+void check_slowness(const Check& check);      // check_faults.cpp
+void check_groups(const Check& check);        // check.cpp
+void check_tasks(const Check& check);         // check.cpp
 
-// check_nodes.cpp: start-up, power, spares and profiles
+// check_cluster.cpp: start-up, power, spares and profiles
 void check_nodes(const Check& check);
 
 // check_faults.cpp

@@ -74,7 +74,7 @@ class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   virtual void field(std::string_view key, FieldTarget target, FieldInfo info) = 0;
-  // The same with `parts` of field_parts.hpp; each part declares one property of the field.
+  // The same with `parts` of field_tables.hpp; each part declares one property of the field.
   template <class... Parts>
   void field(std::string_view key, FieldTarget target, std::string_view doc, const Parts&... parts) {
     FieldInfo info{.doc = doc};

@@ -1,10 +1,226 @@
 // When workers wait for each other, and how servers apply their pushes.
+#include <fmt/format.h>
+
 #include <functional>
 
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 
 namespace psim {
+namespace {
+
+void describe_warmup(FieldVisitor& v, TrainingSpec& t) {
+  v.field("warmup", choice(t.warmup), "When workers do the first clock's local steps.",
+          only({.keys = {"training.warmup_steps"},
+                .text = "with warmup_steps",
+                .met = [&t] { return t.warmup_steps > 0; }}),
+          otherwise("`\"before-servers\"` where nodes take time to start, else `\"after-pull\"`"));
+}
+
+}  // namespace
+
+void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
+  v.field("algorithm", choice(t.algorithm), "What a worker pushes.");
+  v.field("elastic_rate", &t.elastic_rate,
+          "Share of the distance between a worker and the centre by which both move (alpha).", within(0, 1),
+          when("algorithm", {"elastic"}), otherwise("0.9 / workers"));
+  v.field("update", choice(t.update), "Which nodes run the optimizer.");
+  v.field("local_steps", &t.local_steps,
+          "Steps that a worker takes on its own copy of the weights between pull and push (local SGD: Stich, "
+          "ICLR 2019). Each step computes one batch, and runs the optimizer with its rate, weight decay and "
+          "the worker's own state. The worker pushes how far the steps moved its copy.",
+          within(1, 1e6));
+  v.field("local_time", &t.local_time,
+          "Time of a clock, instead of a number of local steps. A clock has as many local steps as fit in "
+          "this time, at least 1 and at most 1000000. Each worker computes the number from the time of a "
+          "step when its clock begins. Servers give all workers' weights the same share of the mean, "
+          "whatever their numbers of steps (Anytime Minibatch: Ferdinand et al., ICLR 2019; local SGD).",
+          above(0, 1e9), otherwise("a clock has local_steps steps"));
+  v.field("accumulate", &t.accumulate, "Number of batches whose gradients a worker averages before a step.",
+          within(1, 1e6));
+  v.field("recompute", &t.recompute,
+          "Whether workers keep the activations of only some layers, and compute the others again in the "
+          "backward pass. This needs less memory, and the time of one more forward pass (Chen et al., arXiv "
+          "1604.06174, 2016). Gradients stay the same.");
+  v.field("warmup_steps", &t.warmup_steps,
+          "Number of local steps in the first clock, in which workers train alone before they synchronise. "
+          "(In the warm-up of PyTorch's post-local SGD they synchronise in every step.)",
+          within(0, 1e6), otherwise("local_steps"));
+  describe_warmup(v, t);
+  v.field(
+      "pull_every", &t.pull_every,
+      "Number of clocks from one pull to the next. In between, a worker continues with its own copy and "
+      "applies its own gradients to it, with an optimizer of its own (n_fetch of Dean et al., NIPS 2012).",
+      within(1, 1e6));
+  v.field("delay_compensation", &t.delay_compensation,
+          "lambda of DC-ASGD (Zheng et al., ICML 2017), which adds lambda * g * g * (w now - w at the "
+          "computation of g) to a late gradient g. 0 adds nothing.",
+          within(0, 1e6));
+  v.field("delay_compensation_decay", &t.delay_compensation_decay,
+          "Decay of DC-ASGD-a, which divides lambda by the root of the running mean of g * g. 0 keeps lambda "
+          "constant.",
+          below(0, 1),
+          only({.keys = {"training.delay_compensation"}, .text = "with delay_compensation", .met = [&t] {
+                  return t.delay_compensation > 0;
+                }}));
+}
+
+// How the samples are divided among the workers, and how they reach them.
+void describe_work(FieldVisitor& v, TrainingSpec& t) {
+  v.field("work", choice(t.work),
+          "How many of a clock's samples each worker computes. A gradient's weight is its number of samples.",
+          when("architecture.kind", {"parameter-server", "all-reduce"}));
+  v.field("work_every", &t.work_every,
+          "Number of clocks from one decision about batch sizes to the next. Workers wait for each decision.",
+          within(1, 1e6), when("work", {"dynamic"}));
+  v.field("work_smoothing", &t.work_smoothing,
+          "Weight of the newest measurement in the exponential mean of the time per sample.", above(0, 1),
+          when("work", {"dynamic"}));
+  v.field("work_piece", &t.work_piece,
+          "Size of the first piece that a helping worker gets, as a share of batch_size. Later pieces are "
+          "twice as large.",
+          above(0, 1), when("work", {"stealing"}));
+}
+
+void describe_delivery(FieldVisitor& v, Scenario& s) {
+  DeliverySpec& d = s.cluster.delivery;
+  v.field("delivery", choice(d.source), "How training samples reach the workers.",
+          when("architecture.kind", {"parameter-server", "all-reduce"}));
+  v.field("prefetch", &d.prefetch, "Number of steps for which a worker requests batches in advance.",
+          within(0, 1e4), when("delivery", {"database"}));
+  v.field("bytes_per_sample", &d.bytes_per_sample, "Size of a sample on the network.", within(0, 1e12),
+          only({.keys = {"data.delivery", "recovery.data_from"},
+                .text = "where samples travel: delivery = \"database\", or data_from in [recovery]",
+                .met = [&s] { return s.cluster.delivery.source == Delivery::database || s.moves_data(); }}),
+          otherwise("4 per feature and for the label; 8 per nonzero of a sparse sample"));
+}
+
+// A program of tasks.
+template <>
+std::vector<Choice> choices<TaskKind>() {
+  return {{"pull", "a worker gets the weights"},
+          {"gradient", "a worker computes the gradient of a batch at the weights of its pull"},
+          {"push", "a worker sends its gradient to the servers, which keep it until a task applies it"},
+          {"apply", "the servers apply the one push in `after`, by its share of the clock's mean"},
+          {"update", "the servers apply all pushes that they have, as one update"},
+          {"scale", "the servers multiply every weight by `amount`"},
+          {"clip", "the servers clip every weight to the range from -`amount` to `amount`"},
+          {"norm", "the servers report the Euclidean norm of the weights"}};
+}
+
+void describe_task(FieldVisitor& v, TaskSpec& t) {
+  v.field("name", &t.name, "Name of the task, one word; each has a different one.", required);
+  v.field("do", choice(t.kind), "What the task does.", required);
+  v.field("on", &t.on,
+          "Where the task runs: \"workers\" (each worker, once a clock), \"worker 3\", or \"any worker\" "
+          "(one that is idle when the task is ready). A gradient and a push run on the worker of their pull.",
+          when("do", {"pull"}), otherwise("workers"));
+  v.field("count", &t.count,
+          "With on = \"any worker\": the number of units of the task in a clock. Unit u of clock t computes "
+          "the gradient of the clock's batch u.",
+          within(1, 20'000), when("do", {"pull"}), otherwise("workers"));
+  v.field("after", &t.after,
+          "Tasks that must have ended before this task starts. \"push\" is the push of the same unit, if "
+          "both tasks have units; \"all push\" is the push of all units; \"update[-1]\" is the update of the "
+          "previous clock.");
+  v.field("amount", &t.amount, "The factor of a scale, or the bound of a clip.", within(0, 1e9),
+          when("do", {"scale", "clip"}), otherwise("required"));
+}
+
+// Placement of the parameters, content of the messages, and their filters.
+
+namespace {
+
+// The direction of a filter; the filter's kind decides it if the scenario does not give it.
+ChoiceField choice_of_direction(FilterSpec& filter) {
+  return {choices<FilterOn>(), [&filter] { return static_cast<std::size_t>(filter.direction()); },
+          [&filter](std::size_t index) { filter.on = static_cast<FilterOn>(index); }};
+}
+
+std::string list_of(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " and ", names[i]);
+  return text;
+}
+
+// Default texts of the fields whose default depends on the filter's kind.
+std::string_view default_direction() {
+  static const std::string text = fmt::format(
+      "`push`; for {} `both`",
+      list_of(names_of_rows<FilterRow>([](const auto& row) { return row.stage >= FilterStage::keys; })));
+  return text;
+}
+std::string_view default_feedback() {
+  static const std::string text =
+      fmt::format("`true`; for {} `false`", list_of(names_of_rows<FilterRow>([](const auto& row) {
+                    return row.error_feedback == ErrorFeedback::off;
+                  })));
+  return text;
+}
+
+}  // namespace
+
+void describe_placement(FieldVisitor& v, PlacementSpec& p) {
+  v.field("kind", choice(p.kind), "How the parameters are distributed over the servers.", with_servers);
+  v.field("virtual_nodes", &p.virtual_nodes, "Number of points of each server on the ring.", within(1, 1e5),
+          when("kind", {"hash-ring"}));
+  v.field("bigarray_bound", &p.bigarray_bound,
+          "Arrays with this many values or more are split over all servers.", within(1, 1e12),
+          when("kind", {"kvstore"}));
+}
+
+void describe_messages(FieldVisitor& v, Scenario& s) {
+  MessagesSpec& m = s.messages;
+  v.field("unit", choice(m.unit), "Which parameters travel in one message and have one version.",
+          only({.keys = {"architecture.kind", "messages.overlap"},
+                .text = "with servers, or overlap in an all-reduce",
+                .met = [&s] { return s.architecture.has_servers() || s.messages.overlap; }}));
+  v.field("slice", &m.slice, "Arrays longer than this many values are cut into slices; 0 cuts none.",
+          within(0, 1e12), when("unit", {"array"}));
+  v.field("overlap", &m.overlap,
+          "Whether a worker pushes a layer's gradient as soon as the backward pass has computed it, asks for "
+          "the layer's next weights at once (where no node fails), and begins the forward pass as soon as it "
+          "has the first layer's weights. In an all-reduce: whether workers sum the gradients of finished "
+          "layers, bucket by bucket, during the backward pass (Li et al., VLDB 2020).",
+          when("unit", {"array"}));
+  v.field("bucket", &m.bucket,
+          "Largest size of a bucket in an all-reduce with overlap. A bucket holds the gradients of arrays, "
+          "or slices, that are computed one after the other; the workers sum it as a whole (bucket_cap_mb of "
+          "PyTorch's DistributedDataParallel).",
+          within(1, 1e15), when("architecture.kind", {"all-reduce"}),
+          only({.keys = {"messages.overlap"},
+                .text = "with overlap",
+                .met = [&m] { return m.overlap && m.unit == MessageUnit::array; }}),
+          otherwise("each array, or slice, is a bucket"));
+  v.field("order", choice(m.order), "In which order the messages from one node to another travel.");
+  v.field("acknowledge", &m.acknowledge,
+          "Whether servers acknowledge every push, and workers wait for the acknowledgement before they pull "
+          "(ps-lite). A server acknowledges a push when it has applied or dropped it. If the consistency "
+          "model lets workers start at once, the server acknowledges the push on arrival. If something may "
+          "be lost (recovery.enabled), servers acknowledge every push on arrival, whatever this field says.",
+          only({.keys = {"consistency.model"},
+                .text = "with other models than tasks, whose servers always acknowledge",
+                .met = [&s] { return !s.consistency.model->has_tasks(); }}));
+  v.field("keys", choice(m.keys), "How a message names the weights of its values.",
+          only({.keys = {"architecture.kind"}, .text = "with servers", .met = [&s] {
+                  return s.architecture.has_servers();
+                }}));
+}
+
+void describe_filter(FieldVisitor& v, FilterSpec& f) {
+  v.field("kind", choice(f.kind), "What the filter does to a message before it is sent.", required);
+  v.field("on", choice_of_direction(f), "Which messages pass the filter.", otherwise(default_direction()));
+  describe_settings<FilterRow>(v, "kind", f.settings);
+  v.field("error_feedback", &f.error_feedback,
+          "Whether the next push includes the part of the gradient that the filter removed from this push.",
+          when("kind", names_of_rows<FilterRow>(
+                           [](const auto& row) { return row.error_feedback != ErrorFeedback::impossible; })),
+          otherwise(default_feedback()));
+  v.field("flops_per_value", &f.flops_per_value,
+          "Floating-point operations of the sender for each value that enters the filter.", within(0, 1e12));
+}
+
 namespace {
 
 // The field has a meaning only under models for which `has` is true.

@@ -3,6 +3,85 @@
 
 namespace psim {
 
+void describe_architecture(FieldVisitor& v, Scenario& s) {
+  ArchitectureSpec& a = s.architecture;
+  v.field("kind", choice(a.kind), "Which nodes hold the model, and how they exchange it.");
+  v.field("algorithm", choice(a.algorithm), "How the workers sum their gradients.",
+          when("kind", {"all-reduce"}));
+  v.field("ranks", choice(a.rank_order),
+          "Order of the workers in an all-reduce. When workers are lost, the others keep their order.",
+          when("kind", {"all-reduce"}));
+  v.field("divide_first", &a.divide_first,
+          "Whether each worker divides its gradient by the number of workers before the sum, as PyTorch's "
+          "fp16_compress_hook does, and not the sum afterwards. Partial sums then stay in the range of half "
+          "precision, and very small gradients become less exact.",
+          when("kind", {"all-reduce"}),
+          only({.keys = {"filter", "model.precision"},
+                .text = "with partial sums in half precision (the filter fp16 or model.precision)",
+                .met = [&s] { return s.sums_in_half(); }}),
+          otherwise("true"));
+  v.field("micro_batches", &a.micro_batches,
+          "Number of parts into which a step's batch (of all workers together) is cut. The parts pass "
+          "through the stages one after the other.",
+          within(1, 1e6), when("kind", {"model-parallel"}),
+          otherwise("four per worker, but at most one per sample"));
+  v.field("over", choice(a.over), "What runs the stages of the pipeline.", when("kind", {"model-parallel"}));
+  v.field("schedule", choice(a.schedule), "The order in which a stage computes.",
+          when("kind", {"model-parallel"}));
+}
+
+// Groups of workers on one cluster.
+void describe_group(FieldVisitor& v, GroupSpec& g) {
+  v.field("name", &g.name, "Name of the group in results; each group has a different one.", required);
+  v.field("workers", &g.workers, "Number of workers. The groups take them from `cluster.workers` in order.",
+          within(1, 20'000), otherwise("an equal share of the workers that no other group takes"));
+  v.field("namespace", choice(g.space), "Which parameters the group trains.");
+  v.field(
+      "set", &g.set,
+      "Fields that differ from the rest of the scenario, as in --set: \"training.batch_size = 64\". A group "
+      "may set `seed`, `compute.time`, and fields of [data], [model], [training], [consistency], "
+      "[placement], [messages] and [[filter]]. In a shared namespace it may set only `training.batch_size`.");
+}
+
+// The nodes that answer requests with the weights that the workers train.
+
+namespace {
+
+// Which parameters the nodes serve, and how psim reports it.
+void describe_served(FieldVisitor& v, InferenceSpec& i) {
+  v.field("group", &i.group, "Name of the [[group]] whose parameters the nodes pull.", with_servers,
+          otherwise("the first group"));
+  v.field("window", &i.window,
+          "Length of the time windows in which psim counts answers (`over_time` in summary.json, table "
+          "`serving` of run.db). psim doubles the length until there are at most 10000 windows.",
+          within(1e-6, 1e9), with_servers,
+          otherwise("1, 2 or 5 times a power of ten, so that there are at most 50 windows"));
+}
+
+}  // namespace
+
+void describe_inference(FieldVisitor& v, InferenceSpec& i) {
+  v.field("nodes", &i.nodes, "Number of inference nodes. Each starts with the initial weights.",
+          within(1, 1024), with_servers);
+  v.field("rate", &i.rate,
+          "Number of requests per second to all nodes together, whether or not the nodes keep up. Each node "
+          "gets an equal share.",
+          above(0, 1e9), with_servers);
+  v.field("arrivals", choice(i.arrivals),
+          "The time between requests. A node answers them one at a time, in the order of arrival.",
+          with_servers);
+  v.field("refresh", &i.refresh, "Time from one pull of a node to its next pull. The nodes pull in turn.",
+          above(0, 1e9), with_servers);
+  v.field("samples_per_request", &i.samples_per_request, "Number of test samples in a request.",
+          within(1, 1e6), with_servers);
+  v.field("flops_per_request", &i.flops_per_request, "Floating-point operations of one answer.",
+          within(0, 1e18), with_servers,
+          otherwise("a third of the operations of a gradient of these samples: the forward pass"));
+  v.field("speed", &i.speed, "Computing speed: one for all nodes, or a list with one for each.",
+          within(1, 1e30), with_servers);
+  describe_served(v, i);
+}
+
 namespace {
 
 // The field has a meaning only with sources, or kinds of models, that have it.

@@ -3,16 +3,94 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/scenario/fields/fields.hpp"
-#include "sim/scenario/reading/reading.hpp"
-#include "sim/scenario/reading/unknown_keys.hpp"
-#include "sim/scenario/reading/unused_fields.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/document.hpp"
 
 namespace psim {
+
+// The given fields of a scenario and their errors, by dotted path ("straggler.0.workers").
+struct Reading {
+  std::map<std::string, Place> places;  // of the given fields and tables
+  std::set<std::string> wrong;          // fields and tables that have an error themselves
+  bool complete = true;                 // false: an absent field may be in lines that psim could not parse
+
+  std::string preset = {};                        // the preset's name, if the scenario has one
+  std::optional<std::size_t> preset_source = {};  // the source of the preset's fields
+
+  bool given(const std::string& path) const { return places.contains(path); }
+  bool by_preset(const std::string& path) const;
+  // Whether the field's value is what the user meant. psim does not check fields that depend on an unreliable
+  // field.
+  bool reliable(const std::string& path) const;
+};
+
+// Finds keys of a document that are neither a field nor a table, and suggests what the user meant.
+
+// Every described path, given or not; for a list only its first element.
+struct Described {
+  std::vector<std::string> fields = {}, tables = {};
+};
+
+class UnknownKeys {
+ public:
+  // Marks the fields that the user probably meant as wrong in `reading`.
+  UnknownKeys(const Described& described, Reading& reading, Diagnostics& diagnostics)
+      : described_(described), reading_(reading), diagnostics_(diagnostics) {}
+
+  void report(const toml::table& root) { report(root, "", ""); }
+
+ private:
+  // A table at `path`, which was described as `as`.
+  void report(const toml::table& table, const std::string& path, const std::string& as);
+  std::string in_a_set(const std::string& help, std::size_t source) const;
+  std::string advice(const std::string& path, const std::string& as, const std::string& key, bool is_table);
+
+  const Described& described_;
+  Reading& reading_;
+  Diagnostics& diagnostics_;
+};
+
+// Given fields that have no effect, because of the value of another field.
+class UnusedFields {
+ public:
+  UnusedFields(const Document& document, const Reading& reading) : document_(document), reading_(reading) {}
+
+  // psim checks a field's Need when all fields are known. `place`: of the field's key; `source`: of its
+  // value.
+  void remember(std::string path, const Place& place, std::size_t source, const Need& need) {
+    needy_.push_back({std::move(path), place, source, need});
+  }
+  // A later source takes the field's meaning away. psim notes it if the source is a --set.
+  void lose(const std::string& path, std::size_t by) {
+    if (is_set(by)) undone_[by].push_back(path);
+  }
+  // The later source wins. The choices of a preset have the place of the preset's name.
+  std::size_t rank(std::size_t source) const {
+    return reading_.preset_source == source ? document_.preset->given_in : source;
+  }
+  void report(Diagnostics& diagnostics);
+
+ private:
+  struct Needy {
+    std::string path;
+    Place place;
+    std::size_t source;
+    Need need;
+  };
+  bool is_set(std::size_t source) const;
+  bool is_varied(std::string_view key) const;
+  bool is_quiet(const Needy& needy, std::string_view key);
+
+  const Document& document_;
+  const Reading& reading_;
+  std::vector<Needy> needy_;
+  std::map<std::size_t, std::vector<std::string>> undone_;  // by source of a --set: paths
+};
 
 class Reader final : public FieldVisitor {
  public:

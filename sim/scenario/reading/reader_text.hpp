@@ -14,7 +14,7 @@
 
 #include "model/unicode.hpp"
 #include "sim/scenario/fields/fields.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 
@@ -170,7 +170,8 @@ inline std::string mend(const toml::node& node, bool whole = false) {
     const bool digits = text->find_first_not_of("+-0123456789") == std::string::npos;
     if (plain && digits && std::abs(*number) > 9.2e18)
       return "the number is too large: at most 9223372036854775807";
-    if (plain) return fmt::format("write {} without quotes", *text);
+    const bool is_toml = !number || (text->front() != '.' && text->back() != '.');
+    if (plain) return fmt::format("write {} without quotes", is_toml ? *text : fmt::format("{}", *number));
     return with_decimal_point(*text, whole);
   }
   const auto number = node.value_exact<double>();

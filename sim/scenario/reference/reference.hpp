@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,5 +37,10 @@ std::string explain_unit(std::string_view name);
 std::size_t list_depth(std::string_view path);
 // All known names, as table.key and as key.
 std::vector<std::string> field_names();
+
+// The part of the schema and of the reference page about [compare], whose keys are not fields of a run.
+nlohmann::ordered_json compare_schema();
+nlohmann::ordered_json tune_schema();
+std::string compare_reference();
 
 }  // namespace psim

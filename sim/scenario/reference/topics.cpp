@@ -1,6 +1,6 @@
 #include "sim/scenario/reference/topics.hpp"
 
-#include "sim/scenario/text/take_until.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
 namespace {

@@ -2,9 +2,10 @@
 // smallest number of them with recomputation. Pure functions of the scenario.
 //
 // The gradient of a layer's weights needs the layer's inputs (Goodfellow, Bengio, Courville, Deep Learning,
-// 2016, section 6.5.6), and the slope of an activation function is a function of its output (model/mlp.cpp).
-// So a worker keeps the inputs of every layer, and the outputs of the last layer for the loss. Errors replace
-// activations that are no longer needed. A model with layers of n_0, ..., n_L values keeps:
+// 2016, section 6.5.6), and the slope of an activation function is a function of its output
+// (model/learner.cpp). So a worker keeps the inputs of every layer, and the outputs of the last layer for
+// the loss. Errors replace activations that are no longer needed. A model with layers of n_0, ..., n_L values
+// keeps:
 //   mlp       v (n_0 + ... + n_L), for values of v bytes
 //   logistic  (4 + v) for each feature that is not zero (and for the bias), and v for the margin
 //   phantom   model.activations_per_sample, the same for each of its arrays

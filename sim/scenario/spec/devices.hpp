@@ -11,7 +11,7 @@
 // the least values so far. It copies the sum to the host once. The weights go to one device once, and from
 // there to the other devices.
 //
-// Devices are not hosts of SimGrid, unless they are the stages of a pipeline (one_machine.hpp). A step of the
+// Devices are not hosts of SimGrid, unless they are the stages of a pipeline (nodes.hpp). A step of the
 // worker consists of their work and copies, in this order: weights down, gradients of the parts, sum,
 // gradient up. Decisions:
 // - Slowness slows the computing but not the copies. A cancelled step stops at once, or at the end of the

@@ -2,7 +2,7 @@
 // clock", holds unless a feature takes it away. A *feature* is one row: the fields that switch it on, the
 // properties that it needs, and the properties that it takes away. Two features exclude each other if one
 // needs a property that the other takes away. Features know properties, never each other. A new feature is a
-// new row (feature_rows.cpp). psim makes the rows of consistency models and filters from their own tables.
+// new row (features.cpp). psim makes the rows of consistency models and filters from their own tables.
 #pragma once
 
 #include <cstdint>
@@ -95,7 +95,7 @@ struct Feature {
   Demands demands_in(const Scenario& scenario) const { return by ? by(scenario) : demands; }
 };
 
-// The features that do not come from another table (feature_rows.cpp).
+// The features that do not come from another table (features.cpp).
 std::span<const Feature> feature_rows();
 // All features, in the order of docs/compatibility.md.
 std::span<const Feature> features();

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 
+#include "sim/scenario/spec/activations.hpp"
+#include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/rule.hpp"
-#include "sim/scenario/text/number_in.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {
+
 std::uint32_t node_count(const ClusterSpec& cluster) {
   return first_inference_node(cluster) + static_cast<std::uint32_t>(cluster.inference.count());
 }
@@ -172,6 +176,169 @@ GraphEnds graph_ends(const ClusterSpec& cluster) {
     ends.links.emplace_back(a, vertex(link.between[1]));
   }
   return ends;
+}
+
+namespace {
+
+// A run that never reaches its target ends after this number of passes over the data.
+constexpr double epochs_without_end = 1000;
+
+}  // namespace
+
+double mean_gradient_seconds(const Scenario& s, std::size_t worker) {
+  const auto batches = static_cast<double>(s.training.batches_per_clock());
+  const double devices = devices_time_ratio(s, worker);
+  if (const std::optional<double> seconds = s.compute.traced_seconds(static_cast<std::uint32_t>(worker)))
+    return devices * batches * *seconds;
+  const double speed = s.cluster.worker.speed.of(worker).value;
+  if (s.compute.time) {
+    const FlopsPerSecond usual = s.compute.time_speed.value_or(s.cluster.worker.speed.of(0));
+    return devices * batches * s.compute.time->value * (usual.value / speed);
+  }
+  return devices * batches * flops_per_sample(s.model) * static_cast<double>(s.training.batch_size) / speed;
+}
+
+std::int64_t batches_of_workers(const Scenario& scenario) {
+  if (!scenario.consistency.model->has_tasks()) return scenario.cluster.workers;
+  const Program program = parse_program(scenario.tasks, scenario.cluster.workers).program;
+  return std::max<std::int64_t>(1, tasks_of(program, TaskKind::gradient));
+}
+
+std::int64_t steps_that_fit(double time, double step) {
+  constexpr double rounding = 1e-9;  // five steps of 10 ms fit in 50 ms, despite rounding of their time
+  if (!(step > 0)) return 1;
+  const double all = std::floor(time / step * (1 + rounding));
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::min(all, static_cast<double>(most_local_steps))));
+}
+
+std::int64_t mean_local_steps(const Scenario& s, std::size_t worker) {
+  if (!s.training.local_time) return s.training.local_steps;
+  return steps_that_fit(s.training.local_time->value, mean_step_seconds(s, worker));
+}
+
+double batches_per_clock(const Scenario& s) {
+  if (!s.training.local_time) return static_cast<double>(s.training.batches_per_clock());
+  std::int64_t all = 0;
+  for (std::int64_t w = 0; w < s.cluster.workers; ++w)
+    all += mean_local_steps(s, static_cast<std::size_t>(w));
+  return static_cast<double>(all * s.training.accumulate) / static_cast<double>(s.cluster.workers);
+}
+
+double batches_more_at_first(const Scenario& s) {
+  if (!s.training.local_time) return static_cast<double>(s.training.batches_more_at_first());
+  if (s.training.warmup_steps == 0) return 0;
+  return static_cast<double>(s.training.warmup_steps * s.training.accumulate) - batches_per_clock(s);
+}
+
+double mean_step_seconds(const Scenario& s, std::size_t worker) {
+  return mean_gradient_seconds(s, worker) * recompute_factor(s);
+}
+
+std::int64_t machines_with_data(const Scenario& s) {
+  return s.architecture.is_on_one_machine() ? 1 : s.cluster.workers;
+}
+
+std::int64_t samples_per_step(const Scenario& s) {
+  return s.training.batch_size * (s.architecture.is_on_one_machine() ? 1 : batches_of_workers(s));
+}
+
+std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples) {
+  const TrainingSpec& training = scenario.training;
+  std::optional<double> epochs = training.epochs;
+  if (!epochs && !training.steps && !training.samples && !training.duration) epochs = epochs_without_end;
+  std::optional<std::int64_t> steps = training.steps;
+  const auto end_after = [&](double all) {
+    const std::int64_t samples = samples_per_step(scenario);
+    const double per_clock = static_cast<double>(samples) * batches_per_clock(scenario),
+                 more_at_first = static_cast<double>(samples) * batches_more_at_first(scenario);
+    const auto clocks =
+        static_cast<std::int64_t>(std::max(1.0, std::ceil((all - more_at_first) / per_clock)));
+    steps = std::min(steps.value_or(clocks), clocks);
+  };
+  if (epochs) end_after(*epochs * static_cast<double>(training_samples));
+  if (training.samples) end_after(static_cast<double>(*training.samples));
+  return steps;
+}
+
+namespace {
+
+// Link 0 is the host's link. Device i has link 2 i + 1, up to the switch, and link 2 i + 2, down from the
+// switch.
+PlatformFile::Route route(const DeviceSpec& devices, std::uint32_t from, std::uint32_t to) {
+  PlatformFile::Route way{.from = from, .to = to, .links = {}, .latency = devices.bus_latency.value};
+  const bool direct = devices.peers == PeerAccess::direct;
+  if (from == 0 || to == 0 || !direct) way.links = {0};
+  else way.links = {2 * (from - 1) + 1, 2 * (to - 1) + 2};
+  if (!direct) way.latency *= 2;
+  return way;
+}
+
+}  // namespace
+
+Scenario on_its_bus(const Scenario& scenario) {
+  Scenario result = scenario;
+  if (!scenario.architecture.is_on_one_machine()) return result;
+  const DeviceSpec& devices = scenario.cluster.worker_devices;
+  const double bus = devices.bus().value_or(devices.port()).value;
+  PlatformFile file;
+  const double shared = devices.peers == PeerAccess::direct ? bus : bus / 2;
+  file.links.push_back({.bandwidth = shared, .latency = 0, .fat_pipe = false, .name = "bus"});
+  for (std::int64_t device = 0; device < devices.count; ++device) {
+    for (const char* way : {"up", "down"})
+      file.links.push_back({.bandwidth = devices.port().value,
+                            .latency = 0,
+                            .fat_pipe = false,
+                            .name = fmt::format("device {} {}", device, way)});
+  }
+  for (const auto& [a, b] : talking_pairs(scenario)) {
+    file.routes.push_back(route(devices, b, a));
+    file.routes.push_back(route(devices, a, b));
+  }
+  result.cluster.network = {.topology = TopologyKind::simgrid_xml,
+                            .simgrid_model = SimgridModel::cm02,
+                            .share_spread = 0,
+                            .platform_file = std::move(file)};
+  return result;
+}
+
+std::int64_t fat_tree_capacity(std::int64_t ports) { return ports * ports * ports / 4; }
+
+std::int64_t least_fat_tree_ports(std::int64_t nodes) {
+  std::int64_t ports = 2;
+  while (fat_tree_capacity(ports) < nodes) ports += 2;
+  return ports;
+}
+
+std::int64_t fat_tree_ports(const ClusterSpec& cluster) {
+  return cluster.network.ports.value_or(least_fat_tree_ports(host_count(cluster)));
+}
+
+double torus_capacity(const std::vector<std::int64_t>& dimensions) {
+  double points = 1;
+  for (const std::int64_t n : dimensions) points *= static_cast<double>(n);
+  return points;
+}
+
+std::vector<std::int64_t> least_torus(std::int64_t nodes) {
+  std::int64_t x = 1;
+  while (x * x * x < nodes) ++x;
+  std::int64_t y = 1;
+  while (x * y * y < nodes) ++y;
+  return {x, y, (nodes + x * y - 1) / (x * y)};
+}
+
+std::vector<std::int64_t> torus_dimensions(const ClusterSpec& cluster) {
+  return cluster.network.dimensions.empty() ? least_torus(host_count(cluster)) : cluster.network.dimensions;
+}
+
+std::int64_t least_dragonfly_groups(const ClusterSpec& cluster) {
+  const std::int64_t of_a_group = cluster.network.routers * cluster.network.hosts_per_router;
+  return (host_count(cluster) + of_a_group - 1) / of_a_group;
+}
+
+std::int64_t dragonfly_groups(const ClusterSpec& cluster) {
+  return cluster.network.groups.value_or(least_dragonfly_groups(cluster));
 }
 
 }  // namespace psim

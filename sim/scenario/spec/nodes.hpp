@@ -3,6 +3,7 @@
 // exist, and the inference nodes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,5 +58,68 @@ struct GraphEnds {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;
 };
 GraphEnds graph_ends(const ClusterSpec& cluster);  // every link must have two names
+
+// The ranks of an all-reduce's workers. Implemented in sim/cluster/topology.cpp, which finds paths through
+// the network.
+
+// Sets `architecture.ranks` by `architecture.rank_order`. The scenario must have no errors.
+void give_ranks(Scenario& scenario);
+
+// The time of a clock's computation, and the number of clocks of a run.
+
+// Mean seconds of the gradients of a clock of `worker` without slowness, and of its whole computation in a
+// clock, including recomputed activations. If a clock has a fixed time, the seconds of one local step.
+double mean_gradient_seconds(const Scenario& scenario, std::size_t worker);
+double mean_step_seconds(const Scenario& scenario, std::size_t worker);
+
+// Number of batches of a clock in which each worker takes one step: one per worker, or the number that tasks
+// compute.
+std::int64_t batches_of_workers(const Scenario& scenario);
+// Number of steps of `step` seconds that fit in `time` seconds, between 1 and most_local_steps.
+constexpr std::int64_t most_local_steps = 1'000'000;
+std::int64_t steps_that_fit(double time, double step);
+// Local steps of a clock of `worker`. If the clock has a fixed time, at the worker's mean speed.
+std::int64_t mean_local_steps(const Scenario& scenario, std::size_t worker);
+// Number of batches of a worker in a clock, as the mean over workers; and the additional batches of the first
+// clock.
+double batches_per_clock(const Scenario& scenario);
+double batches_more_at_first(const Scenario& scenario);
+
+// Number of machines with a separate batch and part of the data: the workers, or the one machine of a
+// pipeline over devices. And the number of samples of all these batches.
+std::int64_t machines_with_data(const Scenario& scenario);
+std::int64_t samples_per_step(const Scenario& scenario);
+
+// Clocks of each worker for the scenario's steps, epochs or samples; none if another limit ends the run.
+std::optional<std::int64_t> steps_of(const Scenario& scenario, std::int64_t training_samples);
+
+// A pipeline over the devices of one machine: the devices are the stages, and the machine's bus is their
+// network. For the simulation they are ordinary nodes, on a platform that this file makes.
+//
+// Without peer access every message goes through host memory, over the host's link, which all devices share:
+// it has half of the bandwidth and twice the latency. With peer access a device has a port to the bus's
+// switch with peer_bandwidth (by default the bandwidth of the bus) in each direction, and a message goes
+// through two ports. The scheduler is on the host. Costs of messages at their ends, and TCP's uneven sharing
+// of links, exist only on networks.
+
+// The scenario with the bus instead of the network, if its stages are the devices of one machine; otherwise
+// the unchanged scenario.
+Scenario on_its_bus(const Scenario& scenario);
+
+// Sizes of topologies with a fixed shape: the scenario's value, or the smallest size with room for all nodes.
+
+// Ports of a fat tree's switches.
+std::int64_t fat_tree_ports(const ClusterSpec& cluster);
+std::int64_t fat_tree_capacity(std::int64_t ports);
+std::int64_t least_fat_tree_ports(std::int64_t nodes);
+
+// Points along each dimension of a torus.
+std::vector<std::int64_t> torus_dimensions(const ClusterSpec& cluster);
+double torus_capacity(const std::vector<std::int64_t>& dimensions);
+std::vector<std::int64_t> least_torus(std::int64_t nodes);
+
+// Groups of a dragonfly.
+std::int64_t dragonfly_groups(const ClusterSpec& cluster);
+std::int64_t least_dragonfly_groups(const ClusterSpec& cluster);
 
 }  // namespace psim

@@ -1,4 +1,4 @@
-// SimGrid's report about a platform file. Implemented in sim/cluster/platform_file.cpp, which uses SimGrid.
+// SimGrid's report about a platform file. Implemented in sim/cluster/platform.cpp, which uses SimGrid.
 #pragma once
 
 #include <cstdint>

@@ -3,11 +3,16 @@
 #pragma once
 
 #include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
 
 struct Scenario;
 
 ConsistencyRule rule_of(const Scenario& scenario);
+
+// The initial placement of a scenario's parameters on the servers.
+KeySpace key_space_of(const Scenario& scenario);
 
 }  // namespace psim

@@ -14,17 +14,53 @@
 #include "sim/protocol/consistency.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/key_space.hpp"
+#include "sim/protocol/replication_spec.hpp"
+#include "sim/protocol/scheduler/membership.hpp"
+#include "sim/protocol/scheduler/rebalance.hpp"
 #include "sim/protocol/work.hpp"
 #include "sim/scenario/spec/compute.hpp"
 #include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/node_life.hpp"
 #include "sim/scenario/spec/presets.hpp"
-#include "sim/scenario/spec/profiles.hpp"
-#include "sim/scenario/spec/recovery.hpp"
+#include "sim/scenario/spec/step_trace.hpp"
 #include "sim/scenario/spec/tasks.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
+
+// The fields of a scenario about the detection and handling of failures.
+enum class Semantics : std::uint8_t { exactly_once, at_least_once };
+enum class LostWorkers : std::uint8_t { wait, remove, restart };
+enum class LostData : std::uint8_t { drop, reassign };
+enum class DataFrom : std::uint8_t { local, database, workers };
+enum class LostServers : std::uint8_t { wait, neighbour };
+enum class HandOver : std::uint8_t { two_phase, stop_and_copy };
+
+struct RecoverySpec {
+  bool enabled = false;
+  DetectorKind detector = DetectorKind::timeout;
+  Seconds heartbeat{0.5};
+  Seconds timeout{2};
+  double threshold = 8;
+  LostWorkers workers = LostWorkers::remove;
+  LostData data = LostData::drop;
+  DataFrom data_from = DataFrom::local;
+  LostServers servers = LostServers::neighbour;
+  Rebalance rebalance = Rebalance::placement;
+  HandOver hand_over = HandOver::two_phase;
+  Semantics semantics = Semantics::exactly_once;
+  Seconds retry{1};
+  double backoff = 2;
+  Seconds longest_retry{30};
+  std::int64_t retry_limit = 0;
+  SlowSpec slow;
+  Seconds patience{120};  // time without progress after which the run ends
+};
+
+struct SnapshotSpec {
+  std::optional<Period> every;
+  BytesPerSecond bandwidth{500e6};
+};
 
 struct Target {
   std::optional<double> accuracy;
@@ -197,7 +233,7 @@ struct NetworkSpec {
   std::int64_t racks = 2;
   AggregateAt aggregate = AggregateAt::servers;
   double oversubscription = 4;
-  std::optional<std::int64_t> ports;     // fat-tree; network_size.hpp has the defaults of these
+  std::optional<std::int64_t> ports;     // fat-tree; nodes.hpp has the defaults of these
   std::vector<std::int64_t> dimensions;  // torus
   std::optional<std::int64_t> groups;    // dragonfly, as are the next two
   std::int64_t routers = 4;

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "sim/scenario/text/diagnostics.hpp"
-#include "sim/scenario/text/number_in.hpp"
 
 namespace psim {
 namespace {

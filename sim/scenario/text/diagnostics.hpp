@@ -2,9 +2,13 @@
 // is a diagnostic, psim runs and writes nothing.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -83,5 +87,27 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 // "3 workers", "1 worker", "2 copies", "2 pushes"; "there are only 3 workers".
 std::string counted(std::int64_t count, std::string_view what);
 std::string there_are(std::int64_t count, std::string_view what);
+
+// Numbers as texts.
+
+// The number that the whole text represents; nothing if the text is not a number.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+// Cuts a text at marks.
+
+// Removes the text before the first `mark`, and the mark, from `text`. Returns the removed text without the
+// mark.
+inline std::string_view take_until(std::string_view& text, std::string_view mark) {
+  const std::size_t end = std::min(text.find(mark), text.size());
+  const std::string_view before = text.substr(0, end);
+  text.remove_prefix(std::min(end + mark.size(), text.size()));
+  return before;
+}
 
 }  // namespace psim

@@ -1,6 +1,11 @@
 // A scenario file as parsed TOML. Every node knows its source.
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
 // toml++ 3.3.0 has assertions that a broken text such as `[1, ,` violates. It also reports these errors.
 #define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/toml.h>
@@ -39,5 +44,16 @@ struct ParsedText {
   bool usable = true;  // false: `root` is useless because of its errors
 };
 ParsedText parse_text(std::string text, std::size_t source);
+
+// Scans TOML text before parsing, or without parsing.
+bool blank(char c);
+
+// The open brackets and the open quote at the end of `text`, outermost first.
+std::vector<std::size_t> open_in(std::string_view text);
+
+// `text` with a question mark instead of each non-ASCII character outside texts and comments. TOML does not
+// allow these characters there, and the white-space test of toml++ 3.3.0 fails on most of them. A word that
+// begins like a number ends at its last character, even with quotes in it.
+std::string in_ascii(std::string_view text);
 
 }  // namespace psim

@@ -6,9 +6,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "analysis/remove_folder.hpp"
 #include "analysis/run_files.hpp"
-#include "analysis/sha256.hpp"
 #include "analysis/study/files.hpp"
 #include "model/input.hpp"
 #include "sim/study/folder.hpp"

@@ -1,13 +1,18 @@
 // The texts of a published study.
 #pragma once
 
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/study/files.hpp"
-#include "sim/runs/outcome.hpp"
+#include "sim/runs/answer.hpp"
+#include "sim/runs/files.hpp"
 #include "sim/scenario/reference/citations.hpp"
+
+struct archive;
 
 namespace psim::study {
 
@@ -27,5 +32,35 @@ struct Publication {
 // publication give the same bytes.
 std::vector<analysis::StudyFile> papers_of(const Json& manifest, const Publication& asked,
                                            const std::vector<Citation>& citations);
+
+// A study as a .tar.gz. Its bytes do not depend on the user, time or machine: it has no owners, a fixed order
+// and one date.
+class Tarball {
+ public:
+  // `root`: the top folder of the archive. Throws std::filesystem::filesystem_error.
+  Tarball(const fs::path& file, const std::string& root);
+  ~Tarball();
+  Tarball(const Tarball&) = delete;
+  Tarball& operator=(const Tarball&) = delete;
+
+  // Adds a file at a path relative to the root, and the folders of that path.
+  void add(const std::string& name, const std::string& content);
+  // Completes the archive and writes it to the disk.
+  void finish();
+
+ private:
+  void add_folder(const fs::path& folder);
+  void check(int result);
+
+  struct Free {
+    void operator()(struct ::archive* writer) const;
+  };
+  fs::path file_, root_;
+  std::set<fs::path> folders_;  // already in the archive
+  std::unique_ptr<struct ::archive, Free> writer_;
+};
+
+// Whether psim archive wrote the file: then it begins with a folder and the manifest of a study.
+bool is_study_archive(const fs::path& file);
 
 }  // namespace psim::study

@@ -1,5 +1,5 @@
 // Properties of series, against series whose properties are known.
-#include "analysis/calibrate/series.hpp"
+#include "analysis/calibrate/step_times.hpp"
 
 #include <cmath>
 

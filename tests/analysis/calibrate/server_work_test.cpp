@@ -1,4 +1,4 @@
-#include "analysis/calibrate/server_work.hpp"
+#include "analysis/calibrate/step_times.hpp"
 
 #include <cmath>
 

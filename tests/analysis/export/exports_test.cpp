@@ -14,7 +14,6 @@
 
 #include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
-#include "analysis/render/ticks.hpp"
 #include "tests/analysis/timeline/recorded.hpp"
 
 using namespace psim::analysis;

@@ -9,7 +9,6 @@
 #include "analysis/page/run_parts.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/render/html.hpp"
-#include "analysis/render/html_chart.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/files.hpp"

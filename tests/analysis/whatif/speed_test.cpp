@@ -1,4 +1,4 @@
-#include "analysis/whatif/speed.hpp"
+#include "analysis/whatif/predict.hpp"
 
 #include <fstream>
 #include <string>

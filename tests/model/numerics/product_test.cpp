@@ -9,7 +9,6 @@
 #include <limits>
 #include <vector>
 
-#include "model/numerics/levels.hpp"
 #include "model/random.hpp"
 #include "tests/support/catch.hpp"
 

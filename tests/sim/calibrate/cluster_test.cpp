@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "sim/calibrate/calibrate.hpp"
 #include "sim/calibrate/fit_network.hpp"
-#include "sim/calibrate/whole_steps.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim::calibrate;

@@ -1,6 +1,6 @@
 // Goal: faults happen when the scenario says. Method: dates by hand; exponential times within four standard
 // errors.
-#include "sim/cluster/fault_turns.hpp"
+#include "sim/cluster/fault_plan.hpp"
 
 #include <cmath>
 #include <set>

@@ -1,6 +1,6 @@
 // Goal: a heap hands out its values in order, and no more memory than it needs stays with it.
 // Method: random pushes and pops beside a sorted set.
-#include "sim/cluster/heap.hpp"
+#include "sim/cluster/stations.hpp"
 
 #include <cstddef>
 #include <cstdint>

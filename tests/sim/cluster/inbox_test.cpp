@@ -1,6 +1,6 @@
 // Goal: an inbox hands out its messages in order, whatever comes between. Method: random pushes and pops
 // beside a count.
-#include "sim/cluster/inbox.hpp"
+#include "sim/cluster/network.hpp"
 
 #include "model/random.hpp"
 #include "tests/support/catch.hpp"

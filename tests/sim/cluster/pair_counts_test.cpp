@@ -1,6 +1,6 @@
 // Goal: each ordered pair of nodes has a count of its own.
 // Method: random pairs beside a map.
-#include "sim/cluster/pair_counts.hpp"
+#include "sim/cluster/turns.hpp"
 
 #include <cstdint>
 #include <map>

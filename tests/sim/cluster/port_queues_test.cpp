@@ -1,4 +1,4 @@
-#include "sim/cluster/port_queues.hpp"
+#include "sim/cluster/stations.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Goal: a ring over neighbours shares as few links as it can.
-#include "sim/scenario/spec/ranks.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 #include <algorithm>
 #include <map>

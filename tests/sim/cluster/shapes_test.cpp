@@ -4,7 +4,7 @@
 #include <set>
 
 #include "sim/cluster/paths.hpp"
-#include "sim/scenario/spec/network_size.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/nodes/all_reduce_worker.hpp"
+#include "sim/nodes/peers/all_reduce_worker.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

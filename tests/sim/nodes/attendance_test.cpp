@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/nodes/attendance.hpp"
+#include "sim/nodes/peers/mailbox.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

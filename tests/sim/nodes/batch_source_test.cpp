@@ -8,7 +8,7 @@
 
 #include "model/dataset.hpp"
 #include "model/sampler.hpp"
-#include "sim/nodes/batch_source.hpp"
+#include "sim/nodes/worker/batch_source.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

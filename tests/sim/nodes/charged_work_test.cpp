@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/nodes/charged_work.hpp"
+#include "sim/nodes/job/processor.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // The node that holds the training set. Messages take a second.
 #include <string>
 
-#include "sim/nodes/database.hpp"
+#include "sim/nodes/server/storage.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

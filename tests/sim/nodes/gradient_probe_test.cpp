@@ -7,7 +7,7 @@
 
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
-#include "sim/nodes/gradient_probe.hpp"
+#include "sim/nodes/worker/gradient_probe.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -1,5 +1,5 @@
 // What a worker keeps between its steps, when the result of one is not needed.
-#include "sim/nodes/gradient_task.hpp"
+#include "sim/nodes/worker/gradient_task.hpp"
 
 #include <fmt/format.h>
 

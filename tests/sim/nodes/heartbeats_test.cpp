@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/random.hpp"
-#include "sim/nodes/heartbeats.hpp"
+#include "sim/nodes/job/heartbeats.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "model/dataset.hpp"
 #include "model/sampler.hpp"
-#include "sim/nodes/holdings.hpp"
+#include "sim/nodes/worker/batch_source.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

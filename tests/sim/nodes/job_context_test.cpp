@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/nodes/job_context.hpp"
+#include "sim/nodes/job/job_context.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -7,7 +7,7 @@
 
 #include "model/dataset.hpp"
 #include "model/sampler.hpp"
-#include "sim/nodes/job_plan.hpp"
+#include "sim/nodes/job/job_plan.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

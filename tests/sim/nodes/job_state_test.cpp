@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/nodes/job_state.hpp"
+#include "sim/nodes/job/job_state.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

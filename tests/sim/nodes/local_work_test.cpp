@@ -5,7 +5,7 @@
 
 #include "model/dataset.hpp"
 #include "model/learner.hpp"
-#include "sim/nodes/local_work.hpp"
+#include "sim/nodes/worker/local_work.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 

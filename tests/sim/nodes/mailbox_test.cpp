@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "sim/nodes/mailbox.hpp"
+#include "sim/nodes/peers/mailbox.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // How long nodes are on and busy.
-#include "sim/nodes/node_usage.hpp"
+#include "sim/nodes/job/job_state.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/parameters.hpp"
-#include "sim/nodes/peers.hpp"
+#include "sim/nodes/peers/peers.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/nodes/processor.hpp"
+#include "sim/nodes/job/processor.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

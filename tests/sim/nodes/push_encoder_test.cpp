@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/nodes/push_encoder.hpp"
+#include "sim/nodes/worker/client_actor.hpp"
 #include "sim/protocol/key_space.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"

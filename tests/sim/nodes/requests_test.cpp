@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/nodes/requests.hpp"
+#include "sim/nodes/job/requests.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

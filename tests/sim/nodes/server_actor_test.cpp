@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/nodes/server_actor.hpp"
+#include "sim/nodes/server/server_actor.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

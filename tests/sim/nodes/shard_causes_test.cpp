@@ -1,6 +1,6 @@
 // Goal: an answer needs its pull, its worker's last push before that, and the first version that is new
 // enough. Method: arrivals and outcomes by hand; events are told by their numbers.
-#include "sim/nodes/shard_causes.hpp"
+#include "sim/nodes/server/server_shards.hpp"
 
 #include <vector>
 

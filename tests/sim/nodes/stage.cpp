@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/scenario/spec/pace.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "tests/support/run_psim.hpp"
 
 namespace psim::test {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/machines.hpp"
-#include "sim/nodes/actors.hpp"
-#include "sim/nodes/job_context.hpp"
+#include "sim/nodes/job/actors.hpp"
+#include "sim/nodes/job/job_context.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace psim::test {

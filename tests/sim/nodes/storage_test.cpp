@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/nodes/storage.hpp"
+#include "sim/nodes/server/storage.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

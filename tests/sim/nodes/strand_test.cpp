@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/nodes/strand.hpp"
+#include "sim/nodes/job/strand.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

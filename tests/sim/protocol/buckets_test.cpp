@@ -1,4 +1,4 @@
-#include "sim/protocol/buckets.hpp"
+#include "sim/protocol/all_reduce.hpp"
 
 #include <vector>
 

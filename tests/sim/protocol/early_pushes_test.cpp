@@ -1,5 +1,5 @@
 // Goal: a worker's pushes are taken in its order, whatever the order in which they come. Method: by hand.
-#include "sim/protocol/server/early_pushes.hpp"
+#include "sim/protocol/server/push_intake.hpp"
 
 #include "tests/support/catch.hpp"
 

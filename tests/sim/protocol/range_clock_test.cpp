@@ -1,6 +1,6 @@
 // Goal: a vector clock for each range says of every key what a vector clock of its own would say, with no
 // more clocks than the ranges that were set ask for; and a server takes each push once.
-#include "sim/protocol/server/range_clock.hpp"
+#include "sim/protocol/server/shard_state.hpp"
 
 #include <rapidcheck.h>
 

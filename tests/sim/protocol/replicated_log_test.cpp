@@ -1,6 +1,6 @@
 // Goal: every copy comes to have the log, in order and once, and nobody is told that something is safe which
 // is not. Method: one owner's log, confirmations by hand, and what it wants to be sent.
-#include "sim/protocol/server/replicated_log.hpp"
+#include "sim/protocol/server/replication.hpp"
 
 #include <string>
 

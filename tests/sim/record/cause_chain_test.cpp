@@ -1,7 +1,7 @@
 // Goal: each event is recorded with the event that it comes of, and what else it needed. Method: courses by
 // hand, and a recorder whose events and dependencies are collected. Node 0 is the scheduler, 1 a server, 2
 // and 3 workers.
-#include "sim/record/cause_chain.hpp"
+#include "sim/record/event.hpp"
 
 #include <optional>
 #include <tuple>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/optimizer_rules.hpp"
+#include "model/optimizer.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

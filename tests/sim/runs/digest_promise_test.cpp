@@ -1,5 +1,5 @@
 // `psim replay` says whether another digest breaks a promise.
-#include "sim/runs/digest_promise.hpp"
+#include "sim/runs/again.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -7,9 +7,9 @@
 #include "model/data_source.hpp"
 #include "model/model_row.hpp"
 #include "sim/protocol/consistency.hpp"
-#include "sim/protocol/filter_rows.hpp"
+#include "sim/protocol/filter.hpp"
 #include "sim/scenario/spec/distributions.hpp"
-#include "sim/scenario/spec/fault_kinds.hpp"
+#include "sim/scenario/spec/faults.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

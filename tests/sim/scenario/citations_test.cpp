@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "sim/protocol/filter_rows.hpp"
+#include "sim/protocol/filter.hpp"
 #include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/presets.hpp"

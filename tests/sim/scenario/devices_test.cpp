@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/nodes/local_work.hpp"
+#include "sim/nodes/worker/local_work.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

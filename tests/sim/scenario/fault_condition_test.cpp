@@ -1,5 +1,5 @@
 // Goal: conditions mean what they say, and what is wrong with one is shown at its place.
-#include "sim/scenario/spec/fault_condition.hpp"
+#include "sim/scenario/spec/faults.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -7,8 +7,7 @@
 
 #include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/devices.hpp"
-#include "sim/scenario/spec/pace.hpp"
-#include "sim/scenario/spec/stage_memory.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

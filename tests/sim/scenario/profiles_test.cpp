@@ -1,5 +1,5 @@
 // Profiles of dates and values: as they are, repeated, and in blocks that the seed draws.
-#include "sim/scenario/spec/profiles.hpp"
+#include "sim/scenario/spec/step_trace.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "sim/protocol/client/asked_keys.hpp"
+#include "sim/protocol/client/kv_client.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -1,6 +1,6 @@
 // The weights that a worker keeps between pulls: for how long a copy does, and what its own pushes make of
 // it.
-#include "sim/protocol/client/copy_cache.hpp"
+#include "sim/protocol/client/kv_client.hpp"
 
 #include <utility>
 #include <vector>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/protocol/scheduler/scheduler_outbox.hpp"
+#include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
 
 namespace psim::test {
 

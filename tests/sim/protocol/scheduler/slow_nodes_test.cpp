@@ -1,4 +1,4 @@
-#include "sim/protocol/scheduler/slow_nodes.hpp"
+#include "sim/protocol/scheduler/slow_worker_policy.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Goal: where no node fails, the scheduler starts all nodes together and ends each job with its last worker.
-#include "sim/protocol/scheduler/steady_scheduler.hpp"
+#include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
 
 #include "tests/sim/protocol/scheduler/scheduler_box.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // Goal: the scheduler takes the reports of workers whose work is dynamic, and tells everybody its share.
 // Method: reports by hand, to an outbox that keeps what is said.
-#include "sim/protocol/scheduler/work_sharing.hpp"
+#include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
 
 #include "tests/sim/protocol/scheduler/scheduler_box.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // Goal: a worker that lacks this version gets another worker's copy, and first weights if nobody has one.
 // Method: pulls and answers by hand.
-#include "sim/protocol/server/worker_copies.hpp"
+#include "sim/protocol/server/pull_desk.hpp"
 
 #include "tests/sim/protocol/server/one_shard.hpp"
 #include "tests/support/catch.hpp"

@@ -1,0 +1,166 @@
+// The step of a worker that holds the whole model: its batches, its gradient, and its computing time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/nodes/job/strand.hpp"
+#include "sim/nodes/peers/peers.hpp"
+#include "sim/nodes/peers/reduction.hpp"
+#include "sim/nodes/worker/batch_source.hpp"
+#include "sim/nodes/worker/gradient_task.hpp"
+#include "sim/protocol/all_reduce.hpp"
+
+namespace psim {
+
+class PeerStep {
+ public:
+  PeerStep(JobContext& job, NodeId node, Mailbox& mailbox);
+
+  // The ranges that one all-reduce sums, in this order: the whole gradient, or, with overlap, its buckets.
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+  // The worker joins a group with these members and begins with step `clock`. `goes_on`: the others have
+  // begun.
+  void join(const std::vector<std::uint32_t>& members, const SharedView& view, std::int64_t clock,
+            bool goes_on);
+
+  // Waits for the batches of step `clock`, and begins the step on the replica's weights. Without overlap it
+  // returns when the step is computed.
+  void begin(std::int64_t clock, const Replica& replica);
+  // Waits until the gradients of a bucket are there. They are weighted by their number of samples.
+  void wait_for(std::size_t bucket);
+  // Null for a phantom model.
+  const std::shared_ptr<Values>& gradient() const { return gradient_; }
+  // The update has used the step's gradient.
+  void finish();
+  // The group has given up the step.
+  void give_up();
+  // The worker has another copy of the model: its own optimizer begins anew.
+  void forget() { task_.local() = {}; }
+  // Of the group's sum in an update.
+  double weight_of_sum() const { return weight_of_sum_; }
+
+  BatchSource& source() { return source_; }
+  const BatchSource& source() const { return source_; }
+  Strand& strand() { return strand_; }
+
+ private:
+  std::vector<Strand::Block> blocks() const;
+  void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
+  void weigh();
+
+  JobContext& job_;
+  NodeId node_;
+  std::uint32_t index_;
+  Mailbox& mailbox_;
+  Requests requests_;
+  BatchSource source_;
+  Strand strand_;
+  GradientTask task_;
+  std::vector<Bucket> buckets_;
+  bool overlaps_;
+  double mean_size_ = 0;  // mean size of the group's batches
+  double divisor_ = 1, weight_of_sum_ = 1;
+  // The current step.
+  std::int64_t clock_ = 0, batch_size_ = 0;
+  std::shared_ptr<Values> gradient_;
+};
+
+// Data parallelism without servers. Every worker holds the whole model, and an all-reduce
+// (sim/nodes/reduction.hpp) among the workers sums the gradients. Between two all-reduces a worker computes
+// the same work as a worker of servers between a pull and a push (sim/nodes/local_work.hpp): several batches,
+// or several steps on its own copy. In the second case the sum of the gradients is the move of that copy, so
+// all copies become their mean.
+//
+// With overlap the workers sum the gradient in buckets, last layers first, while the backward pass goes on.
+// One all-reduce follows the other, in the same order on every worker, as in the single NCCL stream of
+// PyTorch's DistributedDataParallel.
+//
+// The effect of a lost worker (recovery.workers):
+// - wait: the other workers wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so
+//   they wait for ever.
+// - remove: the scheduler's next view makes a new group of the remaining workers, as in Horovod Elastic and
+//   torchft. They give up the current step. Some workers may already have finished this step, so the group
+//   agrees on the newest copy (Standing, Regroup). The holder of this copy sends it to the workers that have
+//   an older copy or none. Then the group does the next step with the mean of its gradients. A worker that
+//   comes back or comes late also makes a new group. So does a worker that leaves after its current step.
+//   With lost_data = "reassign" the group shares out all samples.
+// - restart: no worker computes until all are there. If a worker has lost its copy, all workers read the last
+//   snapshot. Without a snapshot they begin anew, as a restarted job does. The disk may be lost when only
+//   some workers have read the snapshot. So the workers meet after the read, and begin anew if they have read
+//   different versions.
+class AllReduceWorker {
+ public:
+  AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index, const Values* weights);
+
+  void run();
+  // The worker has lost its data. psim reads its copy only if there is no other copy.
+  void lose();
+  Mailbox& mailbox() { return mailbox_; }
+  const Mailbox& mailbox() const { return mailbox_; }
+  const Replica& replica() const { return replica_; }
+  bool has_copy() const { return has_copy_; }
+  std::int64_t made_in() const { return made_in_; }
+  const BatchSource& source() const { return step_.source(); }
+
+ private:
+  bool train(const SharedView& view);
+  void begin_anew();
+  enum class Round : std::uint8_t { agreeing, at_end, after_reading };
+  bool meet(Round number);
+  bool regroups(const SharedView& view) const;
+  void make_sums();
+  void update();
+  void take_snapshot();
+  // The group of the view's workers. They agree on a copy if others have begun.
+  void form_group(const SharedView& view, bool goes_on);
+  void agree();
+  void read_snapshot();
+  void adopt(const State& state);
+  State copy() const;
+  NodeId node_of(std::uint32_t rank) const { return job_.plan.first_worker() + group_.members[rank]; }
+
+  JobContext& job_;
+  const Peers& peers_;
+  NodeId node_;
+  std::uint32_t index_;
+  PeerGroup group_;
+  std::int64_t group_view_ = 0;  // number of the view
+  Replica replica_;
+  bool has_copy_ = true;      // false after a crash
+  std::int64_t made_in_ = 0;  // the view of the group that made the copy's last step
+  Mailbox mailbox_;
+  PeerStep step_;
+  std::deque<Reduction> sums_;  // one per bucket of the step
+  std::int64_t clock_ = 0;      // current step
+  std::int64_t snapshots_ = 0;  // number of due snapshots so far
+};
+
+class AllReduce final : public Peers {
+ public:
+  AllReduce(JobContext& job, const Values* weights);
+  void run(std::uint32_t index) override { workers_[index]->run(); }
+  void on_arrival(const Message& message) override;
+  std::vector<Slice> weights() const override { return {common().weights()}; }
+  std::int64_t version() const override { return common().version(); }
+  void lose(std::uint32_t index) override;
+  std::int64_t view(std::uint32_t index) const override { return workers_[index]->mailbox().view(); }
+  std::int64_t samples_computed(std::uint32_t index) const override {
+    return workers_[index]->source().samples_computed();
+  }
+  std::int64_t batch_size(std::uint32_t index) const override {
+    return workers_[index]->source().last_batch_size();
+  }
+  std::vector<std::string> who_waits() const override;
+  bool agree() const override;
+
+ private:
+  const Replica& common() const;
+
+  JobContext& job_;
+  std::vector<std::unique_ptr<AllReduceWorker>> workers_;
+};
+
+}  // namespace psim

@@ -1,0 +1,21 @@
+// The options of the schedulers, made from the plans of a run's jobs. `jobs`: all jobs of the run.
+#pragma once
+
+#include <vector>
+
+#include "sim/nodes/job/job_context.hpp"
+#include "sim/protocol/scheduler/failure_aware_scheduler.hpp"
+
+namespace psim {
+
+std::vector<ScheduledJob> scheduled(const std::vector<JobContext*>& jobs);
+FailureAwareScheduler::Options failure_aware(const std::vector<JobContext*>& jobs);
+
+// The scheduler's process. It receives messages, waits for dates, and leaves the decisions to one of the
+// schedulers of sim/protocol/scheduler. It starts all nodes when all are up, and ends the run when all
+// workers have left.
+
+// The actor's body. `jobs`: all jobs of the run.
+void run_scheduler(const std::vector<JobContext*>& jobs);
+
+}  // namespace psim
