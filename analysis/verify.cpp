@@ -225,8 +225,9 @@ class Promises final : public Check {
       look_at(row, Promise::About::clock_gap, start->gap,
               fmt::format("{} starts clock {} with clock_gap", name(row.node), row.clock));
     if (row.is("applied")) {
-      look_at(row, Promise::About::age, row.staleness,
-              fmt::format("{} applies {} with age", name(row.node), push_of(row)));
+      if (!facts_.follows(row.shard))  // else the first shard's age has decided
+        look_at(row, Promise::About::age, row.staleness,
+                fmt::format("{} applies {} with age", name(row.node), push_of(row)));
       ++pushes_[{row.shard, row.node}];
     }
     if (row.is("model_update") && facts_.is_server(row.node))

@@ -226,12 +226,12 @@ class Examiner {
         flaw.label = "a comma in a number";
         flaw.help =
             fmt::format("write {}.{}, with a decimal point", token, text_.substr(end + 1, more - end - 1));
-      } else if (const auto number =
-                     number_in<double>(token.substr(token.find_first_not_of('+') % token.size()))) {
-        flaw.help = fmt::format("write {}", *number);
       }
       if (says("64 bits"))
         flaw.message = "the number is too large", flaw.label = "at most 9223372036854775807";
+      else if (const auto number = number_in<double>(token.substr(token[0] == '+' ? 1 : 0));
+               number && flaw.help.empty())
+        flaw.help = fmt::format("write {}", *number);
     } else if (const std::string constant = constant_for(token); !constant.empty()) {
       flaw.message = fmt::format("`{}` is not a value", token);
       flaw.label = constant;
