@@ -1,4 +1,4 @@
-// Parses lines of numbers.
+// Parses lines of numbers, and names the columns of a table.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Opens a finished run, to make it once more.
+// Makes a finished run once more: opens it, compares results, and knows where its digest must be the same.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The answer of a run in a separate process.
+// How a run ended: its answer to another process, exit codes, refusals, and the texts of errors.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -44,12 +44,8 @@ RunAnswer answer_of(const std::function<RunAnswer()>& work);
 // `said`: its stderr.
 RunAnswer answer_of(int status, std::string_view text, std::string_view said);
 
-// Exit codes of psim.
-
-// `psim --help` lists them. After a signal the code is 128 plus the signal's number.
+// Exit codes of psim. `psim --help` lists them. After a signal the code is 128 plus the signal's number.
 enum ExitCode : int { done = 0, answer_is_no = 1, bad_input = 2, our_fault = 3 };
-
-// Whether a run reached its target and its end, according to its summary.
 
 using Json = nlohmann::ordered_json;
 
@@ -73,8 +69,6 @@ bool is_machines(const std::error_code& error);
 
 // The hint for a file or folder that cannot be written.
 std::string help_of(const std::error_code& error, const std::filesystem::path& path);
-
-// Requests that psim refuses.
 
 // The reason why psim refuses a request.
 struct Refused : UserError {

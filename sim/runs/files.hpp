@@ -1,4 +1,4 @@
-// Reads and writes files; checks names of files.
+// Files and folders: reading and writing, names, temporary folders, and the scenarios that come with psim.
 #pragma once
 
 #include <filesystem>
@@ -27,8 +27,6 @@ bool is_utf8(std::string_view text);
 // Whether `text` is a plain file name, not a path that leads out of its folder. `text` may come from an
 // untrusted file.
 bool is_name(std::string_view text);
-
-// Open files, and errors of the operating system.
 
 // An open file or folder. The destructor closes it.
 class OpenFile {

@@ -1,4 +1,4 @@
-// Makes the missing runs of a study.
+// Makes the missing runs of a study, on all cores.
 #pragma once
 
 #include <functional>

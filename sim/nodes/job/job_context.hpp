@@ -1,4 +1,4 @@
-// The interfaces by which a job's nodes report to their job and to the run, and ask about the whole run.
+// The data that the roles of one job share: its plan, its machines, its progress, and its observers.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@
 #include "sim/record/recorder.hpp"
 
 namespace psim {
+
+// The interfaces by which a job's nodes report to their job and to the run, and ask about the whole run.
 
 // The run.
 class RunWatch {
@@ -45,7 +47,6 @@ class JobObserver {
   virtual void start_spare(NodeId worker) = 0;  // called from an actor; the worker joins when it is up
 };
 
-// The data that the roles of one job share: its plan, its machines, its progress, and its observers.
 class GradientProbe;
 
 struct JobContext {

@@ -1,4 +1,4 @@
-// The shards of a run. They change when the scheduler cuts some of them.
+// The changing state of a job that belongs to no single node. Each part has its own class.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 
 namespace psim {
 
+// The shards of a run. They change when the scheduler cuts some of them.
 class Layouts {
  public:
   // The layout of the scheduler's last view; null: that of the plan.
@@ -309,7 +310,6 @@ class JobProgress {
   bool over_ = false;
 };
 
-// The changing state of a job that belongs to no single node. Each part has its own class.
 struct JobState {
   // `nodes`: number of nodes of the run.
   JobState(const JobPlan& plan, std::size_t nodes);

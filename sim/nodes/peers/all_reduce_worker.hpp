@@ -1,4 +1,26 @@
-// The step of a worker that holds the whole model: its batches, its gradient, and its computing time.
+// Data parallelism without servers. Every worker holds the whole model, and an all-reduce
+// (sim/nodes/reduction.hpp) among the workers sums the gradients. Between two all-reduces a worker computes
+// the same work as a worker of servers between a pull and a push (sim/nodes/local_work.hpp): several batches,
+// or several steps on its own copy. In the second case the sum of the gradients is the move of that copy, so
+// all copies become their mean.
+//
+// With overlap the workers sum the gradient in buckets, last layers first, while the backward pass goes on.
+// One all-reduce follows the other, in the same order on every worker, as in the single NCCL stream of
+// PyTorch's DistributedDataParallel.
+//
+// The effect of a lost worker (recovery.workers):
+// - wait: the other workers wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so
+//   they wait for ever.
+// - remove: the scheduler's next view makes a new group of the remaining workers, as in Horovod Elastic and
+//   torchft. They give up the current step. Some workers may already have finished this step, so the group
+//   agrees on the newest copy (Standing, Regroup). The holder of this copy sends it to the workers that have
+//   an older copy or none. Then the group does the next step with the mean of its gradients. A worker that
+//   comes back or comes late also makes a new group. So does a worker that leaves after its current step.
+//   With lost_data = "reassign" the group shares out all samples.
+// - restart: no worker computes until all are there. If a worker has lost its copy, all workers read the last
+//   snapshot. Without a snapshot they begin anew, as a restarted job does. The disk may be lost when only
+//   some workers have read the snapshot. So the workers meet after the read, and begin anew if they have read
+//   different versions.
 #pragma once
 
 #include <deque>
@@ -15,6 +37,7 @@
 
 namespace psim {
 
+// The step of a worker that holds the whole model: its batches, its gradient, and its computing time.
 class PeerStep {
  public:
   PeerStep(JobContext& job, NodeId node, Mailbox& mailbox);
@@ -68,29 +91,6 @@ class PeerStep {
   std::shared_ptr<Values> gradient_;
 };
 
-// Data parallelism without servers. Every worker holds the whole model, and an all-reduce
-// (sim/nodes/reduction.hpp) among the workers sums the gradients. Between two all-reduces a worker computes
-// the same work as a worker of servers between a pull and a push (sim/nodes/local_work.hpp): several batches,
-// or several steps on its own copy. In the second case the sum of the gradients is the move of that copy, so
-// all copies become their mean.
-//
-// With overlap the workers sum the gradient in buckets, last layers first, while the backward pass goes on.
-// One all-reduce follows the other, in the same order on every worker, as in the single NCCL stream of
-// PyTorch's DistributedDataParallel.
-//
-// The effect of a lost worker (recovery.workers):
-// - wait: the other workers wait for its parts, as NCCL does. Its copy of the model and its sums are gone, so
-//   they wait for ever.
-// - remove: the scheduler's next view makes a new group of the remaining workers, as in Horovod Elastic and
-//   torchft. They give up the current step. Some workers may already have finished this step, so the group
-//   agrees on the newest copy (Standing, Regroup). The holder of this copy sends it to the workers that have
-//   an older copy or none. Then the group does the next step with the mean of its gradients. A worker that
-//   comes back or comes late also makes a new group. So does a worker that leaves after its current step.
-//   With lost_data = "reassign" the group shares out all samples.
-// - restart: no worker computes until all are there. If a worker has lost its copy, all workers read the last
-//   snapshot. Without a snapshot they begin anew, as a restarted job does. The disk may be lost when only
-//   some workers have read the snapshot. So the workers meet after the read, and begin anew if they have read
-//   different versions.
 class AllReduceWorker {
  public:
   AllReduceWorker(JobContext& job, const Peers& peers, std::uint32_t index, const Values* weights);

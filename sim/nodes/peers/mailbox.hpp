@@ -1,4 +1,12 @@
-// The messages between a node and the scheduler at the node's beginning and end.
+// A worker's messages to and from the other workers, where there are no servers. An algorithm takes messages
+// in the order that it needs. The mailbox handles other orders of arrival, and losses.
+//
+// Decisions:
+// - A connection between workers works like TCP: its sender knows when a message has arrived, and sends it
+//   again until then (recovery.retry). A repetition costs the message's bytes again. The confirmation costs
+//   nothing.
+// - Workers work in groups. The number of a group is the number of the view that made it. Messages of older
+//   groups are no longer of use. The mailbox keeps messages of newer groups, because the view may come later.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +18,6 @@
 #include "sim/protocol/retry.hpp"
 
 namespace psim {
-
-// A server or a worker joins. Returns the scheduler's answer, which may hold the view. `others` gets the
-// messages that come before the answer. `meanwhile` is the node's first work, after the node has sent its
-// message; if this work receives the scheduler's answer, it returns the answer.
-Start join(JobContext& job, NodeId node, const std::function<void(Message)>& others = {},
-           const std::function<std::optional<Start>()>& meanwhile = {});
-// A node answers a scheduler that has come back and asks which view the node knows.
-void tell_view(JobContext& job, NodeId node, const SharedView& view);
-// A worker's last message to the scheduler. Returns when the scheduler has it.
-void leave(JobContext& job, NodeId node);
-
-// A worker's messages to and from the other workers, where there are no servers. An algorithm takes messages
-// in the order that it needs. The mailbox handles other orders of arrival, and losses.
-//
-// Decisions:
-// - A connection between workers works like TCP: its sender knows when a message has arrived, and sends it
-//   again until then (recovery.retry). A repetition costs the message's bytes again. The confirmation costs
-//   nothing.
-// - Workers work in groups. The number of a group is the number of the view that made it. Messages of older
-//   groups are no longer of use. The mailbox keeps messages of newer groups, because the view may come later.
 
 // A worker that waits for messages throws this when it hears of a newer group than its own.
 struct NewGroup {

@@ -1,4 +1,6 @@
-// The options of the schedulers, made from the plans of a run's jobs. `jobs`: all jobs of the run.
+// The scheduler's process. It receives messages, waits for dates, and leaves the decisions to one of the
+// schedulers of sim/protocol/scheduler. It starts all nodes when all are up, and ends the run when all
+// workers have left.
 #pragma once
 
 #include <vector>
@@ -8,12 +10,9 @@
 
 namespace psim {
 
+// The options of the schedulers, made from the plans of a run's jobs. `jobs`: all jobs of the run.
 std::vector<ScheduledJob> scheduled(const std::vector<JobContext*>& jobs);
 FailureAwareScheduler::Options failure_aware(const std::vector<JobContext*>& jobs);
-
-// The scheduler's process. It receives messages, waits for dates, and leaves the decisions to one of the
-// schedulers of sim/protocol/scheduler. It starts all nodes when all are up, and ends the run when all
-// workers have left.
 
 // The actor's body. `jobs`: all jobs of the run.
 void run_scheduler(const std::vector<JobContext*>& jobs);

@@ -1,5 +1,5 @@
-// The events that a server's decisions depend on, for the record: the push of an outcome; the pull, the
-// version and the own push that an answer waits for.
+// The shards on one server. The class passes each shard its messages, and sends the shards' messages
+// (shard_outbox.hpp).
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -22,6 +22,8 @@
 
 namespace psim {
 
+// The events that a server's decisions depend on, for the record: the push of an outcome; the pull, the
+// version and the own push that an answer waits for.
 class ShardCauses {
  public:
   // `nodes`: the expected number of nodes that send messages to these shards.
@@ -114,9 +116,6 @@ class AnswerFilters {
   bool are_on_;
   std::map<std::pair<std::uint32_t, NodeId>, std::unique_ptr<FilterChain>> chains_;  // by shard and receiver
 };
-
-// The shards on one server. The class passes each shard its messages, and sends the shards' messages
-// (shard_outbox.hpp).
 
 // Why a server answers waiting pulls when it handles `message`. For a pull, the result has the worker and the
 // number of the pull.

@@ -1,20 +1,5 @@
-// The samples of the training set that a worker holds, where samples cost time to move (recovery.data_from).
-//
-// Decisions:
-// - A worker that is present from the beginning holds its part: its share of the data. With lost_data =
-//   "reassign" its part also includes a share of the data of absent workers. With iid samples every worker
-//   may use every sample, so its part is all samples.
-// - A worker that joins, or comes back from a crash, holds nothing. It requests its part, and its first step
-//   waits for it. If a worker's part grows because another worker is gone, it requests the missing samples,
-//   and its next step waits for them.
-// - With data_from = "database" all samples come from the node that holds the training set. With "workers"
-//   they come from the workers that held them while the requesting worker was absent. Each of these sends the
-//   samples that it held; with iid samples each sends an equal share. The database sends the samples that no
-//   worker holds.
-// - A worker sends samples in parallel to its computing, also after it has left. It keeps samples that it
-//   must give up until the set of members has changed once more.
-// - If a holder does not answer before the first repetition, the worker asks the database instead. A holder
-//   that lacks a sample says this in its answer.
+// The source of a worker's batches: their sizes, their samples, and, if a database delivers them, whether
+// they have come.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +17,23 @@
 
 namespace psim {
 
+// The samples of the training set that a worker holds, where samples cost time to move (recovery.data_from).
+//
+// Decisions:
+// - A worker that is present from the beginning holds its part: its share of the data. With lost_data =
+//   "reassign" its part also includes a share of the data of absent workers. With iid samples every worker
+//   may use every sample, so its part is all samples.
+// - A worker that joins, or comes back from a crash, holds nothing. It requests its part, and its first step
+//   waits for it. If a worker's part grows because another worker is gone, it requests the missing samples,
+//   and its next step waits for them.
+// - With data_from = "database" all samples come from the node that holds the training set. With "workers"
+//   they come from the workers that held them while the requesting worker was absent. Each of these sends the
+//   samples that it held; with iid samples each sends an equal share. The database sends the samples that no
+//   worker holds.
+// - A worker sends samples in parallel to its computing, also after it has left. It keeps samples that it
+//   must give up until the set of members has changed once more.
+// - If a holder does not answer before the first repetition, the worker asks the database instead. A holder
+//   that lacks a sample says this in its answer.
 class Holdings {
  public:
   Holdings(JobContext& job, NodeId worker, Requests& requests);
@@ -62,8 +64,6 @@ class Holdings {
   std::map<std::int64_t, SharedKeys> open_;  // open requests, by number
 };
 
-// The source of a worker's batches: their sizes, their samples, and, if a database delivers them, whether
-// they have come.
 class BatchSource {
  public:
   BatchSource(JobContext& job, NodeId worker, Requests& requests);

@@ -1,4 +1,5 @@
-// Makes a worker's message to each shard: the shard's part of a gradient, after the filters.
+// A client of the key-value store (sim/protocol/client) in a process of its node. It sends over the simulated
+// network, encodes pushes, and waits.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 namespace psim {
 
+// Makes a worker's message to each shard: the shard's part of a gradient, after the filters.
 class PushEncoder {
  public:
   PushEncoder(JobContext& job, NodeId node);
@@ -49,8 +51,6 @@ class PushEncoder {
   std::vector<Slice> last_weights_;                    // by shard; empty if not needed
 };
 
-// A client of the key-value store (sim/protocol/client) in a process of its node. It sends over the simulated
-// network, encodes pushes, and waits.
 class ClientActor final : private ClientOutbox, public KvClient {
  public:
   // `requests`: the node's requests to other nodes. The client repeats them while it waits.

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "sim/nodes/job/attendance.hpp"
 #include "sim/nodes/job/processor.hpp"
-#include "sim/nodes/peers/mailbox.hpp"
 #include "sim/nodes/peers/peers.hpp"
 #include "sim/nodes/worker/gradient_task.hpp"
 #include "sim/protocol/task_dag.hpp"

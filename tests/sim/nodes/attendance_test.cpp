@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/nodes/peers/mailbox.hpp"
+#include "sim/nodes/job/attendance.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 
