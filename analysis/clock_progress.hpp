@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/verify_history.hpp"
+#include "analysis/verify/history.hpp"
 
 namespace psim::analysis {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analysis/run_record.hpp"
-#include "model/input_database.hpp"
+#include "model/base/database.hpp"
 
 namespace psim::analysis {
 

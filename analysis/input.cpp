@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "model/input.hpp"
-#include "model/nesting.hpp"
+#include "model/base/input.hpp"
+#include "model/base/unicode.hpp"
 
 namespace psim::analysis {
 

@@ -12,7 +12,7 @@ namespace psim::analysis {
 
 using Json = nlohmann::ordered_json;
 
-// A discarded value if the text is no JSON, or exceeds the limits of psim (model/nesting.hpp).
+// A discarded value if the text is no JSON, or exceeds the limits of psim (model/base/unicode.hpp).
 Json json_in(std::string_view text);
 // The same for a file. Throws InputError if the file cannot be read.
 Json json_file(const std::filesystem::path& path);

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "model/input.hpp"
+#include "model/base/input.hpp"
 
 namespace psim::analysis {
 

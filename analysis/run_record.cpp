@@ -226,7 +226,7 @@ namespace {
 // The columns that checks use, and their members of Row.
 using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
                            std::string_view Row::*, Name Row::*>;
-constexpr std::pair<std::string_view, Place> columns[]{
+constexpr std::pair<std::string_view, Place> event_columns[]{
     {"phase", &Row::type},
     {"outcome", &Row::type},
     {"kind", &Row::kind},
@@ -301,7 +301,7 @@ constexpr bool is_declared(std::string_view column) {
   return found;
 }
 static_assert([] {
-  for (const auto& [column, place] : columns)
+  for (const auto& [column, place] : event_columns)
     if (!is_declared(column)) return false;
   return true;
 }());
@@ -316,8 +316,8 @@ class Stream {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
       const std::string_view column = sqlite3_column_name(query_.row(), i);
       if (table == "release" && column == "sender") continue;  // the row concerns the pull of a worker
-      const auto place = std::ranges::find(columns, column, &std::pair<std::string_view, Place>::first);
-      if (place != std::end(columns)) places_.emplace_back(i, place->second);
+      const auto place = std::ranges::find(event_columns, column, &std::pair<std::string_view, Place>::first);
+      if (place != std::end(event_columns)) places_.emplace_back(i, place->second);
     }
     advance();
   }

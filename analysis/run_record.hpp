@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "model/input_database.hpp"
-#include "model/user_error.hpp"
+#include "model/base/database.hpp"
+#include "model/base/user_error.hpp"
 #include "sim/record/event_names.hpp"
 #include "sim/record/facts.hpp"
-#include "sim/record/summary_path.hpp"
+#include "sim/record/summary_schema.hpp"
 
 namespace psim::analysis {
 

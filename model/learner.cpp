@@ -10,13 +10,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "model/base/random.hpp"
 #include "model/data_spec.hpp"
 #include "model/dataset.hpp"
-#include "model/numerics/arrays.hpp"
 #include "model/numerics/functions.hpp"
+#include "model/numerics/matrices.hpp"
 #include "model/numerics/product.hpp"
-#include "model/numerics/transpose.hpp"
-#include "model/random.hpp"
 #include "model/rounding.hpp"
 
 namespace psim {

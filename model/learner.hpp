@@ -8,7 +8,7 @@
 
 #include "model/dataset.hpp"
 #include "model/model_spec.hpp"
-#include "model/numerics/batch_matrix.hpp"
+#include "model/numerics/matrices.hpp"
 #include "model/values.hpp"
 
 namespace psim {

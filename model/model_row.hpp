@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 
 namespace psim {
 

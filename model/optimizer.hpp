@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/settings.hpp"
-#include "model/table.hpp"
 #include "model/values.hpp"
 
 namespace psim {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "model/values.hpp"
@@ -33,5 +34,21 @@ float from_half_bits(Precision precision, std::uint16_t bits);
 template <class Scalar>
 bool round_to(Precision precision, std::span<Scalar> values, double scale = 1);
 bool round_to(Precision precision, Values& values, double scale = 1);
+
+// A generic lambda, for both precisions of numbers.
+template <template <class> class Work>
+class ScalarCode {
+ public:
+  ScalarCode() = default;
+  template <class Code>
+  ScalarCode(Code code) : of_float_(code), of_double_(code) {}
+  explicit operator bool() const { return static_cast<bool>(of_float_); }
+  void operator()(Work<float>& work) const { of_float_(work); }
+  void operator()(Work<double>& work) const { of_double_(work); }
+
+ private:
+  std::function<void(Work<float>&)> of_float_;
+  std::function<void(Work<double>&)> of_double_;
+};
 
 }  // namespace psim

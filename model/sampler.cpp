@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "model/base/random.hpp"
 #include "model/dataset.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 
 namespace psim {
 

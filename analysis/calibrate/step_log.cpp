@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "analysis/calibrate/trace_events.hpp"
-#include "model/input.hpp"
+#include "model/base/input.hpp"
 
 namespace psim::calibrate {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analysis/calibrate/run_table.hpp"
-#include "model/user_error.hpp"
+#include "model/base/user_error.hpp"
 
 namespace psim::calibrate {
 

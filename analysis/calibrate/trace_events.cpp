@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/unicode.hpp"
+#include "model/base/unicode.hpp"
 
 namespace psim::calibrate {
 namespace {

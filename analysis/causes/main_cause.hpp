@@ -23,7 +23,6 @@
 #include "analysis/causes/fault_book.hpp"
 #include "analysis/causes/graph.hpp"
 #include "analysis/causes/path.hpp"
-#include "analysis/links/link_owners.hpp"
 #include "analysis/links/links.hpp"
 
 namespace psim::analysis {

@@ -1,16 +1,264 @@
 // The charts of a run: time line, loss, staleness, clocks, traffic.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "analysis/export/exports.hpp"
 #include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
+#include "analysis/study/curves.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/timeline/choice.hpp"
 
 namespace psim::analysis {
+
+// The charts of a study: mean curves with bands, times, and time against traffic.
+
+namespace {
+
+constexpr std::size_t curve_points = 200, most_conditions = 24;
+
+Line line_of(const Study& study, const MeanCurve& curve, double scale) {
+  Line line{.name = curve.label, .points = {}, .arm = series_of_label(study, curve.label)};
+  if (curve.diverged > 0) line.name += fmt::format(" ({} of {} diverged)", curve.diverged, curve.runs);
+  for (const statistics::BandPoint& point : curve.band) {
+    line.points.emplace_back(point.time_s, scale * point.mean);
+    if (point.interval)
+      line.band.push_back({point.time_s, scale * point.interval->low, scale * point.interval->high});
+  }
+  return line;
+}
+
+bool is_above_0(const Line& line) {
+  return std::ranges::all_of(line.points, [](const auto& point) { return point.second > 0; }) &&
+         std::ranges::all_of(line.band, [](const BandPart& part) { return part.low > 0; });
+}
+
+// A row of the chart of times: the lines of its name, its mean and its interval.
+struct TimeRow {
+  std::vector<std::string> name;
+  std::size_t arm = 0;
+  std::optional<double> mean;
+  std::optional<statistics::Interval> interval;
+  std::string note;  // next to it
+};
+
+TimeRow row_of(const Study& study, const Aggregate& one, double width) {
+  TimeRow row{.name = wrapped_in_mm(arm_label(one.cell->arm), width),
+              .arm = series_of_arm(study, one.cell->arm),
+              .mean = mean_time(one),
+              .interval = time_interval(one),
+              .note = ""};
+  if (!row.mean) row.note = "a run got stuck";
+  else if (one.time_to_target && one.reached < one.n)
+    row.note = fmt::format("{} of {} reached", one.reached, one.n);
+  return row;
+}
+
+// Runs that miss the target count with the budget; the label of the axis says so.
+std::string times_label(const ConditionAggregates& condition) {
+  if (std::ranges::none_of(condition, [](const Aggregate* one) { return one->time_to_target.has_value(); }))
+    return "length of the run [s]";
+  for (const Aggregate* one : condition) {
+    if (one->time_to_target && one->time_to_target->cut > 0)
+      return fmt::format("time to the target [s], at most {:.4g} s", one->time_to_target->budget_s);
+  }
+  return "time to the target [s]";
+}
+
+// Draws the rows of times.
+class Times {
+ public:
+  Times(const Study& study, const ConditionAggregates& condition, const std::string& title, double width)
+      : title_(wrapped_in_mm(title, width - 4)), label_(times_label(condition)), width_(width) {
+    double widest = 10, widest_word = 0, most = 0;
+    for (const Aggregate* one : condition) {
+      const std::string arm = arm_label(one->cell->arm);
+      widest = std::max(widest, text_width(arm));
+      std::istringstream words(arm);
+      for (std::string word; words >> word;) widest_word = std::max(widest_word, text_width(word));
+    }
+    left_ = 3 + std::min({widest, std::max(0.4 * width, widest_word), 0.55 * width});
+    for (const Aggregate* one : condition) {
+      const TimeRow& row = rows_.emplace_back(row_of(study, *one, left_ - 3));
+      most = std::max({most, row.mean.value_or(0), row.interval ? row.interval->high : 0});
+    }
+    end_ = most > 0 ? 1.04 * most : 1;
+  }
+
+  std::string document() const {
+    std::string body;
+    double top = 1 + text_mm;
+    for (const std::string& part : title_) {
+      body += svg_text(2, top, part);
+      top += line_mm;
+    }
+    const double begin = title_.empty() ? 2 : top - 1;
+    double bottom = begin;
+    std::string rows;
+    for (const TimeRow& one : rows_) {
+      const double height = line_mm * static_cast<double>(std::max<std::size_t>(1, one.name.size())) + 2;
+      const bool is_noted_below = !one.note.empty() && !note_place(one);
+      rows += row(one, bottom, height);
+      bottom += height + (is_noted_below ? line_mm : 0);
+    }
+    for (const double value : ticks(0, end_, std::clamp(static_cast<int>((right() - left_) / 10), 2, 6))) {
+      body += fmt::format("<path d=\"M{:.2f} {:.2f}V{:.2f}\" stroke=\"#ccc\" stroke-width=\"0.1\"/>\n",
+                          x(value), begin, bottom);
+      body += svg_text(x(value), bottom + 1.2 + text_mm, fmt::format("{:.6g}", value), "middle");
+    }
+    body += fmt::format(
+        "<path d=\"M{:.2f} {:.2f}V{:.2f}H{:.2f}\" fill=\"none\" stroke=\"#000\" stroke-width=\"0.2\"/>\n",
+        left_, begin, bottom, right());
+    double line = bottom + 2.6 + 2 * text_mm;
+    for (const std::string& part : wrapped_in_mm(label_, width_ - 4)) {
+      const double half = text_width(part) / 2, middle = std::min((left_ + right()) / 2, width_ - 2 - half);
+      body += svg_text(middle, line, part, "middle");
+      line += line_mm;
+    }
+    return svg_document(width_, line - line_mm + 1.4, body + rows);
+  }
+
+ private:
+  double right() const { return width_ - 4; }
+  double x(double value) const { return left_ + (right() - left_) * std::clamp(value / end_, 0.0, 1.0); }
+
+  // Right or left of the interval; none if there is no room.
+  std::optional<std::pair<double, const char*>> note_place(const TimeRow& one) const {
+    constexpr double gap = 1.5;
+    const double width = text_width(one.note);
+    if (!one.mean) return std::pair{left_ + gap, "start"};
+    const double low = x(one.interval ? one.interval->low : *one.mean);
+    const double high = x(one.interval ? one.interval->high : *one.mean);
+    if (high + gap + width <= width_) return std::pair{high + gap, "start"};
+    if (low - gap - width >= left_) return std::pair{low - gap, "end"};
+    return std::nullopt;
+  }
+
+  std::string row(const TimeRow& one, double top, double height) const {
+    const double middle = top + height / 2;
+    std::string out;
+    double line = middle + text_mm / 3 - line_mm * (static_cast<double>(one.name.size()) - 1) / 2;
+    for (const std::string& part : one.name) {
+      out += svg_text(left_ - 1.5, line, part, "end");
+      line += line_mm;
+    }
+    const char* colour = arm_colours[one.arm % std::size(arm_colours)];
+    if (one.interval)
+      out += fmt::format(
+          "<path d=\"M{:.3f} {:.2f}H{:.3f}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-opacity=\"0.4\"/>\n",
+          x(one.interval->low), middle, x(one.interval->high), colour);
+    if (one.mean)
+      out += fmt::format("<circle cx=\"{:.3f}\" cy=\"{:.2f}\" r=\"0.9\" fill=\"{}\"/>\n", x(*one.mean),
+                         middle, colour);
+    if (one.note.empty()) return out;
+    if (const auto place = note_place(one); place)
+      return out + svg_text(place->first, middle + text_mm / 3, one.note, place->second);
+    return out + svg_text(left_ + 1.5, top + height + text_mm * 0.8, one.note);
+  }
+
+  std::vector<std::string> title_;
+  std::string label_;
+  double width_, left_ = 0, end_ = 1;
+  std::vector<TimeRow> rows_;
+};
+
+Plot pareto(const Study& study, const std::vector<Cost>& costs, const std::string& title) {
+  Plot plot{.title = title, .x_label = "mean time [s]", .y_label = "sent [MB]"};
+  for (const Cost& cost : costs) {
+    std::string name = arm_label(cost.one->cell->arm);
+    if (const Statistic* accuracy = cost.one->measure("final_accuracy"); accuracy != nullptr)
+      name += fmt::format(", {:.1f} %", 100 * accuracy->mean);
+    if (!cost.one->pareto) name += " (behind)";
+    const std::size_t series = series_of_arm(study, cost.one->cell->arm);
+    plot.spots.push_back({.name = std::move(name),
+                          .letter = letter_of(series),
+                          .x = cost.time_s,
+                          .y = cost.sent_mb,
+                          .arm = series,
+                          .is_filled = cost.one->pareto});
+  }
+  return plot;
+}
+
+class Pictures {
+ public:
+  Pictures(const Study& study, const Evaluation& evaluation, double width)
+      : study_(study), conditions_(by_condition(evaluation.aggregates)), width_(width) {}
+
+  StudyPictures made() {
+    if (conditions_.size() > most_conditions)
+      made_.remarks.push_back(fmt::format("the charts are those of the first {} of {} conditions",
+                                          most_conditions, conditions_.size()));
+    add_curves("loss", {.shows = "loss"}, 1);
+    add_curves("accuracy", {.shows = "accuracy"}, 100);
+    const std::size_t shown = std::min(conditions_.size(), most_conditions);
+    for (std::size_t i = 0; i < shown; ++i)
+      add("times", i, Times(study_, conditions_[i], title_of(i), width_).document());
+    for (std::size_t i = 0; i < shown; ++i) add_pareto(i);
+    return std::move(made_);
+  }
+
+ private:
+  std::string title_of(std::size_t condition) const {
+    return condition_label(study_, *conditions_[condition].front()->cell);
+  }
+  std::string file_of(const char* chart, std::size_t condition) const {
+    return conditions_.size() == 1 ? fmt::format("{}.svg", chart)
+                                   : fmt::format("{}-{}.svg", chart, condition + 1);
+  }
+  void add(const char* chart, std::size_t condition, std::string text) {
+    made_.pictures.push_back({file_of(chart, condition), std::move(text)});
+  }
+
+  void add_curves(const char* chart, const CurveAxes& axes, double scale) {
+    const std::vector<ConditionCurves> all = mean_curves(study_, curve_points, axes);
+    for (std::size_t i = 0; i < std::min(all.size(), most_conditions); ++i) {
+      Plot plot{.title = all[i].label, .x_label = "simulated time [s]", .y_label = "accuracy [%]"};
+      std::vector<std::string> without;
+      for (const MeanCurve& curve : all[i].curves) {
+        if (curve.band.empty()) without.push_back(curve.label);
+        else plot.lines.push_back(line_of(study_, curve, scale));
+      }
+      if (plot.lines.empty()) continue;
+      if (axes.shows == std::string_view("loss")) {
+        plot.logarithmic = std::ranges::all_of(plot.lines, is_above_0);
+        plot.y_label = plot.logarithmic ? "loss (log scale)" : "loss";
+      }
+      if (!without.empty())
+        made_.remarks.push_back(
+            fmt::format("{} has no curve of {}: the runs have no {} or no times in common", file_of(chart, i),
+                        fmt::join(without, ", "), axes.shows));
+      add(chart, i, svg(plot, width_));
+    }
+  }
+
+  // Same content as the chart of the page.
+  void add_pareto(std::size_t condition) {
+    const std::vector<Cost> costs = costs_of(conditions_[condition]);
+    if (costs.size() < 2) return;
+    if (!sent_alike(costs))
+      return add("pareto", condition, svg(pareto(study_, costs, title_of(condition)), width_));
+    made_.remarks.push_back(
+        fmt::format("there is no {}: all arms sent the same, within 1 %", file_of("pareto", condition)));
+  }
+
+  const Study& study_;
+  std::vector<ConditionAggregates> conditions_;
+  double width_;
+  StudyPictures made_;
+};
+
+}  // namespace
+
+StudyPictures study_pictures(const Study& study, const Evaluation& evaluation, double width_mm) {
+  return Pictures(study, evaluation, width_mm).made();
+}
+
 namespace {
 
 std::string time_line(const Recording& window, double width) {

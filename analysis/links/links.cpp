@@ -1,10 +1,15 @@
 #include "analysis/links/links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "analysis/database.hpp"
 
@@ -175,6 +180,105 @@ std::vector<LinkUse> links_of(const Traffic& traffic, double until, const Bandwi
     uses.push_back(std::move(use));
   }
   return uses;
+}
+
+LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const FaultBook& faults)
+    : faults_(faults) {
+  std::map<std::string, std::uint32_t> node_of;
+  for (std::uint32_t node = 0; node < record.names.size(); ++node) node_of[record.names[node]] = node;
+  const std::vector<Link>& links = traffic.lone.links();
+  for (const Link& link : links) {
+    auto owner = node_of.find(link.name);  // "worker 3", or "worker 3 up"
+    if (owner == node_of.end()) owner = node_of.find(link.name.substr(0, link.name.rfind(' ')));
+    owners_.emplace_back();
+    if (owner != node_of.end()) owners_.back().push_back(owner->second);
+  }
+  // The links of a host: the first link of every message that its nodes send, and the last link of every
+  // message that they receive.
+  const auto attach = [&](std::uint32_t link, std::uint32_t node) {
+    std::vector<std::uint32_t>& owners = owners_[link];
+    const bool is_in = std::ranges::find(owners, node) != owners.end();
+    if (links[link].name.starts_with("host ") && !is_in) owners.push_back(node);
+  };
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  for (const Transfer& t : traffic.transfers) {
+    if (!seen.emplace(t.from, t.to).second) continue;
+    const std::vector<std::uint32_t> way = traffic.lone.way(t.from, t.to);
+    if (way.empty()) continue;
+    attach(way.front(), t.from);
+    attach(way.back(), t.to);
+  }
+  for (std::vector<std::uint32_t>& owners : owners_) std::ranges::sort(owners);
+}
+
+// A fault of a host is recorded once for each of its nodes.
+double LinkOwners::left(std::uint32_t link, double from, double to) const {
+  double least = 1;
+  for (const std::uint32_t node : owners_[link])
+    least = std::min(least, faults_.factor("degrade", node, from, to));
+  return least;
+}
+
+namespace {
+
+double number(sqlite3_stmt* row, int column, double otherwise) {
+  return is_null(row, column) ? otherwise : sqlite3_column_double(row, column);
+}
+
+}  // namespace
+
+Lone::Lone(const RunRecord& run) {
+  query(run.database(), "SELECT name, bandwidth, latency_s, shared FROM link ORDER BY link",
+        [this](sqlite3_stmt* row) {
+          links_.push_back({std::string(text(row, 0)), number(row, 1, unlimited),
+                            sqlite3_column_double(row, 2), sqlite3_column_int(row, 3) != 0});
+        });
+  query(run.database(), "SELECT sender, receiver, position, link FROM hop ORDER BY position",
+        [&](sqlite3_stmt* row) {
+          const Hop hop{sqlite3_column_int64(row, 2), id_in(row, 3)};
+          if (hop.link >= links_.size())
+            throw Unverifiable(fmt::format("{}: a message crosses link {}, and there are {}",
+                                           run.database().path().string(), hop.link, links_.size()),
+                               damaged);
+          if (is_null(row, 1)) from_[id_in(row, 0)].push_back(hop);
+          else if (is_null(row, 0)) to_[id_in(row, 1)].push_back(hop);
+          else between_[{id_in(row, 0), id_in(row, 1)}].push_back(hop);
+        });
+  query(run.database(), "SELECT window_bytes FROM ends",
+        [this](sqlite3_stmt* row) { window_ = number(row, 0, unlimited); });
+}
+
+void Lone::add(const std::map<std::uint32_t, Hops>& hops, std::uint32_t node, Hops& way) {
+  const auto found = hops.find(node);
+  if (found != hops.end()) way.insert(way.end(), found->second.begin(), found->second.end());
+}
+
+std::vector<std::uint32_t> Lone::way(std::uint32_t from, std::uint32_t to) const {
+  Hops hops;
+  add(from_, from, hops);
+  add(to_, to, hops);
+  const auto between = between_.find({from, to});
+  if (between != between_.end()) hops.insert(hops.end(), between->second.begin(), between->second.end());
+  std::ranges::sort(hops, {}, &Hop::position);
+  std::vector<std::uint32_t> way;
+  for (const Hop& hop : hops) way.push_back(hop.link);
+  return way;
+}
+
+double Lone::latency(std::uint32_t from, std::uint32_t to) const {
+  double latency = 0;
+  for (const std::uint32_t link : way(from, to)) latency += links_[link].latency;
+  return latency;
+}
+
+double Lone::transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) const {
+  double bandwidth = unlimited, latency = 0;
+  for (const std::uint32_t link : way(from, to)) {
+    bandwidth = std::min(bandwidth, links_[link].bandwidth);
+    latency += links_[link].latency;
+  }
+  if (latency > 0) bandwidth = std::min(bandwidth, window_ / latency);
+  return static_cast<double>(bytes) / bandwidth;
 }
 
 }  // namespace psim::analysis

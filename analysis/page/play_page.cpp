@@ -8,7 +8,7 @@
 #include "analysis/page/page.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/study/curves.hpp"
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/timeline/text.hpp"
 
 namespace psim::analysis {

@@ -9,7 +9,7 @@
 #include "analysis/page/page.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/run_record.hpp"
-#include "analysis/timeline/opening.hpp"
+#include "analysis/timeline/spans.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -12,7 +12,7 @@
 #include "analysis/page/page.hpp"
 #include "analysis/page/run_parts.hpp"
 #include "analysis/render/html.hpp"
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -15,7 +15,7 @@
 #include "analysis/causes/main_cause.hpp"
 #include "analysis/page/study_parts.hpp"
 #include "analysis/statistics/time_to_target.hpp"
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/study.hpp"
 #include "analysis/study/table_columns.hpp"
 

@@ -14,7 +14,6 @@
 #include "analysis/render/html.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"
-#include "analysis/study/labels.hpp"
 
 namespace psim::analysis {
 

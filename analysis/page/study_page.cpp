@@ -11,7 +11,6 @@
 #include "analysis/page/study_parts.hpp"
 #include "analysis/study/figures.hpp"
 #include "analysis/study/files.hpp"
-#include "analysis/study/labels.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -10,7 +10,6 @@
 #include "analysis/page/study_parts.hpp"
 #include "analysis/render/html.hpp"
 #include "analysis/study/figures.hpp"
-#include "analysis/study/labels.hpp"
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "model/unicode.hpp"
+#include "model/base/unicode.hpp"
 
 namespace psim::analysis {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/statistics/significance.hpp"
+#include "analysis/statistics/sample.hpp"
 
 namespace psim::statistics {
 

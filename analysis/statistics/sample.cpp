@@ -1,8 +1,12 @@
 #include "analysis/statistics/sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
+
+#include "model/base/random.hpp"
 
 namespace psim::statistics {
 namespace {
@@ -68,6 +72,92 @@ std::optional<Interval> student_interval(std::span<const double> values) {
 
 std::optional<Interval> prediction_interval(std::span<const double> values) {
   return around_mean(values, [](double sd, double n) { return sd * std::sqrt(1 + 1 / n); });
+}
+
+namespace {
+
+// Sums the sizes of the differences with signs: bit i of the word i / 64 makes the i-th size negative.
+template <class Words>
+double signed_sum(const std::vector<double>& sizes, Words word) {
+  double sum = 0;
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i % 64 == 0) bits = word();
+    sum += (bits >> (i % 64) & 1U) != 0 ? -sizes[i] : sizes[i];
+  }
+  return sum;
+}
+
+}  // namespace
+
+SignFlip sign_flip(std::span<const double> differences, std::uint64_t seed, std::size_t draws) {
+  if (differences.empty()) throw std::invalid_argument("a test needs at least one difference");
+  const double sum = std::accumulate(differences.begin(), differences.end(), 0.0);
+  // Random signs make a difference and its opposite equivalent. With sorted sizes neither the order of seeds
+  // nor the choice of the baseline matters.
+  std::vector<double> sizes;
+  for (const double d : differences) sizes.push_back(std::abs(d));
+  std::ranges::sort(sizes);
+  // Equal sums may differ by rounding.
+  const double observed = std::abs(sum) - 1e-12 * std::accumulate(sizes.begin(), sizes.end(), 0.0);
+  const auto far = [&](double other) { return std::abs(other) >= observed; };
+  std::size_t hits = 0;
+  if (sizes.size() <= most_exact_flips) {
+    const std::uint64_t ways = std::uint64_t{1} << sizes.size();
+    for (std::uint64_t bits = 0; bits < ways; ++bits) hits += far(signed_sum(sizes, [&] { return bits; }));
+    return {.p = static_cast<double>(hits) / static_cast<double>(ways), .exact = true};
+  }
+  Stream stream(seed, "sign flips");
+  for (std::size_t i = 0; i < draws; ++i) hits += far(signed_sum(sizes, [&] { return stream.next(); }));
+  const std::size_t itself = 1;
+  return {.p = static_cast<double>(hits + itself) / static_cast<double>(draws + itself), .exact = false};
+}
+
+double mcnemar(const Discordant& runs) {
+  const std::size_t all = runs.arm + runs.baseline, fewer = std::min(runs.arm, runs.baseline);
+  if (all > 10'000) throw std::invalid_argument("McNemar's test takes at most 10,000 runs");
+  if (2 * fewer == all) return 1;
+  // Binomial coefficients divided by 2^all, by logarithms: 2^all itself may overflow.
+  const auto n = static_cast<double>(all);
+  double log_ways = -n * std::log(2.0), tail = 0;
+  for (std::size_t k = 0; k <= fewer; ++k) {
+    tail += std::exp(log_ways);
+    log_ways += std::log((n - static_cast<double>(k)) / static_cast<double>(k + 1));
+  }
+  return std::min(1.0, 2 * tail);
+}
+
+std::size_t seeds_for_holm(std::size_t tests, double level) {
+  std::size_t seeds = 1;
+  for (double least = 1; static_cast<double>(tests) * least > level; least /= 2) ++seeds;
+  return seeds;
+}
+
+std::vector<double> holm(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  std::vector<double> adjusted(p.size());
+  double largest = 0;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const double own = std::min(1.0, static_cast<double>(p.size() - rank) * p[order[rank]]);
+    largest = std::max(largest, own);
+    adjusted[order[rank]] = largest;
+  }
+  return adjusted;
+}
+
+double probability_of_better(std::span<const double> arm, std::span<const double> baseline, Better better) {
+  if (arm.empty() || baseline.empty())
+    throw std::invalid_argument("a share of pairs needs values of both arms");
+  double sum = 0;
+  for (const double x : arm) {
+    for (const double y : baseline) {
+      if (x == y) sum += 0.5;
+      else sum += (better == Better::smaller) == (x < y);
+    }
+  }
+  return sum / (static_cast<double>(arm.size()) * static_cast<double>(baseline.size()));
 }
 
 }  // namespace psim::statistics

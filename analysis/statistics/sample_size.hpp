@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "analysis/statistics/paired_intervals.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
 
 namespace psim::statistics {
 

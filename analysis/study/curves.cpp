@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 
 namespace psim::analysis {
 namespace {

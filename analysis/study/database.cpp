@@ -7,7 +7,7 @@
 
 #include "analysis/study/csv.hpp"
 #include "analysis/study/files.hpp"
-#include "model/output_database.hpp"
+#include "model/base/database.hpp"
 
 namespace psim::analysis {
 namespace {

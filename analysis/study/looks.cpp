@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/report.hpp"
 
 namespace psim::analysis {

@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {

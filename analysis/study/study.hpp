@@ -15,7 +15,7 @@
 #include "analysis/statistics/paired_comparison.hpp"
 #include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
-#include "sim/record/summary_path.hpp"
+#include "sim/record/summary_schema.hpp"
 
 namespace psim::analysis {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/render/text_table.hpp"
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,5 +72,20 @@ struct Timeline {
 
 // Throws Unverifiable for events that are impossible in this run.
 Timeline timeline_of(const RunRecord& run);
+
+// The window that a time line shows first, on pages and terminals.
+
+// The first fault after the start of the run. Dates are simulated seconds.
+struct FirstFault {
+  double at = 0, until = 0;  // until: all nodes know of it, or it is over; otherwise `at`
+  std::string node, what;    // "server 1", "crash"
+};
+std::optional<FirstFault> first_fault(const Timeline& line);
+
+struct Opening {
+  double from = 0, until = 0;
+};
+// The window around the first fault, with some clocks before and after it; without a fault the first clocks.
+Opening opening_of(const Timeline& line);
 
 }  // namespace psim::analysis

@@ -12,7 +12,6 @@
 
 #include "analysis/causes/graph.hpp"
 #include "analysis/links/links.hpp"
-#include "analysis/links/lone.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/whatif/change.hpp"
 

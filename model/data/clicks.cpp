@@ -6,10 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "model/base/random.hpp"
 #include "model/data/sources.hpp"
 #include "model/dataset.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 
 namespace psim {
 

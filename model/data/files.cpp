@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include "model/base/input.hpp"
+#include "model/base/memory.hpp"
 #include "model/dataset.hpp"
-#include "model/input.hpp"
-#include "model/machine_memory.hpp"
 
 namespace psim {
 

@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
+#include "model/base/random.hpp"
 #include "model/data/sources.hpp"
 #include "model/dataset.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 
 namespace psim {
 

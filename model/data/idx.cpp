@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "model/base/memory.hpp"
 #include "model/data/sources.hpp"
 #include "model/dataset.hpp"
-#include "model/huge_pages.hpp"
 
 namespace psim {
 

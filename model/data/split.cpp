@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/base/random.hpp"
 #include "model/dataset.hpp"
-#include "model/random.hpp"
 
 namespace psim {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/unicode.hpp"
+#include "model/base/unicode.hpp"
 
 namespace psim {
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numbers>
 
-#include "model/numerics/double_double.hpp"
 #include "model/numerics/kernels.hpp"
 
 namespace psim::numerics {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "model/numerics/double_double.hpp"
+#include "model/numerics/functions.hpp"
 
 namespace psim::numerics::kernels {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "model/user_error.hpp"
+#include "model/base/user_error.hpp"
 
 namespace psim::numerics {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "model/base/user_error.hpp"
 #include "model/data/text.hpp"
-#include "model/user_error.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace psim {

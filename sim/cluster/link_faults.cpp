@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 

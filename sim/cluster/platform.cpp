@@ -23,7 +23,7 @@
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/cluster/turns.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/platform_file.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace sg4 = simgrid::s4u;
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 namespace psim {
 namespace {

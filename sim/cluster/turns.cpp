@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/base/random.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 
 namespace psim {
 namespace {

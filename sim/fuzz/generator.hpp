@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/random.hpp"
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/base/random.hpp"
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 
 namespace psim::fuzz {
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/fuzz/generator.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 
 namespace psim::fuzz {
 
@@ -22,5 +23,10 @@ std::optional<Table> consistency_of(const std::filesystem::path& file);
 
 // `draft` with this model instead of its own.
 Draft with_consistency(Draft draft, const Table& consistency);
+
+// The expected outcome of a run.
+
+// Whether all faults end or are tolerable, so that the run must reach its end. False if this is unknown.
+bool must_end(const Scenario& scenario);
 
 }  // namespace psim::fuzz

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/enum_names.hpp"
+#include "model/base/enum_names.hpp"
 
 namespace psim {
 

@@ -31,8 +31,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 #include "sim/protocol/consistency_policy.hpp"
 #include "sim/protocol/custom_model.hpp"
 #include "sim/protocol/gradient_aggregation.hpp"

@@ -1,5 +1,5 @@
-// A consistency model that a scenario writes as expressions (model/formula.hpp): when a worker may start a
-// clock, when an update is made, what a push weighs, and which push comes too late.
+// A consistency model that a scenario writes as expressions (model/base/formula.hpp): when a worker may start
+// a clock, when an update is made, what a push weighs, and which push comes too late.
 //
 // The rest of psim knows no expressions. The names that the expressions use decide the shape of the model:
 // `computed_on` or `version` in `start` makes workers wait for a newer version, `applied` or `pushed` for
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/formula.hpp"
+#include "model/base/formula.hpp"
 #include "sim/protocol/consistency_policy.hpp"
 
 namespace psim {

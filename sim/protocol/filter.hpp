@@ -39,10 +39,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/random.hpp"
-#include "model/scalar_code.hpp"
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/base/random.hpp"
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
+#include "model/rounding.hpp"
 #include "model/values.hpp"
 
 namespace psim {

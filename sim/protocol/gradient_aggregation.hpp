@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 #include "model/optimizer.hpp"
-#include "model/scalar_code.hpp"
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/rounding.hpp"
 #include "model/values.hpp"
 
 namespace psim {

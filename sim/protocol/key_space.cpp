@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 namespace psim {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 
 namespace psim {
 

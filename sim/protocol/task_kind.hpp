@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "model/enum_names.hpp"
+#include "model/base/enum_names.hpp"
 
 namespace psim {
 

@@ -13,14 +13,39 @@
 #include <variant>
 #include <vector>
 
-#include "model/enum_names.hpp"
+#include "model/base/enum_names.hpp"
 #include "sim/protocol/cause.hpp"
 #include "sim/protocol/message.hpp"
-#include "sim/record/event_column.hpp"
 #include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/node_life.hpp"
 
 namespace psim {
+
+// How a type of event declares its columns.
+
+// A column: its name, with a unit if it has one; its meaning; and the member that holds its value.
+template <class Member>
+struct Field {
+  std::string_view name, meaning;
+  Member member;
+};
+template <class Member>
+Field(const char*, const char*, Member) -> Field<Member>;
+
+// The place of an event in the cause chain of its actor (event.hpp). The default is step.
+enum class InChain : std::uint8_t {
+  step,   // the cause of the actor's next event
+  word,   // has a cause, and is not a cause
+  detail  // adds to another event of the same date
+};
+template <class T>
+constexpr InChain in_chain() {
+  if constexpr (requires { T::in_chain; }) return T::in_chain;
+  else return InChain::step;
+}
+
+inline constexpr auto shard_meaning = "the number of the shard";
+inline constexpr auto push_meaning = "the number of the push: a worker's pushes to a shard count from 0";
 
 // The causes of an actor's events. The cause of an event is the actor's last event, or the message, timer or
 // result that the actor took since, whichever is later.

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/output_database.hpp"
+#include "model/base/database.hpp"
 #include "sim/record/event.hpp"
 #include "sim/scenario/fields/choices.hpp"
 

@@ -24,9 +24,8 @@
 #include <variant>
 #include <vector>
 
-#include "model/enum_names.hpp"
-#include "model/input_database.hpp"
-#include "model/output_database.hpp"
+#include "model/base/database.hpp"
+#include "model/base/enum_names.hpp"
 #include "sim/record/link_map.hpp"
 #include "sim/record/result.hpp"
 #include "sim/scenario/load.hpp"

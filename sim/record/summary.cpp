@@ -13,7 +13,7 @@
 #include "sim/record/notes.hpp"
 #include "sim/record/serving.hpp"
 #include "sim/scenario/fields/choices.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/memory.hpp"

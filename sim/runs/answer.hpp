@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "model/enum_names.hpp"
-#include "model/user_error.hpp"
+#include "model/base/enum_names.hpp"
+#include "model/base/user_error.hpp"
 
 namespace psim {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "model/machine_memory.hpp"
+#include "model/base/memory.hpp"
 #include "sim/scenario/estimate.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

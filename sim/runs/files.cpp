@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "analysis/run_files.hpp"
-#include "model/input.hpp"
-#include "model/unicode.hpp"
+#include "model/base/input.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/text/diagnostics.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/table.hpp"
+#include "model/base/table.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/spec/presets.hpp"

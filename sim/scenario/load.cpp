@@ -6,15 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "model/base/input.hpp"
+#include "model/base/random.hpp"
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"
-#include "model/input.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 #include "sim/scenario/checking/check.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/load_parts.hpp"
-#include "sim/scenario/load_platform.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/reference/reference.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "model/numerics/functions.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"

@@ -90,4 +90,7 @@ void share_workers(Scenario& scenario);
 std::vector<LoadedJob> load_jobs(const Scenario& scenario, const LoadRequest& request,
                                  const Diagnostics& sources, Diagnostics& diagnostics);
 
+// Reads the platform file of topology simgrid-xml into the scenario.
+void load_platform(Scenario& scenario, const LoadRequest& request, const Check& check);
+
 }  // namespace psim

@@ -1,4 +1,4 @@
-#include "sim/scenario/load_platform.hpp"
+#include "sim/scenario/load_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "model/input.hpp"
+#include "model/base/input.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/platform_file.hpp"
+#include "sim/scenario/spec/scenario.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {

@@ -12,8 +12,8 @@
 #include <sstream>
 #include <utility>
 
+#include "model/base/input.hpp"
 #include "model/data/text.hpp"
-#include "model/input.hpp"
 #include "sim/scenario/load_parts.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/text/diagnostics.hpp"

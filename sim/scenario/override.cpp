@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/nesting.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
+#include "model/base/unicode.hpp"
+#include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/document.hpp"

@@ -5,8 +5,8 @@
 
 #include <utility>
 
+#include "model/base/random.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 
 namespace psim {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
-#include "model/machine_memory.hpp"
+#include "model/base/memory.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/host_clock.hpp"

@@ -10,7 +10,7 @@
 
 #include "analysis/causes/main_cause.hpp"
 #include "analysis/input.hpp"
-#include "model/nesting.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary_schema.hpp"
 

@@ -1,9 +1,9 @@
 // A data source: two half circles that reach into each other.
+#include "model/base/random.hpp"
 #include "model/data/split.hpp"
 #include "model/data_spec.hpp"
 #include "model/dataset.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 
 namespace {
 

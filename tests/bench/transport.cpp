@@ -7,7 +7,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/cluster/platform.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/simulation.hpp"

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <vector>
 
-#include "model/numerics/arrays.hpp"
+#include "model/base/random.hpp"
 #include "model/numerics/functions.hpp"
+#include "model/numerics/matrices.hpp"
 #include "model/numerics/product.hpp"
-#include "model/random.hpp"
 
 namespace {
 

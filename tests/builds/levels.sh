@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags="-std=c++20 -O2 -ffp-contract=off -fno-trapping-math -Wno-psabi -I."
-common="tests/builds/bits.cpp model/random.cpp model/numerics/functions.cpp model/numerics/arrays.cpp model/numerics/product.cpp"
+common="tests/builds/bits.cpp model/base/random.cpp model/numerics/functions.cpp model/numerics/matrices.cpp model/numerics/product.cpp"
 failed=0
 
 # try NAME COMMAND...: what COMMAND prints must equal what the first command printed.

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "analysis/run_files.hpp"
-#include "analysis/verify.hpp"
+#include "analysis/verify/verify.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/statistics/paired_intervals.hpp"
-#include "model/random.hpp"
+#include "analysis/statistics/paired_comparison.hpp"
+#include "model/base/random.hpp"
 
 namespace psim::test {
 

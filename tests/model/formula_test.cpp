@@ -1,11 +1,10 @@
 // Goal: an expression has the value that one reads, and a mistake in it is shown where it is.
-#include "model/formula.hpp"
+#include "model/base/formula.hpp"
 
 #include <string>
 #include <vector>
 
 #include "model/numerics/functions.hpp"
-#include "model/promise.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

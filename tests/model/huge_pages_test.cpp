@@ -1,5 +1,5 @@
 // The part of an array that huge pages can hold.
-#include "model/huge_pages.hpp"
+#include "model/base/memory.hpp"
 
 #include <algorithm>
 #include <vector>

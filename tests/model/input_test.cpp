@@ -1,5 +1,5 @@
 // Goal: no file that somebody else may have made hangs psim, or fills its memory or its stack.
-#include "model/input.hpp"
+#include "model/base/input.hpp"
 
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/nesting.hpp"
+#include "model/base/unicode.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/base/random.hpp"
 #include "model/optimizer.hpp"
-#include "model/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

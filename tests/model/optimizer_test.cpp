@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -1,7 +1,7 @@
 // Goal: the same numbers for ever, and numbers of the promised distributions. Method: constants computed by
 // an independent implementation; draws forced to their extremes by inverting the hash; moments within four
 // standard errors; chi-square for orders.
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include <memory>
 #include <numeric>
 
+#include "model/base/random.hpp"
 #include "model/optimizer.hpp"
-#include "model/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

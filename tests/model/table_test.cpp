@@ -1,5 +1,5 @@
 // Goal: a scenario's choice of a row and the settings of rows say what they should.
-#include "model/table.hpp"
+#include "model/base/table.hpp"
 
 #include <set>
 

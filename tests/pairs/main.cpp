@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "analysis/run_files.hpp"
-#include "analysis/verify.hpp"
-#include "sim/fuzz/expectation.hpp"
+#include "analysis/verify/verify.hpp"
+#include "sim/fuzz/shrink.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"

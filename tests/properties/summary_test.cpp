@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/record/summary_path.hpp"
+#include "sim/record/summary_schema.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scenario.hpp"
 

@@ -21,11 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/reference/reference.hpp"
-#include "sim/scenario/reference/topics.hpp"
 #include "tests/texts/mutator.hpp"
 
 namespace fs = std::filesystem;

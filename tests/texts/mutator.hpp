@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 namespace psim::test {
 

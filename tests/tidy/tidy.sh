@@ -43,8 +43,8 @@ allow() {
   allow sim/library model/ sim/runs/ sim/scenario/ sim/record/ sim/library/
   allow sim/include model/ sim/protocol/ sim/scenario/spec/ sim/record/
   allow sim/apps model/ sim/ analysis/
-  allow analysis/statistics analysis/statistics/ model/random.hpp
-  allow analysis analysis/ model/data/text.hpp model/formula.hpp model/input model/output model/nesting.hpp model/promise.hpp model/random.hpp model/unicode.hpp model/user_error.hpp \
+  allow analysis/statistics analysis/statistics/ model/base/random.hpp
+  allow analysis analysis/ model/base/ model/data/text.hpp \
     sim/protocol/cause.hpp sim/record/event_fields.hpp sim/record/event_names.hpp \
     sim/record/facts.hpp sim/record/summary_ sim/scenario/spec/units.hpp
 
@@ -83,7 +83,7 @@ allow() {
   ban() {  # ban PATTERN REPLACEMENT [ALLOWED FILE]
     sources model sim analysis | grep -vxF "${3:-none}" | xargs grep -nHE "$1" | sed "s|\$|   use $2|"
   }
-  ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/random.hpp)'
+  ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/base/random.hpp)'
   ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/runs/host_clock.hpp)' sim/runs/host_clock.cpp
   ban 'unordered_(map|set)' 'an ordered container' sim/cluster/carrier.cpp
   ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'

@@ -1,5 +1,3 @@
-#include "sim/apps/cli/archive.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,17 +9,47 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
+#include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/study/folder.hpp"
-#include "sim/study/publish/citations.hpp"
-#include "sim/study/publish/contents.hpp"
 #include "sim/study/publish/papers.hpp"
 
 namespace psim::cli {
+
+// psim cite: the works to cite for psim, a scenario or a study.
+
+namespace {
+
+struct ToCite {
+  std::string of;
+  std::vector<Citation> citations;
+};
+
+ToCite to_cite(const std::string& name, Command asked) {
+  if (name.empty()) return {"psim", study::citations_of_psim()};
+  if (study::is_study(name) || study::is_study(studies_shelf().home / name)) {
+    const study::StudyFolder folder(found_on(studies_shelf(), name));
+    if (!missing_runs(folder, study::Journal(folder.dir, study::Journal::Builds::any)).empty())
+      say("note: {} is not complete, so its statistics are not known yet\n", folder.dir.string());
+    return {folder.dir.string(), citations_of_study(folder, asked.data_dirs)};
+  }
+  asked.scenario = find_scenario(name);
+  return {asked.scenario, citations_of_scenario(asked)};
+}
+
+}  // namespace
+
+int cite(const std::string& name, const Command& asked, bool as_bibtex) {
+  const ToCite found = to_cite(name, asked);
+  if (as_bibtex) fmt::print("{}", study::citation_bibtex(found.citations));
+  else fmt::print("What to cite for {}:\n\n{}", found.of, study::citation_text(found.citations));
+  return done;
+}
+
 namespace {
 
 // Throws Refused unless the folder has all runs and all files made from them.

@@ -1,4 +1,4 @@
-#include "sim/apps/cli/calibrate.hpp"
+#include "sim/apps/cli/subcommand.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,7 +12,6 @@
 
 #include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/validators.hpp"
 #include "sim/calibrate/calibrate.hpp"
 #include "sim/runs/answer.hpp"

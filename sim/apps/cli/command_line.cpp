@@ -16,7 +16,6 @@
 
 #include "model/numerics/product.hpp"
 #include "psim/command_line.hpp"
-#include "sim/apps/cli/cite.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/recipe.hpp"

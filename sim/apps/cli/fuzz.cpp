@@ -25,7 +25,6 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/target.hpp"
-#include "sim/fuzz/expectation.hpp"
 #include "sim/fuzz/generator.hpp"
 #include "sim/fuzz/shrink.hpp"
 #include "sim/protocol/probe.hpp"

@@ -14,7 +14,7 @@
 #include "analysis/timeline/spans.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/replay_study.hpp"
+#include "sim/apps/cli/replay.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
 #include "sim/apps/cli/target.hpp"

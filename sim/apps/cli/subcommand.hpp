@@ -2,20 +2,39 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/apps/cli/archive.hpp"
-#include "sim/apps/cli/calibrate.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/understand.hpp"
 #include "sim/apps/course/commands.hpp"
 #include "sim/apps/playground/commands.hpp"
+#include "sim/calibrate/calibrate.hpp"
+#include "sim/study/publish/papers.hpp"
 
 namespace psim::cli {
+
+// psim archive: a complete study as one file, ready to be published.
+struct ArchiveCommand : study::Publication {
+  std::string study;  // a name, a path or `latest`
+  std::string out;    // empty: NAME.tar.gz
+  std::vector<std::string> data_dirs;
+};
+
+int archive(const ArchiveCommand& asked);
+
+// psim calibrate.
+struct CalibrateCommand {
+  calibrate::Request request;
+  std::string out;                        // the folder
+  std::string model_bytes;                // a size such as "100MB"
+  std::int64_t workers = 0, servers = 0;  // 0: not given
+  bool json = false, force = false;
+};
 
 // The options of all subcommands.
 struct Asked {
@@ -65,5 +84,8 @@ std::span<const Subcommand> calibrate_subcommands();
 std::span<const Subcommand> lab_subcommands();
 // `psim new` and the playground.
 std::span<const Subcommand> play_subcommands();
+
+// `name`: the name of a study or a scenario; empty: psim alone.
+int cite(const std::string& name, const Command& asked, bool as_bibtex);
 
 }  // namespace psim::cli

@@ -11,7 +11,7 @@
 #include <csignal>
 
 #include "analysis/run_files.hpp"
-#include "model/input.hpp"
+#include "model/base/input.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/runs/files.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/unicode.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/course/session.hpp"
 
 namespace psim::cli {
 
@@ -24,5 +25,13 @@ struct GradeCommand {
   bool json = false, answers = false;
 };
 int grade(const GradeCommand& command);
+
+// `psim lab check`: locks predictions, compares answers, and adds a hint for each wrong answer.
+
+// Prints a line for each answer. Exit code 0: all answers are right, or predictions.
+int check_answers(const Lab& lab, LabSession& session);
+
+// The scenario files in a session's folder that differ from the originals.
+std::vector<std::string> changed_files(const Lab& lab, const LabSession& session);
 
 }  // namespace psim::cli

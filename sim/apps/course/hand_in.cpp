@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "analysis/input.hpp"
-#include "model/input.hpp"
+#include "model/base/input.hpp"
 #include "sim/apps/course/answer.hpp"
 #include "sim/runs/answer.hpp"
 

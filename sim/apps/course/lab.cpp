@@ -11,9 +11,9 @@
 #include <set>
 #include <utility>
 
-#include "model/formula.hpp"
-#include "model/nesting.hpp"
-#include "model/random.hpp"
+#include "model/base/formula.hpp"
+#include "model/base/random.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/solver.hpp"

@@ -28,9 +28,9 @@ struct LabRun {
 struct LabQuestion {
   std::string name, asks;
   bool predict = false;  // answered before any run, and then locked
-  // Expressions (model/formula.hpp) over parameters and runs. With one expression: the number, or the number
-  // of the right choice, from 0. With one for each choice: the choices with the least value are right, up to
-  // the tolerance.
+  // Expressions (model/base/formula.hpp) over parameters and runs. With one expression: the number, or the
+  // number of the right choice, from 0. With one for each choice: the choices with the least value are right,
+  // up to the tolerance.
   std::vector<std::string> answer;
   double tolerance = 0;  // as a share of the answer
   std::string unit;      // of the answer, such as ms; "%": the answer is a share, from 0 to 1; may be empty

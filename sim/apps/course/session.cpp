@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "analysis/input.hpp"
-#include "model/input.hpp"
-#include "model/unicode.hpp"
+#include "model/base/input.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/formula.hpp"
+#include "model/base/formula.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"

@@ -6,11 +6,11 @@
 // (docs/extending.md).
 #pragma once
 
+#include "model/base/settings.hpp"       // Setting: a number that belongs to a row
+#include "model/base/table.hpp"          // Addition
 #include "model/data_source.hpp"         // DataSourceRow: where samples come from
 #include "model/model_row.hpp"           // ModelRow: what is learned
 #include "model/optimizer.hpp"           // OptimizerRow: how a gradient moves the weights
-#include "model/settings.hpp"            // Setting: a number that belongs to a row
-#include "model/table.hpp"               // Addition
 #include "sim/protocol/consistency.hpp"  // ConsistencyRow: when a worker may start, what makes an update
 #include "sim/protocol/filter.hpp"       // FilterRow: what becomes of a message's values
 #include "sim/protocol/gradient_aggregation.hpp"  // AggregationRow: how the gradients of an update become one

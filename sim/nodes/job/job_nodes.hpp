@@ -8,7 +8,6 @@
 #include "sim/nodes/job/job_context.hpp"
 #include "sim/nodes/peers/peers.hpp"
 #include "sim/nodes/server/server_actor.hpp"
-#include "sim/nodes/worker/task_worker.hpp"
 #include "sim/nodes/worker/worker.hpp"
 
 namespace psim {

@@ -17,4 +17,8 @@ FailureAwareScheduler::Options failure_aware(const std::vector<JobContext*>& job
 // The actor's body. `jobs`: all jobs of the run.
 void run_scheduler(const std::vector<JobContext*>& jobs);
 
+// The part of the scheduler's process that gives out a scenario's tasks
+// (sim/protocol/scheduler/task_scheduler). Returns when all tasks are done and all workers know this.
+void run_tasks(JobContext& job);
+
 }  // namespace psim

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "model/base/random.hpp"
 #include "model/dataset.hpp"
-#include "model/random.hpp"
 #include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 

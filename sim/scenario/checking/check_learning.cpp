@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "model/base/formula.hpp"
 #include "model/data/files.hpp"
-#include "model/promise.hpp"
 #include "sim/protocol/custom_model.hpp"
 #include "sim/scenario/checking/checks.hpp"
 #include "sim/scenario/fields/choices.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/settings.hpp"
-#include "model/table.hpp"
+#include "model/base/settings.hpp"
+#include "model/base/table.hpp"
 #include "sim/scenario/fields/fields.hpp"
 
 namespace psim {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/scenario/fields/toml_text.hpp"
+#include "sim/scenario/fields/fields.hpp"
 
 namespace psim {
 namespace {

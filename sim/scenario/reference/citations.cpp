@@ -12,8 +12,8 @@
 
 #include "sim/protocol/filter.hpp"
 #include "sim/scenario/fields/field_list.hpp"
+#include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/fields/meaningful.hpp"
-#include "sim/scenario/fields/toml_text.hpp"
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

@@ -43,4 +43,21 @@ nlohmann::ordered_json compare_schema();
 nlohmann::ordered_json tune_schema();
 std::string compare_reference();
 
+// Two texts from the table of features.
+
+// docs/compatibility.md.
+std::string compatibility_page();
+
+// The needs and exclusions of the features with the name `name`, or switched on by the field `name` or by the
+// choice `name`; empty if there are none.
+std::string explain_needs(std::string_view name);
+
+// Topics of `psim explain` other than models and fields: measures, and the kinds of error. The texts are in
+// topics.txt.
+struct Topic {
+  std::string_view name, aliases, title, text;  // aliases: separated by spaces
+};
+
+const std::vector<Topic>& topics();
+
 }  // namespace psim

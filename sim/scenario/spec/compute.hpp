@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/settings.hpp"
+#include "model/base/settings.hpp"
 #include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/step_trace.hpp"
 #include "sim/scenario/spec/units.hpp"

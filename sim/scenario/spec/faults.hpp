@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "model/random.hpp"
-#include "model/table.hpp"
+#include "model/base/random.hpp"
+#include "model/base/table.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {

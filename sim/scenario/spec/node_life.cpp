@@ -1,6 +1,6 @@
 #include "sim/scenario/spec/node_life.hpp"
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/settings.hpp"
+#include "model/base/settings.hpp"
 #include "sim/protocol/scheduler/slow_worker_policy.hpp"
 #include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/units.hpp"

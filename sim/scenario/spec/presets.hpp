@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/table.hpp"
+#include "model/base/table.hpp"
 
 namespace psim {
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/data_spec.hpp"
@@ -184,7 +185,7 @@ struct LinkSpec {
   std::optional<Seconds> latency;           // likewise
 };
 
-// Content of a SimGrid platform file; the loader fills it in (platform_file.hpp).
+// Content of a SimGrid platform file; the loader fills it in (scenario.hpp).
 struct PlatformFile {
   struct Link {
     double bandwidth, latency;  // bytes per second, seconds
@@ -366,5 +367,21 @@ struct Scenario {
   // Whether samples that a worker needs travel over the network.
   bool moves_data() const { return may_fail() && recovery.data_from != DataFrom::local; }
 };
+
+// SimGrid's report about a platform file. Implemented in sim/cluster/platform.cpp, which uses SimGrid.
+struct PlatformReport {
+  std::string error;               // SimGrid's error message; empty if there is none
+  std::vector<std::string> hosts;  // all hosts, in file order
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> without_route;
+  PlatformFile file;
+};
+
+// Loads the text of a file in a child process, because SimGrid aborts on many errors, and asks for the routes
+// of `pairs` in both directions. Node i is the host `hosts[i]`, or host i of the file if `hosts` is empty. If
+// the file has too few hosts, or a host is unknown, only `PlatformReport::hosts` is filled in. Call it before
+// threads are started.
+PlatformReport inspect_platform(const std::string& text, const std::vector<std::string>& hosts,
+                                std::uint32_t nodes,
+                                const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
 
 }  // namespace psim

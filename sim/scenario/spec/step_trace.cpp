@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/settings.hpp"
+#include "model/base/settings.hpp"
 
 namespace psim {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/settings.hpp"  // Seconds
+#include "model/base/settings.hpp"  // Seconds
 
 namespace psim {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "model/unicode.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/scenario/text/synonyms.hpp"
 
 namespace psim {

@@ -7,8 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "model/nesting.hpp"
-#include "model/unicode.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim {

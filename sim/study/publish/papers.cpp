@@ -6,18 +6,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
+#include <optional>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
 #include "analysis/input.hpp"
-#include "model/input.hpp"
-#include "model/unicode.hpp"
+#include "analysis/run_files.hpp"
+#include "analysis/study/files.hpp"
+#include "model/base/input.hpp"
+#include "model/base/unicode.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
-#include "sim/study/publish/citations.hpp"
+#include "sim/study/folder.hpp"
+#include "sim/study/journal.hpp"
+#include "sim/study/plan.hpp"
 
 namespace psim::study {
 namespace {
@@ -297,6 +305,275 @@ bool is_study_archive(const fs::path& file) try {
   return got > 0 && begin.find("\"psim.study/") != std::string::npos;
 } catch (const InputError&) {
   return false;
+}
+
+namespace {
+
+using analysis::Aggregate;
+using analysis::Evaluation;
+
+bool any_cell(const Evaluation& evaluation, bool (*holds)(const Aggregate&)) {
+  return std::ranges::any_of(evaluation.aggregates, holds);
+}
+// If seeds change no time, the ratio has neither an interval nor a p value.
+bool is_compared(const Evaluation& evaluation) {
+  return any_cell(evaluation, [](const Aggregate& one) {
+    return one.versus && one.versus->replicates && one.versus->pairs.seeds > 1;
+  });
+}
+bool is_counted(const Evaluation& evaluation) {
+  return any_cell(evaluation, [](const Aggregate& one) {
+    return one.versus && one.versus->replicates && one.versus->reached;
+  });
+}
+bool is_corrected(const Evaluation& evaluation) {
+  return any_cell(evaluation, [](const Aggregate& one) {
+    return one.versus &&
+           (one.versus->p_value_holm || (one.versus->reached && one.versus->reached->p_value_holm));
+  });
+}
+
+// A method in the study's table or document, its source, and whether these results use it.
+struct Method {
+  const char *what, *source;
+  bool (*is_used)(const Evaluation& evaluation);
+};
+constexpr Method methods[] = {
+    {"intervals of mean times: Student's t", "Student 1908",
+     [](const Evaluation& e) {
+       return any_cell(e, [](const Aggregate& one) {
+         return one.time_interval_s || (one.time_to_target && one.time_to_target->interval_s);
+       });
+     }},
+    {"mean times over different budgets", "Kaplan and Meier, 1958; Greenwood, 1926",
+     [](const Evaluation& e) {
+       return any_cell(
+           e, [](const Aggregate& one) { return one.time_to_target && one.time_to_target->by_kaplan_meier; });
+     }},
+    {"intervals of ratios: studentised bootstrap", "Efron, 1979; Hall, 1988; Silverman, 1986", is_compared},
+    {"p values: sign flips", "Fisher, 1935", is_compared},
+    {"p values: random sign flips", "Phipson and Smyth, 2010",
+     [](const Evaluation& e) {
+       return any_cell(e, [](const Aggregate& one) { return one.versus && !one.versus->pairs.test.exact; });
+     }},
+    {"p values of reached targets: McNemar's test", "McNemar, 1947", is_counted},
+    {"p values of several comparisons", "Holm, 1979", is_corrected},
+    {"choice of the tests of reached targets", "Tarone, 1990",
+     [](const Evaluation& e) { return is_counted(e) && is_corrected(e); }},
+    {"probability of a better run", "Mann, Whitney 1947", is_compared},
+    {"performance profiles", "Dolan and More, 2002; Dahl et al., 2023",
+     [](const Evaluation& e) { return !e.profiles.empty(); }},
+};
+
+void add_citation(std::vector<Citation>& all, const Citation& one) {
+  if (std::ranges::find(all, one.what, &Citation::what) == all.end()) all.push_back(one);
+}
+
+// Adds the citations of all runs of a scenario, and of their tuning.
+void add_runs_of(const Request& request, std::vector<Citation>& all) {
+  const Plan plan = plan_study(request, false);
+  for (const PlannedRun& run : plan.runs) {
+    LoadedScenario again;
+    if (!run.loaded) again = load_for_run(run.request);
+    const LoadedScenario& loaded = run.loaded ? *run.loaded : again;
+    for (const Citation& one : citations_of(loaded.scenario)) add_citation(all, one);
+    for (const LoadedJob& job : loaded.jobs) {
+      for (const Citation& one : citations_of(job.scenario)) add_citation(all, one);
+    }
+  }
+  Diagnostics diagnostics;
+  const std::optional<TuneSpec> spec = load_tune(load_request(request, diagnostics), diagnostics);
+  if (!spec || spec->method == TuneMethod::grid) return;
+  add_citation(all, {fmt::format("tune.method = {}", name_of(spec->method)),
+                     references_in(spec->method == TuneMethod::random ? "Bergstra, Bengio 2012"
+                                                                      : "Jamieson, Talwalkar 2016")});
+}
+
+void add_methods_of(const StudyFolder& folder, std::vector<Citation>& all) {
+  const Journal journal(folder.dir, Journal::Builds::any);
+  if (!missing_runs(folder, journal).empty()) return;
+  const analysis::Study results = results_of(folder.manifest, journal);
+  const Evaluation evaluation = analysis::evaluate(results);
+  for (const Method& method : methods) {
+    if (method.is_used(evaluation)) add_citation(all, {method.what, references_in(method.source)});
+  }
+  if (!results.until_ci.is_null())
+    add_citation(all, {"as many seeds as --until-ci needs: a pilot decides", references_in("Stein, 1945")});
+}
+
+}  // namespace
+
+std::vector<Citation> citations_of_psim() {
+  return {{"psim, the simulator", references_in("psim itself")},
+          {"SimGrid, its actors and its network", references_in("Casanova et al. 2014")},
+          {"Eigen, its linear algebra", references_in("Guennebaud, Jacob et al. 2010")}};
+}
+
+std::vector<Citation> citations_of_scenario(const Request& request) {
+  std::vector<Citation> all = citations_of_psim();
+  add_runs_of(request, all);
+  return all;
+}
+
+std::vector<Citation> citations_of_study(const StudyFolder& folder,
+                                         const std::vector<std::string>& data_dirs) {
+  Request request;
+  request.data_dirs = data_dirs;
+  std::vector<Citation> all = citations_of_scenario(folder.request(request));
+  add_methods_of(folder, all);
+  return all;
+}
+
+std::vector<const Reference*> works_of(const std::vector<Citation>& all) {
+  std::vector<const Reference*> works;
+  for (const Citation& one : all) {
+    for (const Reference* work : one.references) {
+      if (std::ranges::find(works, work) == works.end()) works.push_back(work);
+    }
+  }
+  return works;
+}
+
+std::string citation_text(const std::vector<Citation>& citations) {
+  std::size_t width = 0;
+  for (const Citation& one : citations) width = std::max(width, one.what.size());
+  std::string out;
+  for (const Citation& one : citations) {
+    std::string keys;
+    for (const Reference* work : one.references) keys += fmt::format(" [{}]", work->key);
+    out += fmt::format("  {:<{}} {}\n", one.what, width,
+                       keys.empty() ? " nothing to cite: psim makes it, or it is your own file" : keys);
+  }
+  out += "\nReferences:\n";
+  for (const Reference* work : works_of(citations))
+    out += fmt::format("  [{}] {}\n", work->key, reference_text(*work, version_text()));
+  return out + "\nIn a clone of psim, `git rev-parse HEAD` names the commit: cite it next to the version.\n";
+}
+
+std::string citation_bibtex(const std::vector<Citation>& citations) {
+  std::string out;
+  for (const Reference* work : works_of(citations))
+    out += (out.empty() ? "" : "\n") + bibtex(*work, version_text());
+  return out;
+}
+
+namespace {
+
+// Whether `file` holds lines of a process that makes runs. An empty file shows this only by its name.
+bool is_journal(const fs::path& file) {
+  const std::string begin = beginning_of(file, 8), name = file.stem().string();
+  return begin.empty() ? analysis::names_process(name.substr(0, name.rfind('-'))) : begin == "{\"run\":\"";
+}
+
+// The files in SHA256SUMS of an archive whose sum still fits. Foreign files may have the same names.
+std::set<std::string> archived(const fs::path& dir) {
+  std::set<std::string> names;
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(dir / archive_sums, error))) return names;
+  std::istringstream sums(read_file(dir / archive_sums));
+  constexpr std::size_t digits = 64;
+  for (std::string line; std::getline(sums, line);) {
+    if (line.size() < digits + 3) continue;
+    const std::string name = line.substr(digits + 2);
+    const bool is_plain = name.find('/') == std::string::npos && fs::is_regular_file(dir / name, error);
+    if (is_plain && analysis::sha256(read_file(dir / name)) == line.substr(0, digits)) names.insert(name);
+  }
+  if (names.contains("manifest.json")) names.emplace(archive_sums);
+  return names;
+}
+
+class Sorter {
+ public:
+  Sorter(const fs::path& dir, const std::string& name)
+      : dir_(dir), scenario_(name + ".toml"), archived_(archived(dir)) {}
+
+  StudyContents sorted() {
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir_)) {
+      const fs::path place = entry.path().filename();
+      const fs::file_status status = entry.symlink_status();
+      if (fs::is_directory(status) && place == "results") look_into_results();
+      else if (fs::is_directory(status) && place == "runs") look_into_runs();
+      else if (fs::is_regular_file(status) && is_ours(place.string())) contents_.files.push_back(place);
+      else if (fs::is_regular_file(status) && is_made(place.string())) contents_.made.push_back(place);
+      else contents_.foreign.push_back(place);
+    }
+    std::ranges::sort(contents_.files);
+    std::ranges::sort(contents_.made);
+    std::ranges::sort(contents_.runs);
+    std::ranges::sort(contents_.foreign);
+    return std::move(contents_);
+  }
+
+ private:
+  bool is_ours(const std::string& name) const {
+    if (name == scenario_ || archived_.contains(name) || is_unfinished(name)) return true;
+    if (analysis::is_unfinished_page(name) || analysis::is_page(dir_ / name)) return true;
+    return std::ranges::any_of(analysis::study_file_names(),
+                               [&](std::string_view known) { return name == known; });
+  }
+  bool is_made(const std::string& name) const {
+    return std::ranges::find(analysis::made_file_names(), name) != analysis::made_file_names().end();
+  }
+  void look_into_results() {
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir_ / "results")) {
+      const fs::path place = fs::path("results") / entry.path().filename();
+      const bool is_ours = fs::is_regular_file(entry.symlink_status()) && place.extension() == ".jsonl" &&
+                           is_journal(entry.path());
+      (is_ours ? contents_.files : contents_.foreign).push_back(place);
+    }
+  }
+  void look_into_runs() {
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir_ / "runs")) {
+      const fs::path place = fs::path("runs") / entry.path().filename();
+      const fs::file_status status = entry.symlink_status();
+      if (fs::is_symlink(status) && place.filename() == "latest") {
+        contents_.files.push_back(place);
+        continue;
+      }
+      bool is_ours = fs::is_directory(status);
+      if (is_ours) {
+        const analysis::Contents run = analysis::contents_of(entry.path());
+        is_ours = run.foreign.empty() && (run.empty || run.marked);
+      }
+      (is_ours ? contents_.runs : contents_.foreign).push_back(place);
+    }
+  }
+
+  const fs::path& dir_;
+  std::string scenario_;
+  std::set<std::string> archived_;
+  StudyContents contents_;
+};
+
+}  // namespace
+
+StudyContents study_contents(const fs::path& dir, const std::string& name) {
+  return Sorter(dir, name).sorted();
+}
+
+std::uintmax_t bytes_in(const fs::path& dir) {
+  std::uintmax_t bytes = 0;
+  std::error_code gone;  // files may appear and disappear meanwhile
+  for (auto entry = fs::recursive_directory_iterator(dir, gone); entry != fs::recursive_directory_iterator();
+       entry.increment(gone)) {
+    if (!fs::is_regular_file(entry->symlink_status(gone))) continue;
+    const std::uintmax_t size = entry->file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+void remove_study(const fs::path& dir, const StudyContents& contents) {
+  for (const fs::path& run : contents.runs) {
+    if (const std::error_code error = analysis::remove_run(dir / run))
+      throw fs::filesystem_error("remove", dir / run, error);
+  }
+  for (const fs::path& file : contents.made) fs::remove(dir / file);
+  for (const fs::path& file : contents.files) {
+    if (file != "manifest.json") fs::remove(dir / file);
+  }
+  fs::remove(dir / "manifest.json");
+  for (const fs::path& folder : {dir / "results", dir / "runs", dir}) analysis::remove_empty(folder);
 }
 
 }  // namespace psim::study

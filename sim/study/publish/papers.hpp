@@ -1,6 +1,7 @@
 // The texts of a published study.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/scenario/reference/citations.hpp"
+#include "sim/study/folder.hpp"
 
 struct archive;
 
@@ -62,5 +64,45 @@ class Tarball {
 
 // Whether psim archive wrote the file: then it begins with a folder and the manifest of a study.
 bool is_study_archive(const fs::path& file);
+
+// Works to cite for a study: psim itself, the methods of its runs, and the statistics of its table.
+std::vector<Citation> citations_of_psim();
+
+// Works for psim, all runs of a scenario, and their tuning. Throws Invalid if the scenario cannot be loaded.
+std::vector<Citation> citations_of_scenario(const Request& request);
+
+// The same for a study, and for its statistics if it is complete. `data_dirs`: folders to search for data
+// files first. Throws Refused, DamagedRun, and Invalid if its scenario cannot be loaded.
+std::vector<Citation> citations_of_study(const StudyFolder& folder,
+                                         const std::vector<std::string>& data_dirs);
+
+// The references in the order of their use, each once.
+std::vector<const Reference*> works_of(const std::vector<Citation>& all);
+
+// The parts that are used, with their citation keys, and the references.
+std::string citation_text(const std::vector<Citation>& citations);
+std::string citation_bibtex(const std::vector<Citation>& citations);
+
+// The files in a study's folder, and which of them psim wrote.
+
+// The list of files that psim archive adds to a study, with the SHA-256 of every file.
+inline constexpr std::string_view archive_sums = "SHA256SUMS";
+
+struct StudyContents {
+  std::vector<fs::path> files;    // written by psim, relative to the folder, in order; without files of runs
+  std::vector<fs::path> made;     // written by the programs among them: figures
+  std::vector<fs::path> runs;     // folders of recorded runs, relative to the folder
+  std::vector<fs::path> foreign;  // not written by psim
+};
+
+// `name`: the name of the study's scenario in its manifest.
+StudyContents study_contents(const fs::path& dir, const std::string& name);
+
+// The size of all files in a folder, in bytes.
+std::uintmax_t bytes_in(const fs::path& dir);
+
+// Removes the files of psim and its programs, the manifest last: after an interrupt the rest is still a
+// study. Then removes the empty folders.
+void remove_study(const fs::path& dir, const StudyContents& contents);
 
 }  // namespace psim::study

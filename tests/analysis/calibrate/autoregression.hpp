@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 
 namespace psim::test {
 

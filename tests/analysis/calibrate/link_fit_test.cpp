@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim::calibrate;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/analysis/calibrate/autoregression.hpp"
 #include "tests/support/catch.hpp"
 

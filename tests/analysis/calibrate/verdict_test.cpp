@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim::calibrate;

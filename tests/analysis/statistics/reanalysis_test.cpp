@@ -14,7 +14,7 @@
 #include "analysis/statistics/paired_comparison.hpp"
 #include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 

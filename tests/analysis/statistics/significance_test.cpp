@@ -1,6 +1,6 @@
 // Goal: p values that are right. Method: published examples and enumerations by hand; random signs against
 // all signs.
-#include "analysis/statistics/significance.hpp"
+#include "analysis/statistics/sample.hpp"
 
 #include <rapidcheck.h>
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "analysis/render/text_table.hpp"
-#include "analysis/study/labels.hpp"
+#include "analysis/study/figures.hpp"
 #include "analysis/study/report.hpp"
 #include "analysis/study/table_columns.hpp"
 #include "tests/analysis/study/make_study.hpp"

@@ -1,5 +1,5 @@
 // Goal: a time line opens where something happens. Method: lines drawn by hand.
-#include "analysis/timeline/opening.hpp"
+#include "analysis/timeline/spans.hpp"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // Goal: a sum has its documented shape, and functions over arrays have the bits of those of one number.
-#include "model/numerics/arrays.hpp"
+#include "model/numerics/matrices.hpp"
 
 #include <bit>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "model/base/random.hpp"
 #include "model/numerics/functions.hpp"
-#include "model/random.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "model/base/random.hpp"
 #include "model/numerics/kernels.hpp"
-#include "model/random.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -1,6 +1,6 @@
 // Goal: rows become columns, whatever their number. Method: every element, for sizes around the block of
 // four.
-#include "model/numerics/transpose.hpp"
+#include "model/numerics/matrices.hpp"
 
 #include <vector>
 

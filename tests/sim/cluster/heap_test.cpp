@@ -7,7 +7,7 @@
 #include <iterator>
 #include <set>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -2,7 +2,7 @@
 // beside a count.
 #include "sim/cluster/network.hpp"
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

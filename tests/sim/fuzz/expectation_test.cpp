@@ -1,5 +1,5 @@
 // Goal: the fuzzer knows a run that was bound to end from one that was without hope.
-#include "sim/fuzz/expectation.hpp"
+#include "sim/fuzz/shrink.hpp"
 
 #include "sim/fuzz/generator.hpp"
 #include "tests/support/catch.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "model/random.hpp"
-#include "sim/nodes/job/heartbeats.hpp"
+#include "model/base/random.hpp"
+#include "sim/nodes/job/node_actors.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/nodes/peers/reduction.hpp"
+#include "sim/nodes/peers/all_reduce_worker.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/nodes/scheduler/task_scheduler_actor.hpp"
+#include "sim/nodes/scheduler/scheduler_actor.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

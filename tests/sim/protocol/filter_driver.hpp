@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/protocol/filter.hpp"
 
 namespace psim::filter_test {

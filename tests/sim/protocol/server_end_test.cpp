@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"
 

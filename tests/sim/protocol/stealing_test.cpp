@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

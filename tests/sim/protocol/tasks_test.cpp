@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "sim/protocol/task_dag.hpp"
 #include "tests/sim/protocol/server_driver.hpp"
 #include "tests/support/catch.hpp"

@@ -2,7 +2,7 @@
 // fields that they name.
 #include "sim/scenario/definition.hpp"
 
-#include "model/table.hpp"
+#include "model/base/table.hpp"
 #include "sim/protocol/consistency.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "tests/support/catch.hpp"

@@ -1,8 +1,8 @@
 // What a user sees of a mistake: the nearest name, the place, and carets below the right columns.
 
 #include "sim/scenario/text/diagnostics.hpp"
-#include "model/unicode.hpp"
-#include "sim/scenario/reference/topics.hpp"
+#include "model/base/unicode.hpp"
+#include "sim/scenario/reference/reference.hpp"
 
 #include <algorithm>
 

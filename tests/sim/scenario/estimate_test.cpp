@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "model/machine_memory.hpp"
+#include "model/base/memory.hpp"
 #include "sim/scenario/estimate.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"

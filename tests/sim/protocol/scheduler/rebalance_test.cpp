@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "model/random.hpp"
+#include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -1,5 +1,5 @@
 // Goal: an update is made when it is complete, and its decisions are logged and told. Method: pushes by hand.
-#include "sim/protocol/server/update_maker.hpp"
+#include "sim/protocol/server/shard_server.hpp"
 
 #include "tests/sim/protocol/server/one_shard.hpp"
 #include "tests/support/catch.hpp"

@@ -1,0 +1,503 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/timeline/day.hpp"
+#include "analysis/verify/checks.hpp"
+
+namespace psim::analysis {
+
+// Checks the workers' shares of time, their samples, and the end of the run: all added up only from the
+// events.
+
+// Checks conservation of messages and pushes, repetitions, and the end of the run.
+
+namespace {
+
+class Conservation final : public Check {
+ public:
+  explicit Conservation(const Evidence& evidence)
+      : Check(evidence, "conservation",
+              "each message is received once or lost, each push is applied or dropped") {}
+
+  void on(const Row& row) override {
+    if (row.is_message()) return move(row);
+    if (row.is_outcome()) {
+      ++(row.is_dropped() ? dropped_ : applied_);
+      if (row.is("applied") && history_.watched()) look_for_gap(row);
+      waiting_[{row.shard, row.peer}].erase(row.push);
+    }
+    if (row.is("membership")) waiting_.erase({row.shard, row.peer});
+    if (row.is("promotion")) {
+      delivered_ += static_cast<std::uint64_t>(row.waiting_pushes);
+      waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
+    }
+  }
+
+  void at_end(std::int64_t events) override {
+    const auto same = [&](const std::string& what, std::uint64_t counted, const Json& told) {
+      examined();
+      if (told != counted) violated("{}: {} in the events, {} in the summary", what, counted, told.dump());
+    };
+    same("events", static_cast<std::uint64_t>(events), summary_.at("events"));
+    same("messages sent", sent_.messages, summary_.at("messages"));
+    same("messages received", received_.messages, summary_.at("messages_received"));
+    same("messages lost", lost_.messages, summary_.at("messages_lost"));
+    same("bytes sent", sent_.bytes, summary_.at("bytes_sent"));
+    same("bytes received", received_.bytes, summary_.at("bytes_received"));
+    same("bytes lost", lost_.bytes, summary_.at("bytes_lost"));
+    same("pushes applied", applied_, summary_.at("pushes").at("applied"));
+    same("pushes dropped", dropped_, summary_.at("pushes").at("dropped"));
+    for (const auto& [number, message] : on_the_way_)
+      violated("message {}, a {} of {} to {}, never arrived and is not lost", number, message.kind,
+               name(message.from), name(message.to));
+    if (delivered_ != applied_ + dropped_)
+      violated("{} pushes arrived, but {} were applied or dropped", delivered_, applied_ + dropped_);
+    if (history_.watched()) look_for_vanished();
+  }
+
+ private:
+  struct Open {
+    std::uint32_t from, to;
+    std::string kind;
+  };
+  struct Book {
+    std::uint64_t messages = 0, bytes = 0;
+  };
+
+  void move(const Row& row) {
+    examined();
+    Book& book = row.is("sent") ? sent_ : row.is("received") ? received_ : lost_;
+    ++book.messages;
+    book.bytes += row.bytes;
+    if (row.is("sent")) {
+      on_the_way_.insert({row.number, {row.node, row.peer, std::string(row.kind)}});
+      return;
+    }
+    if (on_the_way_.erase(row.sent) == 0)
+      violated(row, "message {}, which {} {}, was not sent, or has arrived or been lost before", row.sent,
+               name(row.node), row.is("received") ? "receives" : "loses");
+    if (!row.is("received", "push")) return;
+    ++delivered_;
+    const Ownership* owner = history_.owner(row.shard);
+    if (!history_.watched() || owner == nullptr) return;
+    const bool is_for_it = owner->node == row.node && owner->epoch == row.epoch;
+    if (is_for_it && !owner->over && owner->workers[worker(row.peer)].member)
+      waiting_[{row.shard, row.peer}].insert(row.push);
+  }
+
+  // A server takes the pushes of a worker in order: the push before must be applied, dropped or given up.
+  void look_for_gap(const Row& row) {
+    const std::int64_t before = row.push - 1;
+    const Count& count = history_.find(row.shard, row.node)->workers[worker(row.peer)];
+    if (before < 0 || count.has(before) || before < count.base ||
+        history_.will_not_come(row.shard, worker(row.peer), before))
+      return;
+    violated(row, "{} applies {}, but the one before was neither applied nor dropped", name(row.node),
+             push_of(row));
+  }
+
+  // If nodes fail, a push may arrive again, too early, or at the wrong server. But if the next push that the
+  // owner expects from a worker arrived, it must be applied or dropped.
+  void look_for_vanished() {
+    for (const auto& [key, numbers] : waiting_) {
+      const auto [shard, node] = key;
+      const Ownership* owner = history_.owner(shard);
+      if (owner == nullptr || owner->over || !owner->workers[worker(node)].member) continue;
+      examined();
+      const Count& count = owner->workers[worker(node)];
+      const std::int64_t next = count.here();
+      if (!owner->fresh && numbers.contains(next))
+        violated("push {} of {} to shard {} arrived at {} and was neither applied nor dropped", next,
+                 name(node), shard, name(owner->node));
+    }
+  }
+
+  Book sent_, received_, lost_;
+  std::map<std::int64_t, Open> on_the_way_;                  // messages, by number
+  std::uint64_t delivered_ = 0, applied_ = 0, dropped_ = 0;  // pushes
+  // Pushes that arrived, by shard and node of the worker.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int64_t>> waiting_;
+};
+
+class End final : public Check {
+ public:
+  explicit End(const Evidence& evidence)
+      : Check(evidence, "end",
+              "all workers finished, or a target, a duration or a stated reason ended the run") {}
+  void on(const Row& row) override {
+    if (row.is("finish")) finished_.insert(row.node);
+    if (row.is("sent", "start")) told_.insert(row.peer);
+  }
+  void at_end(std::int64_t) override {
+    examined();
+    if (const Json& stuck = summary_.at("stuck"); !stuck.empty())
+      return set_note("the run says that it got stuck: {}", stuck.front().get<std::string>());
+    if (facts_.duration || summary_.at("target").at("reached").get<bool>()) return;
+    if (finished_.empty()) violated("no worker finished, for no stated reason");
+    std::string missing;
+    for (std::uint32_t node = facts_.servers + 1; node <= facts_.servers + facts_.workers; ++node) {
+      if (finished_.contains(node)) continue;
+      // A worker that was not told to start takes no part. No node waits for a worker that asks to join after
+      // the scheduler knows that the last worker has finished.
+      const bool never_came = !told_.contains(node);
+      if (!history_.was_away(node) && !never_came)
+        violated("{} took part but did not finish, and no event says why", name(node));
+      else missing += (missing.empty() ? "" : ", ") + name(node);
+    }
+    if (!missing.empty())
+      set_note("did not finish, because they failed, were suspected or never came: {}", missing);
+  }
+
+ private:
+  std::set<std::uint32_t> finished_, told_;  // told: to start
+};
+
+class Repeats final : public Check {
+ public:
+  explicit Repeats(const Evidence& evidence)
+      : Check(evidence, "repeats", "while nothing fails, no request and no answer is sent twice") {}
+
+  void on(const Row& row) override {
+    if (row.is("fault") || row.is("lost") || row.is("view_change")) calm_ = false;
+    if (!calm_) return;
+    if (row.is("repetition"))
+      violated(row, "{} sends a {} to {} again, but nothing has failed", name(row.node), row.kind,
+               name(row.peer));
+    const bool is_push = row.is("sent", "push");
+    if (!is_push && !row.is("sent", "pull") && !row.is("sent", "weights")) return;
+    examined();
+    const std::int64_t number = is_push ? row.push : row.pull;
+    if (!sent_.emplace(row.node, row.peer, row.shard, is_push, number).second)
+      violated(row, "{} sends {} {} to {} twice, but nothing has failed", name(row.node), row.kind, number,
+               name(row.peer));
+  }
+
+ private:
+  bool calm_ = true;
+  // By sender, receiver and shard: the numbers of pushes; of pulls, and of the pulls that are answered.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::int64_t>> sent_;
+};
+
+}  // namespace
+
+void add_conservation_check(const Evidence& evidence, Checks& checks) {
+  add_checks<Conservation>(evidence, checks);
+}
+void add_repeat_check(const Evidence& evidence, Checks& checks) { add_checks<Repeats>(evidence, checks); }
+void add_end_check(const Evidence& evidence, Checks& checks) { add_checks<End>(evidence, checks); }
+
+// Checks that tasks were done in an order that the scenario allows.
+
+namespace {
+
+class TasksCheck final : public Check {
+ public:
+  explicit TasksCheck(const Evidence& evidence)
+      : Check(evidence, "tasks",
+              "each task begins when all that it waits for are done, where it belongs, and is done once") {
+    if (facts_.tasks.empty()) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (row.table != "task") return;
+    examined();
+    const Key key{row.task, row.unit, row.clock};
+    const TaskFact& task = facts_.tasks[static_cast<std::size_t>(row.task)];
+    if (row.is("given")) {
+      look_at_inputs(row, task);
+      look_at_place(row, task);
+      if (!given_.emplace(key, row.peer).second) violated(row, "{} is given out a second time", text(key));
+      if (!task.is_of_server) ++busy_[row.peer];
+      return;
+    }
+    const auto given = given_.find(key);
+    if (given == given_.end()) return violated(row, "{} is done and was not given out", text(key));
+    if (given->second != row.peer) violated(row, "{} was given to {}", text(key), name(given->second));
+    if (!done_.insert(key).second) violated(row, "{} is done a second time", text(key));
+    if (!task.is_of_server) --busy_[row.peer];
+  }
+
+  void at_end(std::int64_t) override {
+    for (const auto& [key, worker] : given_) {
+      if (!done_.contains(key) && ended_by_itself()) violated("{} was given out and never done", text(key));
+    }
+  }
+
+ private:
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // task, unit, clock
+
+  static std::string text(const Key& key) {
+    return fmt::format("task {}, unit {}, clock {}", std::get<0>(key), std::get<1>(key), std::get<2>(key));
+  }
+  // The run ended without a date, a target or getting stuck.
+  bool ended_by_itself() const {
+    return !facts_.duration && summary_["target"]["reached"] != true && summary_["stuck"].empty();
+  }
+
+  void look_at_inputs(const Row& row, const TaskFact& task) {
+    for (const TaskFact::Input& input : task.after) {
+      const std::int64_t clock = row.clock - input.clocks_back;
+      if (clock < 0) continue;
+      const TaskFact& other = facts_.tasks[input.task];
+      const bool is_own = !input.all && row.unit >= 0 && other.units >= 0;
+      const std::int64_t first = other.units < 0 ? -1 : is_own ? row.unit : 0;
+      const std::int64_t last = other.units < 0 ? -1 : is_own ? row.unit : other.units - 1;
+      for (std::int64_t unit = first; unit <= last; ++unit) {
+        const Key key{static_cast<std::int64_t>(input.task), unit, clock};
+        if (!done_.contains(key)) violated(row, "it is given out before {} is done", text(key));
+      }
+    }
+  }
+
+  void look_at_place(const Row& row, const TaskFact& task) {
+    if (task.is_of_server) return;
+    if (task.does != "pull") {
+      for (const TaskFact::Input& input : task.after) {
+        const bool is_source = facts_.tasks[input.task].does == (task.does == "push" ? "gradient" : "pull");
+        const auto source = given_.find({static_cast<std::int64_t>(input.task), row.unit, row.clock});
+        if (is_source && source != given_.end() && source->second != row.peer)
+          violated(row, "{} has what it needs", name(source->second));
+      }
+      return;
+    }
+    if (task.anywhere) {
+      if (busy_[row.peer] > 0) violated(row, "{} still has {} tasks to do", name(row.peer), busy_[row.peer]);
+      return;
+    }
+    const std::int64_t expected = task.worker >= 0 ? task.worker : row.unit;
+    if (static_cast<std::int64_t>(worker(row.peer)) != expected)
+      violated(row, "it belongs to worker {}", expected);
+  }
+
+  std::map<Key, std::uint32_t> given_;
+  std::set<Key> done_;
+  std::map<std::uint32_t, std::int64_t> busy_;
+};
+
+}  // namespace
+
+void add_task_check(const Evidence& evidence, Checks& checks) { add_checks<TasksCheck>(evidence, checks); }
+
+namespace {
+
+// Sums of many short times have rounding errors, because the order differs from that of the run.
+bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
+
+class Times final : public Check {
+ public:
+  explicit Times(const Evidence& evidence)
+      : Check(evidence, "time", "the shares of each worker's time match its events and sum to 1"),
+        uses_(facts_.workers),
+        days_(facts_, summary_, [this](std::uint32_t worker, double begin, double end, Use use) {
+          uses_[worker][static_cast<std::size_t>(use)] += end - begin;
+        }) {}
+
+  void on(const Row& row) override { days_.on(row); }
+
+  void at_end(std::int64_t) override {
+    days_.close();
+    Uses all = {};
+    for (std::size_t w = 0; w < uses_.size(); ++w) {
+      compare(fmt::format("worker {}", w), uses_[w], summary_.at("workers").at(w).at("time"));
+      for (std::size_t use = 0; use < all.size(); ++use) all[use] += uses_[w][use];
+    }
+    compare("all workers", all, summary_.at("time"));
+  }
+
+ private:
+  using Uses = std::array<double, 5>;  // seconds, by Use
+  void compare(const std::string& whose, const Uses& uses, const Json& told) {
+    double total = 0;
+    for (const double seconds : uses) total += seconds;
+    examined();
+    const bool sums_up = same(total, told.at("total_s").get<double>());
+    if (!sums_up)
+      violated("{}: {:.9g} s in the events, {:.9g} s in the summary", whose, total,
+               told.at("total_s").get<double>());
+    if (!(total > 0) || !sums_up) return;
+    constexpr std::pair<Use, const char*> names[] = {{Use::compute, "compute_share"},
+                                                     {Use::network, "network_share"},
+                                                     {Use::wait, "wait_share"},
+                                                     {Use::down, "absent_share"}};
+    for (const auto& [use, name] : names) {
+      const double share = told.at(name), seen = uses[static_cast<std::size_t>(use)] / total;
+      if (!same(seen, share))
+        violated("{}: {} is {:.9g} in the events, {:.9g} in the summary", whose, name, seen, share);
+    }
+  }
+
+  std::vector<Uses> uses_;  // by worker
+  Days days_;
+};
+
+class Samples final : public Check {
+ public:
+  explicit Samples(const Evidence& evidence)
+      : Check(evidence, "samples", "each worker computed exactly the samples of its completed steps"),
+        computed_(facts_.workers) {}
+
+  void on(const Row& row) override {
+    if (!row.is("ended")) return;
+    computed_[worker(row.node)] += static_cast<std::uint64_t>(row.samples);
+    if (row.is_step() && row.is_last_part() && facts_.samples) steps_.push_back(row);
+  }
+
+  void at_end(std::int64_t) override {
+    for (std::size_t w = 0; w < computed_.size(); ++w) {
+      examined();
+      const Json& told = summary_.at("workers").at(w).at("samples");
+      if (told != computed_[w])
+        violated("worker {}: {} in the events, {} in the summary", w, computed_[w], told.dump());
+    }
+    if (summary_.contains("groups")) return;  // each group may have its own batch size
+    for (const Row& row : steps_) {
+      examined();
+      const std::int64_t count = row.samples;
+      if (count != *facts_.samples && count != *facts_.first_samples)
+        violated(row, "{} computes {} samples, where a step has {}", name(row.node), count, *facts_.samples);
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> computed_;  // by worker
+  std::vector<Row> steps_;
+};
+
+class EndDate final : public Check {
+ public:
+  explicit EndDate(const Evidence& evidence)
+      : Check(evidence, "end-date",
+              "the run ended with its last worker or with what stopped it; nothing is computed later") {}
+
+  void on(const Row& row) override {
+    last_ = row.at;
+    if (row.is("finish")) {
+      finish_ = row.at;
+      finished_.insert(row.node);
+    }
+    if (row.is("sent", "join")) finished_.erase(row.node);
+    if (starts_anew(row)) finished_.erase(row.peer);  // it joins after its start
+    // A run ends when all its workers have finished; later verdicts of the scheduler do not matter.
+    const bool is_verdict = row.is("suspicion") || row.is("view_change");
+    if (is_verdict && finished_.size() < facts_.workers) verdict_ = row.at;
+    const bool is_work = row.is("finish") || row.is("applied") || row.is("model_update") ||
+                         (row.is_step() && (row.is("begun") || row.is("ended")));
+    if (is_work) last_work_ = row;
+  }
+
+  void at_end(std::int64_t) override {
+    examined();
+    const double end = summary_.at("sim_time_s");
+    if (last_work_ && last_work_->at > end && !same(last_work_->at, end))
+      violated(*last_work_, "the run ended at {:.9g} s, before this", end);
+    if (!summary_.at("stuck").empty()) {
+      if (end < last_ && !same(end, last_))
+        violated("the run says that it got stuck at {:.9g} s, before its last event", end);
+      return;
+    }
+    std::vector<double> ends;
+    if (finish_) ends.push_back(*finish_);
+    // Servers may apply a push of a worker after it left, and a worker that no node waits for may compute.
+    if (finish_ && !finished_.contains(last_work_->node)) ends.push_back(last_work_->at);
+    if (verdict_) ends.push_back(*verdict_);
+    if (facts_.duration) ends.push_back(*facts_.duration);
+    // A target with `hold` ends the run at the last of the required evaluations.
+    const auto add_target = [&](const Json& of) {
+      const Json& target = of.at("target");
+      if (!target.at("reached").get<bool>()) return;
+      const double first = target.at("sim_time_s");
+      const auto more = target.value("hold", std::int64_t{1}) - 1;
+      const Json& curve = of.at("curve");
+      const auto look = std::ranges::find_if(
+          curve, [first](const Json& point) { return point.at("sim_time_s").get<double>() >= first; });
+      ends.push_back(curve.end() - look > more ? (look + more)->at("sim_time_s").get<double>() : first);
+    };
+    add_target(summary_);
+    if (summary_.contains("groups")) {
+      for (const Json& group : summary_.at("groups")) {
+        add_target(group);
+        ends.push_back(group.at("finished_s"));
+      }
+    }
+    if (std::ranges::none_of(ends, [end](double date) { return same(date, end); }))
+      violated("nothing ended it at {:.9g} s: {}", end,
+               finish_ ? fmt::format("the last worker finished at {:.9g} s", *finish_)
+                       : std::string("no worker finished"));
+  }
+
+ private:
+  // Whether the end of a fault, or a fault that adds a node, starts its peer.
+  static bool starts_anew(const Row& row) {
+    if (row.is("fault", "crash")) return row.begins == 0;
+    return row.is("fault", "join") || (row.is("fault") && row.kind == "restart");
+  }
+
+  double last_ = 0;
+  std::optional<double> finish_;
+  std::set<std::uint32_t> finished_;  // workers that have finished and not returned
+  // Last verdict of the scheduler about nodes while some worker had not finished.
+  std::optional<double> verdict_;
+  std::optional<Row> last_work_;
+};
+
+class Waits final : public Check {
+ public:
+  explicit Waits(const Evidence& evidence)
+      : Check(evidence, "waits",
+              "each wait ends with a message that the worker has received, each released pull with one that "
+              "its server has received") {}
+
+  void on(const Row& row) override {
+    if (row.is("received")) return arrives(row);
+    const bool is_release = row.is("release") && row.sent >= 0;  // otherwise a view or a date ended it
+    if (!row.is("wait") && !is_release) return;
+    examined();
+    const std::string who = name(row.node);
+    if (!is_here(row.sent, row.node))
+      violated(row, "message {} is said to end a wait at {}, which has not received it", row.sent, who);
+    if (row.is("wait") && row.since >= row.at)
+      violated(row, "{} is said to have waited since {:.9g} s", who, row.since);
+    if (is_release && is_here(row.sent, row.node) && kind_of(row.reason) != arrivals_[index(row.sent)].kind)
+      violated(row, "a {} is said to release a pull, and message {} is a {}", row.reason, row.sent,
+               arrivals_[index(row.sent)].kind);
+  }
+
+ private:
+  void arrives(const Row& row) {
+    const std::size_t number = index(row.sent);
+    if (arrivals_.size() <= number) arrivals_.resize(std::max(number + 1, arrivals_.size() * 2));
+    arrivals_[number] = {row.node, row.kind};
+  }
+  bool is_here(std::int64_t message, std::uint32_t node) const {
+    return message < std::ssize(arrivals_) && arrivals_[index(message)].receiver == node;
+  }
+  static std::size_t index(std::int64_t message) { return static_cast<std::size_t>(message); }
+  // The kind of message that a reason names.
+  static std::string_view kind_of(std::string_view reason) {
+    return reason == "decision" ? "group" : reason == "confirmation" ? "replicated" : reason;
+  }
+
+  struct Arrival {
+    std::uint32_t receiver = ~0U;  // no node
+    std::string_view kind = {};
+  };
+  std::vector<Arrival> arrivals_;  // by message's number
+};
+
+}  // namespace
+
+void add_time_checks(const Evidence& evidence, Checks& checks) {
+  add_checks<EndDate, Times, Samples, Waits>(evidence, checks);
+}
+
+}  // namespace psim::analysis
