@@ -203,7 +203,7 @@ Json document(const Verdict& v) {
           {"checks", checks}};
 }
 
-// Checks the promises of a scenario for its consistency model (model/promise.hpp).
+// Checks the promises of a scenario for its consistency model (model/base/formula.hpp).
 
 namespace {
 

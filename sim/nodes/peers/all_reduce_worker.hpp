@@ -1,8 +1,8 @@
-// Data parallelism without servers. Every worker holds the whole model, and an all-reduce
-// (sim/nodes/reduction.hpp) among the workers sums the gradients. Between two all-reduces a worker computes
-// the same work as a worker of servers between a pull and a push (sim/nodes/local_work.hpp): several batches,
-// or several steps on its own copy. In the second case the sum of the gradients is the move of that copy, so
-// all copies become their mean.
+// Data parallelism without servers. Every worker holds the whole model, and an all-reduce (Reduction) among
+// the workers sums the gradients. Between two all-reduces a worker computes the same work as a worker of
+// servers between a pull and a push (sim/nodes/worker/local_work.hpp): several batches, or several steps on
+// its own copy. In the second case the sum of the gradients is the move of that copy, so all copies become
+// their mean.
 //
 // With overlap the workers sum the gradient in buckets, last layers first, while the backward pass goes on.
 // One all-reduce follows the other, in the same order on every worker, as in the single NCCL stream of
