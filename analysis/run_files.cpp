@@ -185,7 +185,6 @@ std::string sha256(std::string_view bytes) {
   return fmt::format("{:02x}", fmt::join(std::span(digest).first(size), ""));
 }
 
-namespace fs = std::filesystem;
 namespace {
 
 std::error_code last_error() { return {errno, std::generic_category()}; }

@@ -220,7 +220,6 @@ void RunRecord::read_jobs() {
       });
 }
 
-namespace fs = std::filesystem;
 namespace {
 
 // The columns that checks use, and their members of Row.

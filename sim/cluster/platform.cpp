@@ -27,8 +27,6 @@
 
 namespace sg4 = simgrid::s4u;
 
-namespace sg4 = simgrid::s4u;
-
 namespace psim {
 namespace {
 

@@ -15,8 +15,6 @@
 
 namespace psim {
 
-using Json = nlohmann::ordered_json;
-
 std::string to_json(const RunAnswer& answer) {
   return Json{{"status", run_status_names[static_cast<std::size_t>(answer.status)]},
               {"why", answer.why},

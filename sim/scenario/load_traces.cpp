@@ -234,8 +234,6 @@ void settle_split(Scenario& scenario, const Document& document) {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t most_in_file = 10'000'000;
 
 // What is wrong with a file, and where.
