@@ -223,9 +223,9 @@ void RunRecord::read_jobs() {
 namespace {
 
 // The columns that checks use, and their members of Row.
-using Place = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
-                           std::string_view Row::*, Name Row::*>;
-constexpr std::pair<std::string_view, Place> event_columns[]{
+using Member = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
+                            std::string_view Row::*, Name Row::*>;
+constexpr std::pair<std::string_view, Member> event_columns[]{
     {"phase", &Row::type},
     {"outcome", &Row::type},
     {"kind", &Row::kind},
@@ -315,7 +315,8 @@ class Stream {
     for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
       const std::string_view column = sqlite3_column_name(query_.row(), i);
       if (table == "release" && column == "sender") continue;  // the row concerns the pull of a worker
-      const auto place = std::ranges::find(event_columns, column, &std::pair<std::string_view, Place>::first);
+      const auto place =
+          std::ranges::find(event_columns, column, &std::pair<std::string_view, Member>::first);
       if (place != std::end(event_columns)) places_.emplace_back(i, place->second);
     }
     advance();
@@ -340,7 +341,7 @@ class Stream {
     row.table = table_;
     row.is_detail = is_detail_;
     row.type = Name::of(table_);
-    for (const std::pair<int, Place>& one : places_) {
+    for (const std::pair<int, Member>& one : places_) {
       if (is_null(query_.row(), one.first)) continue;
       std::visit([&](auto member) { read_value(one.first, row.*member); }, one.second);
     }
@@ -357,7 +358,7 @@ class Stream {
   std::string_view table_;
   bool is_detail_;
   Query query_;
-  std::vector<std::pair<int, Place>> places_;
+  std::vector<std::pair<int, Member>> places_;
   std::set<std::string, std::less<>> texts_;  // rows refer to them
   std::optional<Row> row_;
 };

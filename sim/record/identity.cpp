@@ -13,6 +13,8 @@
 namespace psim {
 namespace {
 
+#include "sim/record/versions.inc"
+
 // A hash of many parts, each with its length, so that different lists of parts never give the same bytes.
 class Parts {
  public:
@@ -60,7 +62,7 @@ void add_files(const Scenario& scenario, const DataSplit* data, Parts& parts) {
 
 }  // namespace
 
-std::string version_text() { return PSIM_VERSION; }
+std::string version_text() { return psim_version; }
 
 std::string cpu_family() {
 #if defined(__x86_64__)
@@ -73,7 +75,7 @@ std::string cpu_family() {
 }
 
 std::map<std::string, std::string> libraries() {
-  return {{"simgrid", PSIM_SIMGRID}, {"snappy", PSIM_SNAPPY}};
+  return {{"simgrid", simgrid_version}, {"snappy", snappy_version}};
 }
 
 std::string build_id() {
