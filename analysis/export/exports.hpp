@@ -21,10 +21,6 @@ inline constexpr std::size_t mark_within = 256;
 inline constexpr std::string_view perfetto_mark = "psim export";
 std::string perfetto(const Recording& recording, std::span<const std::int64_t> flows);
 
-// Paje's trace (pj_dump, ViTE): a container for each node, with states, messages as links, and events.
-inline constexpr std::string_view paje_mark = "# psim export";
-std::string paje(const Recording& recording);
-
 // One table of spans, messages and marks.
 inline constexpr std::string_view csv_mark = "what,node,begin_s,end_s,kind,other,clock,message,bytes,text\n";
 std::string csv(const Recording& recording);

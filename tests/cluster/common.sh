@@ -72,7 +72,6 @@ same() {
 # stragglers.toml with runs that are long enough to be killed, in a folder whose name asks for quotes.
 awkward() {
   folder="$scratch/it's 100 % {}{#}{1} gr\$oß"
-  case $1 in snakemake) folder="$scratch/it's 100 % gr\$oß" ;; esac
   mkdir -p "$folder/my scenarios"
   scenario="$folder/my scenarios/one slow worker.toml"
   sed 's/^epochs = .*/epochs = 30/; s/^target = .*//; s/^batch_size = .*/batch_size = 4/' \

@@ -138,8 +138,6 @@ job 17: merge' ] || fail "this is not what it says: $(cat "$scratch/said")"
 grep -q 'runs missed the target' "$study.slurm-merge.out" || fail "the merge does not say what came out"
 "$psim" compare "$place/small.toml" --out "$scratch/other" >/dev/null 2>&1
 same "$scratch/other" "$study"
-expect 2 "$psim" compare "$scenario" --out "$scratch/{}" --recipe snakemake
-said 'snakemake would read the braces'
 
 echo "halving: every round needs the one before, and slices agree with one process"
 halving=$scratch/halving.toml

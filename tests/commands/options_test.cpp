@@ -46,7 +46,7 @@ const std::vector<Wrong> table{
     {{"what-if", "run", "bandwith=2x", "compute=worker 99:50%", "--set", "cluster"},
      {"bandwith=2x", "worker 99", "an override needs a key and a value"}},
     {{"what-if", "run", "no-straggler", "--set", "cluster.workers=x"}, {"cluster.workers"}},
-    {{"export", "run", "--csv", "no/such/run.csv", "--paje", "foreign/photo", "--svg", "file"},
+    {{"export", "run", "--csv", "no/such/run.csv", "--dot", "foreign/photo", "--svg", "file"},
      {"cannot write no/such/run.csv", "was not written by psim export", "file is not a folder"}},
     {{"export", "run", "--csv", "one", "--dot", "one"}, {"--csv and --dot name the same file"}},
     {{"export", "study", "--csv", "a.csv", "--from", "1s", "--svg", "charts"},

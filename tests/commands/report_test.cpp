@@ -173,7 +173,7 @@ TEST_CASE("a study is exported as charts, a file for each condition", "[export]"
 TEST_CASE("what only a run can be exported as is refused for a study", "[export][slow]") {
   const Desk desk;
   desk.run({"compare", "small.toml", "--set", "consistency=[bsp, asp]", "--seeds", "1", "--out", "two"});
-  for (const std::string option : {"--perfetto", "--paje", "--csv", "--dot", "--tikz"}) {
+  for (const std::string option : {"--perfetto", "--csv", "--dot", "--tikz"}) {
     const std::string err = desk.run({"export", "two", option, "x", "--svg", "charts"}, 2).err;
     CHECK(contains(err, option + " is for a run, but two is a study"));
     CHECK(contains(err, "psim export RUN " + option + " FILE"));

@@ -79,7 +79,6 @@ void check_charts(const ExportCommand& asked, const fs::path& run,
 void check_targets(const ExportCommand& asked, const fs::path& run) {
   const std::string name = fs::canonical(run).filename().string();
   const Target files[] = {{"--perfetto", asked.perfetto, analysis::perfetto_mark},
-                          {"--paje", asked.paje, analysis::paje_mark},
                           {"--csv", asked.csv, analysis::csv_mark},
                           {"--dot", asked.dot, analysis::dot_mark},
                           {"--tikz", asked.tikz, analysis::tikz_mark}};
@@ -125,7 +124,6 @@ class Export {
         fmt::print("its arrows are the messages of the critical path; --all-flows draws all {}\n",
                    chosen.messages.size());
     }
-    if (!asked_.paje.empty()) write(asked_.paje, analysis::paje(chosen));
     if (!asked_.csv.empty()) write(asked_.csv, analysis::csv(chosen));
     if (!asked_.tikz.empty()) write(asked_.tikz, analysis::tikz(all, window));
     if (!asked_.svg.empty()) write_charts(asked_, analysis::pictures(all, window, asked_.width_mm));
@@ -213,12 +211,11 @@ void make_folder(const fs::path& folder, const std::string& given) {
 }
 
 int export_one(const ExportCommand& asked) {
-  const std::initializer_list<std::string> targets{asked.perfetto, asked.paje, asked.csv,
-                                                   asked.dot,      asked.svg,  asked.tikz};
+  const std::initializer_list<std::string> targets{asked.perfetto, asked.csv, asked.dot, asked.svg, asked.tikz};
   const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
   if (!has_target && asked.weights.empty())
     throw Refused("psim export needs a format",
-                  "give at least one of --perfetto, --paje, --csv, --dot, --tikz FILE, and --svg, --weights "
+                  "give at least one of --perfetto, --csv, --dot, --tikz FILE, and --svg, --weights "
                   "FOLDER");
   const fs::path dir = run_or_else_study(asked);
   if (study::is_study(dir)) return export_study(asked, dir);
@@ -247,7 +244,6 @@ void check_options(const ExportCommand& asked, const fs::path& dir) {
   };
   const OfRuns options[] = {
       {"--perfetto", !asked.perfetto.empty(), a_run("--perfetto FILE")},
-      {"--paje", !asked.paje.empty(), a_run("--paje FILE")},
       {"--csv", !asked.csv.empty(),
        fmt::format("runs.csv and curves.csv in {} are the study's tables; for a run: {}", study,
                    a_run("--csv FILE"))},

@@ -31,15 +31,12 @@ struct Ingredients {
   double megabytes = 0;  // limit of a slice
 };
 
-// Doubles each of these characters: templates of Python need it for braces, Slurm for the % of a file's name.
-std::string with_double(std::string_view characters, const std::string& text) {
+// Slurm wants the % of a file's name twice.
+std::string with_double_percent(const std::string& text) {
   std::string out;
-  for (const char c : text) out += std::string(characters.find(c) == std::string_view::npos ? 1 : 2, c);
+  for (const char c : text) out += std::string(c == '%' ? 2 : 1, c);
   return out;
 }
-
-// A Python text in double quotes.
-std::string python_text(const std::string& text) { return Json(text).dump(); }
 
 // Slurm's options have no quotes.
 std::string job_name(const std::string& name) {
@@ -63,7 +60,7 @@ std::string filled(const Ingredients& i, std::string_view text) {
   add("merge", i.merge);
   add("parent", shell_word(parent));
   add("log", shell_word(i.folder + ".slurm-"));
-  add("pattern", shell_word(with_double("%", i.folder) + ".slurm-"));
+  add("pattern", shell_word(with_double_percent(i.folder) + ".slurm-"));
   add("name", job_name(i.name));
   add("slices", fmt::format("{}", i.slices));
   add("rounds", fmt::format("{}", i.effort.rounds));
@@ -79,10 +76,6 @@ std::string filled(const Ingredients& i, std::string_view text) {
 #SBATCH --requeue)",
                                i.megabytes, i.minutes));
   add("command", shell_word(i.compare));
-  add("python_study", python_text(i.folder));
-  add("python_merge", python_text(with_double("{}", i.merge)));
-  add("python_slice",
-      python_text(fmt::format("{} --slice {{wildcards.n}}/{}", with_double("{}", i.compare), i.slices)));
   return fmt::vformat(text, words);
 }
 
@@ -210,33 +203,10 @@ done
 {merge}
 )";
 
-// The marks of finished slices are next to the study's folder, which must not exist before psim makes it.
-constexpr const char* snakemake = R"(# {about}
-# Save it as Snakefile and run: snakemake --cores all
-# If a slice has failed, run it again. It makes only the missing runs.
-STUDY = {python_study}
-SLICES = {slices}
-ROUNDS = {rounds}
-
-def marks(round):
-    return [f"{{STUDY}}.round-{{round}}-slice-{{n}}" for n in range(1, SLICES + 1)] if round > 0 else []
-
-rule study:
-    input: marks(ROUNDS)
-    output: STUDY + "/study.json"
-    shell: {python_merge}
-
-{later}rule slice:
-    input: lambda wildcards: marks(int(wildcards.round) - 1)
-    output: temp(touch(STUDY + ".round-{{round}}-slice-{{n}}"))
-    resources: mem_mb={megabytes}, runtime={minutes}
-    shell: {python_slice}
-)";
-
 struct Recipe {
   const char *name, *text;
 };
-constexpr Recipe recipes[] = {{"slurm", slurm}, {"parallel", parallel}, {"snakemake", snakemake}};
+constexpr Recipe recipes[] = {{"slurm", slurm}, {"parallel", parallel}};
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
@@ -277,9 +247,6 @@ std::string recipe(const study::Plan& plan, const Command& command, const StudyC
                    const study::Effort& effort) {
   const std::string folder =
       absolute(command.out.empty() ? study_directory(plan).string() : folder_named(command.out).string());
-  if (study.recipe == "snakemake" && folder.find_first_of("{}") != std::string::npos)
-    throw Refused(fmt::format("snakemake would read the braces in {} as wildcards", folder),
-                  "name another folder for the study, with --out");
   const std::string psim = shell_word(fs::read_symlink("/proc/self/exe").string());
   double once = 0, largest = 0;
   for (const study::PlannedRun& run : plan.runs) {

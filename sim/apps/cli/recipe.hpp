@@ -10,7 +10,7 @@
 
 namespace psim::cli {
 
-// "slurm", "parallel", "snakemake"
+// "slurm", "parallel"
 std::vector<std::string> recipe_names();
 
 // The recipe that `study` names, with study.slices slices; 0: slices of about ten minutes, at most 100. Its

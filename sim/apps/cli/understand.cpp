@@ -39,7 +39,6 @@ void add_export_options(CLI::App* app, ExportCommand& e) {
     app->add_option(name, path, what)->check(not_empty("file"));
   };
   file("--perfetto", e.perfetto, "A trace for ui.perfetto.dev, with a process for each node.");
-  file("--paje", e.paje, "A trace for ViTE and pj_dump.");
   file("--csv", e.csv, "Spans, messages and marks as one table.");
   file("--dot", e.dot,
        "Causes of events, for Graphviz: around the first fault (or the first clocks), or between --from "

@@ -35,7 +35,7 @@ int timeline(const TimelineCommand& asked);
 // The options of `export`. An empty path: not requested.
 struct ExportCommand {
   std::string run;                             // or a study
-  std::string perfetto, paje, csv, dot, tikz;  // files
+  std::string perfetto, csv, dot, tikz;  // files
   std::string svg, weights;                    // folders
   std::optional<double> from, until;           // simulated seconds
   double width_mm = 180;                       // of charts

@@ -107,61 +107,6 @@ TEST_CASE("a part of a run has what lies in it", "[export]") {
   CHECK(part.line.shades.size() == 1);
 }
 
-// pj_dump is rarely installed: this reader knows as much of the format as the trace uses.
-TEST_CASE("a Paje trace defines what it uses, and its dates rise", "[export]") {
-  const Example example;
-  std::map<std::string, std::size_t> fields;  // by code
-  std::map<std::string, int> depth;           // states that are open, by container
-  std::map<std::string, int> links;           // ends that a link has, by key
-  std::size_t pushed = 0;
-  double last = 0;
-  std::string defined;
-  for (const std::string& line : lines_of(paje(example.all))) {
-    if (line.starts_with("#") || line == "%EndEventDef") continue;
-    if (line.starts_with("%EventDef ")) {
-      defined = line.substr(line.rfind(' ') + 1);
-      fields[defined] = 0;
-    } else if (line.starts_with("%")) {
-      ++fields[defined];
-    } else {
-      const std::vector<std::string> cells = cells_of(line, ' ');
-      REQUIRE(fields.contains(cells[0]));
-      CAPTURE(line);
-      CHECK(cells.size() == fields[cells[0]] + 1);
-      if (std::stoi(cells[0]) < 6) continue;
-      const double at = std::stod(cells[1]);
-      CHECK(at >= last);
-      last = at;
-      if (cells[0] == "9") {
-        ++pushed;
-        CHECK(++depth[cells[3]] == 1);
-      }
-      if (cells[0] == "10") CHECK(--depth[cells[3]] == 0);
-      if (cells[0] == "11" || cells[0] == "12") ++links[cells[6]];
-    }
-  }
-  std::size_t spans = 0;
-  for (const Lane& lane : example.all.line.lanes) spans += lane.spans.size();
-  CHECK(pushed == spans);
-  for (const auto& [key, ends] : links) CHECK(ends == 2);
-  CHECK(!links.empty());
-}
-
-TEST_CASE("the containers of a Paje trace end after its last event", "[export]") {
-  Recording late = Example().all;
-  late.until = late.from;  // as if every event came later
-  const std::vector<std::string> lines = lines_of(paje(late));
-  double last = 0;
-  for (const std::string& line : lines) {
-    const std::vector<std::string> cells = cells_of(line, ' ');
-    if (line.starts_with("%") || line.starts_with("#") || std::stoi(cells[0]) < 6) continue;
-    CHECK(std::stod(cells[1]) >= last);
-    last = std::stod(cells[1]);
-  }
-  CHECK(last > late.from);
-  CHECK(lines.back().starts_with("7 "));
-}
-
 TEST_CASE("the causes of a few clocks are a graph for Graphviz", "[export]") {
   const Example example;
   const CausalGraph graph = causal_graph(example.run);
