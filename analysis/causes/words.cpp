@@ -146,7 +146,7 @@ std::string stuck_sentence(const Explanation& why, const RunRecord& record) {
 }
 
 // The facts of the job that the worker belongs to.
-const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
+const Facts& job_facts_of(const RunRecord& record, std::uint32_t node) {
   for (const Job& job : record.jobs) {
     const std::uint32_t worker = record.facts.worker(node);
     if (worker >= job.facts.first_worker && worker < job.facts.first_worker + job.facts.workers)
@@ -157,7 +157,7 @@ const Facts& facts_of(const RunRecord& record, std::uint32_t node) {
 
 // Why the consistency model of the first waiting worker makes it wait.
 std::string rule_text(const RunRecord& record, std::uint32_t waiter, double first) {
-  const Facts& facts = facts_of(record, waiter);
+  const Facts& facts = job_facts_of(record, waiter);
   if (!facts.has_servers) return ", because every step needs the part of every worker";
   if (facts.model == "bsp") return ", because under bsp every step needs the push of every worker";
   if (facts.model == "dssp" || !facts.schedule.empty())

@@ -203,20 +203,9 @@ std::vector<Change> usual_changes(const RunRecord& record, const CausalGraph& gr
         });
   add("compute=0.5x");
   if (facts.is_worker(busiest)) add(fmt::format("compute={}:50%", facts.name_of(busiest)));
-  return changes;
-}
-
-std::vector<std::string> unpredictable_changes(const RunRecord& record) {
-  const Facts& facts = record.facts;
-  std::vector<std::string> changes;
-  if (facts.has_servers) {
-    changes.push_back(fmt::format("servers={}", 2 * facts.servers));
-    changes.emplace_back("placement=hash-ring");
-  }
-  bool crashes = false;
-  query(record.database(), "SELECT 1 FROM fault WHERE kind = 'crash' LIMIT 1",
-        [&crashes](sqlite3_stmt*) { crashes = true; });
-  if (crashes) changes.emplace_back("later-crash=1s");
+  if (facts.has_servers) add(fmt::format("servers={}", 2 * facts.servers));
+  if (facts.servers > 1) add("placement=hash-ring");
+  if (!crashed.empty()) add("later-crash=1s");
   return changes;
 }
 

@@ -40,10 +40,8 @@ std::vector<Change> changes_of(const std::string& text, const Facts& facts);
 // The changes that make sense for a run: without its stragglers (all of them, and each alone); without its
 // faults (all, and each crashed node alone); twice the bandwidth and half the latency; half the work of
 // servers and half the overhead of messages, where the run has these; computing twice as fast, for all
-// workers and for `busiest`.
+// workers and for `busiest`; twice the servers, other places of the shards, later crashes.
 std::vector<Change> usual_changes(const RunRecord& record, const CausalGraph& graph, std::uint32_t busiest);
-// The changes that only another run can answer, as a user writes them.
-std::vector<std::string> unpredictable_changes(const RunRecord& record);
 
 // The fields of the scenario that the change sets, as KEY=VALUE of --set. Throws Unverifiable if no fields
 // express the change.

@@ -185,8 +185,8 @@ If the target or the duration ended the run, it may have no `finish`: start from
 
 The table `dependency` has the other events that an event needed, which happened earlier: `needs` names an
 event; `clock` names a clock whose pushes of all workers had to be applied to the shard. Without these
-dependencies, a what-if answer would be too early. The table `service` has the dates when servers and the
-storage worked on a message.
+dependencies, nobody could tell how much later an event could have come. The table `service` has the
+dates when servers and the storage worked on a message.
 )";
   for_each_subject([&page]<class T>() {
     page += fmt::format("\n## {}\n\n{}.\n\n| column | type | meaning |\n|---|---|---|\n", T::table, T::about);

@@ -122,7 +122,7 @@ TEST_CASE("what looks at a run refuses a summary that is not its own, and says w
           "[slow]") {
   const Damaged damaged;
   const std::vector<std::vector<std::string>> commands{
-      {"why", "copy"},      {"what-if", "copy", "--predict-only", "bandwidth=2x"},
+      {"why", "copy"},      {"what-if", "copy", "bandwidth=2x"},
       {"timeline", "copy"}, {"export", "copy", "--svg", "charts"},
       {"report", "copy"},
   };

@@ -98,17 +98,6 @@ TEST_CASE("the most urgent message leaves next, and none that has begun is inter
   }
 }
 
-TEST_CASE("what-if knows that a message of a stream leaves when the one before has left",
-          "[oracle][stream]") {
-  const KeptRun run(toml({.workers = 2, .servers = 2, .slice = 100'000}));
-  REQUIRE(exit_code(run.summary()) == 0);
-  run.check_promises();
-  const Json answer = run.told("what-if", {"bandwidth=2x", "latency=0.5x", "compute=2x"});
-  CHECK(answer["replay_error"] <= 1e-9);
-  for (const Json& change : answer["changes"])
-    CHECK(change["same_steps_s"].get<double>() == Approx(change["predicted_s"].get<double>()).epsilon(0.01));
-}
-
 TEST_CASE("with overlap a layer's weights are there before the layers in front of it are computed",
           "[oracle][stream]") {
   // A step of 100 ms, of which the first array has 90: a third of 95 ms is forward, and its backward pass is

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-
 #include <string>
 #include <vector>
 
@@ -47,15 +46,5 @@ class Recorded {
  private:
   KeptRun run_;
 };
-
-inline void check_exact(const Json& answer) {
-  CHECK(answer["replay_error"] <= 1e-9);
-  for (const Json& change : answer["changes"]) {
-    INFO(change.dump());
-    CHECK(std::abs(change["error"].get<double>()) <= 1e-9);
-    CHECK(change["same_steps_measured"] == true);
-    CHECK(change["same_steps_s"].get<double>() == Approx(change["predicted_s"].get<double>()));
-  }
-}
 
 }  // namespace psim::test

@@ -211,7 +211,8 @@ void make_folder(const fs::path& folder, const std::string& given) {
 }
 
 int export_one(const ExportCommand& asked) {
-  const std::initializer_list<std::string> targets{asked.perfetto, asked.csv, asked.dot, asked.svg, asked.tikz};
+  const std::initializer_list<std::string> targets{asked.perfetto, asked.csv, asked.dot, asked.svg,
+                                                   asked.tikz};
   const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
   if (!has_target && asked.weights.empty())
     throw Refused("psim export needs a format",

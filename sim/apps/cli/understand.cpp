@@ -132,13 +132,13 @@ const Subcommand understand_table[] = {
        return a.sliders ? sliders(a.directory, a.command.out)
                         : report(a.directory, a.command.out, a.command.json);
      }},
-    {"what-if", groups::understand, "Change something in a run: predict the effect, and run it again.",
-     "  psim what-if latest                                the changes that help most\n"
+    {"what-if", groups::understand, "Make a run again with changes, and see what each of them brings.",
+     "  psim what-if latest                                the changes that make sense, the best first\n"
      "  psim what-if latest no-straggler bandwidth=2x      these two changes\n"
      "  psim what-if latest 'compute=worker 3:0,25,50,75,100%'   a curve\n"
-     "  psim what-if latest servers=4 later-crash=2s       only run again, without a prediction\n"
+     "  psim what-if latest servers=4 later-crash=2s\n"
      "  psim what-if latest 'no-crash=server 1' no-faults\n"
-     "  psim what-if latest --set consistency.model=asp    only run again, without a prediction\n",
+     "  psim what-if latest --set consistency.model=asp\n",
      [](CLI::App* app, Asked& a) {
        add_run(app, a.what_if.run);
        app->add_option(
@@ -150,9 +150,8 @@ const Subcommand understand_table[] = {
            ->take_all()
            ->expected(1)
            ->type_name("KEY=VALUE");
-       app->add_flag("--predict-only", a.what_if.predict_only, "Only predict; do not run again.");
-       app->add_flag("--rank", a.what_if.rank,
-                     "Sort changes by their predicted effect, and run only the best again.");
+       app->add_option("-j,--jobs", a.what_if.jobs, "Re-runs at the same time; 0: one per core.");
+       app->add_flag("--yes", a.what_if.yes, "Make the re-runs also if they take longer than a minute.");
        app->add_flag("--json", a.what_if.json, "Print one JSON document.");
      },
      [](const Asked& a) { return about_run(run_named(a.what_if.run), [&] { return what_if(a.what_if); }); }},

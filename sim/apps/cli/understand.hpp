@@ -34,11 +34,11 @@ int timeline(const TimelineCommand& asked);
 
 // The options of `export`. An empty path: not requested.
 struct ExportCommand {
-  std::string run;                             // or a study
+  std::string run;                       // or a study
   std::string perfetto, csv, dot, tikz;  // files
-  std::string svg, weights;                    // folders
-  std::optional<double> from, until;           // simulated seconds
-  double width_mm = 180;                       // of charts
+  std::string svg, weights;              // folders
+  std::optional<double> from, until;     // simulated seconds
+  double width_mm = 180;                 // of charts
   bool all_flows = false, force = false;
 };
 int export_one(const ExportCommand& asked);
@@ -52,7 +52,8 @@ int sliders(const std::string& name, const std::string& out);
 struct WhatIfCommand {
   std::string run;
   std::vector<std::string> changes, sets;  // sets: KEY=VALUE
-  bool predict_only = false, rank = false, json = false;
+  unsigned jobs = 0;                       // re-runs at the same time; 0: one per core
+  bool yes = false, json = false;
 };
 int what_if(const WhatIfCommand& command);
 

@@ -3,24 +3,30 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <csignal>
+#include <chrono>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
+#include "analysis/database.hpp"
 #include "analysis/whatif/report.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/understand.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/again.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
+#include "sim/runs/host_clock.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -28,64 +34,88 @@ namespace {
 using analysis::Change;
 using analysis::Outcome;
 
-// Makes runs with changes in separate processes, and reads them.
+// Makes runs with changes in separate processes, several at once, and reads them.
 class Reruns {
  public:
   // Throws Refused if psim cannot repeat the run exactly.
-  explicit Reruns(const fs::path& path) : path_(path), scratch_("psim-what-if") {
+  Reruns(const fs::path& path, std::size_t jobs) : path_(path), scratch_("psim-what-if"), jobs_(jobs) {
     const FinishedRun run = open_run(path);
     if (run.summary.at("scenario_hash") != scenario_hash(load_again(run)))
       throw Refused(fmt::format("psim cannot repeat {}: psim, or a file that the scenario names, has changed",
                                 path.string()),
-                    "with --predict-only psim needs no run");
+                    "run the scenario again, and ask about the new run");
     for (std::string& dir : data_dirs_of(run)) {
       if (fs::is_directory(dir)) data_dirs_.push_back(std::move(dir));
     }
   }
 
-  // Throws Refused if the changed scenario cannot run.
-  analysis::Rerun of(const Outcome& outcome) {
-    const fs::path folder = scratch_.path() / fmt::format("run-{}", ++number_);
-    std::vector<std::string> words{
-        "run", (path_ / "scenario.toml").string(), "--trace", "events", "--out", folder.string()};
-    for (const std::string& set : outcome.sets) words.insert(words.end(), {"--set", set});
-    for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
-    const fs::path log = folder.string() + ".log";
-    const int status = run_to_end(std::move(words), log);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is not the change's fault
-      throw std::runtime_error(fmt::format("cannot run {}: {}", outcome.change.text, read_file(log)));
-    const bool is_made =
-        WIFEXITED(status) && (WEXITSTATUS(status) == done || WEXITSTATUS(status) == answer_is_no);
-    if (!is_made || !fs::exists(folder / "summary.json"))
-      throw Refused(
-          fmt::format("cannot run {}: {}\n{}", outcome.change.text, how_it_ended(status), read_file(log)),
-          "with --predict-only psim needs no run");
-    const analysis::RunRecord record(folder);
-    analysis::Rerun rerun = analysis::rerun_of(record, analysis::causal_graph(record));
-    remove_scratch(folder);
-    return rerun;
+  // Makes the re-run of each outcome that has no reason against it. Throws Refused if one cannot run.
+  void make(std::vector<Outcome>& outcomes) {
+    std::vector<Outcome*> waiting;
+    for (Outcome& one : outcomes) {
+      if (one.no_rerun.empty()) waiting.push_back(&one);
+    }
+    std::ranges::reverse(waiting);
+    const std::size_t all = waiting.size();
+    StudyProgress progress;
+    while (!waiting.empty() || !running_.empty()) {
+      for (; running_.size() < jobs_ && !waiting.empty(); waiting.pop_back()) start(*waiting.back());
+      interrupts_.wait();
+      if (const int signal = interrupts_.pending(); signal != 0) {
+        running_.clear();
+        throw Interrupted{signal, "interrupted: nothing was kept"};
+      }
+      std::erase_if(running_, [&](Running& one) {
+        if (!one.child->ends_within(std::chrono::milliseconds(0))) return false;
+        read(one);
+        return true;
+      });
+      progress.on_progress(all - waiting.size() - running_.size(), all, 0);
+    }
+    progress.on_end();
   }
 
  private:
-  int run_to_end(std::vector<std::string> words, const fs::path& log) const {
-    const OpenFile file = open_for_writing(log);
-    const pid_t child = start_psim(std::move(words), file, file);
-    int status = 0;
-    for (;;) {
-      interrupts_.wait();
-      if (const int signal = interrupts_.pending(); signal != 0) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        throw Interrupted{signal, "interrupted: nothing was kept"};
-      }
-      if (waitpid(child, &status, WNOHANG) == child) return status;
+  struct Running {
+    Outcome* outcome;
+    fs::path folder, log;
+    std::unique_ptr<Child> child;
+  };
+
+  void start(Outcome& outcome) {
+    const fs::path folder = scratch_.path() / fmt::format("run-{}", ++number_);
+    std::vector<std::string> words{
+        "run",          (path_ / "scenario.toml").string(), "--threads", "1", "--trace", "events", "--out",
+        folder.string()};
+    for (const std::string& set : outcome.sets) words.insert(words.end(), {"--set", set});
+    for (const std::string& dir : data_dirs_) words.insert(words.end(), {"--data-dir", dir});
+    const fs::path log = folder.string() + ".log";
+    running_.push_back(
+        {&outcome, folder, log, std::make_unique<Child>(std::move(words), folder.string() + ".out", log)});
+  }
+
+  void read(Running& one) const {
+    const int status = one.child->wait();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == our_fault)  // a full disk is not the change's fault
+      throw std::runtime_error(
+          fmt::format("cannot run {}: {}", one.outcome->change.text, read_file(one.log)));
+    const bool is_made =
+        WIFEXITED(status) && (WEXITSTATUS(status) == done || WEXITSTATUS(status) == answer_is_no);
+    if (!is_made || !fs::exists(one.folder / "summary.json")) {
+      one.outcome->no_rerun = fmt::format("{}\n{}", how_it_ended(status), read_file(one.log));
+      return;
     }
+    const analysis::RunRecord record(one.folder);
+    one.outcome->rerun = analysis::rerun_of(record, analysis::causal_graph(record));
+    remove_scratch(one.folder);
   }
 
   InterruptsHeld interrupts_;  // until the temporary folder is removed
   fs::path path_;
   ScratchFolder scratch_;
+  std::size_t jobs_;
   std::vector<std::string> data_dirs_;
+  std::vector<Running> running_;
   int number_ = 0;
 };
 
@@ -100,12 +130,6 @@ std::uint32_t busiest_of(const analysis::CausalGraph& graph, const analysis::Run
   }
   return static_cast<std::uint32_t>(std::ranges::max_element(seconds) - seconds.begin());
 }
-
-// A requested change, and the prediction of the causal graph.
-struct Question {
-  Outcome outcome;
-  std::optional<analysis::Prediction> prediction;
-};
 
 // Several --set are one change, as in `psim run`.
 Change set_change(const std::vector<std::string>& sets) {
@@ -148,62 +172,46 @@ std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analys
   }
   if (!command.sets.empty()) wrong.check([&] { changes.push_back(set_change(command.sets)); });
   for (const Change& change : changes) {
-    if (change.what == Change::What::set && !command.predict_only)
-      wrong.check([&] { check_loads(run, change.sets); });
+    if (change.what == Change::What::set) wrong.check([&] { check_loads(run, change.sets); });
   }
   wrong.throw_if_any();
   return changes;
 }
 
-// Throws Invalid with all changes that the user names and psim can neither predict nor run.
-std::vector<Question> questions_of(const WhatIfCommand& command, const analysis::RunRecord& record,
-                                   const analysis::CausalGraph& graph, const analysis::Predictor& predictor,
-                                   const fs::path& run) {
+// Throws Invalid with all changes that the user names and no fields express. Leaves out other such changes.
+std::vector<Outcome> outcomes_of(const WhatIfCommand& command, const analysis::RunRecord& record,
+                                 const analysis::CausalGraph& graph, const fs::path& run) {
   std::vector<Change> changes = changes_asked_for(command, record, run);
   const bool is_named = !changes.empty();
   if (!is_named)
-    changes = analysis::usual_changes(record, graph, busiest_of(graph, record, predictor.original().end));
-  std::vector<Question> questions;
+    changes =
+        analysis::usual_changes(record, graph, busiest_of(graph, record, record.summary.at("sim_time_s")));
+  std::vector<Outcome> outcomes;
   Refusals wrong;
   for (Change& change : changes) {
-    Question question{.outcome = {}, .prediction = predictor.of(change)};
-    if (question.prediction) question.outcome.predicted = question.prediction->end;
     try {
-      question.outcome.sets = analysis::sets_of(change, run, record.facts);
+      std::vector<std::string> sets = analysis::sets_of(change, run, record.facts);
+      outcomes.push_back({.change = std::move(change), .sets = std::move(sets)});
     } catch (const analysis::Unverifiable& impossible) {
-      if (!question.prediction && is_named) wrong.check([&] { throw impossible; });
-      if (!question.prediction) continue;
-      question.outcome.no_rerun = fmt::format("{}; {}", impossible.what(), impossible.help);
+      if (is_named) wrong.check([&] { throw impossible; });
     }
-    question.outcome.change = std::move(change);
-    questions.push_back(std::move(question));
   }
   wrong.throw_if_any();
-  return questions;
+  return outcomes;
 }
 
-// Sorts changes by their predicted effect, the best first. Changes without a prediction come last, but
-// no-faults is the first of these, because a stuck run needs it.
-void rank(std::vector<Question>& questions) {
-  std::ranges::stable_sort(questions, {}, [](const Question& one) {
-    return std::pair(one.outcome.predicted.value_or(std::numeric_limits<double>::infinity()),
-                     one.outcome.change.what != Change::What::no_fault);
-  });
-}
-
-void run_again(const fs::path& run, const analysis::Predictor& predictor, std::vector<Question>& questions,
-               bool only_the_first) {
-  Reruns reruns(run);
-  for (Question& question : questions) {
-    Outcome& outcome = question.outcome;
-    if (!outcome.no_rerun.empty()) continue;
-    outcome.rerun = reruns.of(outcome);
-    if (!predictor.is_stuck())
-      outcome.same_steps = analysis::same_steps_of(predictor.original(), outcome.rerun->actual);
-    if (question.prediction)
-      outcome.error = analysis::error_of(*question.prediction, predictor.original(), outcome.rerun->actual);
-    if (only_the_first) return;
-  }
+// Asks before re-runs that take longer than a minute, by the time that the run took.
+void check_patience(const WhatIfCommand& command, const analysis::RunRecord& record, std::size_t runs,
+                    std::size_t jobs) {
+  double seconds = 0;
+  analysis::query(record.database(), "SELECT value FROM host WHERE key = 'wall_s'",
+                  [&](sqlite3_stmt* row) { seconds = sqlite3_column_double(row, 0); });
+  const double all = seconds * std::ceil(static_cast<double>(runs) / static_cast<double>(jobs));
+  constexpr double long_time = 60;
+  if (all > long_time && !command.yes)
+    throw Refused(
+        fmt::format("{} take about {}", counted(static_cast<std::int64_t>(runs), "re-run"), time_text(all)),
+        "--yes makes them; or name fewer changes");
 }
 
 }  // namespace
@@ -213,19 +221,22 @@ int what_if(const WhatIfCommand& command) {
   const analysis::RunRecord record = open_record(run);
   const analysis::CausalGraph graph = analysis::causal_graph(record);
   if (graph.size() == 0) throw analysis::Unverifiable("nothing happened in this run", "choose another run");
-  const analysis::Predictor predictor(record, graph);
-  std::vector<Question> questions = questions_of(command, record, graph, predictor, run);
-  const bool is_ranked = command.rank || (command.changes.empty() && command.sets.empty());
-  if (is_ranked) rank(questions);
-  if (!command.predict_only) run_again(run, predictor, questions, is_ranked);
-  analysis::WhatIf all{.original = predictor.original().end,
-                       .as_it_was = analysis::rerun_of(record, graph),
-                       .replay_error = predictor.replay_error(),
-                       .outcomes = {},
-                       .attribution = attribution_of(record, graph, predictor)};
-  if (command.changes.empty() && command.sets.empty())
-    all.unpredictable = analysis::unpredictable_changes(record);
-  for (Question& question : questions) all.outcomes.push_back(std::move(question.outcome));
+  analysis::WhatIf all{.original = analysis::rerun_of(record, graph),
+                       .outcomes = outcomes_of(command, record, graph, run)};
+  const std::size_t jobs = thread_count(command.jobs);
+  check_patience(command, record, all.outcomes.size(), jobs);
+  Reruns(run, jobs).make(all.outcomes);
+  const bool is_named = !command.changes.empty() || !command.sets.empty();
+  for (Outcome& one : all.outcomes) {
+    if (is_named && !one.no_rerun.empty())
+      throw Refused(fmt::format("cannot run {}: {}", one.change.text, one.no_rerun), "");
+    if (one.rerun && !one.rerun->is_stuck && !all.original.is_stuck)
+      one.same_steps = analysis::same_steps_of(all.original, *one.rerun);
+  }
+  if (!is_named)  // the best first
+    std::ranges::stable_sort(all.outcomes, {}, [](const Outcome& one) {
+      return one.same_steps ? one.same_steps->seconds : std::numeric_limits<double>::infinity();
+    });
   if (command.json) fmt::print("{}\n", analysis::document(all).dump(2));
   else
     fmt::print("{}",
