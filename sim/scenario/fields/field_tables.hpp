@@ -43,45 +43,37 @@ inline auto otherwise(std::string_view text) {
   return [text](FieldInfo& field) { field.default_text = text; };
 }
 
-// fields_learning.cpp
+// fields_learning.cpp. Rhythm: how often workers and servers exchange messages. Work: which worker computes
+// which samples.
 void describe_architecture(FieldVisitor& visitor, Scenario& scenario);
-// fields_learning.cpp
 void describe_data(FieldVisitor& visitor, Scenario& scenario);
 void describe_model(FieldVisitor& visitor, Scenario& scenario);
 void describe_training(FieldVisitor& visitor, Scenario& scenario);
-// fields_consistency.cpp: the part of [training] about how often workers and servers exchange messages
 void describe_rhythm(FieldVisitor& visitor, TrainingSpec& training);
-// fields_consistency.cpp: the parts of [training] and [data] about which worker computes which samples
 void describe_work(FieldVisitor& visitor, TrainingSpec& training);
 void describe_delivery(FieldVisitor& visitor, Scenario& scenario);
+void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
+void describe_group(FieldVisitor& visitor, GroupSpec& group);
 // fields_consistency.cpp
 void describe_consistency(FieldVisitor& visitor, Scenario& scenario);
-// fields_consistency.cpp
+void describe_task(FieldVisitor& visitor, TaskSpec& task);
+// fields_messages.cpp
 void describe_placement(FieldVisitor& visitor, PlacementSpec& placement);
 void describe_messages(FieldVisitor& visitor, Scenario& scenario);
 void describe_filter(FieldVisitor& visitor, FilterSpec& filter);
-// fields_faults.cpp
-void describe_recovery(FieldVisitor& visitor, Scenario& scenario);
-void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
-void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
-// fields_learning.cpp
-void describe_inference(FieldVisitor& visitor, InferenceSpec& inference);
-// fields_consistency.cpp
-void describe_task(FieldVisitor& visitor, TaskSpec& task);
-// fields_learning.cpp
-void describe_group(FieldVisitor& visitor, GroupSpec& group);
-// fields_cluster.cpp
+// fields_cluster.cpp. Nodes: start-up, price, power, speed and availability.
 void describe_devices(FieldVisitor& visitor, Scenario& scenario);
-// fields_cluster.cpp
 void describe_cluster(FieldVisitor& visitor, Scenario& scenario);
 void describe_compute(FieldVisitor& visitor, ComputeSpec& compute);
 void describe_straggler(FieldVisitor& visitor, StragglerSpec& straggler);
-// fields_cluster.cpp: start-up, price, power, speed and availability of nodes
 void describe_startup(FieldVisitor& visitor, StartupSpec& startup, std::string_view table);
 void describe_economy(FieldVisitor& visitor, EconomySpec& economy);
 void describe_slow(FieldVisitor& visitor, Scenario& scenario);
 void describe_profile(FieldVisitor& visitor, ProfileSpec& profile);
 // fields_faults.cpp
+void describe_recovery(FieldVisitor& visitor, Scenario& scenario);
+void describe_replication(FieldVisitor& visitor, ReplicationSpec& replication);
+void describe_snapshot(FieldVisitor& visitor, SnapshotSpec& snapshot);
 void describe_fault(FieldVisitor& visitor, FaultSpec& fault);
 
 }  // namespace psim
