@@ -16,11 +16,11 @@ WORDS = {"timeline": "Times of computing, sending and waiting.", "times": "The t
          "clocks": "The clock of each worker.", "traffic": "Bytes sent, by kind."}
 
 
-def groups(readme):
-    """Pairs of a group of README's table of scenarios and its scenarios' names."""
-    table = readme.split("\n## Scenarios\n")[1].split("\n## ")[0]
-    rows = [row.split("|")[1:3] for row in table.split("\n") if "](scenarios/" in row]
-    return [(about.strip(), re.findall(r"\]\(scenarios/(\w+)\.toml\)", cell)) for about, cell in rows]
+def groups(index):
+    """Pairs of a group of docs/index.md's table of scenarios and its scenarios' names."""
+    table = index.split("\n## Scenarios\n")[1].split("\n## ")[0]
+    rows = [row.split("|")[1:3] for row in table.split("\n") if "](../scenarios/" in row]
+    return [(about.strip(), re.findall(r"\]\(\.\./scenarios/(\w+)\.toml\)", cell)) for about, cell in rows]
 
 
 def answer_of(root, feature):
@@ -82,11 +82,11 @@ def section(root, name, entry):
 def page(root):
     entries = tomllib.loads((root / "docs/site/gallery.toml").read_text())
     parts, seen = [HEAD], set()
-    for about, names in groups((root / "README.md").read_text()):
+    for about, names in groups((root / "docs/index.md").read_text()):
         parts.append(f"## {about[0].upper()}{about[1:]}\n")
         parts += ["<!-- folder -->\n" + section(root, name, entries[name]) for name in names]
         seen.update(names)
     stray = {path.stem for path in root.glob("scenarios/*.toml")} ^ seen | set(entries) ^ seen
     if stray:
-        raise SystemExit(f"docs/site/gallery.toml, README.md and scenarios/ differ: {sorted(stray)}")
+        raise SystemExit(f"docs/site/gallery.toml, docs/index.md and scenarios/ differ: {sorted(stray)}")
     return "\n".join(parts)
