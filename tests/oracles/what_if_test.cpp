@@ -39,7 +39,8 @@ TEST_CASE("what-if: no-faults is what a stuck run needs") {
   REQUIRE(answer["changes"].size() >= 4);
   for (const Json& change : answer["changes"]) {
     INFO(change.dump());
-    CHECK(change["stuck"] == (change["change"] != "no-faults"));
+    const std::string what = change["change"];  // the run ends before a later crash
+    CHECK(change["stuck"] == (what != "no-faults" && !what.starts_with("later-crash")));
     CHECK(change["speedup"].is_null());
     CHECK(change["same_steps_s"].is_null());
   }
