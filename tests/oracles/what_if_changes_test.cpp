@@ -6,7 +6,8 @@ using namespace psim::test;
 namespace {
 
 double saved(const Json& answer, std::size_t change) {
-  return answer["original"]["seconds"].get<double>() - answer["changes"][change]["same_steps_s"].get<double>();
+  return answer["original"]["seconds"].get<double>() -
+         answer["changes"][change]["same_steps_s"].get<double>();
 }
 
 }  // namespace
