@@ -54,6 +54,19 @@ Json json_of(const MainCause& cause, double total, const Facts& facts) {
           {"share", total > 0 ? cause.seconds / total : 0}};
 }
 
+Json json_of(const MainCause::FaultShare& share, const Facts& facts) {
+  Json nodes = Json::array();
+  for (const std::uint32_t node : share.first.nodes) nodes.push_back(facts.name_of(node));
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
+  return {{"fault", share.first.table},
+          {"kind", share.first.kind},
+          {"nodes", std::move(nodes)},
+          {"times", share.times},
+          {"on_path_s", share.on_path},
+          {"cost_s", or_null(share.cost)},
+          {"lost_updates", or_null(share.updates)}};
+}
+
 Json seconds_by_kind(const MainCause& cause) {
   Json seconds = Json::object();
   for (const auto& [kind, of_kind] : cause.by_kind) seconds[std::string(name_of(kind))] = of_kind;
@@ -189,6 +202,9 @@ Json document(const Explanation& why, const Facts& facts) {
     if (piece.kind == Kind::network) one["to"] = facts.name_of(piece.to);
     path.push_back(std::move(one));
   }
+  Json faults = Json::array();
+  for (const MainCause::FaultShare& share : why.main_cause.all_faults)
+    faults.push_back(json_of(share, facts));
   for (const LinkUse& link : why.links) links.push_back(json_of(link, facts));
   for (const Share& share : why.shares)
     shares.push_back({{"node", facts.name_of(share.node)},
@@ -215,6 +231,7 @@ Json document(const Explanation& why, const Facts& facts) {
           {"total_s", why.total},
           {"verdict", json_of(why.main_cause, why.total, facts)},
           {"by_kind", seconds_by_kind(why.main_cause)},
+          {"faults", std::move(faults)},
           {"sentences", why.sentences},
           {"path", std::move(path)},
           {"shares", std::move(shares)},

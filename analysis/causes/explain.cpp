@@ -81,10 +81,11 @@ NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph,
   for (const Transfer& message : traffic.transfers) {
     const OnPath part = on_path[static_cast<std::size_t>(message.message)];
     if (part == OnPath::none) continue;
-    if (part == OnPath::whole) time.latency += message.latency;
+    const double late = message.late_from + message.late_to;
+    if (part == OnPath::whole) time.latency += message.latency + late;
     time.alone += message.alone;
     time.sharing += message.sharing;
-    time.rest += message.rest;
+    time.rest += message.rest - late;
   }
   return time;
 }
@@ -115,15 +116,16 @@ Explanation explanation(const RunRecord& record, const CausalGraph& graph, Until
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= why.total; ++id)
     book.on(graph.moments[id]);
   why.staleness = book.cost();
-  const Traffic traffic(record);
+  const Rates rates(record);
+  const Traffic traffic(record, rates);
   why.network = network_time(traffic, graph, why.path);
   const FaultBook faults(record);
-  const LinkOwners owners(record, traffic, faults);
+  const LinkOwners owners(record, traffic, rates);
   std::vector<LinkUse> links =
       links_of(traffic, record.summary.at("sim_time_s"),
                [&](std::uint32_t link, double from, double to) { return owners.left(link, from, to); });
-  const Bottlenecks bottlenecks(record.facts, faults, owners, traffic, links);
-  why.main_cause = main_cause_of(record, graph, why.path, bottlenecks, traffic, faults, why.total);
+  const Bottlenecks bottlenecks(record.facts, rates, owners, traffic, links, why.total);
+  why.main_cause = main_cause_of(record, graph, why.path, bottlenecks, traffic, faults, rates, why.total);
   why.links = fullest(std::move(links));
   why.sentences = sentences_of(why, record);
   return why;

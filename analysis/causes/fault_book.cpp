@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -66,15 +67,82 @@ FaultBook::FaultBook(const RunRecord& record) {
         smaller != all.end() && smaller->second.size() > record.facts.servers + record.facts.workers;
     if (smaller != all.end() && !is_of_all) fault.nodes = smaller->second;
   }
+  query(record.database(), "SELECT fault, sim_time_s, updates FROM without_fault", [this](sqlite3_stmt* row) {
+    const auto table = is_null(row, 0) ? std::nullopt : std::optional(sqlite3_column_int64(row, 0));
+    without_[table] = {.end = sqlite3_column_double(row, 1), .updates = sqlite3_column_int64(row, 2)};
+  });
 }
 
-double FaultBook::factor(std::string_view kind, std::uint32_t node, double from, double to) const {
-  double left = 1;
+bool FaultBook::is_gone(std::uint32_t node) const {
+  bool is_away = false;
   for (const FaultInForce& fault : faults_) {
-    const bool is_most = fault.overlap(from, to) > 0.5 * (to - from);
-    if (fault.kind == kind && is_most && !fault.freezes() && fault.concerns(node)) left *= fault.factor;
+    if (!fault.concerns(node)) continue;
+    if (fault.kind == "crash" || fault.kind == "leave") is_away = fault.end == for_ever;
+    if (fault.kind == "restart" || fault.kind == "join") is_away = false;
   }
-  return left;
+  return is_away;
+}
+
+std::optional<FaultBook::Without> FaultBook::without(std::optional<std::int64_t> table) const {
+  const auto found = without_.find(table);
+  return found == without_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Rates::Rates(const RunRecord& record) {
+  query(record.database(), "SELECT quantity, node, at_s, value FROM rate ORDER BY rowid",
+        [this](sqlite3_stmt* row) {
+          const auto name = std::ranges::find(quantity_names, text(row, 0));
+          if (name == quantity_names.end())
+            throw Unverifiable("an unknown quantity in the table `rate`", damaged);
+          const auto quantity = static_cast<Quantity>(name - quantity_names.begin());
+          steps_[{quantity, id_in(row, 1)}].emplace_back(sqlite3_column_double(row, 2),
+                                                         sqlite3_column_double(row, 3));
+        });
+}
+
+const Rates::Steps& Rates::of(Quantity quantity, std::uint32_t node) const {
+  static const Steps none;
+  const auto found = steps_.find({quantity, node});
+  return found == steps_.end() ? none : found->second;
+}
+
+double Rates::value(Quantity quantity, std::uint32_t node, double at) const {
+  const Steps& steps = of(quantity, node);
+  const auto next = std::ranges::upper_bound(steps, at, {}, &Steps::value_type::first);
+  return next == steps.begin() ? (quantity == Quantity::latency ? 0 : 1) : std::prev(next)->second;
+}
+
+double Rates::mean(Quantity quantity, std::uint32_t node, double from, double to) const {
+  if (!(to > from)) return value(quantity, node, from);
+  double sum = 0, since = from, factor = value(quantity, node, from);
+  for (const auto& [date, next] : of(quantity, node)) {
+    if (date <= from || date >= to) continue;
+    sum += factor * (date - std::exchange(since, date));
+    factor = next;
+  }
+  return (sum + factor * (to - since)) / (to - from);
+}
+
+double Rates::least(Quantity quantity, std::uint32_t node, double until) const {
+  double least = 1;
+  for (const auto& [date, factor] : of(quantity, node))
+    if (date < until) least = std::min(least, factor);
+  return least;
+}
+
+std::optional<Rates::Reduction> Rates::longest(Quantity quantity, std::uint32_t node, double until) const {
+  std::optional<Reduction> longest;
+  double all = 0;
+  const Steps& steps = of(quantity, node);
+  for (std::size_t n = 0; n < steps.size(); ++n) {
+    const auto [begin, factor] = steps[n];
+    const double end = n + 1 < steps.size() ? std::min(steps[n + 1].first, until) : until;
+    if (!(factor < 1) || !(factor > 0) || !(end > begin)) continue;
+    all += end - begin;
+    if (!longest || end - begin > longest->end - longest->begin) longest = {begin, end, factor};
+  }
+  if (longest) longest->is_most = longest->end - longest->begin > 0.5 * all;
+  return longest;
 }
 
 const FaultInForce* FaultBook::behind(double from, double to) const {
@@ -109,6 +177,9 @@ std::string fault_text(const FaultInForce& fault, std::int64_t times, const Fact
   if (fault.kind == "delay" || fault.kind == "reorder")
     return fmt::format("delayed messages{}{}", whose, dates);
   if (fault.kind == "slow" && !(fault.factor > 0)) return fmt::format("the freeze{}{}", whose, dates);
+  if (fault.kind == "slow") return fmt::format("the slowness{}{}", whose, dates);
+  if (fault.kind == "degrade") return fmt::format("the narrow link{}{}", whose, dates);
+  if (fault.kind == "duplicate") return fmt::format("duplicated messages{}{}", whose, dates);
   if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
   return fmt::format("the {}{}{}", fault.kind, whose, dates);
 }

@@ -1,11 +1,12 @@
 #include "analysis/causes/main_cause.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <ranges>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -43,13 +44,14 @@ std::vector<std::uint32_t> as_burdened(const std::vector<std::uint32_t>& blamed,
 class Books {
  public:
   Books(const RunRecord& record, const CausalGraph& graph, const Bottlenecks& bottlenecks,
-        const Traffic& traffic, const FaultBook& faults)
+        const Traffic& traffic, const FaultBook& faults, const Rates& rates)
       : record_(record),
         facts_(record.facts),
         graph_(graph),
         traffic_(traffic),
         faults_(faults),
-        steps_(graph),
+        rates_(rates),
+        steps_(record, graph),
         bottlenecks_(bottlenecks) {
     query(record.database(), "SELECT node, sum(end_s - begin_s) FROM service GROUP BY node",
           [this](sqlite3_stmt* row) {
@@ -66,7 +68,6 @@ class Books {
   MainCause main_cause(const std::vector<PathPiece>& path, double total) {
     find_transfers(path);
     for (const PathPiece& piece : path) add(piece);
-    add_recoveries(total);
     return most(total);
   }
 
@@ -106,24 +107,40 @@ class Books {
   void add_trouble(double begin, double end, std::uint32_t node) {
     const FaultInForce* fault = faults_.behind(begin, end);
     if (fault == nullptr) return of(is_stuck_ ? Suspect::stuck : Suspect::barrier).add(end - begin, node);
-    const bool is_of_scheduler = !fault->nodes.empty() && std::ranges::all_of(fault->nodes, is_scheduler);
-    of(is_of_scheduler ? Suspect::scheduler : Suspect::fault).seconds += end - begin;
+    of(is_of_scheduler(*fault) ? Suspect::scheduler : Suspect::fault).add(end - begin, node);
     of_fault_[fault->table] += end - begin;
   }
 
-  void add_computation(const PathPiece& piece) {
-    const double seconds = piece.seconds();
+  static bool is_of_scheduler(const FaultInForce& fault) {
+    return !fault.nodes.empty() && std::ranges::all_of(fault.nodes, is_scheduler);
+  }
+
+  // Nothing goes on while the machine is frozen.
+  double add_freezes(const PathPiece& piece) {
+    double frozen = 0;
     for (const FaultInForce& fault : faults_.all()) {
-      const double frozen =
+      const double seconds =
           fault.freezes() && fault.concerns(piece.node) ? fault.overlap(piece.begin, piece.end) : 0;
-      if (!(frozen > 0)) continue;
+      if (!(seconds > 0)) continue;
       add_trouble(std::max(piece.begin, fault.begin), std::min(piece.end, fault.end), piece.node);
-      return even_.add(seconds - frozen, piece.node);
+      frozen += seconds;
     }
-    const double typical =
-        piece.effect == CausalGraph::none ? seconds : steps_.of(graph_.moments[piece.effect]);
-    even_.add(std::min(seconds, typical), piece.node);
-    beyond_.add(seconds - typical, piece.node);
+    return std::min(frozen, piece.seconds());
+  }
+
+  void add_computation(const PathPiece& piece) {
+    const double seconds = piece.seconds() - add_freezes(piece);
+    const StepBook::Step* step = steps_.at(piece.node, (piece.begin + piece.end) / 2);
+    if (step == nullptr || !(step->seconds > 0)) {
+      const bool filters =
+          piece.effect != CausalGraph::none && graph_.word_of(graph_.moments[piece.effect]) == "filter";
+      return (filters ? of(Suspect::filters) : even_).add(seconds, piece.node, true);
+    }
+    const double share = seconds / step->seconds;
+    even_.add(share * step->even, piece.node, true);
+    of(Suspect::bus).add(share * step->copies, piece.node, true);
+    slow_.add(share * (step->unequal + step->slow()), piece.node);
+    (is_slow_by_chance(piece.node) ? slow_ : chance_).add(share * step->chance, piece.node);
   }
 
   void add_idle(const PathPiece& piece) {
@@ -145,23 +162,22 @@ class Books {
       return of(Suspect::storage).add(piece.seconds(), is_storage(t.from) ? t.from : t.to);
     // A piece may cover only a part of the way of the message.
     const double share = std::min(1.0, piece.seconds() / (t.received - t.sent));
-    add_far(Suspect::latency, share * t.latency, t);
+    const bool is_near = t.latency <= 2 * least_latency_;
+    of(Suspect::latency).add(share * t.latency, bottlenecks_.farthest(t), is_near);
+    // Profiles make all nodes late, or some.
+    const bool are_alike = std::min(t.late_from, t.late_to) > 0.5 * std::max(t.late_from, t.late_to);
+    of(Suspect::latency).add(share * t.late_from, t.from, are_alike);
+    of(Suspect::latency).add(share * t.late_to, t.to, are_alike);
     add_end(t, t.from, t.sent, share * (t.on_wire - t.sent));
-    add_end(t, t.to, t.end, share * std::max(0.0, t.received - t.end));
+    add_end(t, t.to, t.end, share * std::max(0.0, t.received - t.end - t.late_from - t.late_to));
     const std::optional<Bottlenecks::Bottleneck> bottleneck = bottlenecks_.of(t);
     double on_links = share * std::max(0.0, t.end - t.begin);
     if (bottleneck) {
       const double by_window = std::min(on_links, share * bottleneck->by_window);
-      add_far(Suspect::tcp_window, by_window, t);
+      of(Suspect::tcp_window).add(by_window, bottlenecks_.farthest(t), is_near);
       on_links -= by_window;
     }
     add_link(bottleneck, on_links, t.from, t.to);
-  }
-
-  // Blames nodes that are far away, unless all nodes are.
-  void add_far(Suspect suspect, double seconds, const Transfer& t) {
-    of(suspect).add(seconds, bottlenecks_.farthest(t));
-    if (t.latency <= 2 * least_latency_) of(suspect).even += seconds;
   }
 
   // The time of a message at its sender or its receiver: its ordinary cost, or a fault that delayed it.
@@ -185,10 +201,9 @@ class Books {
       const std::uint32_t node = facts_.is_server(to) ? to : from;
       return of(facts_.is_server(node) ? Suspect::server_link : Suspect::worker_link).add(seconds, node);
     }
-    const Suspect suspect = suspect_of(bottleneck->owner);
-    of(suspect).add(seconds, bottleneck->node);
-    of(suspect).links[bottleneck->link->name] += seconds;
-    if (bottleneck->is_even) of(suspect).even += seconds;
+    Account& account = of(suspect_of(bottleneck->owner));
+    account.add(seconds, bottleneck->node, bottleneck->is_even);
+    account.links[bottleneck->link->name] += seconds;
   }
 
   static Suspect suspect_of(Bottlenecks::Owner owner) {
@@ -201,70 +216,63 @@ class Books {
     return Suspect::uplink;
   }
 
-  // A crash costs more than silence: nodes redo lost work, and that looks like ordinary computing and
-  // messages.
-  void add_recoveries(double total) {
-    const auto failures = record_.summary.find("failures");
-    if (failures == record_.summary.end()) return;
-    double longest = 0;
-    std::optional<std::int64_t> table;
-    for (const Json& one : failures->at("recoveries")) {
-      const Json& seconds = one.at("total_s");
-      const double at = one.at("at_s");
-      const double lasted = seconds.is_null() ? total - at : std::min(seconds.get<double>(), total - at);
-      const auto fault = std::ranges::find(faults_.all(), at, &FaultInForce::begin);
-      if (!(lasted > longest) || fault == faults_.all().end()) continue;
-      longest = lasted;
-      table = fault->table;
-    }
-    if (!table || !(longest > of(Suspect::fault).seconds)) return;
-    of(Suspect::fault).seconds = longest;
-    of_fault_[*table] = std::max(of_fault_[*table], longest);
-  }
-
-  // The weight of a cause that is the same for all nodes (see main_cause.hpp).
-  static constexpr double even_counts = 0.2;
-
   MainCause most(double total) {
-    MainCause cause{.nodes = with_equals(even_.blamed(), steps_.by_worker()),
+    MainCause cause{.nodes = with_equals(even_.blamed(), steps_.means().all),
                     .seconds = even_.seconds,
                     .link = {},
                     .fault = {},
                     .is_even = true,
                     .by_kind = {}};
     double best = even_counts * even_.seconds;
-    judge_slow_steps(cause, best);
+    judge_steps(cause, best);
+    const std::vector<MainCause::FaultShare> shares = fault_shares(total);
+    const bool is_measured =
+        std::ranges::any_of(shares, [](const auto& one) { return one.cost.has_value(); });
     for (const auto& [suspect, account] : accounts_) {
-      const double even = is_shared_by_all(suspect) ? account.seconds : account.even;
-      const double score = account.seconds - (1 - even_counts) * even;
+      Account judged = account;
+      if (is_shared_by_all(suspect)) {
+        judged.even = judged.seconds;
+        judged.of_uneven.clear();
+      }
+      double score = judged.score();
+      if (suspect == Suspect::fault && is_measured) continue;
+      if (suspect == Suspect::scheduler && is_measured) score -= of_scheduler(shares);
       if (!(score > best)) continue;
       best = score;
       cause = {.kind = suspect,
-               .nodes = all_of(suspect, account),
-               .seconds = account.seconds,
-               .link = account.link(),
+               .nodes = all_of(suspect, judged),
+               .seconds = judged.seconds,
+               .link = judged.link(),
                .fault = {},
-               .is_even = even > 0.5 * account.seconds,
+               .is_even = judged.even > 0.5 * judged.seconds,
                .by_kind = {}};
+      const bool has_links = suspect == Suspect::worker_link || suspect == Suspect::server_link;
+      if (has_links && judged.is_uneven()) {
+        cause.seconds = judged.of(cause.nodes);
+        cause.is_even = false;
+      }
     }
+    judge_faults(shares, total, cause, best);
     cause.seconds = std::min(cause.seconds, total);
     cause.by_kind = by_kind();
-    add_fault(cause, total);
+    cause.all_faults = shares;
+    if (!cause.of_fault) add_reduction(cause, total);
     return cause;
+  }
+
+  double of_scheduler(const std::vector<MainCause::FaultShare>& shares) const {
+    double seconds = 0;
+    for (const MainCause::FaultShare& one : shares) seconds += is_of_scheduler(one.first) ? one.on_path : 0;
+    return seconds;
   }
 
   std::map<Suspect, double> by_kind() const {
     std::map<Suspect, double> seconds;
     for (const auto& [suspect, account] : accounts_) seconds[suspect] = account.seconds;
-    seconds[Suspect::worker_compute] += even_.seconds;
-    seconds[are_few_slow() ? Suspect::worker_compute : Suspect::random_compute] += beyond_.seconds;
+    seconds[Suspect::worker_compute] += even_.seconds + slow_.seconds;
+    seconds[Suspect::random_compute] += chance_.seconds;
     std::erase_if(seconds, [](const auto& one) { return !(one.second > 0); });
     return seconds;
-  }
-
-  // Whether the same few workers are always the ones with steps longer than typical.
-  bool are_few_slow() const {
-    return std::ranges::all_of(beyond_.blamed(), [this](std::uint32_t node) { return is_slow(node); });
   }
 
   // Whether the scenario gives all nodes the same cost of this kind.
@@ -277,35 +285,31 @@ class Books {
     return work.empty() || *std::ranges::max_element(work) < unequal * quantile(work, 0.5);
   }
 
-  // The scenario makes this worker slow, but not all workers; or its steps are always slow.
-  bool is_slow(std::uint32_t node) const {
-    if (steps_.is_always_slow(node)) return true;
-    for (const FaultInForce& fault : faults_.all())
-      if (fault.kind == "slow" && fault.concerns(node)) return true;
+  // Chance makes only a few workers slow, and this is one of them.
+  bool is_slow_by_chance(std::uint32_t node) const {
     return std::ranges::any_of(facts_.stragglers, [&](const Straggler& one) {
       const bool is_in = std::ranges::find(one.workers, facts_.worker(node)) != one.workers.end();
-      return is_in && one.slowdown > 1 && one.workers.size() < facts_.workers;
+      return is_in && one.probability && one.slowdown > 1 && one.workers.size() < facts_.workers;
     });
   }
 
-  void judge_slow_steps(MainCause& cause, double& best) {
-    const std::vector<std::uint32_t> slow = beyond_.blamed();
-    const bool are_few = are_few_slow();
-    const double least_share = are_few ? 0.1 : 0.25;
-    if (!(beyond_.seconds > least_share * (even_.seconds + beyond_.seconds))) return;
-    const double score = beyond_.seconds + even_counts * even_.seconds;
-    if (!(score > best)) return;
-    best = score;
-    cause.kind = are_few ? Suspect::worker_compute : Suspect::random_compute;
-    cause.is_even = false;
-    cause.seconds = beyond_.seconds;
-    cause.nodes.clear();
-    if (!are_few) return;
-    cause.seconds = 0;
-    for (const std::uint32_t node : slow) cause.seconds += even_.nodes[node] + beyond_.nodes[node];
-    std::map<std::uint32_t, double> others = steps_.by_worker();
-    std::erase_if(others, [this](const auto& one) { return !is_slow(one.first); });
-    cause.nodes = with_equals(slow, others);
+  void judge_steps(MainCause& cause, double& best) {
+    constexpr double least_slow = 0.1, least_random = 0.25;
+    const double all = even_.seconds + slow_.seconds + chance_.seconds, even = even_counts * even_.seconds;
+    if (slow_.seconds > least_slow * all && slow_.seconds + even > best) {
+      best = slow_.seconds + even;
+      cause.kind = Suspect::worker_compute;
+      cause.nodes = with_equals(slow_.blamed(), steps_.means().slow);
+      cause.is_even = cause.nodes.size() == facts_.workers;
+      cause.seconds = even_.of(cause.nodes) + slow_.of(cause.nodes) + chance_.of(cause.nodes);
+    }
+    if (chance_.seconds > least_random * all && chance_.seconds + even > best) {
+      best = chance_.seconds + even;
+      cause.kind = Suspect::random_compute;
+      cause.nodes.clear();
+      cause.is_even = false;
+      cause.seconds = chance_.seconds;
+    }
   }
 
   // The nodes to name: the blamed nodes of the path, and their equals.
@@ -317,48 +321,117 @@ class Books {
       case Suspect::server_work: return with_equals(std::move(blamed), server_work_);
       case Suspect::startup: return with_equals(std::move(blamed), joined_);
       case Suspect::endpoint: return with_equals(std::move(blamed), at_ends_);
+      case Suspect::bus:
+      case Suspect::filters: return with_equals(std::move(blamed), steps_.means().all);
       case Suspect::tcp_window:
-      case Suspect::latency:
-        return account.even > 0.5 * account.seconds ? std::vector<std::uint32_t>() : blamed;
+      case Suspect::latency: return account.is_uneven() ? blamed : std::vector<std::uint32_t>();
       default: return blamed;
     }
   }
 
-  // Fills in the fault behind the cause, if it has one.
-  void add_fault(MainCause& cause, double total) const {
-    if (cause.kind == Suspect::fault || cause.kind == Suspect::scheduler) {
-      const auto most = std::ranges::max_element(of_fault_, {}, [](const auto& one) { return one.second; });
-      if (most == of_fault_.end()) return;
-      for (const FaultInForce& fault : faults_.all()) {
-        if (fault.table != most->first) continue;
-        if (cause.faults++ == 0) cause.fault = fault;
-      }
-      if (!cause.fault) return;
-      if (cause.kind == Suspect::fault) cause.seconds = std::min(most->second, total);
-      cause.nodes = cause.fault->nodes;
-      std::ranges::sort(cause.nodes);
-      return;
-    }
-    add_slowing_fault(cause, total);
+  // The seconds that a run is longer than the run without a fault. If both ended at the same date: the
+  // seconds that the run needed for the updates that the fault cost.
+  static std::optional<double> cost_of(const std::optional<FaultBook::Without>& without, double total,
+                                       std::int64_t updates) {
+    if (!without) return std::nullopt;
+    if (without->end != total || without->updates == 0) return total - without->end;
+    return total * static_cast<double>(without->updates - updates) / static_cast<double>(without->updates);
+  }
+  std::optional<double> cost_of(const std::optional<FaultBook::Without>& without, double total) const {
+    const bool is_whole = total == record_.summary.at("sim_time_s").get<double>() && !is_stuck_;
+    return is_whole ? cost_of(without, total, record_.summary.at("updates").get<std::int64_t>())
+                    : std::nullopt;
   }
 
-  // The longest fault that slowed these nodes or narrowed their links. Its factor includes all faults of that
-  // time.
-  void add_slowing_fault(MainCause& cause, double total) const {
-    if (cause.is_even) return;
+  // Each [[fault]] that happened before the end of the path.
+  std::vector<MainCause::FaultShare> fault_shares(double total) const {
+    std::vector<MainCause::FaultShare> shares;
+    for (const FaultInForce& fault : faults_.all()) {
+      if (!(fault.begin < total)) continue;
+      const auto same =
+          std::ranges::find(shares, fault.table, [](const auto& one) { return one.first.table; });
+      if (same != shares.end()) {
+        ++same->times;
+        continue;
+      }
+      const auto on_path = of_fault_.find(fault.table);
+      MainCause::FaultShare share{.first = fault, .times = 1};
+      if (on_path != of_fault_.end()) share.on_path = on_path->second;
+      const std::optional<FaultBook::Without> without = faults_.without(fault.table);
+      share.cost = cost_of(without, total);
+      if (share.cost && without->end == total) {
+        share.of_updates = without->updates;
+        share.updates = without->updates - record_.summary.at("updates").get<std::int64_t>();
+      }
+      shares.push_back(share);
+    }
+    std::ranges::sort(shares, {}, [](const auto& one) { return one.first.table; });
+    return shares;
+  }
+
+  // A fault that slows a node or narrows its link is not the cause itself: the node or its link is.
+  static bool is_cause(const FaultInForce& fault) {
+    const bool is_reduction = fault.kind == "degrade" || (fault.kind == "slow" && !fault.freezes());
+    return !is_reduction && fault.kind != "restart" && fault.kind != "join" && fault.kind != "heal";
+  }
+
+  // Seconds of the longest recovery from a crash: nodes repeat lost work, and that looks like ordinary work.
+  double recovery_of(const FaultInForce& fault, double total) const {
+    const auto failures = record_.summary.find("failures");
+    double longest = 0;
+    if (failures == record_.summary.end()) return longest;
+    for (const Json& one : failures->at("recoveries")) {
+      const Json& seconds = one.at("total_s");
+      const double at = one.at("at_s"), left = total - at;
+      if (at == fault.begin)
+        longest = std::max(longest, seconds.is_null() ? left : std::min(seconds.get<double>(), left));
+    }
+    return longest;
+  }
+
+  // Faults are the cause if together they cost more than any other cause. Then the worst of them is named.
+  void judge_faults(const std::vector<MainCause::FaultShare>& shares, double total, MainCause& cause,
+                    double best) const {
+    const bool is_fault = cause.kind == Suspect::fault || cause.kind == Suspect::scheduler;
+    std::vector<std::pair<double, const MainCause::FaultShare*>> causes;
+    double all = 0;
+    for (const MainCause::FaultShare& one : shares) {
+      if (!is_cause(one.first)) continue;
+      const double seconds = one.cost ? *one.cost : std::max(one.on_path, recovery_of(one.first, total));
+      if (!(seconds > 0)) continue;
+      causes.emplace_back(seconds, &one);
+      if (one.cost) all += seconds;
+      else all = std::max(all, seconds);  // recoveries may overlap
+    }
+    if (causes.empty() || (!is_fault && !(all > best))) return;
+    std::ranges::stable_sort(causes, std::ranges::greater{}, [](const auto& one) { return one.first; });
+    const auto& [seconds, worst] = causes.front();
+    if (is_fault && !(worst->on_path > 0) && !(all > best)) return;
+    cause = {.kind = is_of_scheduler(worst->first) ? Suspect::scheduler : Suspect::fault,
+             .nodes = {},
+             .seconds = std::min(all, total),
+             .link = {},
+             .fault = worst->first,
+             .faults = worst->times,
+             .by_kind = {}};
+    cause.of_fault = *worst;
+    cause.of_fault->judged = seconds;
+    std::set<std::uint32_t> nodes;
+    for (const auto& [part, one] : causes) {
+      if (part > 0.5 * seconds) nodes.insert(one->first.nodes.begin(), one->first.nodes.end());
+    }
+    cause.nodes.assign(nodes.begin(), nodes.end());
+  }
+
+  // When the nodes to blame were slower, or their links narrower.
+  void add_reduction(MainCause& cause, double total) const {
     const bool is_link = cause.kind == Suspect::worker_link || cause.kind == Suspect::server_link;
     const bool is_work = cause.kind == Suspect::worker_compute || cause.kind == Suspect::server_work;
-    const std::string_view kind = is_link ? "degrade" : is_work ? "slow" : "";
-    double longest = 0;  // seconds
-    for (const FaultInForce& fault : faults_.all()) {
-      if (fault.kind != kind || fault.factor == 1 || fault.freezes()) continue;
-      const auto node =
-          std::ranges::find_if(cause.nodes, [&](std::uint32_t one) { return fault.concerns(one); });
-      const double end = std::min(fault.end, total);
-      if (node == cause.nodes.end() || end - fault.begin <= longest) continue;
-      longest = end - fault.begin;
-      cause.fault = fault;
-      cause.fault->factor = faults_.factor(kind, *node, fault.begin, end);
+    if (cause.is_even || (!is_link && !is_work)) return;
+    for (const std::uint32_t node : cause.nodes) {
+      const auto longest = rates_.longest(is_link ? Quantity::bandwidth : Quantity::speed, node, total);
+      const auto length = [](const auto& one) { return one ? one->end - one->begin : 0; };
+      if (length(longest) > length(cause.reduction)) cause.reduction = longest;
     }
   }
 
@@ -367,11 +440,12 @@ class Books {
   const CausalGraph& graph_;
   const Traffic& traffic_;
   const FaultBook& faults_;
-  TypicalSteps steps_;
+  const Rates& rates_;
+  StepBook steps_;
   const Bottlenecks& bottlenecks_;
   std::map<std::int64_t, Transfer> transfers_;  // of the path, by the number of their sending
   std::map<Suspect, Account> accounts_;
-  Account even_, beyond_;                    // computing up to the typical length, and beyond
+  Account even_, slow_, chance_;             // computing: see StepBook::Step
   std::map<std::int64_t, double> of_fault_;  // seconds by table
   double least_latency_ = std::numeric_limits<double>::infinity();
   std::map<std::uint32_t, double> at_ends_;      // seconds of messages at their sender or receiver
@@ -384,8 +458,8 @@ class Books {
 
 MainCause main_cause_of(const RunRecord& record, const CausalGraph& graph, const std::vector<PathPiece>& path,
                         const Bottlenecks& bottlenecks, const Traffic& traffic, const FaultBook& faults,
-                        double total) {
-  return Books(record, graph, bottlenecks, traffic, faults).main_cause(path, total);
+                        const Rates& rates, double total) {
+  return Books(record, graph, bottlenecks, traffic, faults, rates).main_cause(path, total);
 }
 
 namespace {
@@ -394,9 +468,9 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Bottlenecks::Bottlenecks(const Facts& facts, const FaultBook& faults, const LinkOwners& owners,
-                         const Traffic& traffic, const std::vector<LinkUse>& uses)
-    : facts_(facts), faults_(faults), owners_(owners), lone_(traffic.lone) {
+Bottlenecks::Bottlenecks(const Facts& facts, const Rates& rates, const LinkOwners& owners,
+                         const Traffic& traffic, const std::vector<LinkUse>& uses, double until)
+    : facts_(facts), rates_(rates), owners_(owners), lone_(traffic.lone), until_(until) {
   std::map<std::string, std::uint32_t> link_of;
   for (std::uint32_t number = 0; number < lone_.links().size(); ++number) {
     link_of[lone_.links()[number].name] = number;
@@ -502,9 +576,8 @@ Bottlenecks::Burdens Bottlenecks::burdens(Owner owner) const {
   for (std::uint32_t number = 0; number < lone_.links().size(); ++number) {
     const std::optional<std::uint32_t> node = owning(number);
     if (!node || owner_of(number) != owner) continue;
-    double bandwidth = lone_.links()[number].bandwidth;
-    for (const FaultInForce& fault : faults_.all())
-      if (fault.kind == "degrade" && fault.concerns(*node)) bandwidth *= fault.factor;
+    const double bandwidth =
+        lone_.links()[number].bandwidth * rates_.least(Quantity::bandwidth, *node, until_);
     double &narrow = burdens.narrowness[*node], &seconds = burdens.seconds[*node];
     narrow = std::max(narrow, 1 / bandwidth);
     seconds = std::max(seconds, bytes_[number] / bandwidth);
@@ -526,51 +599,87 @@ double quantile(std::vector<double> values, double share) {
   return *it;
 }
 
-TypicalSteps::TypicalSteps(const CausalGraph& graph) {
-  struct Open {
-    double since = 0, seconds = 0;
-  };
-  std::map<std::uint32_t, Open> open;
+namespace {
+
+// A part of a step while the record is read.
+struct OpenStep {
+  StepBook::Step step = {};
+  double since = 0;                                // begin or resumption
+  double even = 0, copies = 0, drawn = 1;          // table `step_cost`
+  std::pair<std::int64_t, std::uint32_t> of = {};  // clock and part
+};
+
+// Splits the seconds of computing.
+void split(const OpenStep& open, double median, StepBook::Step& step) {
+  const double work = open.even - open.copies, planned = work * open.drawn + open.copies;
+  const double usual = work * std::min(open.drawn, 1.0), common = std::max(0.0, median - open.copies);
+  const double share = planned > 0 ? std::min(1.0, step.seconds / planned) : 0;  // less: it was cancelled
+  step.even = share * std::min(usual, common);
+  step.copies = share * open.copies;
+  step.unequal = share * (usual - std::min(usual, common));
+  step.chance = share * work * std::max(0.0, open.drawn - 1);
+}
+
+}  // namespace
+
+StepBook::StepBook(const RunRecord& record, const CausalGraph& graph) {
+  std::map<std::int64_t, OpenStep> costs;  // by number of the `begun` event
+  query(record.database(), "SELECT event, even_s, copies_s, drawn FROM step_cost", [&](sqlite3_stmt* row) {
+    costs[sqlite3_column_int64(row, 0)] = {.even = sqlite3_column_double(row, 1),
+                                           .copies = sqlite3_column_double(row, 2),
+                                           .drawn = sqlite3_column_double(row, 3)};
+  });
+  std::map<std::uint32_t, std::vector<OpenStep>> all;
+  std::map<std::uint32_t, bool> is_open;
+  std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<double>> even;  // by clock and part
   for (std::uint32_t id = 0; id < graph.size(); ++id) {
     const Moment& moment = graph.moments[id];
-    const bool begins = moment.type == Name("begun"), ends = moment.type == Name("ended");
-    Open& one = open[moment.node];
-    if (begins) one = {};
-    if (begins || moment.type == Name("resumed")) one.since = moment.at;
-    if (ends || moment.type == Name("paused")) one.seconds += moment.at - one.since;
-    if (ends) durations_[{moment.word, moment.part}][moment.node].push_back(one.seconds);
+    if (moment.type == Name("begun")) {
+      const auto cost = costs.find(moment.number);
+      if (cost == costs.end()) continue;
+      OpenStep step = cost->second;
+      step.step = {.begin = moment.at, .end = std::numeric_limits<double>::infinity()};
+      step.since = moment.at;
+      step.of = {moment.clock, moment.part};
+      even[step.of].push_back(step.even);
+      all[moment.node].push_back(step);
+      is_open[moment.node] = true;
+      continue;
+    }
+    if (!is_open[moment.node] || graph.word_of(moment) == "filter") continue;
+    OpenStep& step = all[moment.node].back();
+    if (moment.type == Name("resumed")) step.since = moment.at;
+    const bool is_over =
+        moment.type == Name("ended") || moment.type == Name("cancelled") || moment.type == Name("killed");
+    if (is_over || moment.type == Name("paused")) step.step.seconds += moment.at - step.since;
+    if (!is_over) continue;
+    step.step.end = moment.at;
+    is_open[moment.node] = false;
   }
-  for (const auto& [part, workers] : durations_) {
-    std::vector<double> medians;
-    for (const auto& [worker, all] : workers) medians.push_back(quantile(all, a_median));
-    typical_[part] = quantile(std::move(medians), a_median);
+  std::map<std::pair<std::int64_t, std::uint32_t>, double> medians;
+  // Work that is shared out by speed makes no worker slow.
+  const bool is_shared_out = record.facts.shares_out || record.facts.steals;
+  for (auto& [of, values] : even)
+    medians[of] = is_shared_out ? std::ranges::max(values) : quantile(std::move(values), a_median);
+  const double end = record.summary.at("sim_time_s");
+  for (auto& [node, steps] : all) {
+    for (OpenStep& one : steps) {
+      if (std::isinf(one.step.end)) one.step.seconds += end - one.since;
+      split(one, medians.at(one.of), one.step);
+      means_.all[node] += one.step.seconds / static_cast<double>(steps.size());
+      const double slow = one.step.unequal + one.step.slow();
+      if (slow > 0) means_.slow[node] += slow / static_cast<double>(steps.size());
+      steps_[node].push_back(one.step);
+    }
   }
 }
 
-double TypicalSteps::of(const Moment& end) const {
-  const auto found = typical_.find({end.word, end.part});
-  return found == typical_.end() ? std::numeric_limits<double>::infinity() : found->second;
-}
-
-bool TypicalSteps::is_always_slow(std::uint32_t worker) const {
-  constexpr double longer = 1.1, nearly_all = 0.25;
-  double fast = 0, typical = 0;
-  for (const auto& [part, workers] : durations_) {
-    const auto own = workers.find(worker);
-    if (own == workers.end()) continue;
-    fast += quantile(own->second, nearly_all);
-    typical += typical_.at(part);
-  }
-  return fast > longer * typical;
-}
-
-std::map<std::uint32_t, double> TypicalSteps::by_worker() const {
-  std::map<std::uint32_t, double> seconds;
-  for (const auto& [part, workers] : durations_) {
-    for (const auto& [worker, all] : workers)
-      seconds[worker] += std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
-  }
-  return seconds;
+const StepBook::Step* StepBook::at(std::uint32_t node, double date) const {
+  const auto found = steps_.find(node);
+  if (found == steps_.end()) return nullptr;
+  const auto next = std::ranges::upper_bound(found->second, date, {}, &Step::begin);
+  if (next == found->second.begin() || std::prev(next)->end < date) return nullptr;
+  return &*std::prev(next);
 }
 
 }  // namespace psim::analysis

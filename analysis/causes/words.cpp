@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -36,15 +38,17 @@ std::string slowness_text(const Facts& facts, std::uint32_t node, double total) 
   return fmt::format(" ({:.3g}x slower from {}{})", slow.slowdown, seconds_text(slow.from), until);
 }
 
-// " (4x slower from 1 s on)" for a fault that slows nodes or narrows links.
-std::string slowed_text(const FaultInForce& fault, double total, bool is_one) {
-  const std::string until = fault.end < total ? " to " + seconds_text(fault.end) : " on";
-  const bool is_link = fault.kind == "degrade";
-  return fmt::format(
-      " ({} from {}{})",
-      is_link ? fmt::format("at {:.3g} % of {} bandwidth", 100 * fault.factor, is_one ? "its" : "their")
-              : fmt::format("{:.3g}x slower", 1 / fault.factor),
-      seconds_text(fault.begin), until);
+// " (4x slower from 1 s on)" for nodes that were slower, or " (at 2 % of its bandwidth from 1 s to 2 s)" for
+// links.
+std::string reduction_text(const std::optional<Rates::Reduction>& reduction, bool is_link, double total,
+                           bool is_one) {
+  if (!reduction) return "";
+  const std::string how =
+      is_link ? fmt::format("at {:.3g} % of {} bandwidth", 100 * reduction->factor, is_one ? "its" : "their")
+              : fmt::format("{:.3g}x slower", 1 / reduction->factor);
+  if (!reduction->is_most) return fmt::format(" (at times {})", how);
+  const std::string until = reduction->end < total ? " to " + seconds_text(reduction->end) : " on";
+  return fmt::format(" ({} from {}{})", how, seconds_text(reduction->begin), until);
 }
 
 std::string computing_sentence(const Explanation& why, const Facts& facts, const std::string& share) {
@@ -59,8 +63,8 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
         "{} of the run is computing, shared by all workers: a faster network saves at most {}.", share,
         percent(why.total - cause.seconds, why.total));
   const bool is_one = cause.nodes.size() == 1;
-  std::string slow = cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "";
-  if (is_one && slow.empty()) slow = slowness_text(facts, cause.nodes.front(), why.total);
+  std::string slow = is_one ? slowness_text(facts, cause.nodes.front(), why.total) : "";
+  if (slow.empty()) slow = reduction_text(cause.reduction, false, why.total, is_one);
   return fmt::format("{}{} {} the pace: {} computing is {} of the critical path.",
                      names_of(facts, cause.nodes), slow, is_one ? "sets" : "set", is_one ? "its" : "their",
                      share);
@@ -73,22 +77,29 @@ std::string link_sentence(const Explanation& why, const Facts& facts, const std:
                        cause.link, share);
   const bool is_one = cause.nodes.size() == 1;
   return fmt::format("The link{} of {}{} {} the pace: messages on {} take {} of the run.", is_one ? "" : "s",
-                     names_of(facts, cause.nodes),
-                     cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "",
+                     names_of(facts, cause.nodes), reduction_text(cause.reduction, true, why.total, is_one),
                      is_one ? "sets" : "set", is_one ? "it" : "them", share);
 }
 
-std::string trouble_sentence(const Explanation& why, const Facts& facts, const std::string& share) {
+std::string trouble_sentence(const Explanation& why, const Facts& facts, const std::string& share_of_all) {
   const MainCause& cause = why.main_cause;
-  const std::string seconds = seconds_text(cause.seconds);
-  if (!cause.fault)
+  if (!cause.of_fault)
     return fmt::format("The run was held up by {}: {}, {} of its time.",
-                       cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages", seconds, share);
-  const auto all = cause.by_kind.find(Suspect::fault);
-  const bool are_more = cause.kind == Suspect::fault && all->second > 1.05 * cause.seconds;
-  return fmt::format("{} cost {}, {} of the run{}.", fault_text(*cause.fault, cause.faults, facts, why.total),
-                     seconds, share,
-                     are_more ? fmt::format("; all faults cost {}", seconds_text(all->second)) : "");
+                       cause.kind == Suspect::scheduler ? "the scheduler" : "lost messages",
+                       seconds_text(cause.seconds), share_of_all);
+  const MainCause::FaultShare& worst = *cause.of_fault;
+  const std::string what = fault_text(*cause.fault, cause.faults, facts, why.total),
+                    seconds = seconds_text(worst.judged), share = percent(worst.judged, why.total);
+  if (!worst.cost && worst.judged > worst.on_path)
+    return fmt::format("{} and the recovery from it took {}, {} of the run.", what, seconds, share);
+  if (!worst.cost)
+    return fmt::format("{} took {} of the critical path, {} of the run.", what, seconds, share);
+  if (worst.updates)
+    return fmt::format("{} cost {} of {} updates ({}).", what, *worst.updates, worst.of_updates, share);
+  const bool are_more = cause.seconds > 1.05 * worst.judged;
+  return fmt::format(
+      "{} cost {}, {} of the run{}.", what, seconds, share,
+      are_more ? fmt::format("; such faults cost {} in all", seconds_text(cause.seconds)) : "");
 }
 
 // What set the pace: one sentence for each kind of cause.
@@ -119,8 +130,12 @@ std::string path_sentence(const Explanation& why, const Facts& facts) {
           share, names);
     case Suspect::server_work:
       return fmt::format("The work of {}{} on messages sets the pace: {} of the run.", names,
-                         cause.fault ? slowed_text(*cause.fault, why.total, cause.nodes.size() == 1) : "",
-                         share);
+                         reduction_text(cause.reduction, false, why.total, cause.nodes.size() == 1), share);
+    case Suspect::filters:
+      return fmt::format("The filters' work on messages sets the pace: {} of the run, at {}.", share, names);
+    case Suspect::bus:
+      return fmt::format("Copies between hosts and devices set the pace: {} of the run, at {}.", share,
+                         names);
     case Suspect::barrier:
       return fmt::format("The run stood still at {} until a set date: {} of its time.", names, share);
     case Suspect::startup:
@@ -197,17 +212,21 @@ const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
 }
 
 // "for worker 3", "for messages, mostly those of server 2", ...
-std::string what_for(const Facts& facts, Kind kind, const Awaited& all, const Awaited& most) {
-  const std::string name = facts.name_of(most.nodes.front());
+std::string what_for(const RunRecord& record, Kind kind, const Awaited& all, const Awaited& most) {
+  const Facts& facts = record.facts;
+  const std::string bare = facts.name_of(most.nodes.front());
+  const std::string name = std::isdigit(static_cast<unsigned char>(bare.back())) != 0 ? bare : "the " + bare;
   const bool is_one = most.seconds > 0.6 * all.seconds;
   switch (kind) {
     case Kind::compute: return is_one ? "for " + name : fmt::format("for other workers, mostly {}", name);
     case Kind::network:
-      return fmt::format("for messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly",
-                         std::isdigit(static_cast<unsigned char>(name.back())) != 0 ? name : "the " + name);
+      return fmt::format("for messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly", name);
     case Kind::service: return fmt::format("for the work of {} on messages", is_one ? name : "servers");
     case Kind::timeout: return "for messages that never came, until a timeout";
-    case Kind::down: return fmt::format("for {} to come back", is_one ? name : "nodes");
+    case Kind::down:
+      if (is_one && FaultBook(record).is_gone(most.nodes.front()))
+        return fmt::format("for {}, which did not come back", name);
+      return fmt::format("for {} to come back", is_one ? name : "nodes");
     case Kind::idle: break;
   }
   return fmt::format("until a set date at {}", name);
@@ -254,7 +273,7 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const double each = told.seconds / static_cast<double>(waiters);
   std::string sentence = fmt::format("{}{} waited {} ({}) {}", are_all ? "each worker" : names,
                                      waiters > 1 && !are_all ? " each" : "", seconds_text(each),
-                                     percent(each, why.total), what_for(facts, kind, all, most));
+                                     percent(each, why.total), what_for(record, kind, all, most));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
     sentence += fmt::format("; that is {} of all their waiting", percent(told.seconds, waited));
@@ -315,22 +334,31 @@ namespace {
 
 constexpr double worth_saying = 0.05;  // of a run's time
 
-// The crash (of a server, or of a worker that had the model) with the longest recovery; empty if the recovery
-// was short.
-std::string recovery_sentence(const Explanation& why, const Json& summary) {
-  const auto failures = summary.find("failures");
-  if (failures == summary.end()) return "";
-  const Json* longest = nullptr;
+// The crash (of a server, or of a worker that had the model) with the longest recovery; null if none was
+// long.
+struct LongestRecovery {
+  const Json* crash = nullptr;
   std::size_t others = 0;
+};
+LongestRecovery longest_recovery(const Explanation& why, const Json& summary) {
+  LongestRecovery longest;
+  const auto failures = summary.find("failures");
+  if (failures == summary.end()) return longest;
   for (const Json& one : failures->at("recoveries")) {
     const Json& total = one.at("total_s");
     if (total.is_null() || one.at("at_s").get<double>() + total.get<double>() > why.total) continue;
-    if (longest != nullptr) ++others;
-    if (longest == nullptr || longest->at("total_s") < total) longest = &one;
+    if (longest.crash != nullptr) ++longest.others;
+    if (longest.crash == nullptr || longest.crash->at("total_s") < total) longest.crash = &one;
   }
+  if (longest.crash != nullptr && !(longest.crash->at("total_s").get<double>() > worth_saying * why.total))
+    return {};
+  return longest;
+}
+
+std::string recovery_sentence(const Explanation& why, const Json& summary) {
+  const auto [longest, others] = longest_recovery(why, summary);
   if (longest == nullptr) return "";
   const double total = longest->at("total_s");
-  if (!(total > worth_saying * why.total)) return "";
   std::vector<std::pair<double, const char*>> parts;
   for (const auto& [key, what] : {std::pair{"detection_s", "until the scheduler noticed it"},
                                   {"takeover_s", "until a new owner took over"},
@@ -349,28 +377,52 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
     out += parts.size() == 1 ? fmt::format(", {}", what)
                              : fmt::format("{} {} {}", what == parts.front().second ? ":" : ",",
                                            seconds_text(seconds), what);
-  out += again > 0 ? fmt::format("; redoing lost {} took {} more", is_worker ? "steps" : "updates",
-                                 seconds_text(again))
-                   : std::string("; no update was lost");
+  if (again > 0 && is_worker) out += fmt::format("; redoing lost steps took {} more", seconds_text(again));
+  else if (again > 0)
+    out += fmt::format("; {} later the server had as many updates as before the crash", seconds_text(again));
+  else out += "; no update was lost";
   if (others > 0) out += fmt::format("; the {} other crash{} took less", others, others == 1 ? "" : "es");
   return out + ".";
 }
 
-// Empty if faults took very little of the path, or if the first sentence is about them already.
-std::string fault_sentence(const Explanation& why) {
-  const auto seconds_of = [&why](Kind kind) {
-    double seconds = 0;
-    for (const Share& share : why.shares) seconds += share.kind == kind ? share.seconds : 0;
-    return seconds;
-  };
-  const double silent = seconds_of(Kind::timeout), down = seconds_of(Kind::down);
-  const bool is_said = why.main_cause.kind == Suspect::fault || why.main_cause.kind == Suspect::scheduler;
-  if (is_said || !(silent + down > worth_saying * why.total)) return "";
+// "cost 12 ms", "cost nothing", "took 12 ms of the critical path"
+std::string cost_text(const MainCause::FaultShare& fault, double total) {
+  if (!fault.cost)
+    return fault.on_path > 0 ? fmt::format("took {} of the critical path", seconds_text(fault.on_path))
+                             : std::string("took nothing of the critical path");
+  constexpr double hardly_any = 1e-4;  // of a run
+  if (fault.updates && *fault.updates != 0)
+    return fmt::format("{} {} of {} updates", *fault.updates > 0 ? "cost" : "brought",
+                       std::abs(*fault.updates), fault.of_updates);
+  if (std::abs(*fault.cost) < hardly_any * total) return "cost nothing";
+  return fmt::format("{} {}", *fault.cost > 0 ? "cost" : "saved", seconds_text(std::abs(*fault.cost)));
+}
+
+// Every fault that the first sentence does not mention: what it cost, the most first.
+std::string faults_sentence(const Explanation& why, const RunRecord& record) {
+  const Facts& facts = record.facts;
+  std::vector<MainCause::FaultShare> others = why.main_cause.all_faults;
+  const std::optional<MainCause::FaultShare>& main = why.main_cause.of_fault;
+  const Json* crash = longest_recovery(why, record.summary).crash;  // another sentence tells its parts
+  std::erase_if(others, [&](const auto& one) {
+    return (main && one.first.table == main->first.table) ||
+           (crash != nullptr && !one.cost && crash->at("at_s") == one.first.begin);
+  });
+  if (others.empty()) return "";
+  std::ranges::stable_sort(others, std::ranges::greater{}, [](const auto& one) {
+    return std::pair(std::abs(one.cost.value_or(one.on_path)), one.on_path);
+  });
+  constexpr std::size_t shown = 4;
   std::vector<std::string> parts;
-  if (silent > 0) parts.push_back(fmt::format("{} of waiting for timeouts", seconds_text(silent)));
-  if (down > 0) parts.push_back(fmt::format("{} while faults lasted", seconds_text(down)));
-  return fmt::format("Faults are {} of the critical path: {}, plus work that had to be redone.",
-                     percent(silent + down, why.total), fmt::join(parts, " and "));
+  for (const MainCause::FaultShare& one : others) {
+    if (parts.size() == shown) break;
+    parts.push_back(
+        fmt::format("{} {}", fault_text(one.first, one.times, facts, why.total), cost_text(one, why.total)));
+  }
+  if (others.size() > shown) parts.push_back(fmt::format("{} more took less", others.size() - shown));
+  std::string sentence = fmt::format("{}.", fmt::join(parts, "; "));
+  sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
+  return sentence;
 }
 
 }  // namespace
@@ -381,9 +433,8 @@ std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& r
   std::string first = path_sentence(why, record.facts);
   first.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(first.front())));
   std::vector<std::string> sentences{std::move(first), wait_sentence(why, record)};
-  std::string faults = recovery_sentence(why, record.summary);
-  if (faults.empty()) faults = fault_sentence(why);
-  if (!faults.empty()) sentences.push_back(std::move(faults));
+  for (std::string& more : std::vector{recovery_sentence(why, record.summary), faults_sentence(why, record)})
+    if (!more.empty()) sentences.push_back(std::move(more));
   return sentences;
 }
 

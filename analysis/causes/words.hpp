@@ -8,7 +8,7 @@
 
 namespace psim::analysis {
 
-// At least one, at most three.
+// At least one, at most four.
 std::vector<std::string> sentences_of(const Explanation& why, const RunRecord& record);
 
 // "2.6 s", "34.6 ms", "120 us"

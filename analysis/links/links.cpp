@@ -138,7 +138,7 @@ double LinkUse::full_seconds() const {
   return seconds;
 }
 
-Traffic::Traffic(const RunRecord& run) : lone(run) {
+Traffic::Traffic(const RunRecord& run, const Rates& rates) : lone(run) {
   query(run.database(), all_transfers, [&](sqlite3_stmt* row) {
     Transfer t{.message = sqlite3_column_int64(row, 0),
                .from = id_in(row, 1),
@@ -155,6 +155,8 @@ Traffic::Traffic(const RunRecord& run) : lone(run) {
     t.begin = std::min(t.on_wire + t.latency, t.end);
     if (!t.is_lost) t.sharing = std::max(0.0, t.end - t.begin - t.alone);
     t.rest = t.received - t.sent - t.latency - t.alone - t.sharing;
+    t.late_from = rates.latency(t.from, t.sent);
+    t.late_to = rates.latency(t.to, t.sent);
     transfers.push_back(t);
   });
 }
@@ -182,8 +184,7 @@ std::vector<LinkUse> links_of(const Traffic& traffic, double until, const Bandwi
   return uses;
 }
 
-LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const FaultBook& faults)
-    : faults_(faults) {
+LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const Rates& rates) : rates_(rates) {
   std::map<std::string, std::uint32_t> node_of;
   for (std::uint32_t node = 0; node < record.names.size(); ++node) node_of[record.names[node]] = node;
   const std::vector<Link>& links = traffic.lone.links();
@@ -211,11 +212,10 @@ LinkOwners::LinkOwners(const RunRecord& record, const Traffic& traffic, const Fa
   for (std::vector<std::uint32_t>& owners : owners_) std::ranges::sort(owners);
 }
 
-// A fault of a host is recorded once for each of its nodes.
 double LinkOwners::left(std::uint32_t link, double from, double to) const {
   double least = 1;
   for (const std::uint32_t node : owners_[link])
-    least = std::min(least, faults_.factor("degrade", node, from, to));
+    least = std::min(least, rates_.mean(Quantity::bandwidth, node, from, to));
   return least;
 }
 

@@ -58,18 +58,19 @@ struct Transfer {
   std::int64_t message = 0;  // the number of its sending
   std::uint32_t from = 0, to = 0;
   std::uint64_t bytes = 0;
-  bool is_lost = false;           // not arrived: `received` is the date of the loss, and sharing is 0
-  double sent = 0, received = 0;  // dates, in seconds
-  double on_wire = 0;             // date when it enters the links
-  double begin = 0, end = 0;      // dates of its bytes on the links, after the latency
-  double latency = 0, alone = 0;  // seconds
-  double sharing = 0;             // seconds lost to other messages, or to a fault of a link
-  double rest = 0;                // at its sender, at its receiver, and from a delay fault
+  bool is_lost = false;               // not arrived: `received` is the date of the loss, and sharing is 0
+  double sent = 0, received = 0;      // dates, in seconds
+  double on_wire = 0;                 // date when it enters the links
+  double begin = 0, end = 0;          // dates of its bytes on the links, after the latency
+  double latency = 0, alone = 0;      // seconds
+  double sharing = 0;                 // seconds lost to other messages, or to a fault of a link
+  double rest = 0;                    // at its sender, at its receiver, and from a delay fault
+  double late_from = 0, late_to = 0;  // seconds of `rest` that profiles of both nodes' latencies add
 };
 
 // All messages of a run, read once.
 struct Traffic {
-  explicit Traffic(const RunRecord& run);
+  Traffic(const RunRecord& run, const Rates& rates);
 
   Lone lone;
   std::vector<Transfer> transfers;  // arrived or lost, in order of that date
@@ -97,23 +98,23 @@ inline constexpr double full_share = 0.95;
 // All links that carried anything, in the order of table `link`. Acknowledgements
 // (cluster.network.cross_traffic) do not count. A lost message counts with the bandwidth that other messages
 // left it until then: a link never carries more than its capacity. `until`: the end of the run, in seconds.
-// `left`: the share of a link's bandwidth that faults leave between two dates; empty: all.
+// `left`: the share of a link's bandwidth that faults and profiles leave between two dates; empty: all.
 using BandwidthLeft = std::function<double(std::uint32_t link, double from, double to)>;
 std::vector<LinkUse> links_of(const Traffic& traffic, double until, const BandwidthLeft& left = {});
 
 // The owners of each link: one node, the nodes of a host, or none.
 class LinkOwners {
  public:
-  // `faults` must outlive this object.
-  LinkOwners(const RunRecord& record, const Traffic& traffic, const FaultBook& faults);
+  // `rates` must outlive this object.
+  LinkOwners(const RunRecord& record, const Traffic& traffic, const Rates& rates);
 
   // Nodes, ascending; empty: no owner.
   const std::vector<std::uint32_t>& of(std::uint32_t link) const { return owners_[link]; }
-  // The share of the bandwidth that faults left for most of [from, to].
+  // The share of the bandwidth that faults and profiles left in [from, to].
   double left(std::uint32_t link, double from, double to) const;
 
  private:
-  const FaultBook& faults_;
+  const Rates& rates_;
   std::vector<std::vector<std::uint32_t>> owners_;  // by link
 };
 

@@ -263,7 +263,9 @@ class CausesCheck final : public Check {
   explicit CausesCheck(const Evidence& evidence)
       : Check(evidence, "causes",
               "no event comes before its cause: an arrival is caused by its sending, the end of a step by "
-              "its computing, and the end of a wait by an event during the wait") {}
+              "its computing, and the end of a wait by an event during the wait; a node that has begun "
+              "computes "
+              "and sends for a reason") {}
 
   void on(const Row& row) override {
     examined();
@@ -279,8 +281,9 @@ class CausesCheck final : public Check {
     } else if (row.is("wait") && (is_of_none || date(row.cause) < row.since)) {
       violated(row, "{} waits from {:.9g} s on for event {}, which was before that", name(row.node),
                row.since, row.cause);
-    } else if (is_of_none && row.is_computation() && !row.is("killed") && active_.contains(row.node)) {
-      violated(row, "{} computes for no reason", name(row.node));
+    } else if (is_of_none && active_.contains(row.node) &&
+               (row.is("sent") || (row.is_computation() && !row.is("killed")))) {
+      violated(row, "{} {} for no reason", name(row.node), row.is("sent") ? "sends" : "computes");
     }
     if (row.is("received") || row.is_computation()) active_.insert(row.node);
     if (row.is("begun") && row.is_step()) begun_[row.node] = row.number;

@@ -30,6 +30,7 @@ FaultPlan::FaultPlan(const Scenario& scenario, Network& network, Recorder& recor
   for (std::size_t table = 0; table < scenario.faults.size(); ++table) {
     const FaultSpec& fault = spec(table);
     active_.emplace_back(node_count(scenario.cluster), 0);
+    if (fault.is_off) continue;
     if (!fault.when.empty()) {
       const FaultCondition condition = std::get<FaultCondition>(parse_condition(fault.when));
       conditions_.push_back({table, condition, node_named(scenario.cluster, condition.node).value_or(0)});

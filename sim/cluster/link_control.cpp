@@ -8,10 +8,11 @@
 
 namespace psim {
 
-LinkControl::LinkControl(const Scenario& scenario, Network& network, Agenda& agenda)
+LinkControl::LinkControl(const Scenario& scenario, Network& network, Agenda& agenda, Recorder& recorder)
     : seed_(static_cast<std::uint64_t>(scenario.seed)),
       network_(network),
       agenda_(agenda),
+      recorder_(recorder),
       nodes_(node_count(scenario.cluster)) {
   for (const ProfileSpec& profile : scenario.profiles) {
     if (!profile.is_of_links()) continue;
@@ -39,14 +40,21 @@ void LinkControl::follow(NodeId node) {
     if (const auto date = next_row(*profile, now, seed_, node)) next = std::min(next.value_or(*date), *date);
   }
   network_.set_extra_latency(node, latency);
-  if (bandwidth != std::exchange(nodes_[node].by_profile, bandwidth))
-    network_.set_bandwidth(node, nodes_[node].by_fault * bandwidth);
+  if (latency != std::exchange(nodes_[node].latency, latency))
+    recorder_.on_rate({node, Quantity::latency, now, latency});
+  if (bandwidth != std::exchange(nodes_[node].by_profile, bandwidth)) set_bandwidth(node);
   if (next) agenda_.at(*next, [this, node] { follow(node); });
 }
 
 void LinkControl::set_fault(NodeId node, double factor) {
   nodes_[node].by_fault = factor;
-  network_.set_bandwidth(node, factor * nodes_[node].by_profile);
+  set_bandwidth(node);
+}
+
+void LinkControl::set_bandwidth(NodeId node) {
+  const double share = nodes_[node].by_fault * nodes_[node].by_profile;
+  network_.set_bandwidth(node, share);
+  recorder_.on_rate({node, Quantity::bandwidth, Agenda::now(), share});
 }
 
 }  // namespace psim

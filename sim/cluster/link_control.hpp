@@ -12,7 +12,7 @@ namespace psim {
 
 class LinkControl {
  public:
-  LinkControl(const Scenario& scenario, Network& network, Agenda& agenda);
+  LinkControl(const Scenario& scenario, Network& network, Agenda& agenda, Recorder& recorder);
 
   // Call once, before the simulation runs. Follows the profiles until `is_stuck`.
   void start(std::function<bool()> is_stuck);
@@ -23,13 +23,15 @@ class LinkControl {
  private:
   struct Node {
     std::vector<const ProfileSpec*> profiles = {};
-    double by_fault = 1, by_profile = 1;
+    double by_fault = 1, by_profile = 1, latency = 0;
   };
   void follow(NodeId node);
+  void set_bandwidth(NodeId node);
 
   std::uint64_t seed_;
   Network& network_;
   Agenda& agenda_;
+  Recorder& recorder_;
   std::function<bool()> is_stuck_;
   std::vector<Node> nodes_;
 };

@@ -9,13 +9,15 @@
 namespace psim {
 
 SpeedControl::SpeedControl(const ClusterSpec& cluster, Cpus& cpus, const Slowness& slowness, Agenda& agenda,
-                           Network& network)
+                           Network& network, Recorder& recorder)
     : cluster_(cluster),
       cpus_(cpus),
       slowness_(slowness),
       agenda_(agenda),
       network_(network),
-      by_fault_(node_count(cluster), 1.0) {}
+      recorder_(recorder),
+      by_fault_(node_count(cluster), 1.0),
+      factors_(by_fault_) {}
 
 void SpeedControl::start(std::function<bool()> is_stuck) {
   is_stuck_ = std::move(is_stuck);
@@ -61,6 +63,10 @@ double SpeedControl::factor_of(const std::vector<NodeId>& machine) const {
 
 void SpeedControl::apply(NodeId node) {
   const double factor = factor_of(nodes_beside(node));
+  for (const NodeId one : nodes_beside(node)) {
+    if (factor != std::exchange(factors_[one], factor))
+      recorder_.on_rate({one, Quantity::speed, Agenda::now(), factor});
+  }
   if (factor > 0) return cpus_.of(node).set_factor(factor);
   cpus_.of(node).freeze();
   for (const NodeId other : nodes_beside(node)) network_.hold(other);

@@ -19,7 +19,7 @@ namespace psim {
 class SpeedControl {
  public:
   SpeedControl(const ClusterSpec& cluster, Cpus& cpus, const Slowness& slowness, Agenda& agenda,
-               Network& network);
+               Network& network, Recorder& recorder);
 
   // Call once, before the simulation runs. Follows the stragglers' windows, until `is_stuck`.
   void start(std::function<bool()> is_stuck);
@@ -42,8 +42,9 @@ class SpeedControl {
   const Slowness& slowness_;
   Agenda& agenda_;
   Network& network_;
+  Recorder& recorder_;
   std::function<bool()> is_stuck_;
-  std::vector<double> by_fault_;  // by node
+  std::vector<double> by_fault_, factors_;  // by node; factors_: those of its machine
 };
 
 }  // namespace psim

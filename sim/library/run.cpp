@@ -36,6 +36,12 @@ class Guarded : public EventSink {
   void on_service(const Service& work) override {
     guard([&] { observer_.on_service(work); });
   }
+  void on_step(const StepCost& cost) override {
+    guard([&] { observer_.on_step(cost); });
+  }
+  void on_rate(const Rate& rate) override {
+    guard([&] { observer_.on_rate(rate); });
+  }
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }
@@ -69,6 +75,7 @@ RunRequest request_of(const Scenario& scenario, const RunOptions& options) {
   request.out = options.out;
   request.force = options.force;
   request.trace = options.out.empty() ? "none" : options.trace;
+  request.costs = options.costs;
   return request;
 }
 

@@ -1,4 +1,4 @@
-// The cause of a message or an event.
+// The cause of a message or an event, and what changes how long things take.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,11 @@ namespace psim {
 enum class Spent : std::uint8_t { idle, compute, network, service, timeout, down };
 inline constexpr auto spent_names = enum_names<Spent>();
 constexpr const auto& names_of(Spent) { return spent_names; }
+
+// What faults, stragglers and profiles change: the speed of a machine, the bandwidth of its links, and how
+// much later its messages come.
+enum class Quantity : std::uint8_t { speed, bandwidth, latency };
+inline constexpr auto quantity_names = enum_names<Quantity>();
 
 struct Cause {
   std::int64_t event = -1;  // its number in the record; -1: none

@@ -186,7 +186,9 @@ If the target or the duration ended the run, it may have no `finish`: start from
 The table `dependency` has the other events that an event needed, which happened earlier: `needs` names an
 event; `clock` names a clock whose pushes of all workers had to be applied to the shard. Without these
 dependencies, nobody could tell how much later an event could have come. The table `service` has the
-dates when servers and the storage worked on a message.
+dates when servers and the storage worked on a message. `step_cost` has what each step takes at the usual
+speed of its machine, and `rate` what stragglers, profiles and faults left of speeds and links.
+`without_fault` has the ends of the same run without its faults.
 )";
   for_each_subject([&page]<class T>() {
     page += fmt::format("\n## {}\n\n{}.\n\n| column | type | meaning |\n|---|---|---|\n", T::table, T::about);

@@ -616,6 +616,24 @@ struct Service {
   double begin = 0, end = 0;
 };
 
+// What a worker's step takes at the usual speed of its machine: without stragglers, profiles, faults and
+// other work on the machine.
+struct StepCost {
+  std::int64_t begun = 0;  // the number of its `begun` event
+  double even = 0;         // seconds, if chance draws the mean
+  double copies = 0;       // seconds of `even`: copies between host and devices
+  double drawn = 1;        // the factor on its computing that chance drew
+};
+
+// A node's speed or links are different from this date on, by faults, stragglers and profiles together.
+struct Rate {
+  NodeId node = 0;
+  Quantity quantity = Quantity::speed;
+  double at = 0;  // seconds
+  double value =
+      1;  // the factor on its speed or on the bandwidth of its links; seconds that its messages come later
+};
+
 // A 64-bit hash of every declared field. Machines of equal byte order give equal hashes.
 std::uint64_t hash_of(const Event& event);
 
@@ -633,6 +651,8 @@ class EventSink {
   // In addition to its cause, an event needs another event.
   virtual void on_dependency(std::uint64_t /*event*/, const Dependency& /*need*/) {}
   virtual void on_service(const Service& /*work*/) {}
+  virtual void on_step(const StepCost& /*cost*/) {}
+  virtual void on_rate(const Rate& /*rate*/) {}
 };
 
 // Names and meanings of the events' tables, for `psim explain`, from the declarations.

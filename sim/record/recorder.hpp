@@ -23,13 +23,14 @@ namespace psim {
 
 // Causes of events around faults. A fault causes its own end, the return of its node, and a suspicion of the
 // node. The fault itself comes at its date, or by a condition. Its cause is the last event of its node, which
-// it interrupts.
+// it interrupts. A heartbeat follows the last event of its node, too.
 class FaultCauses {
  public:
   // None: the event is no fault, and no fault is its cause.
   std::optional<Cause> of(const Event& event) const {
     if (const FaultChange* fault = event.as<FaultChange>(); fault != nullptr && fault->target)
       return of(*fault, *fault->target);
+    if (event.as<Sent>() != nullptr && is_heartbeat(event)) return last(event.node);
     const Suspicion* suspicion = event.as<Suspicion>();
     if (suspicion == nullptr) return std::nullopt;
     const std::optional<Cause> gone = found(away_, suspicion->suspect, Spent::timeout);
@@ -52,8 +53,11 @@ class FaultCauses {
     if (!fault.begins) return found(begun_, std::pair{fault.fault_table, target}, Spent::down);
     const bool comes = fault.kind->restarts || fault.kind->joins;
     if (const auto gone = found(away_, target, Spent::down); gone && comes) return gone;
-    const bool was_there = target < last_.size() && last_[target].event >= 0;
-    return was_there ? std::optional(last_[target]) : std::nullopt;
+    return last(target);
+  }
+  std::optional<Cause> last(NodeId node) const {
+    const bool was_there = node < last_.size() && last_[node].event >= 0;
+    return was_there ? std::optional(last_[node]) : std::nullopt;
   }
   void on(const FaultChange& fault, std::int64_t number) {
     if (!fault.target) return;
@@ -231,6 +235,12 @@ class Recorder {
   CauseChain& outside() { return book_.outside(); }
   void on_service(const Service& work) {
     for (EventSink* sink : sinks_) sink->on_service(work);
+  }
+  void on_step(const StepCost& cost) {
+    for (EventSink* sink : sinks_) sink->on_step(cost);
+  }
+  void on_rate(const Rate& rate) {
+    for (EventSink* sink : sinks_) sink->on_rate(rate);
   }
   // See EventSink::on_wire.
   void on_wire(std::uint64_t message, double begin, double end) {

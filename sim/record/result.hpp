@@ -136,4 +136,11 @@ struct RunResult : TrainingResult {  // with groups: that of the first namespace
   std::vector<std::string> stuck = {};           // if nothing can happen any more: which node waits for what
 };
 
+// The same run without one of its faults, or without all of them.
+struct WithoutFault {
+  std::optional<std::int64_t> fault;  // the number of its [[fault]], from 0; none: all faults
+  double sim_time = 0;                // seconds
+  std::int64_t updates = 0;
+};
+
 }  // namespace psim

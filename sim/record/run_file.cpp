@@ -45,6 +45,8 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
       wires_(db_, "wire", 3),
       services_(db_, "service", 4),
       dependencies_(db_, "dependency", 3),
+      costs_(db_, "step_cost", 4),
+      rates_(db_, "rate", 4),
       writer_([this](const Batch& batch) { write(batch); }) {
   for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
     nodes_.push_back(node_name(scenario.cluster, node));
@@ -96,6 +98,14 @@ void RunFile::on_service(const Service& work) {
   if (level_ == TraceLevel::events) batch_.services.push_back(work);
 }
 
+void RunFile::on_step(const StepCost& cost) {
+  if (level_ == TraceLevel::events) batch_.costs.push_back(cost);
+}
+
+void RunFile::on_rate(const Rate& rate) {
+  if (level_ == TraceLevel::events) batch_.rates.push_back(rate);
+}
+
 void RunFile::write(const Batch& batch) {
   hashes_.insert(hashes_.end(), batch.hashes.begin(), batch.hashes.end());
   if (hashes_.size() == block) write_hashes();
@@ -123,6 +133,18 @@ void RunFile::write(const Batch& batch) {
     insert.bind(++column, work.message);
     insert.bind(++column, work.begin);
     insert.bind(++column, work.end);
+  });
+  costs_.write(batch.costs, [](Statement& insert, int& column, const StepCost& cost) {
+    insert.bind(++column, cost.begun);
+    insert.bind(++column, cost.even);
+    insert.bind(++column, cost.copies);
+    insert.bind(++column, cost.drawn);
+  });
+  rates_.write(batch.rates, [](Statement& insert, int& column, const Rate& rate) {
+    insert.bind(++column, rate.node);
+    insert.bind(++column, quantity_names[static_cast<std::size_t>(rate.quantity)]);
+    insert.bind(++column, rate.at);
+    insert.bind(++column, rate.value);
   });
 }
 
@@ -233,6 +255,11 @@ void RunFile::write_links(const LinkMap& map) {
   for (const LinkMap::Hop& hop : map.hops) put_hop(hop.sender, hop.receiver, hop.position, hop.link);
   put_ends(map.ends.window, map.ends.send_overhead, map.ends.send_bandwidth, map.ends.receive_overhead,
            map.ends.receive_bandwidth);
+}
+
+void RunFile::write_without_faults(const std::vector<WithoutFault>& runs) {
+  Statement put(db_, "INSERT INTO without_fault VALUES (?,?,?)");
+  for (const WithoutFault& run : runs) put(run.fault, run.sim_time, run.updates);
 }
 
 void RunFile::write_serving(const InferenceStats& stats, double end) {

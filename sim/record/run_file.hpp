@@ -166,12 +166,16 @@ class RunFile final : public EventSink {
   void on_wire(std::uint64_t message, double begin, double end) override;
   void on_dependency(std::uint64_t event, const Dependency& need) override;
   void on_service(const Service& work) override;
+  void on_step(const StepCost& cost) override;
+  void on_rate(const Rate& rate) override;
   void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
               const std::map<std::string, std::string>& host);
   // At level `events`, after the run and before finish(): the connections that messages used. The links that
   // they crossed follow with write_links().
   const Connections& connections();
   void write_links(const LinkMap& map);
+  // Before finish().
+  void write_without_faults(const std::vector<WithoutFault>& runs);
 
  private:
   void write_facts(std::optional<std::int64_t> space, const Scenario& scenario);
@@ -186,6 +190,8 @@ class RunFile final : public EventSink {
     std::vector<Wire> wires = {};
     std::vector<std::pair<std::uint64_t, Dependency>> dependencies = {};
     std::vector<Service> services = {};
+    std::vector<StepCost> costs = {};
+    std::vector<Rate> rates = {};
   };
   Batch new_batch() const;
   void write(const Batch& batch);
@@ -211,7 +217,7 @@ class RunFile final : public EventSink {
     Computation what = {};
   };
   std::vector<std::optional<Step>> begun_;  // per worker: the unfinished step
-  TableWriter steps_, hash_rows_, wires_, services_, dependencies_;
+  TableWriter steps_, hash_rows_, wires_, services_, dependencies_, costs_, rates_;
   std::deque<TableWriter> events_of_type_;
   std::array<Events, std::variant_size_v<Subject>> of_type_;  // the events of a batch
   Connections connections_;                                   // at level `events`

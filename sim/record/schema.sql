@@ -54,6 +54,16 @@ CREATE TABLE wire (message INTEGER PRIMARY KEY, begin_s REAL, end_s REAL);
 CREATE TABLE dependency (event INTEGER, needs INTEGER, clock INTEGER);
 -- When servers and the storage worked on a message. message NULL: they prepared messages to send.
 CREATE TABLE service (node INTEGER, message INTEGER, begin_s REAL, end_s REAL);
+-- The same run without one fault, or without all of them (fault NULL), from the same random streams. No rows: psim run has
+-- not made these runs, because the run is large, or psim compare has made it.
+CREATE TABLE without_fault (fault INTEGER, sim_time_s REAL, updates INTEGER);
+-- What a worker's step takes at the usual speed of its machine: without stragglers, profiles, faults and other work on
+-- the machine. event: its `begun` in `computation`. even_s: seconds if chance draws the mean, of which copies_s copy
+-- between host and devices. drawn: the factor on its computing that chance drew.
+CREATE TABLE step_cost (event INTEGER PRIMARY KEY, even_s REAL, copies_s REAL, drawn REAL);
+-- A node's speed or links are different from at_s on, by faults, stragglers and profiles together. value: a factor on
+-- the `speed` of its machine or on the `bandwidth` of its own links; `latency`: seconds by which its messages come later.
+CREATE TABLE rate (node INTEGER, quantity TEXT, at_s REAL, value REAL);
 -- 32 bits of every event's hash, little-endian, 16384 in a row. With them `psim replay` finds the first event that
 -- differs.
 CREATE TABLE event_hash (block INTEGER PRIMARY KEY, hashes BLOB);

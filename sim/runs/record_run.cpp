@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <optional>
 
 #include "analysis/run_files.hpp"
 #include "sim/cluster/make_link_map.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"
 #include "sim/runs/answer.hpp"
+#include "sim/runs/fault_costs.hpp"
 #include "sim/runs/host_clock.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
@@ -43,6 +45,8 @@ Json simulate_into(const fs::path& dir, const RunRequest& request, const LoadedS
                    const RunIdentity& identity, EventSink* watcher) {
   UnfinishedRun unfinished(dir);
   const fs::path& partial = unfinished.path();
+  std::optional<FaultCosts> costs;
+  if (request.costs) costs.emplace(request, loaded);
   const double begin = host_seconds();
   Json summary;
   {
@@ -62,7 +66,9 @@ Json simulate_into(const fs::path& dir, const RunRequest& request, const LoadedS
     // If switches sum messages, a message has no path of its own.
     if (trace_level(request.trace) == TraceLevel::events && !result.sums)
       file.write_links(make_link_map(on_its_bus(loaded.scenario), file.connections()));
-    file.finish(result, meta, host_facts(request, host_seconds() - begin));
+    const auto facts = host_facts(request, host_seconds() - begin);
+    if (costs) file.write_without_faults(costs->of(result));
+    file.finish(result, meta, facts);
   }
   write_file(partial / "scenario.toml",
              "# with every default written out; psim run accepts this file unchanged\n" +

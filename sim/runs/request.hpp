@@ -26,6 +26,7 @@ struct RunRequest {
   std::string trace;     // none, steps or events
   std::string context;
   bool no_files = false;  // treat all files that the scenario names as missing
+  bool costs = false;     // also make the run without its faults, if it is small, and record the difference
 };
 
 // The scenario and its overrides. Malformed overrides become diagnostics.

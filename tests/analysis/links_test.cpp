@@ -60,7 +60,7 @@ fs::path run_in(const TemporaryFolder& folder, const std::string& scenario, cons
   return folder.path() / "run";
 }
 
-std::vector<Transfer> transfers(const RunRecord& run) { return Traffic(run).transfers; }
+std::vector<Transfer> transfers(const RunRecord& run) { return Traffic(run, Rates(run)).transfers; }
 
 const LinkUse& use_of(const std::vector<LinkUse>& uses, const std::string& name) {
   const auto found = std::ranges::find(uses, name, [](const LinkUse& use) { return use.link.name; });
@@ -89,7 +89,7 @@ TEST_CASE("an incast of four equal messages: each shares for three times what it
   }
   CHECK(pushes == 12);
 
-  const std::vector<LinkUse> uses = links_of(Traffic(run), run.summary.at("sim_time_s"));
+  const std::vector<LinkUse> uses = links_of(Traffic(run, Rates(run)), run.summary.at("sim_time_s"));
   const LinkUse& full = use_of(uses, "server 0 down");
   CHECK(full.bytes == 12'000'000);
   CHECK(full.busy == near(12 * alone));
@@ -210,7 +210,7 @@ restart_after = "10ms"
     const double lost = (one.crash - cut.front().begin) * one.bandwidth;
     CHECK(lost > 0.1e6);
     CHECK(lost < 0.9e6 * one.workers);
-    const std::vector<LinkUse> uses = links_of(Traffic(run), run.summary.at("sim_time_s"));
+    const std::vector<LinkUse> uses = links_of(Traffic(run, Rates(run)), run.summary.at("sim_time_s"));
     const LinkUse& server = use_of(uses, "server 0 down");
     const auto has = [](double bytes) { return Approx(bytes).epsilon(0).margin(20); };
     CHECK(static_cast<double>(server.bytes) == has(static_cast<double>(to_server) + lost));

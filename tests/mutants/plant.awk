@@ -21,8 +21,9 @@ BEGIN { RS = ""; FS = "\n"; wrong = 0 }
       name_of[place] = name
       if (!(value in known)) { known[value] = 1; files[++file_count] = value }
     } else if (key == "after") after_of[place] = value
-    else if (key == "text") text_of[place] = value
+    else if (key == "text" && !(place in text_of)) text_of[place] = value
     else if (key == "becomes") new_of[place] = value
+    else if (key != "tests" && key != "breaks") complain(name, "what is `" $i "`?")
   }
   if (place == 0) complain(name, "it changes no file")
 }

@@ -182,8 +182,8 @@ Json run_file(const std::string& file, const FieldValues& settings, int code) {
 
 int exit_code(const Json& summary) { return is_yes(summary) ? 0 : 1; }
 
-KeptRun::KeptRun(const api::Scenario& scenario, const std::string& trace)
-    : summary_(run_scenario(scenario, {.out = path().string(), .trace = trace})) {}
+KeptRun::KeptRun(const api::Scenario& scenario, const std::string& trace, bool costs)
+    : summary_(run_scenario(scenario, {.out = path().string(), .trace = trace, .costs = costs})) {}
 
 Outcome KeptRun::ask(const std::string& command, const std::vector<std::string>& words) const {
   std::vector<std::string> all{command, "run"};

@@ -79,7 +79,7 @@ int exit_code(const Json& summary);
 // A run in a folder of its own.
 class KeptRun {
  public:
-  explicit KeptRun(const api::Scenario& scenario, const std::string& trace = "events");
+  explicit KeptRun(const api::Scenario& scenario, const std::string& trace = "events", bool costs = false);
 
   const Json& summary() const { return summary_; }
   std::filesystem::path path() const { return folder_.path() / "run"; }

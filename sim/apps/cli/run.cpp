@@ -122,6 +122,7 @@ int run(const Command& command) {
       !command.out.empty() ? folder_named(command.out) : run_directory(identity.name, identity.scenario_hash);
   Command kept = command;
   kept.out = keep ? dir.string() : "";
+  kept.costs = true;
   if (kept.trace.empty()) kept.trace = keep ? usual_trace(loaded) : "none";
 
   std::optional<Json> summary;

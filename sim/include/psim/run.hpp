@@ -18,6 +18,8 @@ struct RunOptions {
   std::string out = {};  // the folder for run.db, summary.json and scenario.toml; empty: the run is not kept
   std::string trace = "events";  // the events that `out` keeps: none, steps or events
   bool force = false;            // run even if memory seems too small
+  bool costs =
+      false;  // with events: also make the run without its faults, if it is small, and keep the difference
 };
 
 // psim refuses the run: the machine has too little memory, or `out` holds something else.

@@ -109,6 +109,12 @@ struct JobContext {
     }
     return number;
   }
+  // Records that a worker begins a step, or a part of one, and what this costs. `flops`: without slowness;
+  // `copies`: seconds; `drawn`: the slowness of the step.
+  void record_begun(NodeId node, const Computation& begun, double flops, double copies, double drawn) {
+    const double speed = plan.scenario.cluster.worker.speed.of(node - plan.first_worker()).value;
+    recorder.on_step({record(node, begun), flops / speed + copies, copies, drawn});
+  }
 };
 
 // The facts that the record of a wait keeps about the message that ended it.

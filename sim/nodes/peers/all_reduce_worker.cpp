@@ -57,7 +57,11 @@ void PeerStep::begin(std::int64_t clock, const Replica& replica) {
   batch_size_ = source_.batch_size();
   strand_.processor().start_timer();
   std::vector<Strand::Block> work = blocks();
-  record(ComputePhase::begun);
+  const std::int64_t local_steps = source_.local_steps_of(clock);
+  job_.record_begun(node_, Computation{.clock = clock, .version = clock},
+                    flops_of_samples(job_, index_, local_steps, source_.scale()),
+                    all_copies(job_, job_.plan.keys.parameters, local_steps),
+                    job_.slowness.of_step(index_, clock));
   LocalWork local{.batches = source_.take(),
                   .devices = job_.plan.scenario.cluster.worker_devices.count,
                   .moves = job_.plan.pushes_moves()};

@@ -151,13 +151,14 @@ void StageWorker::spend(std::int64_t micro_batch, double share, std::size_t part
   const auto parts = static_cast<std::int64_t>(work_.size());
   const auto number = static_cast<std::int64_t>(part);
   Computation record{.clock = clock_, .version = replica_.version(), .part = number, .parts = parts};
-  job_.record(node_, record);
   const double batches = static_cast<double>(pipeline_.samples_in(micro_batch)) /
                          static_cast<double>(job_.plan.scenario.training.batch_size);
   const Scenario& scenario = job_.plan.scenario;  // shares are parts of a gradient
   const double gradient =
       flops_of_samples(job_, index_, scenario.training.local_steps, 1) / recompute_factor(scenario);
-  compute(job_, node_, gradient * job_.slowness.of_step(index_, clock_) * batches * share);
+  const double slowness = job_.slowness.of_step(index_, clock_);
+  job_.record_begun(node_, record, gradient * batches * share, 0, slowness);
+  compute(job_, node_, gradient * slowness * batches * share);
   // A stage computes its part of all workers' batches. This equals an even share of the samples.
   record.phase = ComputePhase::ended;
   if (record.is_last()) record.samples = pipeline_.samples_of_stage(index_);

@@ -49,8 +49,8 @@ void SharedStep::compute_own() {
   keys_ = work.keys;
   own_ = std::move(work.own);
   weights_ = step_.take_weights(keys_.get());
-  if (weights_) weights_->join();  // no gradient may overwrite them: others need them
-  step_.record(ComputePhase::begun);
+  if (weights_) weights_->join();        // no gradient may overwrite them: others need them
+  step_.record_begun(step_.number - 1);  // begin() has counted it
   step_.processor.copy(step_.copy_seconds());
   if (own_update > 0) step_.processor.compute(own_update, false);
   batch_.clear();

@@ -38,7 +38,7 @@ bool GradientStep::compute() {
   if (job.plan.rule.cancel && !step_.is_ahead) step_.kv.watch_for_newer(step_.clock);
   const double flops = step_.flops_of_step();
   const double copies = step_.copy_seconds();
-  step_.record(ComputePhase::begun);
+  step_.record_begun(step_.number);
   LocalWork work = step_.begin(keeps);
   std::shared_ptr<Assembly> weights = step_.on_own_copy ? nullptr : step_.take_weights(work.keys.get());
   task_.start(std::move(weights), std::move(work));
@@ -82,7 +82,7 @@ bool ElasticStep::compute() {
   pull_to_centre();
   const double flops = step_.flops_of_step();
   const double copies = step_.copy_seconds();
-  step_.record(ComputePhase::begun);
+  step_.record_begun(step_.number);
   task_.start(nullptr, step_.begin(true));
   step_.processor.copy(copies);
   step_.processor.compute(flops);
@@ -168,7 +168,7 @@ bool OverlapStep::compute() {
   const double batches = static_cast<double>(local_steps * training.accumulate);
   const double flops = step_.flops_of_step() / batches;
   const double between = step_.copy_seconds() - step_.copies_of_local_step(step_.kv.all_shards());
-  step_.record(ComputePhase::begun);
+  step_.record_begun(step_.number);
   for (const Layer& layer : layers_) {
     const bool is_last = &layer == &layers_.back();
     // The first layer's weights are here. If a layer's owner has changed since its forward pass, the client
@@ -228,6 +228,14 @@ std::unique_ptr<Step> make_step(StepContext& context) {
 
 void StepContext::record(ComputePhase phase, std::optional<std::int64_t> samples) {
   job.record(node, Computation{.phase = phase, .clock = clock, .version = kv.version(0), .samples = samples});
+}
+
+void StepContext::record_begun(std::int64_t number_of_step) {
+  const double flops =
+      psim::flops_of_samples(job, index, source.local_steps_of(number_of_step), source.scale());
+  job.record_begun(node, Computation{.clock = clock, .version = kv.version(0)}, flops + update_flops(),
+                   all_copies(job, job.plan.keys.parameters, source.local_steps_of(number_of_step)),
+                   job.slowness.of_step(index, number_of_step));
 }
 
 void StepContext::wait_for_batches() {

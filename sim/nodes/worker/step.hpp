@@ -42,6 +42,8 @@ struct StepContext {
 
   // Records a phase of the current step. `samples`: the samples with complete gradients.
   void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
+  // The same for its begin. `number`: of the step.
+  void record_begun(std::int64_t number_of_step);
   // Sends each of these shards its part of the current step's `gradient`.
   Timestamp push(const ShardIds& shards, const std::shared_ptr<Values>& gradient);
 

@@ -250,7 +250,10 @@ void TaskWorker::compute(const RunTask& order) {
   Result taken = std::move(results_.extract(order.source).mapped());
   result.versions = std::move(taken.versions);
   const std::int64_t version = result.versions.front();
-  job_.record(node_, Computation{.clock = order.clock, .version = version});
+  const double flops = flops_of_samples(job_, index_, 1, 1),
+               copies = all_copies(job_, job_.plan.keys.parameters, 1),
+               slowness = job_.slowness.of_step(index_, steps_++);
+  job_.record_begun(node_, Computation{.clock = order.clock, .version = version}, flops, copies, slowness);
   LocalWork work{.devices = scenario.cluster.worker_devices.count};
   std::vector<Batch>& batches = work.batches.emplace_back();
   // The clock's batches are numbered over all workers.
@@ -262,8 +265,8 @@ void TaskWorker::compute(const RunTask& order) {
         job_.plan.sampler->batch(static_cast<std::uint32_t>(number % workers), number / workers));
   GradientTask task(job_);
   task.start(std::move(taken.weights), std::move(work));
-  processor_.copy(all_copies(job_, job_.plan.keys.parameters, 1));
-  psim::compute(job_, node_, flops_of_samples(job_, index_, 1, 1) * job_.slowness.of_step(index_, steps_++));
+  processor_.copy(copies);
+  psim::compute(job_, node_, flops * slowness);
   task.wait();
   result.gradient = task.take();
   samples_ += samples;

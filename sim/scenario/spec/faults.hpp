@@ -100,6 +100,7 @@ struct FaultSpec {
   double probability = 1;                // of each message
   std::optional<double> factor;          // slow: of the speed; degrade: of the bandwidth
   std::optional<Seconds> delay;          // delay: added; reorder: at most
+  bool is_off = false;                   // it never happens; no field of a scenario
 
   bool given_by_window() const { return from || until; }
 };

@@ -158,7 +158,7 @@ TEST_CASE("network: when a machine goes on, each of its nodes takes its mail", "
         "[cluster]\nworkers = 2\nservers = 2\ncolocate = true\n";
     Lines lines = on_stage(colocated, [&](Stage& stage) {
       JobContext& job = stage.job();
-      SpeedControl speeds(job.plan.cluster(), job.cpus, job.slowness, job.agenda, job.network);
+      SpeedControl speeds(job.plan.cluster(), job.cpus, job.slowness, job.agenda, job.network, job.recorder);
       const NodeId server = 1, worker = stage.worker(0);
       for (const NodeId node : {server, worker}) {
         stage.act(node, [&, node] {
@@ -188,7 +188,7 @@ TEST_CASE("network: the latencies of two profiles add up", "[network][profiles]"
     Scenario profiled = job.plan.scenario;
     for (const double seconds : {10.0, 30.0})
       profiled.profiles.push_back({.of = ProfileOf::latency, .nodes = {"server 0"}, .rows = {{0, seconds}}});
-    LinkControl links(profiled, job.network, job.agenda);
+    LinkControl links(profiled, job.network, job.agenda, job.recorder);
     links.start([] { return false; });
     stage.act(1, [&] {
       job.network.receive(1);
