@@ -23,14 +23,14 @@ namespace psim {
 
 // Causes of events around faults. A fault causes its own end, the return of its node, and a suspicion of the
 // node. The fault itself comes at its date, or by a condition. Its cause is the last event of its node, which
-// it interrupts. A heartbeat follows the last event of its node, too.
+// it interrupts. A message that no actor sends, such as a heartbeat, follows the last event of its node, too.
 class FaultCauses {
  public:
   // None: the event is no fault, and no fault is its cause.
   std::optional<Cause> of(const Event& event) const {
     if (const FaultChange* fault = event.as<FaultChange>(); fault != nullptr && fault->target)
       return of(*fault, *fault->target);
-    if (event.as<Sent>() != nullptr && is_heartbeat(event)) return last(event.node);
+    if (event.as<Sent>() != nullptr && event.cause.event < 0) return last(event.node);
     const Suspicion* suspicion = event.as<Suspicion>();
     if (suspicion == nullptr) return std::nullopt;
     const std::optional<Cause> gone = found(away_, suspicion->suspect, Spent::timeout);

@@ -38,9 +38,21 @@ function put(position, length_of_edit, text) {
   insert[insertions] = text
 }
 
+# Whether a comma stands outside of brackets: the text is no expression.
+function lists(text,    i, c, depth) {
+  for (i = 1; i <= length(text); ++i) {
+    c = substr(text, i, 1)
+    depth += index("([{", c) > 0
+    depth -= index(")]}", c) > 0
+    if (c == "," && depth == 0) return 1
+  }
+  return 0
+}
+
 # Whether both are expressions, or the text is statements.
 function can_be_switched(old, new) {
   if (old ~ /[;}]$/) return !(old ~ /^case / || old ~ /^{[^;]*}$/)
+  if (lists(old) || lists(new)) return 0
   return !(old ~ /^(return|if|else|case|[.?:])/ || old ~ /[?:,]$/ || new ~ /^({|return|if|$)/)
 }
 
