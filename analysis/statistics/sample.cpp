@@ -1,31 +1,16 @@
 #include "analysis/statistics/sample.hpp"
 
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/students_t.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <stdexcept>
 
 #include "model/base/random.hpp"
 
 namespace psim::statistics {
-namespace {
-
-// P(|T| <= sqrt(degrees) tan(angle)), for an angle in [0, pi / 2].
-double student_between(double angle, std::size_t degrees) {
-  const double cosine = std::cos(angle);
-  const bool odd = degrees % 2 == 1;
-  double sum = 0;
-  double term = odd ? cosine : 1;
-  for (std::size_t i = odd ? 3 : 2; i <= degrees; i += 2) {
-    sum += term;
-    term *= cosine * cosine * static_cast<double>(i - 1) / static_cast<double>(i);
-  }
-  const double product = std::sin(angle) * sum;
-  return odd ? 2 / std::numbers::pi * (angle + product) : product;
-}
-
-}  // namespace
 
 double mean_of(std::span<const double> values) {
   if (values.empty()) throw std::invalid_argument("a mean needs at least one value");
@@ -45,11 +30,7 @@ std::optional<double> sd_of(std::span<const double> values) {
 double student_quantile(double p, std::size_t degrees) {
   if (!(p > 0 && p < 1) || degrees == 0)
     throw std::invalid_argument("a quantile of Student's t needs p between 0 and 1 and a degree of freedom");
-  if (p < 0.5) return -student_quantile(1 - p, degrees);
-  double low = 0, high = std::numbers::pi / 2;
-  for (double middle = high / 2; low < middle && middle < high; middle = low + (high - low) / 2)
-    (student_between(middle, degrees) < 2 * p - 1 ? low : high) = middle;
-  return std::sqrt(static_cast<double>(degrees)) * std::tan(low);
+  return boost::math::quantile(boost::math::students_t(static_cast<double>(degrees)), p);
 }
 
 namespace {
@@ -117,14 +98,8 @@ double mcnemar(const Discordant& runs) {
   const std::size_t all = runs.arm + runs.baseline, fewer = std::min(runs.arm, runs.baseline);
   if (all > 10'000) throw std::invalid_argument("McNemar's test takes at most 10,000 runs");
   if (2 * fewer == all) return 1;
-  // Binomial coefficients divided by 2^all, by logarithms: 2^all itself may overflow.
-  const auto n = static_cast<double>(all);
-  double log_ways = -n * std::log(2.0), tail = 0;
-  for (std::size_t k = 0; k <= fewer; ++k) {
-    tail += std::exp(log_ways);
-    log_ways += std::log((n - static_cast<double>(k)) / static_cast<double>(k + 1));
-  }
-  return std::min(1.0, 2 * tail);
+  const boost::math::binomial chance(static_cast<double>(all), 0.5);
+  return std::min(1.0, 2 * boost::math::cdf(chance, static_cast<double>(fewer)));
 }
 
 std::size_t seeds_for_holm(std::size_t tests, double level) {
