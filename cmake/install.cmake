@@ -1,13 +1,13 @@
 # Rules of `cmake --install`: the program with its scenarios and course, and the library.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-install(TARGETS psim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS psim psim-further RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY docs/course DESTINATION ${CMAKE_INSTALL_DATADIR}/psim)
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/psim FILES_MATCHING PATTERN "*.toml")
 install(FILES docs/glossary.md DESTINATION ${CMAKE_INSTALL_DATADIR}/psim)
 install(FILES LICENSE CITATION.cff docs/dependencies.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-install(TARGETS psim_library psim_cli psim_study psim_analysis psim_sim psim_record psim_model psim_flags
+install(TARGETS psim_library psim_further psim_cli psim_study psim_analysis psim_sim psim_record psim_model psim_flags
   EXPORT psimTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY sim/include/psim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The headers that the public headers include, under their own names.

@@ -1,3 +1,4 @@
-#include "psim/command_line.hpp"
+// psim with the commands that a first table needs; the others are in psim-further.
+#include "sim/apps/cli/subcommand.hpp"
 
-int main(int argc, char** argv) { return psim::command_line(argc, argv); }
+int main(int argc, char** argv) { return psim::cli::command_line(argc, argv, psim::cli::core_rooms()); }

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace psim {
 namespace {
+
+namespace fs = std::filesystem;
 
 #include "sim/record/versions.inc"
 
@@ -80,7 +83,8 @@ std::map<std::string, std::string> libraries() {
 
 std::string build_id() {
   static const std::string id = [] {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
+    const fs::path self = fs::read_symlink("/proc/self/exe"), core = self.parent_path() / "psim";
+    std::ifstream file(self.filename() == "psim-further" ? core : self, std::ios::binary);
     std::array<char, 65536> block;
     std::uint64_t hash = 0;
     while (file.read(block.data(), block.size()), file.gcount() > 0) {

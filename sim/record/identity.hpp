@@ -21,7 +21,8 @@ std::string cpu_family();
 // Snappy the bytes of compressed messages.
 std::map<std::string, std::string> libraries();
 
-// A hash of the running program. psim does not reuse results of another build.
+// A hash of the running program; psim-further counts as the psim beside it. psim does not reuse results of
+// another build.
 std::string build_id();
 
 }  // namespace psim

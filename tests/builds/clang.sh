@@ -8,7 +8,7 @@ version=$(clang++ -dumpversion 2>/dev/null | cut -d . -f 1)
 [ "${version:-0}" -ge 16 ] || { echo "skipped: Clang 16 or later is not installed"; exit 77; }
 CXX=clang++ "$1" -S . -B build/clang -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
   -DPSIM_TESTS=OFF -DPSIM_WERROR=ON
-"$1" --build build/clang --target psim
+"$1" --build build/clang --target psim psim-further
 run=$(mktemp -d)
 trap 'rm -rf "$run"' EXIT
 build/clang/psim run server_crash --trace events --out "$run/run" >"$run/said"

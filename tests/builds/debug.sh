@@ -4,4 +4,4 @@
 set -eu
 cd "$(dirname "$0")/../.."
 [ -f build/debug/CMakeCache.txt ] || "$1" --preset debug -DPSIM_TESTS=OFF
-exec "$1" --build build/debug --target psim
+exec "$1" --build build/debug --target psim psim-further

@@ -1,7 +1,8 @@
 #!/bin/sh
-# minutes.sh SOURCE [JOBS]: measures the first build. It configures and builds only psim, in a new folder, as
-# `./psim run` does on a fresh clone. It prints the processor minutes and the clock minutes, and the ratio to the
-# processor time of one reference file (reference.cpp). It uses no compiler cache.
+# minutes.sh SOURCE [JOBS]: measures the first build. It configures and builds psim in a new folder, as `./psim run`
+# does on a fresh clone, and then everything else, as `./psim test` does. For both it prints the processor minutes and
+# the clock minutes, and the ratio to the processor time of one reference file (reference.cpp). It uses no compiler
+# cache.
 set -eu
 export CCACHE_DISABLE=1
 unset CMAKE_CXX_COMPILER_LAUNCHER || true
@@ -27,10 +28,16 @@ count && before=$spent
 reference; reference; reference
 count && of_one=$(echo "$before $spent" | awk '{ printf "%.2f", ($2 - $1) / 3 }')
 
-count && before=$spent begin=$(date +%s)
-ninja -C "$build" -j "$jobs" psim >"$build/log" || { cat "$build/log"; exit 3; }
-end=$(date +%s)
-count
-echo "$before $spent $of_one $((end - begin)) $jobs" | awk '{
-  printf "psim: %.1f minutes of a processor, %.1f minutes of the clock with %d jobs\n", ($2 - $1) / 60, $4 / 60, $5
-  printf "one reference file: %.1f s of a processor; psim takes %.0f times as long\n", $3, ($2 - $1) / $3 }'
+echo "one reference file: $of_one s of a processor"
+count && first=$spent begin=$(date +%s)
+# stage TARGET NAME: the costs since the beginning, once TARGET is built.
+stage() {
+  ninja -C "$build" -j "$jobs" "$1" >"$build/log" || { cat "$build/log"; exit 3; }
+  end=$(date +%s)
+  count
+  echo "$first $spent $of_one $((end - begin)) $jobs" | awk -v name="$2" '{
+    printf "%s: %.1f minutes of a processor, %.1f minutes of the clock with %d jobs, %.0f times the reference file\n",
+      name, ($2 - $1) / 60, $4 / 60, $5, ($2 - $1) / $3 }'
+}
+stage psim "psim, for the first table"
+stage all "all, with the tests"

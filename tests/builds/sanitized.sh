@@ -9,13 +9,13 @@ cmake=$1 preset=$2
 build=build/$preset
 "$cmake" --preset "$preset" -DPSIM_UNITY=ON
 if [ "$preset" = asan ]; then
-  "$cmake" --build "$build" --target psim psim_unit psim_system psim_joules psim_texts psim_pairs
+  "$cmake" --build "$build" --target psim-further psim_unit psim_system psim_joules psim_texts psim_pairs
   stride=${PSIM_TEST_STRIDE:+-I 1,,$PSIM_TEST_STRIDE}
   exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" -LE 'slow|long|bench' \
     -E '^additions: |^install: |NOT_BUILT' $stride
 fi
 
-"$cmake" --build "$build" --target psim psim_unit
+"$cmake" --build "$build" --target psim-further psim_unit
 "$build/tests/psim_unit" '[pool]'
 # One and two threads give the same digest. A data race ends the program with an error code.
 for model in bsp asp; do

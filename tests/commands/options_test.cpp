@@ -1,6 +1,7 @@
 // Goal: what a command line asks for is checked before anything runs or is written, and all that is wrong is
 // said at once. Method: a table of command lines, each with what stderr must say; the folder must stay as it
 // was.
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -117,4 +118,29 @@ TEST_CASE("what --set takes the effect of is said", "[set]") {
   // Also what another --set gave.
   CHECK(said({"--set", "consistency.staleness=2", "--set", "consistency.model=asp"})
             .find("`consistency.staleness` has no effect any more") != std::string::npos);
+}
+
+// A first build has the commands of a first table only; `psim-further` beside it has them all.
+TEST_CASE("a command of the further program comes from beside psim", "[usage]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path alone = folder.path() / "psim";
+  std::filesystem::copy_file(binary(), alone);
+  const Outcome help = process({alone.string(), "--help"});
+  CHECK(help.code == 0);
+  CHECK(help.out.find("what-if ") != std::string::npos);
+  const Outcome missing = process({alone.string(), "what-if", "latest"});
+  CHECK(missing.code == 2);
+  CHECK(missing.err.find("this build has no what-if") != std::string::npos);
+  CHECK(missing.err.find("./psim builds what a command needs") != std::string::npos);
+  // The same words with the program beside it; its results count as this psim's.
+  std::filesystem::copy_file(binary().parent_path() / "psim-further", folder.path() / "psim-further");
+  CHECK(process({alone.string(), "help", "what-if"}).out == psim::test::psim({"help", "what-if"}).out);
+  const std::vector<std::string> run{"run", (source_folder() / "scenarios/quickstart.toml").string(),
+                                     "--json", "--set", "training.epochs=1"};
+  const auto made_by = [&](const std::filesystem::path& program) {
+    std::vector<std::string> words{program.string()};
+    words.insert(words.end(), run.begin(), run.end());
+    return Json::parse(process(words).out);
+  };
+  CHECK(made_by(folder.path() / "psim-further") == made_by(alone));
 }

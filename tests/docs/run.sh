@@ -34,7 +34,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 # Beside this program are the scenarios and labs of SOURCE.
 mkdir -p "$scratch/bin" "$scratch/docs"
-cp "$psim" "$scratch/bin/psim"
+cp "$psim" "${psim%/*}/psim-further" "$scratch/bin/"
 cp -R "$source/scenarios" "$scratch"
 [ ! -d "$source/docs/course" ] || cp -R "$source/docs/course" "$scratch/docs"
 PATH=$scratch/bin:$PATH

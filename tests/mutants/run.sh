@@ -84,7 +84,7 @@ if [ ! -f "$build/build.ninja" ]; then
     -DPSIM_UNITY=ON ${PSIM_CMAKE_ARGS:-} >"$log" 2>&1 || { cat "$log" >&2; exit 3; }
 fi
 echo "psim: building psim with mistakes to choose from; the first time takes some minutes" >&2
-ninja -k 0 -C "$build" psim psim_unit psim_system psim_effects >"$log" 2>&1 || { cat "$log" >&2; exit 3; }
+ninja -k 0 -C "$build" psim-further psim_unit psim_system psim_effects >"$log" 2>&1 || { cat "$log" >&2; exit 3; }
 
 scratch=$(mktemp -d) || exit 3
 trap 'rm -rf "$scratch"' EXIT

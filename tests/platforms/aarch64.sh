@@ -81,7 +81,7 @@ launcher=$(command -v ccache || true)
 cmake -S "$source" -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$source/tests/platforms/aarch64.cmake" \
   -DCMAKE_BUILD_TYPE=Release -DPSIM_UNITY=ON -DPSIM_WERROR=ON ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"} \
   >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
-ninja -C "$folder" psim psim_unit >"$folder/build.log" 2>&1 || { tail -n 50 "$folder/build.log"; exit 1; }
+ninja -C "$folder" psim-further psim_unit >"$folder/build.log" 2>&1 || { tail -n 50 "$folder/build.log"; exit 1; }
 took "built"
 
 # The tests start psim, too, so its name belongs to a program that the kernel can run.

@@ -7,9 +7,9 @@
 
 #include "analysis/run_files.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/further.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
-#include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
@@ -29,7 +29,8 @@ struct ToCite {
   std::vector<Citation> citations;
 };
 
-ToCite to_cite(const std::string& name, Command asked) {
+ToCite to_cite(const CiteCommand& asked) {
+  const std::string& name = asked.name;
   if (name.empty()) return {"psim", study::citations_of_psim()};
   if (study::is_study(name) || study::is_study(studies_shelf().home / name)) {
     const study::StudyFolder folder(found_on(studies_shelf(), name));
@@ -37,15 +38,17 @@ ToCite to_cite(const std::string& name, Command asked) {
       say("note: {} is not complete, so its statistics are not known yet\n", folder.dir.string());
     return {folder.dir.string(), citations_of_study(folder, asked.data_dirs)};
   }
-  asked.scenario = find_scenario(name);
-  return {asked.scenario, citations_of_scenario(asked)};
+  study::Request request;
+  request.scenario = find_scenario(name);
+  request.data_dirs = asked.data_dirs;
+  return {request.scenario, citations_of_scenario(request)};
 }
 
 }  // namespace
 
-int cite(const std::string& name, const Command& asked, bool as_bibtex) {
-  const ToCite found = to_cite(name, asked);
-  if (as_bibtex) fmt::print("{}", study::citation_bibtex(found.citations));
+int cite(const CiteCommand& asked) {
+  const ToCite found = to_cite(asked);
+  if (asked.bibtex) fmt::print("{}", study::citation_bibtex(found.citations));
   else fmt::print("What to cite for {}:\n\n{}", found.of, study::citation_text(found.citations));
   return done;
 }

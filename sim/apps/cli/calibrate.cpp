@@ -24,6 +24,14 @@
 namespace psim::cli {
 namespace {
 
+struct CalibrateCommand {
+  calibrate::Request request;
+  std::string out;                        // the folder
+  std::string model_bytes;                // a size such as "100MB"
+  std::int64_t workers = 0, servers = 0;  // 0: not given
+  bool json = false, force = false;
+};
+
 using calibrate::Calibration;
 using calibrate::Compared;
 using calibrate::Fitted;
@@ -136,8 +144,8 @@ class StageLine {
   std::jthread ticking_;
 };
 
-int calibrate_logs(const Asked& asked) {
-  CalibrateCommand command = asked.calibrate;
+int calibrate_logs(const CalibrateCommand& asked) {
+  CalibrateCommand command = asked;
   calibrate::Request& request = command.request;
   const fs::path folder = command.out;
   check_logs(request.logs);
@@ -180,66 +188,62 @@ int calibrate_logs(const Asked& asked) {
 }
 
 const Subcommand calibrate_table[] = {
-    {"calibrate", groups::simulate,
-     "Make a scenario of a real cluster from its logs, and check it on later steps.",
-     "  psim calibrate steps.csv -o cluster --servers 4 --model-bytes 100MB --consistency bsp\n"
-     "  psim calibrate rank*.pt.trace.json.gz -o cluster   Kineto, Horovod, other Chrome JSON\n"
-     "  psim calibrate steps.csv iperf.json -o cluster     with a test of the link\n"
-     "  psim calibrate runs.csv -o cluster                 the mean steps of several configurations\n"
-     "  psim calibrate trace.json -o cluster --compute-name 'forward|backward' --step-arg iteration\n",
-     [](CLI::App* app, Asked& a) {
-       CalibrateCommand& c = a.calibrate;
-       app->add_option(
-              "logs", c.request.logs,
-              "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes] or worker,step,step_s, with "
-              "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
-              "bytes,seconds; Chrome JSON; the log of Megatron-LM or DeepSpeed; the output of "
-              "nccl-tests or iperf3. Also gzip.")
-           ->required()
-           ->check(existing_file());
-       app->add_option("-o,--out", c.out,
-                       "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
-           ->required()
-           ->type_name("FOLDER")
-           ->check(not_empty("folder"));
-       app->add_option("--workers", c.workers,
-                       "Number of workers of the scenario; default: those of the log.")
-           ->check(whole(1, 20'000));
-       app->add_option("--servers", c.servers, "Number of servers; default: 1.")->check(whole(1, 4096));
-       app->add_option("--model-bytes", c.model_bytes,
-                       "Size of the model, for example 100MB; default: the bytes of the log, or 4B.");
-       app->add_option("--consistency", c.request.facts.consistency,
-                       "The consistency model of the log, for example asp, or all-reduce; default: bsp.");
-       app->add_option("--preset", c.request.facts.preset,
-                       "Other fields as in this system; see `psim list`.");
-       app->add_option("--set", c.request.facts.sets,
-                       "A further field of the scenario, KEY=VALUE. Repeatable.")
-           ->take_all()
-           ->allow_extra_args(false);
-       app->add_option(
-           "--compute-name", c.request.names.compute,
-           "Chrome JSON: a regular expression for the names of computations; default: the names that "
-           "known tools use.");
-       app->add_option("--step-arg", c.request.names.step_arg,
-                       "Chrome JSON: the argument of an event with the number of its step; default: step.");
-       app->add_option("--skip", c.request.skip,
-                       "Leave out this number of first steps; default: a warm-up, if psim finds one.")
-           ->check(whole(0, 1'000'000'000));
-       app->add_option(
-              "--hold-out", c.request.hold_out,
-              "Share of the steps or runs, the last ones, on which psim judges the fit, for example 30% or "
-              "0.3; 0: no verdict; default: 50%.")
-           ->transform(percentage(0, 0.9));
-       app->add_option("--within", c.request.within,
-                       "Largest error of a fit that holds, for example 10% or 0.1; default: 5%.")
-           ->transform(percentage(1e-6, 1));
-       app->add_flag("--json", c.json, "Print calibration.json.");
-       app->add_flag("--force", c.force, "Replace a calibration in the folder.");
-     },
-     calibrate_logs}};
+    command<CalibrateCommand>(
+        "calibrate",
+        [](CLI::App* app, CalibrateCommand& c) {
+          app->add_option(
+                 "logs", c.request.logs,
+                 "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes] or worker,step,step_s, with "
+                 "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
+                 "bytes,seconds; Chrome JSON; the log of Megatron-LM or DeepSpeed; the output of "
+                 "nccl-tests or iperf3. Also gzip.")
+              ->required()
+              ->check(existing_file());
+          app->add_option("-o,--out", c.out,
+                          "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
+              ->required()
+              ->type_name("FOLDER")
+              ->check(not_empty("folder"));
+          app->add_option("--workers", c.workers,
+                          "Number of workers of the scenario; default: those of the log.")
+              ->check(whole(1, 20'000));
+          app->add_option("--servers", c.servers, "Number of servers; default: 1.")->check(whole(1, 4096));
+          app->add_option("--model-bytes", c.model_bytes,
+                          "Size of the model, for example 100MB; default: the bytes of the log, or 4B.");
+          app->add_option("--consistency", c.request.facts.consistency,
+                          "The consistency model of the log, for example asp, or all-reduce; default: bsp.");
+          app->add_option("--preset", c.request.facts.preset,
+                          "Other fields as in this system; see `psim list`.");
+          app->add_option("--set", c.request.facts.sets,
+                          "A further field of the scenario, KEY=VALUE. Repeatable.")
+              ->take_all()
+              ->allow_extra_args(false);
+          app->add_option(
+              "--compute-name", c.request.names.compute,
+              "Chrome JSON: a regular expression for the names of computations; default: the names that "
+              "known tools use.");
+          app->add_option(
+              "--step-arg", c.request.names.step_arg,
+              "Chrome JSON: the argument of an event with the number of its step; default: step.");
+          app->add_option("--skip", c.request.skip,
+                          "Leave out this number of first steps; default: a warm-up, if psim finds one.")
+              ->check(whole(0, 1'000'000'000));
+          app->add_option("--hold-out", c.request.hold_out,
+                          "Share of the steps or runs, the last ones, on which psim judges the fit, for "
+                          "example 30% or "
+                          "0.3; 0: no verdict; default: 50%.")
+              ->transform(percentage(0, 0.9));
+          app->add_option("--within", c.request.within,
+                          "Largest error of a fit that holds, for example 10% or 0.1; default: 5%.")
+              ->transform(percentage(1e-6, 1));
+          app->add_flag("--json", c.json, "Print calibration.json.");
+          app->add_flag("--force", c.force, "Replace a calibration in the folder.");
+        },
+        calibrate_logs),
+};
 
 }  // namespace
 
-std::span<const Subcommand> calibrate_subcommands() { return calibrate_table; }
+Room calibrate_subcommands() { return calibrate_table; }
 
 }  // namespace psim::cli

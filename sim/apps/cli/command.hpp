@@ -33,17 +33,6 @@ struct StudyCommand {
   bool page = false;  // also make its report.html
 };
 
-// The options of `fuzz`.
-struct FuzzCommand {
-  std::int64_t seed = 1;
-  std::int64_t first = 0;  // the number of the first run
-  std::int64_t runs = 0;   // 0: until time is up
-  double seconds = 0;      // of wall-clock time; 0: until all runs are done
-  unsigned jobs = 0;       // at the same time; 0: one per core
-  std::string out = "fuzz-failures";
-  std::string base;  // a scenario whose consistency model all draws use; empty: each draw has its own
-};
-
 int run(const Command& command);
 // The same for programs: prints one line of JSON (sim/runs/answer.hpp). `asked` may throw Refused.
 int answer(const std::function<Command()>& asked);
@@ -52,7 +41,6 @@ int replay(const std::string& directory, const Command& command);
 int verify(const std::string& name, bool json);
 int compare(const Command& command, const StudyCommand& study);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
-int fuzz(const FuzzCommand& command);
 
 // The output of `psim explain` and `psim list`. `words`: a name, "preset NAME" or "tasks MODEL|FILE". Throws
 // Refused if psim does not know the name.

@@ -21,6 +21,7 @@
 #include "model/learner.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/further.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/replay.hpp"
 #include "sim/apps/cli/shelf.hpp"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/export/exports.hpp"
+#include "sim/apps/cli/further.hpp"
 #include "sim/apps/cli/understand.hpp"
 
 namespace psim::cli {

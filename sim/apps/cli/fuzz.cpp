@@ -23,6 +23,7 @@
 
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/further.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/fuzz/generator.hpp"

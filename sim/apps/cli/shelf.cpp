@@ -31,7 +31,6 @@
 #include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
-#include "sim/study/publish/papers.hpp"
 #include "sim/study/summary_check.hpp"
 
 namespace psim::cli {

@@ -12,6 +12,7 @@
 
 #include "analysis/word_docs.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/subcommand.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -44,30 +45,10 @@ const CLI::App& command_of(const CLI::App& app) {
   return chosen.empty() ? app : *chosen.front();
 }
 
-struct Need {
-  std::string_view command, what, example;
-};
-// The arguments that commands need. The last row holds for all other commands.
-constexpr Need needs[] = {
-    {"replay", "a run's folder", "runs/latest"},
-    {"verify", "a run's folder", "runs/latest"},
-    {"why", "a run with its events", "latest"},
-    {"timeline", "a run with its events", "latest"},
-    {"export", "a run with its events, or a study", "latest --svg charts"},
-    {"what-if", "a run with its events", "latest no-straggler"},
-    {"report", "a run or a study", "latest"},
-    {"merge", "a study's folder", "studies/latest"},
-    {"archive", "a study's folder", "studies/latest"},
-    {"grade", "hand-ins", "hand-ins/*.json"},
-    {"new", "a file", "my.toml"},
-    {"fuzz", "a number of runs", "--runs 100"},
-    {"calibrate", "a log", "steps.csv -o cluster"},
-    {"", "a scenario file", "scenarios/quickstart.toml"},
-};
-
-const Need& need_of(std::string_view command) {
-  const Need* found = std::ranges::find(needs, command, &Need::command);
-  return found == std::end(needs) ? *std::prev(found) : *found;
+// What `command` needs; an unknown command needs what psim run needs.
+const CommandWords& words_of(std::string_view command) {
+  const auto found = std::ranges::find(command_words(), command, &CommandWords::name);
+  return found == command_words().end() ? command_words().front() : *found;
 }
 
 // Commands and options that people know from other programs, and psim's own in their place.
@@ -131,7 +112,7 @@ Refused unexpected(const CLI::App& app, const CLI::App& command, const std::stri
   if (!usual.empty()) advice.help = usual;
   else if (owners.size() == 1 && field.empty())
     advice.help = fmt::format("it is an option of {0}: {0} {1} {2}{3}", owners.front(),
-                              need_of(owners.front().substr(5)).example, flag, has_value ? " " + value : "");
+                              words_of(owners.front().substr(5)).example, flag, has_value ? " " + value : "");
   else if (!field.empty()) advice.help = field;
   else if (!owners.empty()) advice.help = fmt::format("it is an option of {}", fmt::join(owners, ", "));
   else if (!near.empty()) advice.help = fmt::format("did you mean `{}`?", near);
@@ -160,10 +141,10 @@ Refused usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = command_of(app);
   const std::string name = command.get_name();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const Need& need = need_of(name);
+    const CommandWords& words = words_of(name);
     const std::string flag = required_flag(command, error.what());
-    return {fmt::format("psim {} needs {}", name, flag.empty() ? need.what : flag),
-            fmt::format("for example psim {} {}", name, need.example)};
+    return {fmt::format("psim {} needs {}", name, flag.empty() ? words.needs : flag),
+            fmt::format("for example psim {} {}", name, words.example)};
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return {error.what(), "remove one of them"};
   if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)

@@ -16,6 +16,7 @@
 #include "analysis/whatif/report.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/further.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/cli/understand.hpp"
 #include "sim/record/identity.hpp"

@@ -52,7 +52,7 @@ std::string last_of(const Sketch& sketch, const char* nodes) {
 }
 
 std::string value_of(const Sketch& sketch, const std::string& name) {
-  if (name == "title") return title_of(sketch);
+  if (name == "title") return sketch_title_of(sketch);
   if (name == "last_worker") return last_of(sketch, "workers");
   if (name == "last_server") return last_of(sketch, "servers");
   if (name != "slowdown_real") return setting_of(sketch, name);
@@ -98,7 +98,7 @@ std::string setting_of(const Sketch& sketch, const std::string& name) {
   return std::ranges::find(settings(), name, &SketchSetting::name)->usual;
 }
 
-std::string title_of(const Sketch& sketch) {
+std::string sketch_title_of(const Sketch& sketch) {
   const auto get = [&](const char* name) { return setting_of(sketch, name); };
   std::string title = fmt::format("{} and {} learn to read digits", counted(get("workers"), "worker"),
                                   counted(get("servers"), "server"));
@@ -276,7 +276,7 @@ int make_new(const NewCommand& asked) {
     throw;
   }
   const std::string word = file_word(file);
-  fmt::print("wrote {}: {}\nnext: psim {} {}\n", file.string(), title_of(sketch),
+  fmt::print("wrote {}: {}\nnext: psim {} {}\n", file.string(), sketch_title_of(sketch),
              compares ? "compare" : "run", word);
   return done;
 }
@@ -325,44 +325,20 @@ void add_settings(CLI::App* app, Sketch& sketch) {
   }
 }
 
-constexpr Subcommand play_table[] = {
-    {"new", groups::simulate, "Write your own commented scenario, from three questions or from options.",
-     "  psim new my.toml                                   asks three questions\n"
-     "  psim new slow.toml --workers 16 --slowdown 4 --consistency all\n"
-     "  psim new crash.toml --crash server --copies 1\n",
-     [](CLI::App* app, Asked& a) {
-       app->add_option("file", a.made.file, "The new file. It must not exist yet.")
-           ->required()
-           ->check(not_empty("file"));
-       add_settings(app, a.made.sketch);
-     },
-     [](const Asked& a) { return make_new(a.made); }},
-    {"serve", groups::learn,
-     "The playground: a page in your browser whose sliders change a scenario that runs at once.",
-     "  psim serve                                         then open the address that it prints\n"
-     "  psim serve --port 8080\n",
-     [](CLI::App* app, Asked& a) {
-       app->add_option("--port", a.serve.port, "The port; 0: any free port.")->check(whole(0, 65535));
-       app->add_option("--address", a.serve.address,
-                       "The address to listen on; default: 127.0.0.1, which only this machine can reach.")
-           ->check(CLI::ValidIPV4);
-       app->add_option("--name", a.serve.names,
-                       "A further host name for browsers, besides the address and localhost. Repeatable.")
-           ->allow_extra_args(false)
-           ->check(not_empty("host"));
-       app->add_option("-j,--jobs", a.serve.jobs, "Runs at the same time; 0: one per core.")
-           ->check(whole(0, 1024));
-       app->add_option("--memory", a.serve.memory, "GB of address space that a run may use; default: 2.")
-           ->check(CLI::Range(0.1, 1e6));
-       app->add_option("--seconds", a.serve.seconds,
-                       "Seconds of processor time that a run may use; default: 30.")
-           ->check(whole(1, 1'000'000));
-     },
-     [](const Asked& a) { return serve(a.serve); }},
+const Subcommand new_table[] = {
+    command<NewCommand>(
+        "new",
+        [](CLI::App* app, NewCommand& a) {
+          app->add_option("file", a.file, "The new file. It must not exist yet.")
+              ->required()
+              ->check(not_empty("file"));
+          add_settings(app, a.sketch);
+        },
+        [](const NewCommand& a) { return make_new(a); }),
 };
 
 }  // namespace
 
-std::span<const Subcommand> play_subcommands() { return play_table; }
+Room new_subcommands() { return new_table; }
 
 }  // namespace psim::cli

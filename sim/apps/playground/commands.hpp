@@ -35,7 +35,7 @@ std::string scenario_text(const Sketch& sketch);
 std::string errors_of(const Sketch& sketch);
 
 // A sentence on what happens in the scenario.
-std::string title_of(const Sketch& sketch);
+std::string sketch_title_of(const Sketch& sketch);
 
 struct NewCommand {
   std::string file;
