@@ -354,8 +354,7 @@ const std::vector<CommandWords>& command_words() {
         read.back().needs = parts[0].substr(7);
         read.back().example = parts[1];
       } else {
-        read.push_back(
-            {.name = parts[0], .room = parts[1], .group = parts[2], .description = parts[3], .examples = {}});
+        read.push_back({.name = parts[0], .group = parts[2], .description = parts[3], .examples = {}});
       }
     }
     return read;

@@ -40,9 +40,9 @@ Room lab_subcommands();
 
 // The words of every command, whether this program has its code or not, in the order of `psim --help`.
 struct CommandWords {
-  std::string name, room, group, description, examples;
-  std::string needs = "a scenario file",
-              example = "scenarios/quickstart.toml";  // what it misses without arguments
+  std::string name, group, description, examples;
+  // What the command misses without arguments, and an example of it.
+  std::string needs = "a scenario file", example = "scenarios/quickstart.toml";
 };
 const std::vector<CommandWords>& command_words();
 
