@@ -10,6 +10,7 @@
 #include "analysis/verify/verify.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/validators.hpp"
 
