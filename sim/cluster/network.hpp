@@ -239,8 +239,8 @@ class Network {
   bool is_transfer(const Flight& flight) const {
     using K = MessageKind;
     constexpr auto kinds =
-        std::to_array({K::push, K::weights, K::chunk, K::activation, K::error, K::samples, K::piece,
-                       K::gradient, K::replicate, K::state, K::call, K::returned});
+        std::to_array({K::push, K::weights, K::finished, K::chunk, K::activation, K::error, K::samples,
+                       K::piece, K::gradient, K::replicate, K::state, K::call, K::returned});
     const bool is_snapshot =
         flight.kind == K::state && !recorder_.is_server(flight.to) && !recorder_.is_worker(flight.to);
     return std::ranges::find(kinds, flight.kind) != kinds.end() && !is_snapshot && !flight.dropped &&

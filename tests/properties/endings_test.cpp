@@ -237,6 +237,20 @@ TEST_CASE("a slow transfer is progress, and nothing is sent twice", "[endings]")
   }
 }
 
+TEST_CASE("the last weights are progress while they are on their way", "[endings]") {
+  // Two servers send 0.5 MB to each of five workers, at 20 Mb/s: a second, which is also the patience.
+  const Json run =
+      phantom(251'493)
+          .set({"cluster.workers=5", "cluster.servers=2", "training.steps=1", "training.batch_size=4",
+                "compute.time=1ms", "cluster.network.bandwidth=20Mbps", "cluster.network.latency=1us",
+                "recovery={enabled=true, heartbeat=\"5ms\", timeout=\"20ms\", retry=\"10ms\", "
+                "patience=\"0.5s\"}"})
+          .run();
+  INFO(run["stuck"].dump());
+  CHECK(run["stuck"].empty());
+  for (std::size_t worker = 0; worker < 5; ++worker) CHECK(clocks_of(run, worker) == 1);
+}
+
 TEST_CASE("a server queues no second answer while the first one is on its way", "[endings]") {
   // The lost heartbeats change nothing, but after a loss requests are repeated.
   const Json run =

@@ -7,13 +7,17 @@ namespace psim {
 
 // Without a spare the worker stays: a slow worker computes more than none.
 std::optional<SlowWorkerPolicy::Verdict> SlowWorkerPolicy::report(NodeId worker, double seconds) {
+  std::erase(options_.spares, worker);  // a fault has started it: it is no spare any more
   const std::optional<SlowNodes::Found> found = search_.report(worker - options_.first_worker, seconds);
   if (!found) return std::nullopt;
-  const bool has_spare = spares_used_ < options_.spares.size();
+  const bool has_spare = !options_.spares.empty();
   SlowAction action = options_.action;
   if (action == SlowAction::replace && !has_spare) action = SlowAction::flag;
   Verdict verdict{.found = *found, .action = action};
-  if (action == SlowAction::replace && has_spare) verdict.spare = options_.spares[spares_used_++];
+  if (action == SlowAction::replace && has_spare) {
+    verdict.spare = options_.spares.front();
+    options_.spares.erase(options_.spares.begin());
+  }
   if (action != SlowAction::flag) unwanted_.insert(worker);
   return verdict;
 }

@@ -55,7 +55,7 @@ class SlowWorkerPolicy {
     double factor = 2;
     std::int64_t window = 5;
     SlowAction action = SlowAction::flag;
-    std::vector<NodeId> spares = {};
+    std::vector<NodeId> spares = {};  // in the order of their use
   };
   explicit SlowWorkerPolicy(Options options)
       : options_(std::move(options)), search_(options_.workers, options_.factor, options_.window) {}
@@ -83,7 +83,6 @@ class SlowWorkerPolicy {
 
   Options options_;
   SlowNodes search_;
-  std::size_t spares_used_ = 0;
   std::set<NodeId> unwanted_;
 };
 

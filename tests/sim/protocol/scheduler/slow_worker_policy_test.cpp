@@ -40,6 +40,16 @@ TEST_CASE("slow workers: each spare takes one place, and then slow workers stay"
   CHECK_FALSE(slow.is_unwanted(4));
 }
 
+TEST_CASE("slow workers: a spare that works already replaces nobody, itself included", "[scheduler]") {
+  SlowWorkerPolicy slow = policy(SlowAction::replace, {5});
+  CHECK_FALSE(slow.report(3, 1));
+  CHECK_FALSE(slow.report(4, 1));
+  const auto verdict = slow.report(5, 5);
+  REQUIRE(verdict);
+  CHECK(verdict->action == SlowAction::flag);
+  CHECK_FALSE(verdict->spare);
+}
+
 TEST_CASE("slow workers: nothing of a worker's last life counts", "[scheduler]") {
   SlowWorkerPolicy slow = policy(SlowAction::remove);
   slow.report(4, 1);
