@@ -209,9 +209,8 @@ UpdateRule::Next UpdateRule::announced(const ShardView& view, Memory memory) {
 
 void UpdateRule::choose(const UpdateGroup& decision, std::vector<Push>& late) {
   for (const PushId& id : decision.dropped) {
-    const auto push = std::ranges::find(pending(), id, &Push::id);
-    if (push == pending().end()) continue;
-    late.push_back(*push);
+    for (const Push& push : pending())  // several copies where a repetition counts
+      if (push.id() == id) late.push_back(push);
     remove(id);
   }
   for (std::size_t i = 0; i < decision.pushes.size(); ++i) {
