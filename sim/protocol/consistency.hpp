@@ -120,6 +120,24 @@ struct ConsistencyRow {
   bool has_closing() const { return has_k() || group == Group::all; }
 };
 
+// The row of a PlainModel that needs only the number of workers.
+template <class Model>
+ConsistencyRow row_of(std::string_view name, std::string_view may_start, std::string_view applies) {
+  const PolicyShape shape = Model(1).shape();
+  return {
+      .name = name,
+      .gate = shape.gate,
+      .group = Group::own,
+      .drops_stale = shape.drops_stale,
+      .may_start = may_start,
+      .applies = applies,
+      .late = shape.drops_stale ? "dropped" : "applied",
+      .source = "an addition",
+      .policy = [](const ConsistencySpec&, std::int64_t workers) -> std::shared_ptr<const ConsistencyPolicy> {
+        return std::make_shared<const Model>(workers);
+      }};
+}
+
 template <>
 std::deque<ConsistencyRow> built_in_rows();
 using ConsistencyModel = Chosen<ConsistencyRow>;

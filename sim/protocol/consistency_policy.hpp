@@ -168,4 +168,42 @@ class ConsistencyPolicy {
   virtual void note_wait(const StartView&, OwnEstimates) const {}
 };
 
+// A whole consistency model in four answers, the same as those of a scenario's expressions ([consistency]
+// model = "custom"): when a worker may start, when an update is made, what a push weighs, and which push
+// comes too late. The shape follows from the answers.
+class PlainModel : public ConsistencyPolicy {
+ public:
+  // `gate`: what `starts` looks at: Gate::version where every stale push is too late.
+  PlainModel(Gate gate, std::int64_t workers) : gate_(gate), workers_(workers) {}
+
+  struct Update {
+    std::int64_t pushes = 0;   // pushes that wait for the update
+    std::int64_t members = 0;  // workers that take part
+    std::int64_t version = 0, min_clock = 0;
+  };
+  virtual bool starts(const StartView& worker) const = 0;
+  virtual bool makes_update(const Update& at) const = 0;
+  // Of a push that is `age` updates old.
+  virtual double weight(std::int64_t /*age*/) const { return 1; }
+  virtual bool is_too_late(std::int64_t /*age*/) const { return false; }
+  // Whether an update of more than the smallest number of pushes may be made.
+  virtual bool varies() const { return true; }
+
+  PolicyShape shape() const override;
+  bool may_start(const StartView& view, Memory) const final { return starts(view); }
+  Decision on_push(const ShardView& view, Memory memory) const final;
+  Decision on_timer(const ShardView& view, Memory memory) const final;
+
+  static Update update_of(const ShardView& view);
+  static constexpr std::int64_t most_ages = 1000;  // ages that are looked at before a run
+
+ protected:
+  std::int64_t workers() const { return workers_; }
+
+ private:
+  Gate gate_;
+  std::int64_t workers_;
+  mutable std::optional<PolicyShape> shape_ = {};  // once asked for
+};
+
 }  // namespace psim

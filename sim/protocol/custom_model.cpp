@@ -16,8 +16,6 @@ const std::vector<std::string> start_names{"clock",   "min_clock", "version", "c
     update_names{"pushes", "members", "version", "min_clock", "workers", "k", "staleness"},
     age_names{"age", "workers", "k", "staleness"};
 
-constexpr std::int64_t most_ages = 1000;  // ages that are checked before a run
-
 Formula parsed(std::string_view field, const std::string& text, const std::vector<std::string>& names) {
   try {
     return {text, names};
@@ -53,6 +51,17 @@ std::array<double, 4> values(std::int64_t age, const CustomNumbers& numbers) {
   return {number(age), number(numbers.workers), number(numbers.k), number(numbers.staleness)};
 }
 
+// The names that an expression uses decide what its worker waits for.
+Gate gate_of(const Formula& start) {
+  const auto uses = [&](std::string_view one, std::string_view other) {
+    return start.uses(one) || start.uses(other);
+  };
+  return uses("version", "computed_on") ? Gate::version
+         : uses("pushed", "applied")    ? Gate::own
+         : uses("clock", "min_clock")   ? Gate::staleness
+                                        : Gate::none;
+}
+
 }  // namespace
 
 std::vector<CustomMistake> CustomModel::mistakes(const CustomTexts& texts, const CustomNumbers& numbers) {
@@ -73,25 +82,19 @@ std::vector<CustomMistake> CustomModel::mistakes(const CustomTexts& texts, const
 }
 
 CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
-    : numbers_(numbers),
+    : PlainModel(gate_of(parsed("start", texts.start, start_names)), numbers.workers),
+      numbers_(numbers),
       start_(parsed("start", texts.start, start_names)),
       update_(parsed("update", texts.update, update_names)),
       weight_(parsed("weight", texts.weight, age_names)),
       too_late_(parsed("too_late", texts.too_late, age_names)) {
   check_ages();
-  find_group();
-  find_gate();
-  // Even with a group of one, servers may disagree about which push came first, as in k-sync.
-  shape_.is_in_turn = shape_.group == 1 && !shape_.varies && shape_.gate != Gate::version;
+  check_group();
+  check_gate();
 }
 
-// Ages are whole numbers, so the first ages show how an expression behaves.
-void CustomModel::check_ages() {
+void CustomModel::check_ages() const {
   if (is_too_late(0)) refuse("too_late", too_late_, "every push is too late", "a fresh push has age = 0");
-  std::int64_t oldest = most_ages;
-  while (is_too_late(oldest)) --oldest;
-  shape_.drops_stale = oldest == 0;
-  if (oldest > 0 && oldest < most_ages) shape_.oldest = oldest;
   for (std::int64_t age = 0; age <= most_ages; ++age) {
     const double value = weight(age);
     if (!is_too_late(age) && !(value > 0 && value <= 1e9))
@@ -100,69 +103,40 @@ void CustomModel::check_ages() {
   }
 }
 
-void CustomModel::find_group() {
-  shape_.varies = update_.uses("members") || update_.uses("version") || update_.uses("min_clock");
-  for (shape_.group = 1; shape_.group <= numbers_.workers; ++shape_.group) {
-    if (makes_update({.pushes = shape_.group, .members = numbers_.workers})) return;
+bool CustomModel::varies() const {
+  return update_.uses("members") || update_.uses("version") || update_.uses("min_clock");
+}
+
+void CustomModel::check_group() const {
+  for (std::int64_t pushes = 1; pushes <= numbers_.workers; ++pushes) {
+    if (makes_update({.pushes = pushes, .members = numbers_.workers})) return;
   }
   refuse("update", update_,
          fmt::format("this is false for pushes = 1 to {}, so no update is ever made", numbers_.workers),
          "for example update = \"pushes >= k\"");
 }
 
-void CustomModel::find_gate() {
-  const auto uses = [this](std::string_view one, std::string_view other) {
-    return start_.uses(one) || start_.uses(other);
-  };
-  if (uses("version", "computed_on")) shape_.gate = Gate::version;
-  else if (uses("pushed", "applied")) shape_.gate = Gate::own;
-  else if (uses("clock", "min_clock")) shape_.gate = Gate::staleness;
+void CustomModel::check_gate() const {
   const WorkerClocks nobody_has_begun(1);
   const StartView first{.clocks = nobody_has_begun};
-  if (!may_start(first, {}))
+  if (!starts(first))
     refuse("start", start_, "no worker may start its first clock: " + why_not(first, {}), "");
-  if (shape_.gate == Gate::version && !shape_.drops_stale)
+  const auto [gate, drops_stale] = std::pair(shape().gate, shape().drops_stale);
+  if (gate == Gate::version && !drops_stale)
     refuse("start", start_, "waiting for a newer version works only if every stale push is too late",
            "write too_late = \"age > 0\", or wait for the worker's own push: applied >= pushed");
-  if (shape_.drops_stale && (shape_.gate == Gate::own || shape_.gate == Gate::staleness))
+  if (drops_stale && (gate == Gate::own || gate == Gate::staleness))
     refuse("start", start_, "this start rule does not work if every stale push is too late",
            "start = \"version > computed_on\", or \"true\"");
 }
 
-bool CustomModel::may_start(const StartView& view, Memory) const {
-  return start_.holds(values(view, numbers_));
-}
+bool CustomModel::starts(const StartView& worker) const { return start_.holds(values(worker, numbers_)); }
 
 std::string CustomModel::why_not(const StartView& view, Memory) const {
   return is_false(start_, values(view, numbers_));
 }
 
-CustomModel::Update CustomModel::update_of(const ShardView& view) {
-  return {.pushes = std::ssize(view.pending),
-          .members = view.clocks.members(),
-          .version = view.version,
-          .min_clock = view.clocks.slowest()};
-}
-
 bool CustomModel::makes_update(const Update& at) const { return update_.holds(values(at, numbers_)); }
-
-Decision CustomModel::on_push(const ShardView& view, Memory memory) const {
-  const bool drops = view.came && !shape_.drops_stale && is_too_late(view.age_of(view.pending[*view.came]));
-  if (drops) return Decision::drop();
-  const bool updates = !view.pending.empty() && makes_update(update_of(view));
-  return updates ? on_timer(view, memory) : Decision::hold();
-}
-
-// A push may have aged while it waited. Where only fresh pushes count, pushes of a shard that was set back
-// count as fresh.
-Decision CustomModel::on_timer(const ShardView& view, Memory) const {
-  std::vector<Decision::Share> shares;
-  for (std::size_t i = 0; i < view.pending.size(); ++i) {
-    const std::int64_t age = shape_.drops_stale ? 0 : view.age_of(view.pending[i]);
-    shares.push_back({.push = i, .weight = is_too_late(age) ? 0 : weight(age)});
-  }
-  return Decision::apply(std::move(shares));
-}
 
 std::string CustomModel::why_no_update(const ShardView& view, Memory) const {
   const Update at = update_of(view);

@@ -34,7 +34,7 @@ struct CustomMistake {
   FormulaMistake what;
 };
 
-class CustomModel final : public ConsistencyPolicy {
+class CustomModel final : public PlainModel {
  public:
   // All mistakes of the expressions. They are checked together only after each one is valid.
   static std::vector<CustomMistake> mistakes(const CustomTexts& texts, const CustomNumbers& numbers);
@@ -42,35 +42,22 @@ class CustomModel final : public ConsistencyPolicy {
   // Throws CustomMistake.
   CustomModel(const CustomTexts& texts, const CustomNumbers& numbers);
 
-  // The numbers that an expression for `update` may use.
-  struct Update {
-    std::int64_t pushes = 0;   // pushes that wait for the update
-    std::int64_t members = 0;  // workers that take part
-    std::int64_t version = 0, min_clock = 0;
-  };
-  bool makes_update(const Update& at) const;
-
-  PolicyShape shape() const override { return shape_; }
-  bool may_start(const StartView& view, Memory memory) const override;
+  bool starts(const StartView& worker) const override;
+  bool makes_update(const Update& at) const override;
+  double weight(std::int64_t age) const override;
+  bool is_too_late(std::int64_t age) const override;
+  bool varies() const override;
   // "`clock - min_clock <= 3` is false: clock = 5, min_clock = 1"
   std::string why_not(const StartView& view, Memory memory) const override;
-  Decision on_push(const ShardView& view, Memory memory) const override;
   std::string why_no_update(const ShardView& view, Memory memory) const override;
-  Decision on_timer(const ShardView& view, Memory memory) const override;
-
-  // For a push that is `age` updates old.
-  double weight(std::int64_t age) const;
-  bool is_too_late(std::int64_t age) const;
 
  private:
-  static Update update_of(const ShardView& view);
-  void find_gate();
-  void find_group();
-  void check_ages();
+  void check_ages() const;
+  void check_group() const;
+  void check_gate() const;
 
   CustomNumbers numbers_;
   Formula start_, update_, weight_, too_late_;
-  PolicyShape shape_;
 };
 
 }  // namespace psim

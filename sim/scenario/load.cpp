@@ -128,10 +128,12 @@ std::optional<Document> read_document(const LoadRequest& request, Diagnostics& d
   if (!text) return std::nullopt;
   const std::size_t source = diagnostics.add_source({path, *text});
   ParsedText parsed = parse_text(*text, source);
-  Document document{.root = std::move(parsed.root), .source = source, .complete = parsed.problems.empty()};
+  if (parsed.problem) {
+    diagnostics.add(std::move(*parsed.problem));
+    return std::nullopt;
+  }
+  Document document{.root = std::move(parsed.root), .source = source};
   expand_consistency(document.root);
-  for (Diagnostic& problem : parsed.problems) diagnostics.add(std::move(problem));
-  if (!parsed.usable) return std::nullopt;
   return document;
 }
 

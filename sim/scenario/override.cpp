@@ -214,7 +214,7 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
   const std::string before = std::string(line - 1, '\n') + "v" +
                              std::string(std::max(code_points(text.substr(0, equals)), 1U) - 1, ' ') + "=";
   ParsedText parsed = parse_text(before + value, source);
-  if (may_be_word && (!parsed.problems.empty() || parsed.root.size() != 1)) {
+  if (may_be_word && (parsed.problem || parsed.root.size() != 1)) {
     const std::size_t blanks = width < equals && first != std::string::npos ? first : 0;
     const std::string word = value.substr(blanks);
     const auto number = number_in<double>(word);  // .5 and 5., which TOML does not know
@@ -223,15 +223,14 @@ void apply_assignment(Document& document, const std::string& text, std::size_t s
         before + std::string(blanks, ' ') + (is_number ? fmt::format("{}", *number) : toml_string(word)),
         source);
   }
-  if (!may_be_word && !parsed.problems.empty()) {
+  if (!may_be_word && parsed.problem) {
     ParsedText quoted = parse_text(before + with_quotes(value), source);
-    if (quoted.problems.empty() && quoted.root.size() == 1) parsed = std::move(quoted);
+    if (!quoted.problem && quoted.root.size() == 1) parsed = std::move(quoted);
   }
-  for (Diagnostic& problem : parsed.problems) {
-    problem.code = code;
-    diagnostics.add(std::move(problem));
+  if (parsed.problem) {
+    parsed.problem->code = code;
+    return diagnostics.add(std::move(*parsed.problem));
   }
-  if (!parsed.problems.empty()) return;
   if (parsed.root.size() != 1) {
     return diagnostics.add(
         {code,

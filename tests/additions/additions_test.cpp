@@ -109,6 +109,26 @@ TEST_CASE("an addition is read, runs and is verified", "[additions][slow]") {
   }
 }
 
+TEST_CASE("the smallest model with code is bsp again", "[additions]") {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& model, int workers) {
+    std::ofstream(folder.path() / "a.toml")
+        << "[training]\nsteps = 20\nbatch_size = 16\n[consistency]\nmodel = \"" << model << "\"\n";
+    return Json::parse(
+        with_additions({"run", "a.toml", "--json", "--set", "cluster.workers=" + std::to_string(workers),
+                        "--set", "compute.distribution=lognormal"},
+                       folder.path())
+            .out);
+  };
+  for (const int workers : {1, 4, 7}) {
+    CAPTURE(workers);
+    const Json own = run("bsp-again", workers), bsp = run("bsp", workers);
+    CHECK(own["final"]["loss"].get<double>() == Approx(bsp["final"]["loss"].get<double>()).epsilon(1e-6));
+    CHECK(own["updates"] == bsp["updates"]);
+    CHECK(own["sim_time_s"].get<double>() == Approx(bsp["sim_time_s"].get<double>()).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("a setting of an addition has its range, and a meaning beside its row only", "[additions]") {
   const TemporaryFolder folder;
   const auto check = [&](const std::string& set, const std::string& also) {

@@ -139,12 +139,12 @@ class Writer {
     ParsedText parsed = parse_text(text, diagnostics.add_source({"case", text}));
     std::ostringstream json;
     json << toml::json_formatter(parsed.root);
-    const Document document{.root = parsed.root, .complete = parsed.problems.empty()};
+    const Document document{.root = parsed.root};
     Reader reader(document, diagnostics);
     Scenario read;
     describe(reader, read);
     reader.finish({"compare", "tune"});
-    bool accepted = parsed.problems.empty();
+    bool accepted = !parsed.problem;
     for (const Diagnostic& one : diagnostics.list()) accepted = accepted && one.code == "no-meaning";
     cases_.push_back(
         {{"path", path}, {"value", value}, {"json", nlohmann::json::parse(json.str())}, {"psim", accepted}});

@@ -17,7 +17,7 @@ namespace psim {
 struct Reading {
   std::map<std::string, Place> places;  // of the given fields and tables
   std::set<std::string> wrong;          // fields and tables that have an error themselves
-  bool complete = true;                 // false: an absent field may be in lines that psim could not parse
+  bool complete = true;                 // false: an axis may give an absent field
 
   std::string preset = {};                        // the preset's name, if the scenario has one
   std::optional<std::size_t> preset_source = {};  // the source of the preset's fields

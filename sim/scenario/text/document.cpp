@@ -13,12 +13,10 @@
 namespace psim {
 namespace {
 
-// A syntax error in a text: what to show, and which part to skip to parse the rest.
+// A syntax error in a text.
 struct Flaw {
   std::size_t begin = 0, end = 0;
   std::string message, label, help;
-  std::size_t cut_begin = 0, cut_end = 0;
-  bool header = false;  // the following fields belong to an unknown table
 };
 
 // The description of toml++ in psim's words.
@@ -69,9 +67,7 @@ class Examiner {
               .end = stop_ + 1,
               .message = "not valid TOML",
               .label = in_our_words(description_),
-              .help = {},
-              .cut_begin = line_begin_,
-              .cut_end = line_end_};
+              .help = {}};
     if (says("utf-8")) return not_utf8(flaw);
     if (says("unknown escape sequence")) {
       flaw.begin = stop_ - 1;
@@ -110,7 +106,6 @@ class Examiner {
     flaw.message = "the text is not UTF-8";
     flaw.label = "not UTF-8 from here on";
     flaw.help = "save the file as UTF-8";
-    flaw.cut_end = std::max(flaw.cut_end, std::min(text_.find('\n', at), text_.size()));
     return flaw;
   }
 
@@ -125,14 +120,12 @@ class Examiner {
     flaw.label = "opened here";
     flaw.help = triple ? fmt::format("close it with {}", text_.substr(open, 3))
                        : fmt::format("close it with {} on the same line", text_[open]);
-    if (triple) flaw.cut_begin = text_.rfind('\n', open) + 1, flaw.cut_end = text_.size();
     return true;
   }
 
   bool header(Flaw& flaw) const {
     const bool inside = !open_.empty() && open_.front() != first_;
     if (inside || first_ >= text_.size() || text_[first_] != '[') return false;
-    flaw.header = true;
     flaw.begin = first_;
     flaw.end = std::max(line_end_, first_ + 1);
     flaw.message = "not a table's header";
@@ -163,11 +156,6 @@ class Examiner {
     flaw.message = list ? "a list is not closed" : "an inline table is not closed";
     flaw.label = "opened here";
     flaw.help = list ? "close it with ]" : "close it with } on the same line";
-    flaw.cut_begin = open == 0 ? 0 : text_.rfind('\n', open - 1) + 1;
-    if (statement) flaw.cut_end = line_begin_ - 1;
-    // Skips the whole of an inline table over several lines.
-    const std::size_t close = text_.find("\n}", stop_), next = text_.find("\n[", stop_);
-    if (!list && close < next) flaw.cut_end = close + 2;
     return true;
   }
 
@@ -270,37 +258,18 @@ Diagnostic too_deep(std::string_view text, const DeepPlace& place, std::size_t s
 
 }  // namespace
 
-// toml++ stops at the first syntax error. To find more errors, this function removes the error and parses the
-// rest again.
-ParsedText parse_text(std::string text, std::size_t source) {
-  ParsedText result;
-  constexpr std::size_t most_errors = 20;
-  for (std::size_t last = 0; result.problems.size() < most_errors;) {
-    if (const std::optional<DeepPlace> deep = first_too_deep(text)) {
-      result.problems.push_back(too_deep(text, *deep, source));
-      break;
-    }
-    try {
-      result.root = toml::parse(in_ascii(text), std::to_string(source));
-      for (std::size_t i = 0; i < result.problems.size(); ++i) result.root.erase(fmt::format("\x1f{}", i));
-      return result;
-    } catch (const toml::parse_error& error) {
-      const std::size_t stop = offset_in(text, error.source().begin.line, error.source().begin.column);
-      const Flaw flaw = Examiner(text, stop, error.description()).flaw();
-      if (flaw.cut_end < last) break;  // no progress
-      result.problems.push_back(
-          {"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message, flaw.label, flaw.help});
-      for (std::size_t i = flaw.cut_begin; i < flaw.cut_end; ++i) text[i] = text[i] == '\n' ? '\n' : ' ';
-      last = flaw.cut_end + 1;
-      if (flaw.header) {  // the fields below go to a separate table, which psim discards
-        const std::string header = fmt::format("[\"\\u001f{}\"]", result.problems.size() - 1);
-        text.replace(flaw.cut_begin, flaw.cut_end - flaw.cut_begin, header);
-        last = flaw.cut_begin + header.size();
-      }
-    }
+ParsedText parse_text(std::string_view text, std::size_t source) {
+  if (const std::optional<DeepPlace> deep = first_too_deep(text))
+    return {.root = {}, .problem = too_deep(text, *deep, source)};
+  try {
+    return {.root = toml::parse(in_ascii(text), std::to_string(source))};
+  } catch (const toml::parse_error& error) {
+    const std::size_t stop = offset_in(text, error.source().begin.line, error.source().begin.column);
+    const Flaw flaw = Examiner(text, stop, error.description()).flaw();
+    return {.root = {},
+            .problem = Diagnostic{"syntax", place_in(text, flaw.begin, flaw.end, source), flaw.message,
+                                  flaw.label, flaw.help}};
   }
-  result.usable = false;
-  return result;
 }
 
 namespace {

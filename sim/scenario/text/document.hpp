@@ -29,7 +29,7 @@ struct PresetDefaults {
 struct Document {
   toml::table root;
   std::size_t source = 0;  // of the file; values from other sources were put in
-  bool complete = true;    // false: psim could not parse some lines, so an absent field may be in them
+  bool complete = true;    // false: an axis may give a field that is absent here
   std::optional<PresetDefaults> preset = {};  // for fields that `root` does not have
   std::vector<std::size_t> sets = {};         // sources that --set added
   std::vector<std::string> axes = {};         // the varied fields, by path
@@ -37,13 +37,12 @@ struct Document {
 
 Place place_of(const toml::source_region& region);
 
-// The valid TOML of a source, and the errors of the rest.
+// The TOML of a source, or its first syntax error.
 struct ParsedText {
   toml::table root;
-  std::vector<Diagnostic> problems;
-  bool usable = true;  // false: `root` is useless because of its errors
+  std::optional<Diagnostic> problem = {};
 };
-ParsedText parse_text(std::string text, std::size_t source);
+ParsedText parse_text(std::string_view text, std::size_t source);
 
 // Scans TOML text before parsing, or without parsing.
 bool blank(char c);

@@ -1,0 +1,49 @@
+#include "sim/protocol/consistency_policy.hpp"
+
+#include <stdexcept>
+
+namespace psim {
+
+PolicyShape PlainModel::shape() const {
+  if (shape_) return *shape_;
+  PolicyShape shape{.gate = gate_, .varies = varies()};
+  // Ages are whole numbers, so the first ages show how the answers go on.
+  std::int64_t oldest = most_ages;
+  while (oldest > 0 && is_too_late(oldest)) --oldest;
+  shape.drops_stale = oldest == 0;
+  if (oldest > 0 && oldest < most_ages) shape.oldest = oldest;
+  while (shape.group <= workers_ && !makes_update({.pushes = shape.group, .members = workers_}))
+    ++shape.group;
+  if (shape.group > workers_)
+    throw std::logic_error("a consistency model makes no update of the pushes of all workers");
+  // Even with a group of one, servers may disagree about which push came first, as in k-sync.
+  shape.is_in_turn = shape.group == 1 && !shape.varies && gate_ != Gate::version;
+  return *(shape_ = shape);
+}
+
+PlainModel::Update PlainModel::update_of(const ShardView& view) {
+  return {.pushes = std::ssize(view.pending),
+          .members = view.clocks.members(),
+          .version = view.version,
+          .min_clock = view.clocks.slowest()};
+}
+
+Decision PlainModel::on_push(const ShardView& view, Memory memory) const {
+  const bool drops = view.came && !shape().drops_stale && is_too_late(view.age_of(view.pending[*view.came]));
+  if (drops) return Decision::drop();
+  const bool updates = !view.pending.empty() && makes_update(update_of(view));
+  return updates ? on_timer(view, memory) : Decision::hold();
+}
+
+// A push may have aged while it waited. Where only fresh pushes count, pushes of a shard that was set back
+// count as fresh.
+Decision PlainModel::on_timer(const ShardView& view, Memory) const {
+  std::vector<Decision::Share> shares;
+  for (std::size_t i = 0; i < view.pending.size(); ++i) {
+    const std::int64_t age = shape().drops_stale ? 0 : view.age_of(view.pending[i]);
+    shares.push_back({.push = i, .weight = is_too_late(age) ? 0 : weight(age)});
+  }
+  return Decision::apply(std::move(shares));
+}
+
+}  // namespace psim
