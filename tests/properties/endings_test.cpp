@@ -156,6 +156,17 @@ TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", 
   CHECK(run["stuck"][0].get<std::string>().find("nothing new has come") != std::string::npos);
 }
 
+TEST_CASE("a transfer that takes a hundred thousand heartbeats is waited for", "[endings][slow]") {
+  const Json run =
+      phantom(264'927)
+          .set({"cluster.workers=3", "training.steps=1", "training.batch_size=4", "compute.time=1ms",
+                "cluster.network.bandwidth=20Mbps", "cluster.network.latency=1us", "recovery.enabled=true",
+                "recovery.heartbeat=9us", "recovery.timeout=15652us", "recovery.retry=3550us",
+                "recovery.longest_retry=122587us", "recovery.patience=10s"})
+          .run();
+  CHECK(run["stuck"].empty());
+}
+
 TEST_CASE("whoever waits to be let start is named where the scheduler is gone for good", "[endings]") {
   const Json run = two_workers("[[fault]]\nkind = \"crash\"\nnodes = [\"scheduler\"]\nat = \"0s\"\n").run();
   REQUIRE(run["stuck"].size() == 1);
