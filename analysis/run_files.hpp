@@ -2,6 +2,9 @@
 // changed since psim wrote them.
 #pragma once
 
+#include <toml++/toml.h>
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -62,5 +65,19 @@ std::error_code remove_folder(const std::filesystem::path& folder, const MayGo& 
 
 // Removes `folder` if it is an empty folder, not a link to one. Returns why it still exists.
 std::error_code remove_empty(const std::filesystem::path& folder);
+
+// Reads files that psim wrote earlier. They may come from another person, so depth and size are limited.
+
+using Json = nlohmann::ordered_json;
+
+// A discarded value if the text is no JSON, or exceeds the limits of psim (model/base/unicode.hpp).
+Json json_in(std::string_view text);
+// The same for a file. Throws InputError if the file cannot be read.
+Json json_file(const std::filesystem::path& path);
+
+// The text of a scenario file. Throws InputError if the file cannot be read or is too large.
+std::string scenario_text(const std::filesystem::path& path);
+// The same, parsed. Throws InputError also if the text is not TOML or nests too deeply.
+toml::table toml_file(const std::filesystem::path& path);
 
 }  // namespace psim::analysis

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "analysis/database.hpp"
-#include "analysis/input.hpp"
+#include "analysis/run_files.hpp"
 #include "sim/record/event_fields.hpp"
 
 namespace psim::analysis {

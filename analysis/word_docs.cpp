@@ -13,27 +13,21 @@
 namespace psim::analysis {
 namespace {
 
-// In the order of Kind.
-constexpr FieldDoc of_causes[] = {
-    {"idle", "psim why",
-     "Nothing happened until a set date: a start, a deadline, a window, the end of a fault. At the end of a "
-     "stuck run: nothing happened any more."},
-    {"compute", "psim why", "A worker computed."},
-    {"network", "psim why", "A message was on its way."},
-    {"service", "psim why",
-     "A server or the storage worked on a message, or the message waited there in a queue."},
-    {"timeout", "psim why", "Silence, until a timeout ended it (recovery.timeout)."},
-    {"down", "psim why",
-     "A node was down, or a fault delayed a message. In a time line: the node was down, had left or had not "
-     "joined."},
-};
-
-static_assert(std::ranges::equal(kind_names, of_causes, {}, {}, &FieldDoc::name));
-
 constexpr std::string_view word_text =
 #include "analysis/word_docs.txt.inc"
     ;
 constexpr auto of_words = text_rows<FieldDoc, 3, row_count(word_text)>(word_text);
+
+// Whether the rows of `where` are the rows of these names.
+constexpr bool explains(const auto& names, std::string_view where) {
+  const auto is_named = [&](const FieldDoc& one) {
+    return one.where != where || std::ranges::find(names, one.name) != names.end();
+  };
+  return std::ranges::all_of(of_words, is_named) &&
+         std::ranges::count(of_words, where, &FieldDoc::where) == std::ssize(names);
+}
+static_assert(explains(kind_names, "psim why") && explains(message_names, "kinds of messages") &&
+              explains(task_names, "kinds of tasks"));
 
 constexpr std::string_view study_field_text =
 #include "analysis/study/field_docs.txt.inc"
@@ -56,7 +50,6 @@ void add(std::span<const SummaryKey> keys, std::string_view where, std::vector<F
 }  // namespace
 
 constinit const std::span<const FieldDoc> study_field_docs = of_study;
-std::span<const FieldDoc> cause_docs() { return of_causes; }
 std::span<const FieldDoc> word_docs() { return of_words; }
 
 std::vector<FieldDoc> summary_docs() {

@@ -16,7 +16,7 @@
 #include "model/numerics/functions.hpp"
 #include "model/numerics/matrices.hpp"
 #include "model/numerics/product.hpp"
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 
 namespace psim {
 namespace {

@@ -1,6 +1,6 @@
 // A fixed-size array of numbers in single or double precision: weights, gradients, optimizer state. Half
 // precision exists only for messages and for stored weights: such numbers are kept in single precision,
-// rounded to numbers of half precision (rounding.hpp), and computed with in single precision. The array's
+// rounded to numbers of half precision (parameters.hpp), and computed with in single precision. The array's
 // start is aligned for every vector unit, so results never depend on its place in memory.
 #pragma once
 

@@ -5,11 +5,10 @@
 
 #include "sim/cluster/agenda.hpp"
 #include "sim/cluster/cpu.hpp"
-#include "sim/cluster/engine.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform.hpp"
 #include "sim/cluster/pool.hpp"
-#include "sim/cluster/slowness.hpp"
+#include "sim/cluster/speed_control.hpp"
 #include "sim/nodes/job/job_plan.hpp"
 #include "sim/record/recorder.hpp"
 #include "sim/simulation.hpp"

@@ -10,7 +10,6 @@
 
 #include "model/dataset.hpp"
 #include "sim/cluster/fault_plan.hpp"
-#include "sim/cluster/link_control.hpp"
 #include "sim/cluster/slowest_messages.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "sim/job.hpp"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "analysis/export/exports.hpp"
-#include "analysis/study/csv.hpp"
+#include "analysis/study/files.hpp"
 
 namespace psim::analysis {
 std::string csv(const Recording& recording) {

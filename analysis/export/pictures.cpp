@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "analysis/export/exports.hpp"
-#include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
 
 namespace psim::analysis {

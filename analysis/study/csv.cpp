@@ -1,4 +1,4 @@
-#include "analysis/study/csv.hpp"
+#include "analysis/study/files.hpp"
 
 #include <fmt/format.h>
 

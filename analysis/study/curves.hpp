@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/statistics/bands.hpp"
+#include "analysis/statistics/sample.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {

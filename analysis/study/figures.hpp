@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/render/colours.hpp"
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/study/study.hpp"
 
 namespace psim::analysis {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "analysis/statistics/paired_comparison.hpp"
-#include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "sim/record/summary_schema.hpp"
 
@@ -141,8 +140,8 @@ struct WidthKept {
   bool narrow = false;           // no interval is wider than asked
 };
 
-// How near the times of an arm are to the best times (statistics/profiles.hpp), over the conditions that all
-// arms have.
+// How near the times of an arm are to the best times (statistics/time_to_target.hpp), over the conditions
+// that all arms have.
 struct ArmProfile {
   std::string arm;
   statistics::Profile profile;

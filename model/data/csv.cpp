@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/data/sources.hpp"
+#include "model/data/files.hpp"
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"
 

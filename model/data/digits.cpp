@@ -2,7 +2,7 @@
 // directory.
 #include <string_view>
 
-#include "model/data/sources.hpp"
+#include "model/data/files.hpp"
 #include "model/dataset.hpp"
 
 // The assembler copies the file into the read-only data; the build defines PSIM_DIGITS_FILE as its path.

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/dataset.hpp"
 
 namespace psim {
 
@@ -42,5 +45,20 @@ void each_line(const std::filesystem::path& path, const std::function<void(std::
 
 // Decompresses gzip data in memory; `name` is for the DataError.
 std::string gunzip(std::string_view compressed, const std::string& name);
+
+// The sources behind load_data, one function each. The functions that return a Dataset leave the division
+// into training and test samples to load.cpp.
+
+Dataset load_digits();
+DataSplit load_idx(const std::filesystem::path& folder, const Folders& search);
+Dataset load_csv(const DataSpec& spec, const Folders& search);
+Dataset parse_csv(std::string_view text, const std::string& name);
+Dataset load_libsvm(const std::filesystem::path& path, const Folders& search);
+
+Dataset make_blobs(const DataSpec& spec, std::uint64_t seed);
+Dataset make_spirals(const DataSpec& spec, std::uint64_t seed);
+Dataset make_teacher(const DataSpec& spec, std::uint64_t seed);
+Dataset make_clicks(const DataSpec& spec, std::uint64_t seed);
+Dataset make_inline(const DataSpec& spec);
 
 }  // namespace psim

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/base/memory.hpp"
-#include "model/data/sources.hpp"
+#include "model/data/files.hpp"
 #include "model/dataset.hpp"
 
 namespace psim {

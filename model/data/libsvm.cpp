@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/data/sources.hpp"
+#include "model/data/files.hpp"
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/data/sources.hpp"
+#include "model/data/files.hpp"
 #include "model/data/split.hpp"
 #include "model/data/text.hpp"
 #include "model/data_spec.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/calibrate/link_fit.hpp"
-#include "analysis/calibrate/run_table.hpp"
+#include "analysis/calibrate/step_log.hpp"
 #include "analysis/calibrate/step_times.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/calibrate/run_table.hpp"
+#include "analysis/calibrate/step_log.hpp"
 #include "analysis/calibrate/step_times.hpp"
 #include "sim/calibrate/cluster.hpp"
 

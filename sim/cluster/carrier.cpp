@@ -21,7 +21,6 @@
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/cluster/stations.hpp"
 #include "sim/cluster/turns.hpp"
-#include "sim/cluster/wiring.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 
 namespace sg4 = simgrid::s4u;

@@ -7,12 +7,11 @@
 #include <limits>
 
 #include "model/values.hpp"
+#include "sim/cluster/paths.hpp"
 #include "sim/cluster/turns.hpp"
-#include "sim/cluster/wiring.hpp"
 #include "sim/protocol/pipeline.hpp"
 #include "sim/record/notes.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/rule.hpp"
 
 namespace psim {
 namespace {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/record/link_map.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
@@ -38,5 +39,10 @@ Topology make_topology(const ClusterSpec& cluster);
 Topology fat_tree(const ClusterSpec& cluster);
 Topology torus(const ClusterSpec& cluster);
 Topology dragonfly(const ClusterSpec& cluster);
+
+// The links that a run records: a function of the scenario, equal for both models of the network.
+
+// The map has the routes of the pairs of nodes in `connections`.
+LinkMap make_link_map(const Scenario& scenario, const Connections& connections);
 
 }  // namespace psim

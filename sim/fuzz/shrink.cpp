@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "model/base/input.hpp"
-#include "sim/scenario/spec/rule.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 
 namespace psim::fuzz {
 namespace {

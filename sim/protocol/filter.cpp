@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 
 namespace psim {
 namespace {

@@ -42,7 +42,7 @@
 #include "model/base/random.hpp"
 #include "model/base/settings.hpp"
 #include "model/base/table.hpp"
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "model/values.hpp"
 
 namespace psim {

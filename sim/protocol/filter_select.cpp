@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "sim/protocol/filter.hpp"
 
 namespace psim {

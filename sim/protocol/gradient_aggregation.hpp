@@ -13,7 +13,7 @@
 #include "model/base/settings.hpp"
 #include "model/base/table.hpp"
 #include "model/optimizer.hpp"
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "model/values.hpp"
 
 namespace psim {

@@ -1,7 +1,5 @@
 #include "sim/protocol/message.hpp"
 
-#include "sim/protocol/view.hpp"
-
 namespace psim {
 
 std::uint64_t Start::wire_bytes() const { return view ? view->bytes() : 0; }
@@ -25,6 +23,13 @@ std::uint64_t wire_size(const Body& body) {
 
 MessageFacts facts_of(const Body& body) {
   return std::visit([](const auto& content) { return content.facts(); }, body);
+}
+
+std::uint64_t View::bytes() const {
+  std::uint64_t bytes = 8 + (workers.size() + 7) / 8 + 12 * cuts.size();
+  for (const Owner& owner : owners)
+    bytes += 8 + 4 * (owner.replicas.size() + owner.from.size() + (owner.next != 0 ? 1 : 0));
+  return bytes;
 }
 
 }  // namespace psim

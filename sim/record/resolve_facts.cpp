@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "sim/record/facts.hpp"
-#include "sim/scenario/spec/rule.hpp"
+#include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {

@@ -1,7 +1,8 @@
 #include "sim/runs/process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -172,6 +175,16 @@ RunAnswer run_apart(const std::function<RunAnswer()>& work) {
   int status = 0;
   while (waitpid(run.process(), &status, 0) < 0 && errno == EINTR) continue;
   return run.answer(status);
+}
+
+double host_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", std::max(0.0, seconds));
+  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 }  // namespace psim

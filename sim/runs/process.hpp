@@ -102,4 +102,12 @@ class ForkedRun {
 // Does `work` in a copy of this process, and waits for its answer.
 RunAnswer run_apart(const std::function<RunAnswer()>& work);
 
+// The only use of real time in psim. Simulations do not see it.
+
+// Seconds of the machine's steady clock.
+double host_seconds();
+
+// "50 s", "12 min", "3.5 h": rounded, because times are estimates.
+std::string time_text(double seconds);
+
 }  // namespace psim

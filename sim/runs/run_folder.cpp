@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <system_error>
 
-#include "analysis/input.hpp"
 #include "analysis/run_files.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/record/summary.hpp"

@@ -15,7 +15,6 @@
 #include <thread>
 #include <utility>
 
-#include "analysis/input.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/files.hpp"
 #include "model/base/input.hpp"
@@ -26,12 +25,10 @@
 #include "sim/runs/run_folder.hpp"
 #include "sim/study/journal.hpp"
 #include "sim/study/plan.hpp"
-#include "sim/study/summary_check.hpp"
 
 namespace psim::study {
 namespace {
 
-constexpr const char* unfinished = ".new-";  // prefix of the names of unfinished files
 constexpr const char* manifest_name = "manifest.json";
 constexpr const char* schema = "psim.study/1";
 
@@ -57,13 +54,6 @@ Json condition_of(const std::vector<std::string>& axes, const std::vector<std::s
   Json condition = Json::object();
   for (std::size_t i = 0; i < axes.size(); ++i) condition[axes[i]] = labels[i];
   return condition;
-}
-
-// Other processes never see an incomplete file.
-void replace_file(const fs::path& path, const std::string& text) {
-  const fs::path fresh = path.parent_path() / (unfinished + process_name());
-  write_file(fresh, text);
-  fs::rename(fresh, path);
 }
 
 std::string baseline_of(const std::vector<std::string>& arms, const std::string& arm_axis,
@@ -211,8 +201,8 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
       fs::remove(before);
   }
   if (!stands)
-    replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (!stands || !fs::exists(scenario)) replace_file(scenario, plan.text);
+    replace_file(dir, manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!stands || !fs::exists(scenario)) replace_file(dir, scenario.filename(), plan.text);
 }
 
 StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
@@ -243,16 +233,13 @@ void check_baseline(const StudyFolder& folder, const std::string& baseline) {
 
 void set_baseline(StudyFolder& folder, const std::string& baseline) {
   folder.manifest["baseline"] = baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
-  if (can_be_written(folder.dir)) replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
+  if (can_be_written(folder.dir)) replace_file(folder.dir, manifest_name, folder.manifest.dump(1) + "\n");
 }
 
 bool can_be_written(const fs::path& dir) { return access(dir.c_str(), W_OK | X_OK) == 0; }
 
 bool is_unfinished(std::string_view name) {
-  for (const std::string_view begin : {std::string_view(unfinished), std::string_view(Journal::unsettled)}) {
-    if (name.starts_with(begin) && analysis::names_process(name.substr(begin.size()))) return true;
-  }
-  return false;
+  return name.starts_with(unfinished) && analysis::names_process(name.substr(unfinished.size()));
 }
 
 void remove_unfinished(const fs::path& dir) {
@@ -345,7 +332,7 @@ void write_study(const StudyFolder& folder, Journal& journal, const analysis::St
   const bool is_new =
       !fs::exists(folder.dir / "study.json") || read_file(folder.dir / "study.json") != files.front().text;
   if (is_new && analysis::is_page(page)) fs::remove(page);
-  for (const analysis::StudyFile& file : files) replace_file(folder.dir / file.name, file.text);
+  for (const analysis::StudyFile& file : files) replace_file(folder.dir, file.name, file.text);
   analysis::write_database(folder.dir / "study.db", study);
 }
 

@@ -13,15 +13,17 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 
 namespace psim::study {
 
+inline constexpr std::string_view unfinished = ".new-";  // prefix of the names of unfinished files
+// Writes the file `name` of the study in `dir`. Other processes never see an incomplete file.
+void replace_file(const fs::path& dir, const fs::path& name, const std::string& text);
+
 class Journal {
  public:
-  // Prefix of the name of an unfinished results.jsonl.
-  static constexpr const char* unsettled = ".results.jsonl-";
-
   // Which builds' lines count.
   enum class Builds { own, any };
 
@@ -74,5 +76,17 @@ class Journal {
   std::size_t foreign_ = 0;  // lines that psim did not write
   OpenFile file_;            // the file of this process
 };
+
+// Files in a study's folder may be damaged or made by hand. These functions check that every value that psim
+// reads is present and has the expected type.
+
+// The summary in a line of a journal. Throws DamagedRun, with the mistake.
+Json summary_of(const std::string& text, const std::string& run);
+
+// The cause in a line of a journal: what took the time of the run. Throws DamagedRun, with the mistake.
+Json cause_from(const std::string& text, const std::string& run);
+
+// Whether `tuning` is the result of [tune] in a manifest.
+bool is_tuning(const Json& tuning);
 
 }  // namespace psim::study

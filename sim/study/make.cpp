@@ -19,7 +19,6 @@
 #include "model/base/memory.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/host_clock.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/record_run.hpp"
 #include "sim/runs/run_folder.hpp"

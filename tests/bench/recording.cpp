@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "sim/cluster/make_link_map.hpp"
+#include "sim/cluster/topology.hpp"
 #include "sim/record/run_file.hpp"
 #include "sim/simulation.hpp"
 #include "tests/bench/harness.hpp"

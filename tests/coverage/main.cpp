@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "analysis/statistics/paired_comparison.hpp"
-#include "analysis/statistics/sample_size.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "tests/coverage/methods.hpp"
 #include "tests/coverage/shapes.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/data/sources.hpp"
+#include "model/data/files.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
 

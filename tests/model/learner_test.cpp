@@ -3,7 +3,7 @@
 #include "model/learner.hpp"
 
 #include "model/dataset.hpp"
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 
 #include <algorithm>
 #include <cmath>

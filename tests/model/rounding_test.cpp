@@ -1,5 +1,4 @@
 // Half precision against tables of IEEE 754-2008 (binary16) and of bfloat16, and the weights kept in it.
-#include "model/rounding.hpp"
 
 #include <cfloat>
 #include <cmath>

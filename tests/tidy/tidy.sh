@@ -84,7 +84,7 @@ allow() {
     sources model sim analysis | grep -vxF "${3:-none}" | xargs grep -nHE "$1" | sed "s|\$|   use $2|"
   }
   ban '\brand\(|random_device|std::mt19937|_distribution<' 'Stream (model/base/random.hpp)'
-  ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/runs/host_clock.hpp)' sim/runs/host_clock.cpp
+  ban 'steady_clock|system_clock|high_resolution_clock' 'host_seconds (sim/runs/process.hpp)' sim/runs/process.cpp
   ban 'unordered_(map|set)' 'an ordered container' sim/cluster/carrier.cpp
   ban 'std::sto[a-z]+\(|\bato[fil]\(|strtod' 'std::from_chars'
   ban 'using namespace std' 'qualified names'

@@ -12,11 +12,10 @@
 
 #include "analysis/render/text_table.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/validators.hpp"
 #include "sim/calibrate/calibrate.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/host_clock.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
@@ -191,53 +190,21 @@ const Subcommand calibrate_table[] = {
     command<CalibrateCommand>(
         "calibrate",
         [](CLI::App* app, CalibrateCommand& c) {
-          app->add_option(
-                 "logs", c.request.logs,
-                 "CSV with worker,step,compute_s[,push_s,pull_s,server_s,bytes] or worker,step,step_s, with "
-                 "workers,servers,consistency,model_bytes,compute_s,step_s of whole runs, or with "
-                 "bytes,seconds; Chrome JSON; the log of Megatron-LM or DeepSpeed; the output of "
-                 "nccl-tests or iperf3. Also gzip.")
-              ->required()
-              ->check(existing_file());
-          app->add_option("-o,--out", c.out,
-                          "The folder for scenario.toml, steps.csv, calibration.json and report.html.")
-              ->required()
-              ->type_name("FOLDER")
-              ->check(not_empty("folder"));
-          app->add_option("--workers", c.workers,
-                          "Number of workers of the scenario; default: those of the log.")
-              ->check(whole(1, 20'000));
-          app->add_option("--servers", c.servers, "Number of servers; default: 1.")->check(whole(1, 4096));
-          app->add_option("--model-bytes", c.model_bytes,
-                          "Size of the model, for example 100MB; default: the bytes of the log, or 4B.");
-          app->add_option("--consistency", c.request.facts.consistency,
-                          "The consistency model of the log, for example asp, or all-reduce; default: bsp.");
-          app->add_option("--preset", c.request.facts.preset,
-                          "Other fields as in this system; see `psim list`.");
-          app->add_option("--set", c.request.facts.sets,
-                          "A further field of the scenario, KEY=VALUE. Repeatable.")
-              ->take_all()
-              ->allow_extra_args(false);
-          app->add_option(
-              "--compute-name", c.request.names.compute,
-              "Chrome JSON: a regular expression for the names of computations; default: the names that "
-              "known tools use.");
-          app->add_option(
-              "--step-arg", c.request.names.step_arg,
-              "Chrome JSON: the argument of an event with the number of its step; default: step.");
-          app->add_option("--skip", c.request.skip,
-                          "Leave out this number of first steps; default: a warm-up, if psim finds one.")
-              ->check(whole(0, 1'000'000'000));
-          app->add_option("--hold-out", c.request.hold_out,
-                          "Share of the steps or runs, the last ones, on which psim judges the fit, for "
-                          "example 30% or "
-                          "0.3; 0: no verdict; default: 50%.")
-              ->transform(percentage(0, 0.9));
-          app->add_option("--within", c.request.within,
-                          "Largest error of a fit that holds, for example 10% or 0.1; default: 5%.")
-              ->transform(percentage(1e-6, 1));
-          app->add_flag("--json", c.json, "Print calibration.json.");
-          app->add_flag("--force", c.force, "Replace a calibration in the folder.");
+          option(app, "logs", c.request.logs)->required()->check(existing_file());
+          option(app, "-o,--out", c.out)->required()->type_name("FOLDER")->check(not_empty("folder"));
+          option(app, "--workers", c.workers)->check(whole(1, 20'000));
+          option(app, "--servers", c.servers)->check(whole(1, 4096));
+          option(app, "--model-bytes", c.model_bytes);
+          option(app, "--consistency", c.request.facts.consistency);
+          option(app, "--preset", c.request.facts.preset);
+          option(app, "--set", c.request.facts.sets)->take_all()->allow_extra_args(false);
+          option(app, "--compute-name", c.request.names.compute);
+          option(app, "--step-arg", c.request.names.step_arg);
+          option(app, "--skip", c.request.skip)->check(whole(0, 1'000'000'000));
+          option(app, "--hold-out", c.request.hold_out)->transform(percentage(0, 0.9));
+          option(app, "--within", c.request.within)->transform(percentage(1e-6, 1));
+          option(app, "--json", c.json);
+          option(app, "--force", c.force);
         },
         calibrate_logs),
 };

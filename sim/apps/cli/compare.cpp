@@ -9,8 +9,6 @@
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/apps/cli/recipe.hpp"
-#include "sim/apps/cli/report.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
 #include "sim/apps/cli/target.hpp"
@@ -24,7 +22,6 @@
 #include "sim/study/make.hpp"
 #include "sim/study/plan.hpp"
 #include "sim/study/tuning.hpp"
-#include "sim/study/until_ci.hpp"
 
 namespace psim::cli {
 namespace {

@@ -21,9 +21,7 @@
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/subcommand.hpp"
-#include "sim/protocol/message.hpp"
 #include "sim/protocol/task_dag.hpp"
-#include "sim/protocol/task_kind.hpp"
 #include "sim/record/event.hpp"
 #include "sim/record/event_fields.hpp"
 #include "sim/runs/answer.hpp"
@@ -136,66 +134,6 @@ namespace {
 using analysis::ColumnDoc;
 using analysis::FieldDoc;
 
-struct Kind {
-  std::string_view name, doc;
-};
-
-// In the order of MessageKind.
-constexpr Kind message_docs[] = {
-    {"join", "To the scheduler: this node is up and wants to take part."},
-    {"start", "From the scheduler: all nodes are up, so training begins."},
-    {"pull",
-     "A worker asks a server for weights; the server answers when the worker may start its next clock."},
-    {"weights", "A server's answer to a pull: the weights, or the news that no clock is left."},
-    {"push", "A worker sends a gradient to a server and so ends a clock."},
-    {"group",
-     "From the server of the first shard to the other servers: which pushes make an update (as under "
-     "k-async)."},
-    {"finished", "A worker tells the servers that it has finished all its clocks."},
-    {"leave",
-     "To the scheduler: a worker has finished its clocks, or a server hands over its shards and leaves."},
-    {"ack", "A server has a push: it applied or dropped the push, or all replicas have it."},
-    {"chunk", "All-reduce: a partial sum of gradients."},
-    {"activation", "Pipeline: a stage's output for a micro-batch, to the next stage."},
-    {"error", "Pipeline: the derivative of the loss by these activations, to the previous stage."},
-    {"report", "To the scheduler: a worker's measured time for one sample."},
-    {"assign", "From the scheduler: a worker's new batch size, and the clock when it begins."},
-    {"fetch", "A worker asks the database, or another worker, for samples."},
-    {"samples", "The samples that a worker requested."},
-    {"idle", "To another worker: I have finished my samples and can compute some of yours."},
-    {"piece", "To another worker: compute these samples of my batch."},
-    {"heartbeat", "To the scheduler: this node is alive."},
-    {"view", "From the scheduler: the nodes that take part from now on, and the owner of each shard."},
-    {"replicate", "To a shard's replica: entries of the shard's log."},
-    {"replicated", "A replica's answer: how many entries of the log it has."},
-    {"state", "A whole shard, or the part that the receiver lacks: to the next owner or to storage."},
-    {"restore", "A new owner asks for a shard's state."},
-    {"decide", "A server asks the first shard's server which pushes made an update."},
-    {"ready", "To the scheduler: a shard's next owner has its state."},
-    {"standing",
-     "Without servers, to the first worker of a new group: the number of updates in the sender's copy."},
-    {"regroup", "Its answer: the copy of the model with which the group continues."},
-    {"run", "From the scheduler to a worker: do this task."},
-    {"done", "A worker tells the scheduler that a task is done."},
-    {"call", "From the scheduler to a server: run this function on a shard."},
-    {"returned", "A server's answer: the function is done."},
-    {"gradient", "To another worker: the gradient of the samples that it gave away."},
-};
-static_assert(std::ranges::equal(message_names, message_docs, {}, {}, &Kind::name));
-
-// In the order of TaskKind.
-constexpr Kind task_docs[] = {
-    {"pull", "A worker gets the weights."},
-    {"gradient", "A worker computes a gradient on the weights that it has."},
-    {"push", "A worker sends its gradient to the servers. There it waits for a task that uses it."},
-    {"apply", "One push changes the weights."},
-    {"update", "All waiting pushes change the weights as one update."},
-    {"scale", "Servers multiply the weights by a number."},
-    {"clip", "Servers cut weights at a bound."},
-    {"norm", "Servers compute the Euclidean norm of the weights."},
-};
-static_assert(std::ranges::equal(task_names, task_docs, {}, {}, &Kind::name));
-
 std::vector<FieldDoc> all_docs() {
   std::vector<FieldDoc> all;
   const auto add = [&all](std::span<const FieldDoc> docs) {
@@ -204,11 +142,8 @@ std::vector<FieldDoc> all_docs() {
   add(analysis::study_field_docs);
   add(analysis::summary_docs());
   add(analysis::fact_docs());
-  add(analysis::cause_docs());
   add(analysis::word_docs());
   add(analysis::suspect_docs());
-  for (const auto& [name, doc] : message_docs) all.push_back({name, "kinds of messages", doc});
-  for (const auto& [name, doc] : task_docs) all.push_back({name, "kinds of tasks", doc});
   return all;
 }
 
@@ -218,18 +153,13 @@ std::string indented(std::string_view text) {
   return out;
 }
 
-std::string without_brackets(std::string_view text) {
-  std::string out(text);
-  std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')'; });
-  return out;
-}
-
 // On a command line a name may have hyphens instead of blanks, and may omit units such as "[%]": then it
 // needs no quotes.
 std::string spaced(std::string_view name) {
-  std::string out = without_brackets(name);
-  std::ranges::replace(out, '-', ' ');
-  std::ranges::replace(out, '_', ' ');
+  std::string out(name);
+  std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == '(' || c == ')'; });
+  std::ranges::replace_if(
+      out, [](char c) { return c == '-' || c == '_'; }, ' ');
   return out;
 }
 

@@ -1,6 +1,4 @@
-// psim export, of a run.
-#include "sim/apps/cli/export.hpp"
-
+// psim export.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/export/exports.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/spans.hpp"
 #include "model/base/input.hpp"
@@ -23,10 +22,10 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/further.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/apps/cli/replay.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
 #include "sim/apps/cli/target.hpp"
+#include "sim/apps/cli/understand.hpp"
 #include "sim/runs/again.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/process.hpp"
@@ -46,6 +45,38 @@ void write(const fs::path& path, const std::string& text) {
   fmt::print("wrote {}\n", path.string());
 }
 
+// Throws Refused if `path` exists and psim export did not write it; with `force` only if it is not a file.
+void check_file(const fs::path& path, std::string_view mark, bool force) {
+  check_is_file(path);
+  if (!is_there(path) || force) return;
+  if (beginning_of(path, analysis::mark_within).find(mark) == std::string::npos)
+    throw Refused(fmt::format("{} exists and was not written by psim export", path.string()),
+                  "name another file, or give --force");
+}
+
+// Throws Refused if psim must not write charts to the folder of --svg.
+void check_charts_folder(const ExportCommand& asked, const fs::path& exported) {
+  check_outside(asked.svg, fmt::format("--svg {}-charts", fs::canonical(exported).filename().string()));
+  if (is_there(asked.svg) && !fs::is_directory(asked.svg))
+    throw Refused(fmt::format("{} is not a folder", asked.svg), "--svg needs a folder for its charts");
+  check_can_make(folder_named(asked.svg), "--svg");
+}
+
+// Makes a folder that the user gave as `given`. Throws Refused.
+void make_folder(const fs::path& folder, const std::string& given) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
+  if (error) throw Refused(fmt::format("cannot make {}: {}", given, error.message()), help_of(error, folder));
+}
+
+// Writes charts into the folder of --svg. Makes the folder if needed. The files are already checked.
+void write_charts(const ExportCommand& asked, const std::vector<analysis::Picture>& pictures) {
+  const fs::path folder = folder_named(asked.svg);
+  make_folder(folder, asked.svg);
+  for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
+}
+
 struct Target {
   const char* option;
   const std::string& path;
@@ -58,10 +89,7 @@ void check_target_of(const Target& target, const std::string& name, bool force,
   const auto& [option, path, mark] = target;
   check_outside(path, fmt::format("{} {}.{}", option, name, option + 2));
   check_file(path, mark, force);
-  const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
-  if (!is_new)
-    throw Refused(fmt::format("{} and {} name the same file, {}", first->second, option, path),
-                  "name two files");
+  check_distinct(path, option, options);
 }
 
 void check_charts(const ExportCommand& asked, const fs::path& run,
@@ -181,56 +209,7 @@ fs::path run_or_else_study(const ExportCommand& asked) {
   return found_on(runs, asked.run);
 }
 
-}  // namespace
-
-void check_file(const fs::path& path, std::string_view mark, bool force) {
-  check_is_file(path);
-  if (!is_there(path) || force) return;
-  if (beginning_of(path, analysis::mark_within).find(mark) == std::string::npos)
-    throw Refused(fmt::format("{} exists and was not written by psim export", path.string()),
-                  "name another file, or give --force");
-}
-
-void check_charts_folder(const ExportCommand& asked, const fs::path& exported) {
-  check_outside(asked.svg, fmt::format("--svg {}-charts", fs::canonical(exported).filename().string()));
-  if (is_there(asked.svg) && !fs::is_directory(asked.svg))
-    throw Refused(fmt::format("{} is not a folder", asked.svg), "--svg needs a folder for its charts");
-  check_can_make(folder_named(asked.svg), "--svg");
-}
-
-void write_charts(const ExportCommand& asked, const std::vector<analysis::Picture>& pictures) {
-  const fs::path folder = folder_named(asked.svg);
-  make_folder(folder, asked.svg);
-  for (const analysis::Picture& one : pictures) write(folder / one.name, one.text);
-}
-
-void make_folder(const fs::path& folder, const std::string& given) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (is_machines(error)) throw fs::filesystem_error("make", folder, error);
-  if (error) throw Refused(fmt::format("cannot make {}: {}", given, error.message()), help_of(error, folder));
-}
-
-int export_one(const ExportCommand& asked) {
-  const std::initializer_list<std::string> targets{asked.perfetto, asked.csv, asked.dot, asked.svg,
-                                                   asked.tikz};
-  const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
-  if (!has_target && asked.weights.empty())
-    throw Refused("psim export needs a format",
-                  "give at least one of --perfetto, --csv, --dot, --tikz FILE, and --svg, --weights "
-                  "FOLDER");
-  const fs::path dir = run_or_else_study(asked);
-  if (study::is_study(dir)) return export_study(asked, dir);
-  return about_run(dir, [&] {
-    if (has_target) Export(asked, dir).answer();
-    if (!asked.weights.empty()) export_weights(asked, dir);
-    return done;
-  });
-}
-
 // psim export of a study: its charts.
-
-namespace {
 
 struct OfRuns {
   std::string words;  // as the user gives them
@@ -267,8 +246,7 @@ void check_options(const ExportCommand& asked, const fs::path& dir) {
   wrong.throw_if_any();
 }
 
-}  // namespace
-
+// Writes the charts of the study in `dir`. Throws Refused for formats that only runs have.
 int export_study(const ExportCommand& asked, const fs::path& dir) {
   check_options(asked, dir);
   check_charts_folder(asked, dir);
@@ -287,8 +265,6 @@ int export_study(const ExportCommand& asked, const fs::path& dir) {
 
 // psim export --weights. A run's folder keeps a hash of the last weights and not the weights: they can be as
 // large as memory. So psim makes the run once more, and compares the hash.
-
-namespace {
 
 // NumPy's format, version 1.0: magic, length of the header, header, numbers in C order. The header ends with
 // a newline at a multiple of 64 bytes.
@@ -323,8 +299,7 @@ void check_hash(const Json& model, const TrainingResult& training, const fs::pat
                 "`psim replay` says what differs, and which programs and machines repeat a run exactly");
 }
 
-}  // namespace
-
+// Writes the last weights of the run in `dir`. Throws Refused.
 void export_weights(const ExportCommand& asked, const fs::path& dir) {
   check_outside(asked.weights, "--weights last");
   check_can_make(folder_named(asked.weights), "--weights");
@@ -360,6 +335,25 @@ void export_weights(const ExportCommand& asked, const fs::path& dir) {
   make_folder(folder, asked.weights);
   for (const auto& [name, text] : files) put_file(folder / name, text);
   fmt::print("wrote {} with the last weights to {}\n", counted(std::ssize(files), "file"), folder.string());
+}
+
+}  // namespace
+
+int export_one(const ExportCommand& asked) {
+  const std::initializer_list<std::string> targets{asked.perfetto, asked.csv, asked.dot, asked.svg,
+                                                   asked.tikz};
+  const bool has_target = std::ranges::any_of(targets, [](const std::string& path) { return !path.empty(); });
+  if (!has_target && asked.weights.empty())
+    throw Refused("psim export needs a format",
+                  "give at least one of --perfetto, --csv, --dot, --tikz FILE, and --svg, --weights "
+                  "FOLDER");
+  const fs::path dir = run_or_else_study(asked);
+  if (study::is_study(dir)) return export_study(asked, dir);
+  return about_run(dir, [&] {
+    if (has_target) Export(asked, dir).answer();
+    if (!asked.weights.empty()) export_weights(asked, dir);
+    return done;
+  });
 }
 
 }  // namespace psim::cli

@@ -31,7 +31,6 @@
 #include "sim/protocol/probe.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/host_clock.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"

@@ -8,7 +8,7 @@
 
 #include "model/dataset.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/runs/host_clock.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/scenario/spec/nodes.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/record/event.hpp"
-#include "sim/runs/host_clock.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/study/make.hpp"
 

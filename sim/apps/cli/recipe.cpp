@@ -1,4 +1,4 @@
-#include "sim/apps/cli/recipe.hpp"
+#include "sim/apps/cli/study_report.hpp"
 
 #include <fmt/args.h>
 #include <fmt/format.h>
@@ -9,7 +9,6 @@
 
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
-#include "sim/runs/host_clock.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"
@@ -69,12 +68,6 @@ std::string filled(const Ingredients& i, std::string_view text) {
                    : "# [tune] takes several rounds: each round needs the results of the round before.\n");
   add("minutes", fmt::format("{:.0f}", i.minutes));
   add("megabytes", fmt::format("{:.0f}", i.megabytes));
-  add("of_a_task", fmt::format(R"(#SBATCH --ntasks=1
-#SBATCH --cpus-per-task=1
-#SBATCH --mem={:.0f}M
-#SBATCH --time={:.0f}
-#SBATCH --requeue)",
-                               i.megabytes, i.minutes));
   add("command", shell_word(i.compare));
   return fmt::vformat(text, words);
 }
@@ -86,122 +79,14 @@ std::string filled(const Ingredients& i, std::string_view text) {
 // it. psim replaces the shell of its task (exec), so a signal to the task reaches it. Slurm itself opens the
 // logs, and writes there why it ended a task. They are outside the study's folder, which must not exist
 // before psim makes it.
-constexpr const char* slurm = R"sh(#!/bin/sh
-# {about}
-# Run it with sh on a machine with sbatch. Arguments go to sbatch: sh FILE --partition=NAME
-# All jobs wait for a --dependency. An --array is for the slices only: --array=3, --array=1-{slices}%2
-# Output of the tasks: {log}*.out
-# This lists missing runs, or prints the result if none is missing:
-#   {merge}
-# If runs are missing, run this script again. It makes only the missing runs.
-set -eu
-mkdir -p {parent}
-
-array=${{SBATCH_ARRAY_INX:-}} dependency= next=
-unset SBATCH_ARRAY_INX
-for word; do
-  shift
-  case $next:$word in
-    array:*) array=$word next= ;;
-    dependency:*) dependency=$word next= ;;
-    :--ar*=*) array=${{word#*=}} ;;
-    :--dep*=*) dependency=${{word#*=}} ;;
-    :-a | :--ar*) next=array ;;
-    :-d | :--dep*) next=dependency ;;
-    :-a*) array=${{word#-a}} ;;
-    :-d*) dependency=${{word#-d}} ;;
-    *) set -- "$@" "$word" ;;
-  esac
-done
-
-# submit LOG OPTION...: prints the number of a new job, whose script is on standard input. The job waits for
-# the jobs $before and for the dependency of the user. Slurm cannot join alternatives (?): for these only the
-# first jobs wait.
-submit() {{
-  log=$1
-  shift
-  case ${{before:+before}}$dependency in
-    before | before*\?*) set -- "--dependency=afterany$before" "$@" ;;
-    before*) set -- "--dependency=afterany$before,$dependency" "$@" ;;
-    ?*) set -- "--dependency=$dependency" "$@" ;;
-  esac
-  sbatch --parsable --output={pattern}"$log.out" --open-mode=append "$@" | sed 's/;.*//'
-}}
-
-# slices LOG FIRST OPTION...: the slices from FIRST + 1 on.
-slices() {{
-  log=$1 first=$2
-  shift 2
-  {{
-    cat <<'END'
-#!/bin/sh
-#SBATCH --job-name={name}
-{of_a_task}
-END
-    echo "first=$first"
-    cat <<'END'
-exec {compare} --slice "$((first + SLURM_ARRAY_TASK_ID))/{slices}"
-END
-  }} | submit "$log" "$@"
-}}
-
-merge() {{
-  submit merge "$@" <<'END'
-#!/bin/sh
-#SBATCH --job-name={name}-merge
-{of_a_task}
-exec {merge}
-END
-}}
-
-largest=$(scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *\([0-9]*\).*/\1/p')
-largest=$((${{largest:-1001}} - 1))
-[ "$largest" -ge 1 ] || {{ echo 'this Slurm has no arrays: its MaxArraySize is too small' >&2; exit 2; }}
-{later}before=
-for round in $(seq {rounds}); do
-  jobs= first=0
-  while [ "$first" -lt {slices} ]; do
-    count=$(({slices} - first))
-    [ "$count" -le "$largest" ] || count=$largest
-    [ "$first" = 0 ] && log=%a || log=$first+%a
-    job=$(slices "$log" "$first" --array="${{array:-1-$count}}" "$@")
-    [ -n "$job" ] || exit 1  # sbatch has said why
-    if [ -n "$array" ]; then
-      echo "job $job: slices $array of {slices}, round $round of {rounds}"
-      first={slices}
-    else
-      echo "job $job: slices $((first + 1)) to $((first + count)), round $round of {rounds}"
-      first=$((first + count))
-    fi
-    jobs=$jobs:$job
-  done
-  before=$jobs
-done
-job=$(merge "$@")
-echo "job $job: merge"
-)sh";
+constexpr const char* slurm =
+#include "sim/apps/cli/slurm.sh.in.inc"
+    ;
 
 // Each line is a complete command, so parallel replaces nothing in it.
-constexpr const char* parallel = R"(#!/bin/sh
-# {about}
-# Run it with sh. Arguments go to GNU parallel: sh FILE --jobs 8 --sshlogin a,b
-# (machines that see the same folders). This lists missing runs, or prints the result if none is missing:
-#   {merge}
-# If runs are missing, run this script again. It makes only the missing runs.
-set -eu
-export PARALLEL_SHELL=/bin/sh
-
-slices() {{
-  for n in $(seq {slices}); do
-    printf '%s --slice %s/{slices}\n' {command} "$n"
-  done
-}}
-
-{later}for round in $(seq {rounds}); do
-  slices | parallel "$@"
-done
-{merge}
-)";
+constexpr const char* parallel =
+#include "sim/apps/cli/parallel.sh.in.inc"
+    ;
 
 struct Recipe {
   const char *name, *text;

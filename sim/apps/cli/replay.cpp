@@ -1,6 +1,4 @@
-// psim replay: makes a finished run again and compares the two.
-#include "sim/apps/cli/replay.hpp"
-
+// psim replay: makes a finished run or study again and compares the two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +24,8 @@
 #include "sim/runs/request.hpp"
 #include "sim/simulation.hpp"
 #include "sim/study/folder.hpp"
+#include "sim/study/journal.hpp"
 #include "sim/study/make.hpp"
-#include "sim/study/summary_check.hpp"
 #include "sim/study/tuning.hpp"
 
 namespace psim::cli {
@@ -95,26 +93,6 @@ int verdict(const FinishedRun& run, const LoadedScenario& loaded, const Comparer
              fs::canonical(run.path).lexically_proximate(fs::current_path()).string(), notes);
   return done;
 }
-
-}  // namespace
-
-int replay(const std::string& name, const Command& command) {
-  const std::string directory = run_or_study(name).string();
-  if (study::is_study(directory)) return replay_study(directory, command);
-  const unsigned threads = command.threads;
-  const FinishedRun run = open_run(directory);
-  const LoadedScenario loaded = load_again(run);
-  Comparer comparer(run.recorded);
-  Progress progress(loaded);
-  const RunResult result =
-      simulate(loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
-  progress.erase();
-  // A scenario has the name of its file. Only run.db knows this name.
-  const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
-  return verdict(run, loaded, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
-}
-
-namespace {
 
 // The plan that this program makes for the study in the folder.
 study::Plan plan_again(const study::StudyFolder& folder, const Command& command) {
@@ -202,8 +180,7 @@ void replay_trials(const study::StudyFolder& folder, const Command& command, con
   study::tune(command, *base.tune, again);
 }
 
-}  // namespace
-
+// Prints the number of equal runs, and the first differences. Returns the exit code.
 int replay_study(const fs::path& dir, const Command& given) {
   const study::StudyFolder folder(dir);
   const study::Journal recorded(dir, study::Journal::Builds::any);
@@ -234,6 +211,24 @@ int replay_study(const fs::path& dir, const Command& given) {
   const int code = differences.report(folder);
   if (!width.empty()) fmt::print("{}\n", width);
   return code;
+}
+
+}  // namespace
+
+int replay(const std::string& name, const Command& command) {
+  const std::string directory = run_or_study(name).string();
+  if (study::is_study(directory)) return replay_study(directory, command);
+  const unsigned threads = command.threads;
+  const FinishedRun run = open_run(directory);
+  const LoadedScenario loaded = load_again(run);
+  Comparer comparer(run.recorded);
+  Progress progress(loaded);
+  const RunResult result =
+      simulate(loaded, {.threads = thread_count(threads), .context = {}}, {&comparer, &progress});
+  progress.erase();
+  // A scenario has the name of its file. Only run.db knows this name.
+  const RunIdentity identity = identity_of(loaded, value_of(run.recorded.meta, "scenario"));
+  return verdict(run, loaded, comparer, Json::parse(make_summary(identity, loaded.scenario, result).dump()));
 }
 
 }  // namespace psim::cli

@@ -1,5 +1,4 @@
 // psim report.
-#include "sim/apps/cli/report.hpp"
 
 #include <fmt/format.h>
 
@@ -7,14 +6,12 @@
 #include <optional>
 
 #include "analysis/causes/explain.hpp"
-#include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/spans.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/replay.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/study_report.hpp"
 #include "sim/apps/cli/target.hpp"

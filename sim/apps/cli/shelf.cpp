@@ -23,7 +23,6 @@
 #include "analysis/run_files.hpp"
 #include "analysis/run_record.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/replay.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
@@ -31,7 +30,7 @@
 #include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
-#include "sim/study/summary_check.hpp"
+#include "sim/study/journal.hpp"
 
 namespace psim::cli {
 namespace {
@@ -82,8 +81,7 @@ void check_name(const std::string& name) {
                                   shelf.many));
 }
 
-}  // namespace
-
+// The shelf in the folder of --in. Throws Refused if that is not a folder.
 Shelf shelf_at(Shelf shelf, const std::string& in) {
   if (in.empty()) return shelf;
   shelf.home = folder_named(in);
@@ -93,6 +91,7 @@ Shelf shelf_at(Shelf shelf, const std::string& in) {
   return shelf;
 }
 
+// The folders on the shelf, ordered by name.
 std::vector<fs::path> folders_on(const Shelf& shelf) {
   std::vector<fs::path> folders;
   if (!fs::is_directory(shelf.home)) return folders;
@@ -103,9 +102,12 @@ std::vector<fs::path> folders_on(const Shelf& shelf) {
   return folders;
 }
 
+// Whether `name` matches a glob ("strag*") or contains the pattern.
 bool fits(const std::string& pattern, const std::string& name) {
   return name.find(pattern) != std::string::npos || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
+
+}  // namespace
 
 fs::path found_on(const Shelf& shelf, const std::string& name) {
   const bool is_word = name.find('/') == std::string::npos && name != "." && name != "..";
@@ -143,6 +145,16 @@ fs::path run_or_study(const std::string& name) {
                 did_you_mean(name, names, "`psim runs` and `psim studies` list all runs and studies"));
 }
 
+namespace {
+
+// Throws Refused if `dir` is the current folder or contains it: psim must not rename or remove it then.
+void check_not_inside(const fs::path& dir) {
+  const fs::path real = fs::canonical(dir), here = fs::current_path();
+  if (std::ranges::mismatch(real, here).in1 == real.end())
+    throw Refused(fmt::format("{} is the current folder, or contains it", dir.string()), "leave it first");
+}
+
+// Renames a folder in its place; `latest` follows. Returns the new path. Throws Refused.
 fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::string& name) {
   check_name(name);
   check_not_inside(dir);
@@ -160,12 +172,7 @@ fs::path rename_folder(const Shelf& shelf, const fs::path& dir, const std::strin
   return to;
 }
 
-void check_not_inside(const fs::path& dir) {
-  const fs::path real = fs::canonical(dir), here = fs::current_path();
-  if (std::ranges::mismatch(real, here).in1 == real.end())
-    throw Refused(fmt::format("{} is the current folder, or contains it", dir.string()), "leave it first");
-}
-
+// Throws Refused if `dir` or a file in it cannot be removed. Then psim removes nothing.
 void check_can_go(const fs::path& dir) {
   const fs::path parent = parent_of(dir);
   for (const fs::path& folder : {parent, dir}) {
@@ -176,6 +183,7 @@ void check_can_go(const fs::path& dir) {
   }
 }
 
+// Call it after `dir` is removed. If `latest` pointed to `dir`, it now points to the newest remaining folder.
 void mend_latest(const Shelf& shelf, const fs::path& dir) {
   const fs::path parent = parent_of(dir);
   if (target_of(parent / latest).filename() != dir.filename()) return;
@@ -190,6 +198,12 @@ void mend_latest(const Shelf& shelf, const fs::path& dir) {
       *std::ranges::max_element(left, {}, [](const fs::path& one) { return fs::last_write_time(one); }));
 }
 
+struct ShelfAction {
+  std::function<int(const std::string& pattern)> list;
+  std::function<void(const std::string& name, const std::string& to)> rename;
+  std::function<void(const std::string& name)> remove;
+};
+// Throws Refused if the words are not such a request.
 int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfAction& action) {
   const std::vector<std::string>& words = asked.words;
   const std::string verb = words.empty() ? "" : words.front();
@@ -213,6 +227,12 @@ int act_on_shelf(const Shelf& shelf, const ShelfCommand& asked, const ShelfActio
   return action.list(verb);
 }
 
+// A column of a list: its name, and its text for a row.
+struct ListColumn {
+  analysis::ColumnName name;
+  bool is_text;
+  std::string (*cell)(const Json& row);
+};
 std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> columns) {
   std::vector<analysis::TextColumn> texts;
   for (const ListColumn& column : columns) {
@@ -229,12 +249,14 @@ std::string list_of(const std::vector<Json>& rows, std::span<const ListColumn> c
   return analysis::render(shown, {}, analysis::TableFormat::text, width);
 }
 
+// "2026-11-23 06:20": the date of the file at `path`, UTC; empty if it does not exist.
 std::string date_of(const fs::path& path) {
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) return "";
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(facts.st_mtime));
 }
 
+// `text`, cut to at most `width` characters.
 std::string cut(const std::string& text, std::size_t width) {
   if (analysis::width_of(text) <= width) return text;
   std::string out;
@@ -247,8 +269,6 @@ std::string cut(const std::string& text, std::size_t width) {
 }
 
 // psim runs: lists the runs in runs/ and the runs of studies; renames or removes runs.
-
-namespace {
 
 bool is_run(const fs::path& dir) {
   std::error_code none;
@@ -581,7 +601,7 @@ void remove_study_called(const Shelf& shelf, const std::string& name) {
   const std::uintmax_t left = contents.foreign.empty() ? 0 : study::bytes_in(dir);
   fmt::print("removed {}{}: {} and {}, {}\n", contents.foreign.empty() ? "" : "from ", dir.string() + "/",
              counted(static_cast<std::int64_t>(contents.files.size() + contents.made.size()), "file"),
-             counted(static_cast<std::int64_t>(contents.runs.size()), "recorded run"),
+             counted(std::ssize(contents.runs), "recorded run"),
              size_text(static_cast<double>(bytes - std::min(bytes, left)), 3));
   if (contents.foreign.empty()) return;
   constexpr std::size_t most = 5;

@@ -16,7 +16,6 @@
 #include "analysis/study/table_columns.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/cli/report.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/process.hpp"
@@ -218,7 +217,7 @@ void print_last_words_of_slurm(const fs::path& dir) {
   const std::vector<std::string> words = last_words_of_slurm(dir);
   if (words.empty()) return;
   constexpr std::size_t most = 10;
-  fmt::print("Slurm ended {}:\n", counted(static_cast<std::int64_t>(words.size()), "task"));
+  fmt::print("Slurm ended {}:\n", counted(std::ssize(words), "task"));
   bool is_late = false, is_large = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i < most) fmt::print("  {}\n", words[i]);

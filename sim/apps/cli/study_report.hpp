@@ -4,8 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/study/study.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/study/folder.hpp"
+#include "sim/study/plan.hpp"
+#include "sim/study/tuning.hpp"
 
 namespace psim::cli {
 
@@ -35,5 +38,25 @@ Counts finish_study(const study::StudyFolder& folder, study::Journal& journal, c
 
 // Prints the missing runs, and the commands that make them.
 void print_missing(const study::StudyFolder& folder, const std::vector<Json>& missing);
+
+// Scripts that make a study on many machines. They work without changes.
+
+// "slurm", "parallel"
+std::vector<std::string> recipe_names();
+
+// The recipe that `study` names, with study.slices slices; 0: slices of about ten minutes, at most 100. Its
+// paths are absolute, so it works from any folder. Throws Refused if it would not work.
+std::string recipe(const study::Plan& plan, const Command& command, const StudyCommand& study,
+                   const study::Effort& effort);
+
+// Pages of runs and studies, and the rules for replacing files with them.
+
+// The file of a page: `out`, or report.html in `dir`. Throws Refused if it exists and is not a page of psim
+// report.
+fs::path page_target(const fs::path& dir, const std::string& out);
+
+// Writes the page of a study, and prints its path.
+void write_study_page(const study::StudyFolder& folder, const analysis::Study& study,
+                      const analysis::Evaluation& evaluation, const fs::path& target);
 
 }  // namespace psim::cli

@@ -108,6 +108,13 @@ void check_outside(const fs::path& path, std::string_view example) {
                   fmt::format("write it elsewhere, such as {}", example));
 }
 
+void check_distinct(const fs::path& path, const char* option, std::map<fs::path, const char*>& options) {
+  const auto [first, is_new] = options.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
+  if (!is_new)
+    throw Refused(fmt::format("{} and {} name the same file, {}", first->second, option, path.string()),
+                  "name two files");
+}
+
 void check_own(const fs::path& path, const std::vector<std::string>& marks, std::string_view by) {
   check_is_file(path);
   std::error_code none;

@@ -1,6 +1,7 @@
 // Writes files that the user names, and decides which files psim may replace.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -26,6 +27,9 @@ fs::path owner_of(const fs::path& path);
 // Throws Refused if `path` is in the folder of a run or study, because psim removes and archives only files
 // that it knows there. `example`: a better place.
 void check_outside(const fs::path& path, std::string_view example);
+
+// Adds the file of `option`. Throws Refused if another of the options names it, too.
+void check_distinct(const fs::path& path, const char* option, std::map<fs::path, const char*>& options);
 
 // A temporary file next to `target`. It replaces `target` when it is complete. The constructor removes such
 // files of killed processes of this machine.

@@ -12,14 +12,9 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
 #include "sim/apps/cli/subcommand.hpp"
-#include "sim/apps/cli/validators.hpp"
 
 namespace psim::cli {
 namespace {
-
-CLI::Option* add_run(CLI::App* app, auto& run) {
-  return app->add_option("run", run, "A run with its events: its path, its name, or `latest`.")->required();
-}
 
 struct PageOf {
   std::string name, out;
@@ -30,33 +25,20 @@ const Subcommand understand_table[] = {
     command<WhyCommand>(
         "why",
         [](CLI::App* app, WhyCommand& a) {
-          add_run(app, a.runs)->expected(1, 2);
-          app->add_option("--until", a.until,
-                          "Explain the run up to its end, or up to the date when it reached the target.")
-              ->check(one_of({"end", "target"}));
-          app->add_option("--at", a.at, "Explain the run up to this date, for example 2s.")
-              ->excludes("--until")
-              ->transform(duration());
-          app->add_flag(
-              "--gradients", a.gradients,
-              "Repeat the run, and compare each gradient with the gradient of the same samples at the "
-              "newest weights.");
-          app->add_flag("--json", a.json, "Print one JSON document.");
+          option(app, "run", a.runs)->required()->expected(1, 2);
+          option(app, "--until", a.until)->check(one_of({"end", "target"}));
+          option(app, "--at", a.at)->excludes("--until")->transform(duration());
+          option(app, "--gradients", a.gradients);
+          option(app, "--json", a.json);
         },
         [](const WhyCommand& a) { return about_run(run_named(a.runs.back()), [&] { return why(a); }); }),
     command<PageOf>(
         "report",
         [](CLI::App* app, PageOf& a) {
-          app->add_option("name", a.name, "A run or study: its path, its name, or `latest`.")->required();
-          app->add_option("-o,--out", a.out,
-                          "The file; default: report.html in the folder of the run or study.")
-              ->check(not_empty("file"));
-          app->add_flag("--json", a.json, "For a run: print the data of the page as one JSON document.")
-              ->excludes("--out");
-          app->add_flag("--sliders", a.sliders,
-                        "For a study: a page with a slider for each axis, and two settings side by side.")
-              ->needs("--out")
-              ->excludes("--json");
+          option(app, "name", a.name)->required();
+          option(app, "-o,--out", a.out)->check(not_empty("file"));
+          option(app, "--json", a.json)->excludes("--out");
+          option(app, "--sliders", a.sliders)->needs("--out")->excludes("--json");
         },
         [](const PageOf& a) { return a.sliders ? sliders(a.name, a.out) : report(a.name, a.out, a.json); }),
 };

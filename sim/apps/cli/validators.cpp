@@ -1,4 +1,4 @@
-#include "sim/apps/cli/validators.hpp"
+#include "sim/apps/cli/subcommand.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

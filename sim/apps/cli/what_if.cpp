@@ -23,7 +23,6 @@
 #include "sim/runs/again.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/host_clock.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"

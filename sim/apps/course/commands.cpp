@@ -1,4 +1,3 @@
-#include "sim/apps/course/commands.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,9 +13,7 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/target.hpp"
-#include "sim/apps/cli/validators.hpp"
 #include "sim/apps/course/answer.hpp"
-#include "sim/apps/course/hand_in.hpp"
 #include "sim/apps/course/session.hpp"
 #include "sim/apps/course/solver.hpp"
 #include "sim/runs/answer.hpp"
@@ -34,44 +31,29 @@ const Subcommand lab_table[] = {
     command<LabCommand>(
         "lab",
         [](CLI::App* app, LabCommand& a) {
-          app->add_option("words", a.words, "What to do.")
+          option(app, "words", a.words)
               ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER");
-          app->add_option("--student", a.student, "Your ID. It determines the numbers in your questions.")
-              ->check(not_empty("student"));
-          app->add_option("--in", a.folder, "The lab's folder; default: this folder.")
-              ->check(not_empty("folder"));
-          app->add_option("-o,--out", a.out, "start: the new folder; hand-in: the file.")
-              ->check(not_empty("folder"));
-          app->add_option("--course", a.course, "A folder of labs; default: psim's labs.")
-              ->check(not_empty("folder"));
+          option(app, "--student", a.student)->check(not_empty("student"));
+          option(app, "--in", a.folder)->check(not_empty("folder"));
+          option(app, "-o,--out", a.out)->check(not_empty("folder"));
+          option(app, "--course", a.course)->check(not_empty("folder"));
         },
-        [](const LabCommand& a) { return lab(a); }),
+        lab),
     command<GradeCommand>(
         "grade",
         [](CLI::App* app, GradeCommand& a) {
-          app->add_option("files", a.files, "The hand-ins.")->required();
-          app->add_option("--csv", a.csv, "Also write a table of points.")->check(not_empty("file"));
-          app->add_option("--gradescope", a.gradescope,
-                          "Also write Gradescope's results.json, for one hand-in.")
-              ->check(not_empty("file"));
-          app->add_option("--junit", a.junit, "Also write JUnit's XML.")->check(not_empty("file"));
-          app->add_option("--pass", a.pass,
-                          "Per cent of the points that every hand-in needs for exit code 0.")
-              ->check(CLI::Range(0.0, 100.0));
-          app->add_option(
-                 "--secret", a.secret,
-                 "A secret text. It determines the seeds with which psim scores designs; students do "
-                 "not know them.")
-              ->check(not_empty("secret"));
-          app->add_option("--course", a.course, "A folder of labs; default: psim's labs.")
-              ->check(not_empty("folder"));
-          app->add_option("-j,--jobs", a.jobs, "Hand-ins at the same time; 0: one per core.")
-              ->check(whole(0, 1024));
-          app->add_flag("--answers", a.answers,
-                        "Also print the right answers, in the table and with --json; only for teachers.");
-          app->add_flag("--json", a.json, "Print one JSON document.");
+          option(app, "files", a.files)->required();
+          option(app, "--csv", a.csv)->check(not_empty("file"));
+          option(app, "--gradescope", a.gradescope)->check(not_empty("file"));
+          option(app, "--junit", a.junit)->check(not_empty("file"));
+          option(app, "--pass", a.pass)->check(CLI::Range(0.0, 100.0));
+          option(app, "--secret", a.secret)->check(not_empty("secret"));
+          option(app, "--course", a.course)->check(not_empty("folder"));
+          option(app, "-j,--jobs", a.jobs)->check(whole(0, 1024));
+          option(app, "--answers", a.answers);
+          option(app, "--json", a.json);
         },
-        [](const GradeCommand& a) { return grade(a); }),
+        grade),
 };
 
 }  // namespace
@@ -84,7 +66,7 @@ int list_labs(const fs::path& course) {
   const std::vector<Lab> all = labs(course);
   for (const Lab& one : all) {
     fmt::print("{}  {:<52}{:>3} min  {}, {} points{}\n", one.number, one.title, one.minutes,
-               counted(static_cast<std::int64_t>(one.questions.size()), "question"), one.points(),
+               counted(std::ssize(one.questions), "question"), one.points(),
                one.design ? ", and a design" : "");
   }
   fmt::print("\nnext: psim lab start {} --student YOUR-ID{}\n", all.front().number,

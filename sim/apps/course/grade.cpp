@@ -15,17 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/input.hpp"
 #include "analysis/render/html.hpp"
-#include "analysis/study/csv.hpp"
+#include "analysis/run_files.hpp"
+#include "analysis/study/files.hpp"
 #include "analysis/word_docs.hpp"
 #include "model/base/input.hpp"
 #include "model/base/random.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"
-#include "sim/apps/course/commands.hpp"
-#include "sim/apps/course/hand_in.hpp"
 #include "sim/apps/course/session.hpp"
 #include "sim/apps/course/solver.hpp"
 #include "sim/runs/answer.hpp"
@@ -460,11 +458,7 @@ void check_before_grading(const GradeCommand& command) {
     if (one.path.empty()) continue;
     wrong.check([&] {
       check_own(one.path, {one.mark}, "psim grade");
-      const auto [first, is_new] =
-          options.try_emplace(fs::weakly_canonical(fs::absolute(one.path)), one.option);
-      if (!is_new)
-        throw Refused(fmt::format("{} and {} name the same file, {}", first->second, one.option, one.path),
-                      "name two files");
+      check_distinct(one.path, one.option, options);
     });
   }
   wrong.throw_if_any();

@@ -2,20 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <toml++/toml.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cctype>
+#include <system_error>
 #include <utility>
 
-#include "analysis/input.hpp"
+#include "analysis/run_files.hpp"
 #include "model/base/input.hpp"
 #include "model/base/unicode.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/target.hpp"
 #include "sim/apps/course/answer.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 
 namespace psim::cli {
@@ -95,17 +96,27 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
   return answers;
 }
 
+// Whether `json` is a document of this format with these parts.
+using Parts = std::initializer_list<std::pair<const char*, bool (Json::*)() const noexcept>>;
+bool is_document(const Json& json, const char* format, Parts parts) {
+  const auto has = [&](const auto& part) {
+    return json.contains(part.first) && (json[part.first].*part.second)();
+  };
+  return json.is_object() && json.contains("format") && json["format"] == format &&
+         std::ranges::all_of(parts, has);
+}
+
 // Whether `state` has all values that psim writes.
 bool is_state(const Json& state) {
-  const auto has = [&state](const char* key, bool (Json::*is)() const noexcept) {
-    return state.contains(key) && (state[key].*is)();
-  };
   const auto is_text = [](const Json& one) { return one.is_string(); };
   const auto are_texts = [&](const Json& one) { return one.is_array() && std::ranges::all_of(one, is_text); };
-  return state.is_object() && state.contains("format") && state["format"] == session_format &&
-         has("lab", &Json::is_number_integer) && has("student", &Json::is_string) &&
-         has("course", &Json::is_string) && has("locked", &Json::is_object) &&
-         has("misses", &Json::is_object) && has("seal", &Json::is_string) &&
+  return is_document(state, session_format,
+                     {{"lab", &Json::is_number_integer},
+                      {"student", &Json::is_string},
+                      {"course", &Json::is_string},
+                      {"locked", &Json::is_object},
+                      {"misses", &Json::is_object},
+                      {"seal", &Json::is_string}}) &&
          std::ranges::all_of(state["locked"], is_text) && std::ranges::all_of(state["misses"], are_texts);
 }
 
@@ -218,6 +229,60 @@ void LabSession::miss(const std::string& question, const std::string& answer) {
   if (!answers.empty() && answers.back() == answer) return;
   answers.push_back(answer);
   save();
+}
+
+namespace {
+
+constexpr const char* hand_in_format = "psim.hand-in/1";
+
+Json files_of(const Lab& lab, const LabSession& session) {
+  Json files = Json::object();
+  std::error_code error;
+  for (const std::string& name : scenario_files(lab)) {
+    const fs::path file = session.folder() / name;
+    files[name] = fs::is_regular_file(file, error) ? as_utf8(read_input(file, most_hand_in)) : "";
+  }
+  return files;
+}
+
+}  // namespace
+
+Json hand_in_in(const std::string& text, const std::string& name) {
+  if (text.size() > most_hand_in)
+    throw Refused(fmt::format("{} is too large", name), "a hand-in has less than a megabyte");
+  Json hand_in = analysis::json_in(text);
+  if (!is_document(hand_in, hand_in_format,
+                   {{"lab", &Json::is_number_integer},
+                    {"student", &Json::is_string},
+                    {"answers", &Json::is_object},
+                    {"observed", &Json::is_object},
+                    {"locked", &Json::is_object},
+                    {"misses", &Json::is_object},
+                    {"digests", &Json::is_object},
+                    {"files", &Json::is_object},
+                    {"seal", &Json::is_string}}))
+    throw Refused(fmt::format("{} is not a hand-in", name), "`psim lab hand-in` writes one");
+  return hand_in;
+}
+
+Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
+  Json answers = Json::object(), observed = Json::object();
+  for (const LabQuestion& question : lab.questions) {
+    answers[question.name] = session.answer(question).value_or("");
+    if (question.predict) observed[question.name] = session.answer(observation_of(question)).value_or("");
+  }
+  Json hand_in{{"format", hand_in_format},
+               {"lab", lab.number},
+               {"student", session.student()},
+               {"answers", std::move(answers)},
+               {"observed", std::move(observed)},
+               {"locked", session.state()["locked"]},
+               {"misses", session.state()["misses"]},
+               {"digests", solver.digests()},
+               {"files", files_of(lab, session)}};
+  if (lab.design) hand_in["design"] = session.design(*lab.design).value_or("");
+  hand_in["seal"] = seal_of(hand_in);
+  return hand_in;
 }
 
 }  // namespace psim::cli

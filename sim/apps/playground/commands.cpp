@@ -16,7 +16,6 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/subcommand.hpp"
 #include "sim/apps/cli/target.hpp"
-#include "sim/apps/cli/validators.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/load.hpp"
@@ -329,12 +328,10 @@ const Subcommand new_table[] = {
     command<NewCommand>(
         "new",
         [](CLI::App* app, NewCommand& a) {
-          app->add_option("file", a.file, "The new file. It must not exist yet.")
-              ->required()
-              ->check(not_empty("file"));
+          option(app, "file", a.file)->required()->check(not_empty("file"));
           add_settings(app, a.sketch);
         },
-        [](const NewCommand& a) { return make_new(a); }),
+        make_new),
 };
 
 }  // namespace

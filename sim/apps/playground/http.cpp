@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "sim/runs/files.hpp"
-#include "sim/runs/host_clock.hpp"
+#include "sim/runs/process.hpp"
 
 namespace psim::cli {
 namespace {

@@ -19,8 +19,8 @@
 #include <set>
 #include <string>
 
-#include "analysis/input.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/run_files.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
@@ -28,7 +28,6 @@
 #include "sim/apps/playground/http.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
-#include "sim/runs/host_clock.hpp"
 #include "sim/runs/interrupt.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"

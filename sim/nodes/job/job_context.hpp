@@ -10,7 +10,7 @@
 #include "sim/cluster/cpu.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/pool.hpp"
-#include "sim/cluster/slowness.hpp"
+#include "sim/cluster/speed_control.hpp"
 #include "sim/nodes/job/job_plan.hpp"
 #include "sim/nodes/job/job_state.hpp"
 #include "sim/protocol/message.hpp"

@@ -7,7 +7,6 @@
 #include "model/learner.hpp"
 #include "sim/protocol/task_dag.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/rule.hpp"
 
 namespace psim {
 namespace {

@@ -17,7 +17,6 @@
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/scheduler/membership.hpp"
-#include "sim/protocol/view.hpp"
 
 namespace psim {
 

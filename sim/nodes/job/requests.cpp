@@ -1,6 +1,8 @@
 #include "sim/nodes/job/requests.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "sim/protocol/probe.hpp"
 
@@ -40,6 +42,70 @@ void Requests::repeat(double now) {
     again.because = job_.recorder.causes().cause();
     job_.network.send_again(std::move(again));
   }
+}
+
+void tell_view(JobContext& job, NodeId node, const SharedView& view) {
+  if (view) job.network.send_once({.from = node, .to = scheduler_node, .body = NewView{view}});
+}
+
+namespace {
+
+// Repeats a message to the scheduler until `answers` accepts a message that comes back. A node without
+// heartbeats, at its beginning or end, learns only here that no answer will come.
+void tell_until(JobContext& job, NodeId node, const Body& body, const std::function<bool(Message&)>& answers,
+                std::function<void()> meanwhile = {}) {
+  Backoff backoff(job.plan.retry());
+  const Message message{.from = node, .to = scheduler_node, .body = body};
+  job.network.send_once(Message(message));
+  for (Due due = Due::repeated;;) {
+    if (meanwhile) std::exchange(meanwhile, {})();
+    const double until = Agenda::now() + backoff.next(due);
+    while (std::optional<Message> heard = job.network.receive_until(node, until)) {
+      if (answers(*heard)) return;
+    }
+    due = job.due(message);
+    if (PSIM_PROBE(due != Due::repeated,
+                   "a node does not repeat a message to the scheduler that is under way"))
+      continue;
+    if (!job.run.is_hopeless() && backoff.gives_up()) job.run.give_up(node);
+    job.network.send(Message(message));
+  }
+}
+
+}  // namespace
+
+Start join(JobContext& job, NodeId node, const std::function<void(Message)>& others,
+           const std::function<std::optional<Start>()>& meanwhile) {
+  const Join here{job.network.incarnation(node)};
+  std::optional<Start> start;
+  const auto is_start = [&](Message& message) {
+    const Start* answer = message.as<Start>();
+    if (answer != nullptr) start = *answer;
+    else if (others) others(std::move(message));
+    return start.has_value();
+  };
+  if (!job.plan.scenario.may_fail()) {
+    job.network.send({.from = node, .to = scheduler_node, .body = here});
+    if (meanwhile) start = meanwhile();
+    for (Message message; !start;) {
+      message = job.network.receive(node);
+      is_start(message);
+    }
+    return *start;
+  }
+  job.state.progress.joins(node);
+  tell_until(job, node, here, is_start, [&] {
+    if (meanwhile) meanwhile();
+  });
+  job.state.progress.has_joined(node);
+  return *start;
+}
+
+void leave(JobContext& job, NodeId node) {
+  const Leave done{.life = job.network.incarnation(node)};
+  if (!job.plan.scenario.may_fail())
+    return job.network.send({.from = node, .to = scheduler_node, .body = done});
+  tell_until(job, node, done, [](const Message& message) { return message.is<LeaveAck>(); });
 }
 
 }  // namespace psim

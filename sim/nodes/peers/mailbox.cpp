@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/nodes/job/attendance.hpp"
+#include "sim/nodes/job/requests.hpp"
 #include "sim/protocol/probe.hpp"
 
 namespace psim {

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/nodes/job/attendance.hpp"
+#include "sim/nodes/job/requests.hpp"
 #include "sim/nodes/peers/all_reduce_worker.hpp"
 #include "sim/nodes/peers/pipeline_worker.hpp"
 #include "sim/scenario/spec/nodes.hpp"

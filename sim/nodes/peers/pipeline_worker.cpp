@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "sim/nodes/job/processor.hpp"
 #include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/activations.hpp"

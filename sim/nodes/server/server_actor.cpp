@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "sim/nodes/job/attendance.hpp"
 #include "sim/nodes/job/processor.hpp"
+#include "sim/nodes/job/requests.hpp"
 #include "sim/protocol/probe.hpp"
 
 namespace psim {

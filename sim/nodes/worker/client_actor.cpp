@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/nodes/job/attendance.hpp"
 #include "sim/nodes/job/processor.hpp"
+#include "sim/nodes/job/requests.hpp"
 
 namespace psim {
 

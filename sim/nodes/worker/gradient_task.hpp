@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "sim/nodes/job/job_context.hpp"
 #include "sim/nodes/worker/local_work.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/learner.hpp"
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "sim/scenario/spec/devices.hpp"
 
 namespace psim {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 #include "sim/protocol/probe.hpp"
 
 namespace psim {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/nodes/job/attendance.hpp"
 #include "sim/nodes/job/processor.hpp"
+#include "sim/nodes/job/requests.hpp"
 #include "sim/nodes/peers/peers.hpp"
 #include "sim/nodes/worker/gradient_task.hpp"
 #include "sim/protocol/probe.hpp"

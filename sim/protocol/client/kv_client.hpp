@@ -35,7 +35,6 @@
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/probe.hpp"
 #include "sim/protocol/retry.hpp"
-#include "sim/protocol/view.hpp"
 
 namespace psim {
 

@@ -12,7 +12,6 @@
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/scheduler/membership.hpp"
 #include "sim/protocol/scheduler/slow_worker_policy.hpp"
-#include "sim/protocol/view.hpp"
 #include "sim/protocol/work.hpp"
 
 namespace psim {

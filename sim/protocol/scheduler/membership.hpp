@@ -44,7 +44,6 @@
 #include "sim/protocol/key_space.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/protocol/scheduler/rebalance.hpp"
-#include "sim/protocol/view.hpp"
 
 namespace psim {
 

@@ -17,7 +17,6 @@
 #include "sim/protocol/retry.hpp"
 #include "sim/protocol/server/outbox.hpp"
 #include "sim/protocol/server/shard_state.hpp"
-#include "sim/protocol/view.hpp"
 
 namespace psim {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "model/learner.hpp"
-#include "model/rounding.hpp"
+#include "model/parameters.hpp"
 
 namespace psim {
 namespace {

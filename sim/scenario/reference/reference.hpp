@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,6 @@ struct Topic {
   std::string_view name, aliases, title, text;  // aliases: separated by spaces
 };
 
-const std::vector<Topic>& topics();
+std::span<const Topic> topics();
 
 }  // namespace psim

@@ -11,7 +11,6 @@
 #include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/nodes.hpp"
-#include "sim/scenario/spec/rule.hpp"
 
 namespace psim {
 namespace {

@@ -6,7 +6,7 @@
 //   Horovod's and NCCL's buffers, GPipe's stages. The simulation itself may hold more, or share arrays among
 //   nodes (scenario/estimate.hpp estimates the memory of the simulation).
 // - Weights, gradients and activations have the bytes of model.precision, as on the network; the optimizer
-//   state and exact values have at least the bytes of single precision (model/rounding.hpp).
+//   state and exact values have at least the bytes of single precision (model/parameters.hpp).
 // - Each part is its maximum over a step, so their sum is an upper bound. A gradient is accumulated in place.
 // - With a sparse model a worker holds only the weights of its batches' features. Their number depends on the
 //   data; the table counts one weight for each nonzero value.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/consistency.hpp"
+#include "sim/protocol/key_space.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
 namespace psim {
@@ -121,5 +123,12 @@ std::vector<std::int64_t> least_torus(std::int64_t nodes);
 // Groups of a dragonfly.
 std::int64_t dragonfly_groups(const ClusterSpec& cluster);
 std::int64_t least_dragonfly_groups(const ClusterSpec& cluster);
+
+// The rule that the servers of a scenario follow. The simulator, the facts of a record and the list of nodes
+// that talk to each other all use it.
+ConsistencyRule rule_of(const Scenario& scenario);
+
+// The initial placement of a scenario's parameters on the servers.
+KeySpace key_space_of(const Scenario& scenario);
 
 }  // namespace psim

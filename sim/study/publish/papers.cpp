@@ -15,7 +15,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "analysis/input.hpp"
 #include "analysis/run_files.hpp"
 #include "analysis/study/files.hpp"
 #include "model/base/input.hpp"
@@ -81,8 +80,8 @@ std::string readme(const Json& m, const std::vector<Citation>& citations) {
       "makes the study anew, under studies/. If {} names files of data, traces or platforms, they are not\n"
       "in this archive: put them into this folder, or give `psim compare` a `--data-dir`.\n\n"
       "## To cite it\n\nCITATION.cff cites the study. It rests on:\n\n```\n{}```\n",
-      title_of(m), counted(static_cast<std::int64_t>(m["runs"].size()), "simulated run"), "SHA256SUMS",
-      text_of(m, "psim"), text_of(m, "build"), m.value("cpu_family", "unknown"), libraries_of(m),
+      title_of(m), counted(std::ssize(m["runs"]), "simulated run"), "SHA256SUMS", text_of(m, "psim"),
+      text_of(m, "build"), m.value("cpu_family", "unknown"), libraries_of(m),
       m["machine"].value("processor", ""), counted(m["machine"].value("cores", 0), "core"),
       m["machine"].value("system", ""), text_of(m, "psim"), file_word(name + ".toml"), name + ".toml",
       citation_text(citations));
@@ -168,8 +167,7 @@ std::string zenodo(const Json& manifest, const Publication& asked,
       {"description",
        fmt::format("<p>A study of {} of psim {}, a deterministic simulator of parameter-server training: the "
                    "scenario, the summary of every run, and tables. README.md says how to reproduce it.</p>",
-                   counted(static_cast<std::int64_t>(manifest["runs"].size()), "run"),
-                   text_of(manifest, "psim"))},
+                   counted(std::ssize(manifest["runs"]), "run"), text_of(manifest, "psim"))},
       {"creators", creators},
       {"access_right", "open"},
       {"keywords", keywords},

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
 #include "tests/analysis/timeline/recorded.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "analysis/export/exports.hpp"
 #include "analysis/page/page.hpp"
-#include "analysis/render/colours.hpp"
 #include "analysis/render/svg_chart.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/figures.hpp"

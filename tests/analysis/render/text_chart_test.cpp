@@ -1,5 +1,5 @@
 // Goal: curves where their numbers are. Method: charts small enough to be drawn by hand.
-#include "analysis/render/text_chart.hpp"
+#include "analysis/render/text_table.hpp"
 
 #include <algorithm>
 #include <cmath>

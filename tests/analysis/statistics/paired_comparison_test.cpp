@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/statistics/sample_size.hpp"
 #include "tests/coverage/shapes.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Goal: many conditions in one picture. Method: three arms under four conditions, by hand.
-#include "analysis/statistics/profiles.hpp"
+#include "analysis/statistics/time_to_target.hpp"
 
 #include <cmath>
 #include <limits>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "analysis/statistics/paired_comparison.hpp"
-#include "analysis/statistics/profiles.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "model/base/random.hpp"
 #include "tests/support/catch.hpp"

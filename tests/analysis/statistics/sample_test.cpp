@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "analysis/statistics/bands.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim::statistics;

@@ -11,7 +11,6 @@
 #include <limits>
 
 #include "analysis/database.hpp"
-#include "analysis/study/csv.hpp"
 #include "tests/analysis/study/make_study.hpp"
 #include "tests/support/catch.hpp"
 

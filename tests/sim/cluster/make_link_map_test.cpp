@@ -1,5 +1,4 @@
 // Goal: run.db has the way of every message, and no more rows than the cluster's shape needs.
-#include "sim/cluster/make_link_map.hpp"
 
 #include <algorithm>
 

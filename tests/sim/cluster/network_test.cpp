@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "sim/cluster/link_control.hpp"
 #include "sim/cluster/speed_control.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"

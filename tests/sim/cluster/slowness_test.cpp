@@ -1,6 +1,6 @@
 // Goal: computations are as slow as the scenario says, and nobody's slowness depends on anybody else's.
 // Method: means and coefficients of variation within four standard errors, with fixed seeds.
-#include "sim/cluster/slowness.hpp"
+#include "sim/cluster/speed_control.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Goal: stragglers are slow when the scenario says so, and at no other time.
 #include <cmath>
 
-#include "sim/cluster/slowness.hpp"
+#include "sim/cluster/speed_control.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/nodes/job/attendance.hpp"
+#include "sim/nodes/job/requests.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/nodes/job/strand.hpp"
+#include "sim/nodes/peers/all_reduce_worker.hpp"
 #include "tests/sim/nodes/stage.hpp"
 #include "tests/support/catch.hpp"
 

@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "sim/protocol/view.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace psim;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "sim/protocol/message.hpp"
-#include "sim/protocol/view.hpp"
 
 namespace psim::test {
 
