@@ -188,11 +188,11 @@ void ServerActor::take_snapshots() {
                                   ? updates / every->updates
                                   : static_cast<std::int64_t>(Agenda::now() / every->time.value);
     if (turn <= std::exchange(last_snapshot_[shard], turn)) continue;
-    job_.network.send({.from = node_,
-                       .to = job_.plan.snapshot_node(),
-                       .shard = job_.plan.first_shard + shard,
-                       .epoch = server.epoch(),
-                       .body = server.whole_state()});
+    job_.network.send_once({.from = node_,
+                            .to = job_.plan.snapshot_node(),
+                            .shard = job_.plan.first_shard + shard,
+                            .epoch = server.epoch(),
+                            .body = server.whole_state()});
   }
 }
 

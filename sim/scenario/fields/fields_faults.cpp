@@ -94,7 +94,8 @@ void describe_snapshot(FieldVisitor& v, SnapshotSpec& s) {
   v.field(
       "every", &s.every,
       "Time, or number of updates of a shard, from one snapshot to the next. A server takes a snapshot that "
-      "is due after its next message, and sends it to a storage node.",
+      "is due after its next message, and sends it to a storage node. It leaves one out while the last one "
+      "is on its way.",
       otherwise("no snapshots"));
   v.field("bandwidth", &s.bandwidth, "Bandwidth of the storage node's disk, for writing and reading.",
           within(1, 1e15), only({.keys = {"snapshot.every"}, .text = "with `every`", .met = [&s] {
