@@ -106,13 +106,8 @@ std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
 }
 
 std::optional<std::int64_t> Facts::bound_for_all_at(std::int64_t clock) const {
-  if (model == "bsp") return 0;
-  if (model != "ssp" && model != "dssp") return std::nullopt;
-  std::int64_t bound = staleness;
-  for (const auto& [from, value] : schedule) {
-    if (static_cast<double>(clock) >= from) bound = value;
-  }
-  return bound;
+  if (rule.waits_for_all()) return 0;
+  return rule.waits_for(Gate::staleness) ? std::optional(rule.bound.highest_at(clock)) : std::nullopt;
 }
 
 std::string Facts::name_of(std::uint32_t node) const {

@@ -102,13 +102,10 @@ struct Facts : RunFacts {
   std::vector<double> job_ends = {};  // with several jobs: the date when the workers of each had finished
 
   bool is_server(std::uint32_t node) const { return node > 0 && node <= servers; }
-  // Whether all workers are always in the same clock.
   // Whether the first shard decides for this shard.
-  bool follows(std::uint32_t shard) const { return first_decides && shard > 0; }
-  bool in_step() const {
-    const bool waits_for_all = model == "bsp" || (model == "k-sync" && group == workers);
-    return !has_servers || (waits_for_all && !closing_window && !closing_deadline);
-  }
+  bool follows(std::uint32_t shard) const { return rule.first_shard_decides && shard > 0; }
+  // Whether all workers are always in the same clock.
+  bool in_step() const { return !has_servers || rule.waits_for_all(); }
   bool is_worker(std::uint32_t node) const { return node > servers && node <= servers + workers; }
   std::uint32_t worker(std::uint32_t node) const { return node - 1 - servers; }
   // The allowed lead (clocks) of a worker that starts `clock`; none: no bound. First for one shard, then for

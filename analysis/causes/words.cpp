@@ -173,16 +173,19 @@ const Facts& job_facts_of(const RunRecord& record, std::uint32_t node) {
 // Why the consistency model of the first waiting worker makes it wait.
 std::string rule_text(const RunRecord& record, std::uint32_t waiter, double first) {
   const Facts& facts = job_facts_of(record, waiter);
+  const ResolvedRule& rule = facts.rule;
+  const StalenessBound& bound = rule.bound;
   if (!facts.has_servers) return ", because every step needs the part of every worker";
-  if (facts.model == "bsp") return ", because under bsp every step needs the push of every worker";
-  if (facts.model == "dssp" || !facts.schedule.empty())
-    return fmt::format(", because the lead that {} allows is used up after {}", facts.model,
+  if (rule.waits_for_all())
+    return fmt::format(", because under {} every step needs the push of every worker", rule.model);
+  if (rule.waits_for(Gate::staleness) && (bound.most > 0 || !bound.schedule.empty()))
+    return fmt::format(", because the lead that {} allows is used up after {}", rule.model,
                        seconds_text(first));
-  if (facts.model == "ssp")
-    return fmt::format(", because a lead of {} clock{} is used up after {}", facts.staleness,
-                       facts.staleness == 1 ? "" : "s", seconds_text(first));
-  if (facts.group > 1 && facts.model != "asp")
-    return fmt::format(", because an update needs {} pushes", facts.group);
+  if (rule.waits_for(Gate::staleness))
+    return fmt::format(", because a lead of {} clock{} is used up after {}", bound.staleness,
+                       bound.staleness == 1 ? "" : "s", seconds_text(first));
+  if (rule.group > 1 && facts.tasks.empty())
+    return fmt::format(", because an update needs {} pushes", rule.group);
   return "";
 }
 

@@ -33,16 +33,6 @@ Json mean_recovery(const Json& summary) {
   return recoveries.empty() ? Json() : Json(sum / static_cast<double>(recoveries.size()));
 }
 
-// To the target. If the run missed it: of the whole run, the price of its whole budget.
-template <const char* Key>
-Json spent(const Json& summary) {
-  if (!summary.contains("economy")) return nullptr;
-  const Json& economy = summary["economy"];
-  const Json to_target = economy.value("to_target", Json());
-  return to_target.is_null() ? economy[Key] : to_target[Key];
-}
-constexpr char joules[] = "joules";
-constexpr char dollars[] = "dollars";
 // The memory of the fullest node that computes gradients.
 Json fullest_worker(const Json& summary) {
   const Json workers = value_at(summary, "/workers"_summary);
@@ -79,8 +69,9 @@ constexpr Measure all_measures[] = {
     {"suspicions", "/failures/suspicions"_summary, 1, "copied_bytes"},
     {"false_suspicions", "/failures/false_suspicions"_summary, 1, "copied_bytes"},
     {.key = "recovery_s", .with = "copied_bytes", .compute = mean_recovery},
-    {.key = "energy_J", .with = "energy_J", .compute = spent<joules>},
-    {.key = "cost_usd", .with = "energy_J", .compute = spent<dollars>},
+    // To the target. If the run missed it: of the whole run, the price of its whole budget.
+    {"energy_J", "/economy/to_target/joules"_summary, 1, "energy_J", "/economy/joules"_summary},
+    {"cost_usd", "/economy/to_target/dollars"_summary, 1, "energy_J", "/economy/dollars"_summary},
 };
 
 }  // namespace
@@ -88,7 +79,8 @@ constexpr Measure all_measures[] = {
 std::span<const Measure> measures() { return all_measures; }
 
 Json value_of(const Measure& measure, const Json& summary) {
-  const Json value = measure.compute != nullptr ? measure.compute(summary) : value_at(summary, *measure.path);
+  Json value = measure.compute != nullptr ? measure.compute(summary) : value_at(summary, *measure.path);
+  if (value.is_null() && measure.otherwise) value = value_at(summary, *measure.otherwise);
   return value.is_null() ? value : Json(measure.scale * value.get<double>());
 }
 

@@ -220,7 +220,8 @@ struct Measure {
   const char* key;
   std::optional<SummaryPath> path = {};
   double scale = 1;
-  const char* with = nullptr;  // only in documents that also have this key
+  const char* with = nullptr;                 // only in documents that also have this key
+  std::optional<SummaryPath> otherwise = {};  // the place if there is nothing at `path`
   Json (*compute)(const Json& summary) = nullptr;
 };
 std::span<const Measure> measures();

@@ -54,7 +54,7 @@ std::string mean_and_interval(double mean, const std::optional<statistics::Inter
   return number_text(mean, decimals) + (interval ? " " + interval_text(*interval, decimals) : "");
 }
 
-std::string time_cell(const TableView& view, const Aggregate& row) {
+std::string time_cell(const TableView& view, const Aggregate& row, const Statistic*) {
   const int decimals = decimals_for(view.slowest_s);
   if (!row.time_to_target) return "-";
   const TimeToTarget& time = *row.time_to_target;
@@ -62,20 +62,20 @@ std::string time_cell(const TableView& view, const Aggregate& row) {
   return mean_and_interval(time.restricted_mean_s, time.interval_s, decimals);
 }
 
-std::string length_cell(const TableView& view, const Aggregate& row) {
+std::string length_cell(const TableView& view, const Aggregate& row, const Statistic*) {
   if (!row.time) return "-";
   const int decimals = decimals_for(view.slowest_s);
   return mean_and_interval(row.time->mean, row.time_interval_s, decimals);
 }
 
-std::string median_cell(const TableView& view, const Aggregate& row) {
+std::string median_cell(const TableView& view, const Aggregate& row, const Statistic*) {
   if (!row.time_to_target) return "-";
   const int decimals = decimals_for(view.slowest_s);
   if (!row.time_to_target->median_s) return fmt::format("> {:.{}f}", row.time_to_target->budget_s, decimals);
   return fmt::format("{:.{}f}", *row.time_to_target->median_s, decimals);
 }
 
-std::string reached_cell(const TableView&, const Aggregate& row) {
+std::string reached_cell(const TableView&, const Aggregate& row, const Statistic*) {
   return row.time_to_target ? fmt::format("{}/{}", row.reached, row.n) : "-";
 }
 
@@ -200,7 +200,7 @@ std::string failure_text(const Aggregate& row) {
          (runs < row.n ? fmt::format(" with {}/{} seeds", runs, row.n) : std::string());
 }
 
-std::string versus_cell(const TableView& view, const Aggregate& row) {
+std::string versus_cell(const TableView& view, const Aggregate& row, const Statistic*) {
   const std::string failure = failure_text(row);
   if (is_baseline(view, row)) return failure.empty() ? "baseline" : "baseline, " + failure;
   if (!failure.empty()) return failure;
@@ -210,13 +210,13 @@ std::string versus_cell(const TableView& view, const Aggregate& row) {
   return compared_text(view, versus) + learns;
 }
 
-std::string p_cell(const TableView&, const Aggregate& row) {
+std::string p_cell(const TableView&, const Aggregate& row, const Statistic*) {
   if (!row.versus) return "-";
   const std::optional<double> p = corrected_p(*row.versus);
   return p ? fmt::format("{:.3g}", *p) : "-";
 }
 
-std::string shares_cell(const TableView&, const Aggregate& row) {
+std::string shares_cell(const TableView&, const Aggregate& row, const Statistic*) {
   std::string text;
   for (const char* key : {"compute_percent", "wait_percent", "network_percent"}) {
     const Statistic* share = row.measure(key);
@@ -226,51 +226,31 @@ std::string shares_cell(const TableView&, const Aggregate& row) {
   return text;
 }
 
-template <const char* Key>
-std::string duration_cell(const TableView& view, const Aggregate& row) {
-  const Statistic* s = row.measure(Key);
-  if (s == nullptr) return "-";
+std::string duration_cell(const TableView& view, const Aggregate&, const Statistic* s) {
   return seconds_text(s->mean) + (s->sd && !view.brief ? " ± " + seconds_text(*s->sd) : "");
 }
-constexpr char per_update_key[] = "s_per_update";
-constexpr char answer_key[] = "answer_latency_s";
 
-std::string bracket_cell(const TableView& view, const Aggregate& row) {
-  const Statistic* s = row.measure("target_bracket_s");
-  return s == nullptr ? "-" : mean_text(view, *s, decimals_for(s->mean));
+std::string bracket_cell(const TableView& view, const Aggregate&, const Statistic* s) {
+  return mean_text(view, *s, decimals_for(s->mean));
 }
 
-std::string staleness_cell(const TableView& view, const Aggregate& row) {
-  const Statistic* s = row.measure("staleness");
-  return s == nullptr ? "-" : fmt::format("{} ({:.0f})", mean_text(view, *s, 2), row.staleness_max);
+std::string staleness_cell(const TableView& view, const Aggregate& row, const Statistic* s) {
+  return fmt::format("{} ({:.0f})", mean_text(view, *s, 2), row.staleness_max);
 }
 
-std::string suspected_cell(const TableView&, const Aggregate& row) {
-  const Statistic *all = row.measure("suspicions"), *falsely = row.measure("false_suspicions");
-  return all == nullptr || falsely == nullptr ? "-"
-                                              : fmt::format("{:.1f} ({:.1f})", all->mean, falsely->mean);
+std::string suspected_cell(const TableView&, const Aggregate& row, const Statistic* s) {
+  const Statistic* falsely = row.measure("false_suspicions");
+  return falsely == nullptr ? "-" : fmt::format("{:.1f} ({:.1f})", s->mean, falsely->mean);
 }
 
-template <const char* Key>
-std::string bytes_cell(const TableView&, const Aggregate& row) {
-  const Statistic* s = row.measure(Key);
-  return s == nullptr ? "-" : size_text(s->mean);
-}
-constexpr char sent_key[] = "bytes_sent";
-constexpr char copied_key[] = "copied_bytes";
-constexpr char memory_key[] = "memory_bytes";
+std::string bytes_cell(const TableView&, const Aggregate&, const Statistic* s) { return size_text(s->mean); }
 
 // Like the time to the target, the mean is a lower bound: runs that missed the target have spent only a part
 // of what they need.
-template <const char* Key>
-std::string spent_cell(const TableView& view, const Aggregate& row) {
-  const Statistic* s = row.measure(Key);
-  if (s == nullptr) return "-";
+std::string spent_cell(const TableView& view, const Aggregate& row, const Statistic* s) {
   const bool cut = row.time_to_target && row.time_to_target->cut > 0;
   return (cut ? ">= " : "") + mean_text(view, *s, decimals_for(s->mean));
 }
-constexpr char energy_key[] = "energy_J";
-constexpr char cost_key[] = "cost_usd";
 
 using enum Place;
 constexpr TableColumn all_columns[] = {
@@ -282,23 +262,20 @@ constexpr TableColumn all_columns[] = {
     {.name = "final loss", .place = first, .key = "final_loss", .decimals = 4},
     {.name = "accuracy", .place = first, .key = "final_accuracy", .scale = 100},
     {.name = "samples", .place = by_work, .key = "samples_per_s", .decimals = 0},
-    {.name = "per update",
-     .place = without_target,
-     .key = per_update_key,
-     .cell = duration_cell<per_update_key>},
+    {.name = "per update", .place = without_target, .key = "s_per_update", .cell = duration_cell},
     {.name = "recovery", .key = "recovery_s", .if_zero = IfZero::silent},
-    {.name = "answer", .key = answer_key, .cell = duration_cell<answer_key>},
+    {.name = "answer", .key = "answer_latency_s", .cell = duration_cell},
     {.name = "served staleness", .key = "served_staleness"},
     {.name = "served accuracy", .key = "served_accuracy", .scale = 100},
-    {.name = "energy", .key = "energy_J", .if_zero = IfZero::silent, .cell = spent_cell<energy_key>},
-    {.name = "cost", .key = "cost_usd", .if_zero = IfZero::silent, .cell = spent_cell<cost_key>},
+    {.name = "energy", .key = "energy_J", .if_zero = IfZero::silent, .cell = spent_cell},
+    {.name = "cost", .key = "cost_usd", .if_zero = IfZero::silent, .cell = spent_cell},
     {.name = "absent", .key = "absent_percent", .decimals = 1, .if_zero = IfZero::silent},
-    {.name = "sent", .key = "bytes_sent", .cell = bytes_cell<sent_key>},
+    {.name = "sent", .key = "bytes_sent", .cell = bytes_cell},
     {.name = "staleness", .key = "staleness", .if_zero = IfZero::named, .cell = staleness_cell},
-    {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = bytes_cell<copied_key>},
+    {.name = "copied", .key = "copied_bytes", .if_zero = IfZero::silent, .cell = bytes_cell},
     {.name = "suspected", .key = "suspicions", .if_zero = IfZero::silent, .cell = suspected_cell},
     {.name = "updates", .key = "updates", .decimals = 0},
-    {.name = "memory", .place = wide, .key = "memory_bytes", .cell = bytes_cell<memory_key>},
+    {.name = "memory", .place = wide, .key = "memory_bytes", .cell = bytes_cell},
     {.name = "bracket", .place = wide, .key = "target_bracket_s", .cell = bracket_cell},
     {.name = "median", .place = wide, .cell = median_cell},
     {.name = "p", .place = wide, .cell = p_cell},
@@ -312,14 +289,16 @@ constexpr TableColumn all_columns[] = {
 std::span<const TableColumn> table_columns() { return all_columns; }
 
 std::string cell_text(const TableColumn& column, const TableView& view, const Aggregate& row) {
-  const Statistic* s = column.key == nullptr ? nullptr : row.measure(column.key);
-  const std::string suffix = s == nullptr ? "" : runs_text(*s, row);
-  if (column.cell != nullptr) return column.cell(view, row) + suffix;
-  return s == nullptr ? "-" : mean_text(view, *s, column.decimals, column.scale) + suffix;
+  if (column.key == nullptr) return column.cell(view, row, nullptr);
+  const Statistic* s = row.measure(column.key);
+  if (s == nullptr) return "-";
+  return (column.cell != nullptr ? column.cell(view, row, s)
+                                 : mean_text(view, *s, column.decimals, column.scale)) +
+         runs_text(*s, row);
 }
 
 bool is_known(const TableColumn& column, const TableView& view, const Aggregate& row) {
-  return column.key != nullptr ? row.measure(column.key) != nullptr : column.cell(view, row) != "-";
+  return column.key != nullptr ? row.measure(column.key) != nullptr : column.cell(view, row, nullptr) != "-";
 }
 
 bool compares_times(const Evaluation& evaluation) {

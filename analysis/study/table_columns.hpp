@@ -34,11 +34,11 @@ enum class IfZero : std::uint8_t { shown, named, silent };  // if every row has 
 struct TableColumn {
   ColumnName name;
   Place place = Place::if_room;
-  const char* key = nullptr;  // of the measure; null: the column has its own function
+  const char* key = nullptr;  // of the measure, whose mean is shown; null: `cell` knows the value
   double scale = 1;
   int decimals = 2;
   IfZero if_zero = IfZero::shown;
-  std::string (*cell)(const TableView&, const Aggregate&) = nullptr;
+  std::string (*cell)(const TableView&, const Aggregate&, const Statistic* of_key) = nullptr;
   bool is_text = false;
 };
 std::span<const TableColumn> table_columns();

@@ -583,7 +583,7 @@ class Sizes final : public Check {
     if (row.kind == "heartbeat") return facts_.header + 16 + row.ids * 16;
     if (row.kind == "idle") return facts_.header + 16;
     const bool tells_decisions = facts_.shares_out && !facts_.in_step();
-    const bool of_both_kinds = (tells_decisions && facts_.slow_factor > 0) || facts_.own_logic;
+    const bool of_both_kinds = (tells_decisions && facts_.slow_factor > 0) || facts_.rule.own_logic;
     if (row.kind == "report" && of_both_kinds) return std::nullopt;
     if (row.kind == "report") return facts_.header + (tells_decisions ? 16 : 8);
     for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {

@@ -439,9 +439,8 @@ const Ownership* answering(const Row& row, const History& history) {
 
 class Reads final : public Check {
  public:
-  explicit Reads(const Evidence& evidence) : Check(evidence, "reads", promise_of(evidence.facts.model)) {
-    const bool bounded = model_ == "ssp" || model_ == "dssp";
-    if (!newer_ && !own_ && !bounded) does_not_apply();
+  explicit Reads(const Evidence& evidence) : Check(evidence, "reads", promise_of(evidence.facts.rule)) {
+    if (!newer_ && !own_ && !facts_.rule.waits_for(Gate::staleness)) does_not_apply();
   }
 
   void on(const Row& row) override {
@@ -472,10 +471,11 @@ class Reads final : public Check {
   }
 
  private:
-  static std::string promise_of(const std::string& model) {
-    if (model == "bsp") return "a worker that starts clock t sees all pushes of clock t-1, and no others";
-    if (model == "k-sync") return "a worker that starts its next clock sees a newer version";
-    if (model == "k-async") return "a worker that starts a clock sees its own last push applied";
+  static std::string promise_of(const ResolvedRule& rule) {
+    if (rule.waits_for_all())
+      return "a worker that starts clock t sees all pushes of clock t-1, and no others";
+    if (rule.waits_for(Gate::version)) return "a worker that starts its next clock sees a newer version";
+    if (rule.waits_for(Gate::own)) return "a worker that starts a clock sees its own last push applied";
     return "a worker that starts clock t sees all others' pushes up to clock t-1-s";
   }
 
@@ -494,8 +494,8 @@ class Reads final : public Check {
                row.clock, row.version, row.shard);
   }
 
-  const std::string& model_ = facts_.model;
-  const bool exact_ = model_ == "bsp", newer_ = exact_ || model_ == "k-sync", own_ = model_ == "k-async";
+  const bool exact_ = facts_.rule.waits_for_all(), newer_ = facts_.rule.waits_for(Gate::version),
+             own_ = facts_.rule.waits_for(Gate::own);
   Requests requests_;
   Waiting waiting_;
   Decisions decisions_;

@@ -72,7 +72,7 @@ class Joiners final : public Check {
   explicit Joiners(const Evidence& evidence)
       : Check(evidence, "joiners",
               "a worker that asks to take part begins a step before another has begun a hundred") {
-    if (!history_.watched() || facts_.own_logic || !facts_.tasks.empty()) does_not_apply();
+    if (!history_.watched() || facts_.rule.own_logic || !facts_.tasks.empty()) does_not_apply();
   }
 
   void on(const Row& row) override {

@@ -57,7 +57,7 @@ class Staleness final : public Check {
   using Counts = std::map<std::int64_t, std::int64_t>;
   // A new owner may have an older version.
   bool judges(const Row& row) const {
-    return facts_.limit && facts_.drops_too_stale && !facts_.follows(row.shard) && !history_.any_set_back();
+    return facts_.limit && !facts_.follows(row.shard) && !history_.any_set_back();
   }
   void compare(const char* what, const Counts& seen, const Json& told) {
     Json expected = Json::array();
@@ -76,7 +76,7 @@ class Closings final : public Check {
   explicit Closings(const Evidence& evidence)
       : Check(evidence, "closings",
               "an update that lacks pushes is made when its window or its deadline is over, and none later") {
-    if (!facts_.closing_window && !facts_.closing_deadline) does_not_apply();
+    if (!facts_.rule.closes_by_date()) does_not_apply();
   }
 
   void on(const Row& row) override {
@@ -129,7 +129,7 @@ class Closings final : public Check {
       const double due = due_of(update);
       const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
       const auto members = std::ranges::count_if(counts, &Count::member);
-      const bool lacks = update.pushes < std::min<std::int64_t>(facts_.group, members);
+      const bool lacks = update.pushes < std::min<std::int64_t>(facts_.rule.group, members);
       if (lacks && fresh_ && row.at < due - rounding(due))
         violated(row, "{} makes version {} of shard {} of {} pushes at {:.9g} s, before {:.9g} s",
                  name(row.node), row.version, row.shard, update.pushes, row.at, due);
@@ -143,13 +143,13 @@ class Closings final : public Check {
 
   double due_of(const Open& update) const {
     double due = HUGE_VAL;
-    if (facts_.closing_window) due = update.first + *facts_.closing_window;
-    if (facts_.closing_deadline)
-      due = std::min(due, std::max(update.first, update.since + *facts_.closing_deadline));
+    const ResolvedRule& rule = facts_.rule;
+    if (rule.window) due = update.first + *rule.window;
+    if (rule.deadline) due = std::min(due, std::max(update.first, update.since + *rule.deadline));
     return due;
   }
 
-  const bool fresh_ = facts_.model == "bsp" || facts_.model == "k-sync" || facts_.model == "k-batch-sync";
+  const bool fresh_ = facts_.rule.drops_stale && !facts_.rule.own_logic;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
   std::map<std::uint32_t, double> started_;                       // by server: its first start
   // By shard, server and worker: the date from which each push counts.
@@ -164,7 +164,7 @@ class Copies final : public Check {
   explicit Copies(const Evidence& evidence)
       : Check(evidence, "copies",
               "a worker computes clock t on copies that have all others' pushes up to clock t-1-s") {
-    if (!facts_.cache || !facts_.bound_at(0) || facts_.model == "bsp") does_not_apply();
+    if (!facts_.cache || !facts_.bound_at(0) || facts_.rule.waits_for_all()) does_not_apply();
   }
 
   void on(const Row& row) override {
@@ -415,9 +415,7 @@ class OwnRule {
 
   // The first shard's members and clocks may be from another date than those of a shard that follows it. A
   // window or a deadline makes smaller updates.
-  bool says(std::uint32_t shard) const {
-    return !facts_.follows(shard) && !facts_.closing_window && !facts_.closing_deadline;
-  }
+  bool says(std::uint32_t shard) const { return !facts_.follows(shard) && !facts_.rule.closes_by_date(); }
   void on_pull(const Row& row) {
     std::int64_t& clock = clocks_[{row.shard, row.peer}];
     clock = std::max(clock, row.clock);
@@ -433,7 +431,7 @@ class OwnRule {
     const auto number = [](auto value) { return static_cast<double>(value); };
     for (std::int64_t slowest = std::max<std::int64_t>(0, before); slowest <= most; ++slowest) {
       if (formula_.holds({number(std::ssize(pushes)), number(members), number(version), number(slowest),
-                          number(facts_.workers), number(facts_.group), number(facts_.staleness)}))
+                          number(facts_.workers), number(facts_.k), number(facts_.rule.bound.staleness)}))
         return true;
     }
     return false;
@@ -492,7 +490,7 @@ class Updates final : public Check {
       : Check(evidence, "updates",
               "an update has the number of pushes that the model requires, all fresh if only fresh ones "
               "count") {
-    if (model_ == "custom") own_.emplace(facts_);
+    if (!facts_.update_rule.empty()) own_.emplace(facts_);
   }
 
   void on(const Row& row) override {
@@ -509,16 +507,16 @@ class Updates final : public Check {
     const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
     const auto members = std::ranges::count_if(counts, &Count::member);
     const std::int64_t whole =
-        members < std::ssize(counts) ? std::min<std::int64_t>(facts_.group, members) : facts_.group;
+        members < std::ssize(counts) ? std::min<std::int64_t>(facts_.rule.group, members) : facts_.rule.group;
     const std::int64_t size = std::ssize(pushes);
     // A worker that the first shard counted may be gone, and no other worker has a push to replace it.
     const bool follows = facts_.follows(row.shard);
     const std::int64_t gone = std::ssize(counts) - members;
     const std::int64_t needed = follows ? std::max<std::int64_t>(1, whole - gone) : whole;
     // The check `closings` examines updates that are made when their time is over.
-    const bool is_counted = fresh_ && !facts_.closing_window && !facts_.closing_deadline;
+    const bool is_counted = fresh_ && !facts_.rule.closes_by_date();
     const std::int64_t least = is_counted ? needed : changes_without_ ? 0 : 1;
-    const std::int64_t most = single_ && !follows ? 1 : fresh_ ? facts_.group : size;
+    const std::int64_t most = single_ && !follows ? 1 : fresh_ ? facts_.rule.group : size;
     if (size < least || size > most)
       violated(row, "version {} of shard {} at {} is made of {} pushes, not {}", row.version, row.shard,
                name(row.node), size, least);
@@ -534,10 +532,10 @@ class Updates final : public Check {
 
  private:
   std::optional<OwnRule> own_;  // for a consistency model of the scenario
-  const std::string& model_ = facts_.model;
-  const bool fresh_ = model_ == "bsp" || model_ == "k-sync" || model_ == "k-batch-sync";
-  const bool single_ = model_ == "ssp" || model_ == "asp" || model_ == "dssp";
-  const bool once_each_ = (model_ == "bsp" || model_ == "k-sync") && !facts_.at_least_once;
+  const ResolvedRule& rule_ = facts_.rule;
+  const bool fresh_ = rule_.drops_stale && !rule_.own_logic;
+  const bool single_ = rule_.is_in_turn && !rule_.own_logic;
+  const bool once_each_ = rule_.waits_for(Gate::version) && !facts_.at_least_once;
   // A task may change weights without a push.
   const bool changes_without_ = std::ranges::any_of(
       facts_.tasks, [](const TaskFact& task) { return task.does == "scale" || task.does == "clip"; });

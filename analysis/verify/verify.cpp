@@ -87,9 +87,9 @@ std::deque<Inspection> inspections(const RunRecord& record) {
 
 std::string models_of(const RunRecord& record) {
   if (!record.facts.has_servers) return "none";
-  if (record.jobs.empty()) return record.facts.model;
+  if (record.jobs.empty()) return record.facts.rule.model;
   std::vector<std::string> models;
-  for (const Job& job : record.jobs) models.push_back(job.facts.model);
+  for (const Job& job : record.jobs) models.push_back(job.facts.rule.model);
   return fmt::format("{}", fmt::join(models, ", "));
 }
 
@@ -214,8 +214,9 @@ class Promises final : public Check {
         progress_(facts_, history_) {
     for (const std::string& text : facts_.promises)
       promises_.emplace_back(
-          text,
-          Promise::Numbers{.workers = facts_.workers, .k = facts_.group, .staleness = facts_.staleness});
+          text, Promise::Numbers{.workers = facts_.workers,
+                                 .k = facts_.k,
+                                 .staleness = std::max(facts_.rule.bound.staleness, facts_.rule.bound.most)});
     if (promises_.empty()) does_not_apply();
   }
 

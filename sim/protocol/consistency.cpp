@@ -21,9 +21,16 @@ std::shared_ptr<const ConsistencyPolicy> formulas(const ConsistencySpec& spec, s
   }
 }
 
+StalenessBound bound_of(const ConsistencyRow& row, const ConsistencySpec& spec) {
+  StalenessBound bound{.staleness = spec.staleness, .most = row.dynamic ? spec.staleness_max : 0};
+  for (const std::vector<double>& step : spec.staleness_schedule)
+    bound.schedule.emplace_back(step[0], static_cast<std::int64_t>(step[1]));
+  return bound;
+}
+
 std::shared_ptr<const ConsistencyPolicy> dssp(const ConsistencySpec& spec, std::int64_t workers) {
   return dynamic_policy({.gate = Gate::staleness, .shrinks = true, .is_in_turn = true},
-                        {.staleness = spec.staleness, .most = spec.staleness_max}, workers);
+                        bound_of(*spec.model, spec), workers);
 }
 
 constexpr std::array<ConsistencyRow, 10> table{{
@@ -155,9 +162,19 @@ std::shared_ptr<const ConsistencyPolicy> policy_of(const ConsistencyRow& row, co
                     .is_in_turn = row.group == Group::one,
                     .drops_stale = row.drops_stale};
   if (row.group == Group::all) shape.group = workers;
-  if (row.group == Group::k) shape.group = spec.backup ? workers - *spec.backup : spec.k.value_or(workers);
+  if (row.group == Group::k) shape.group = spec.numbers(workers).k;
   if (!row.has_bound()) return counting_policy(shape);
-  return bounded_policy(shape, {.staleness = spec.staleness, .schedule = spec.staleness_schedule});
+  return bounded_policy(shape, bound_of(row, spec));
+}
+
+// The row that has the rule of `row`: a date that closes updates, or late pushes that count, make it
+// another's.
+std::string_view model_of(const ConsistencyRow& row, const ConsistencyRule& rule) {
+  if (!rule.keeps_late && !(row.group == Group::all && rule.closes_by_date())) return row.name;
+  const auto has_rule = [&rule](const ConsistencyRow& other) {
+    return other.group == Group::k && other.gate == rule.gate && other.drops_stale == rule.drops_stale;
+  };
+  return std::ranges::find_if(table, has_rule)->name;
 }
 
 }  // namespace
@@ -170,14 +187,17 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
                       !spec.max_staleness;
   const ConsistencyRow& row = is_bsp ? *ConsistencyModel("bsp") : *spec.model;
 
-  ConsistencyRule rule{.policy = row.policy ? row.policy(spec, workers) : policy_of(row, spec, workers)};
+  ConsistencyRule rule;
+  rule.policy = row.policy ? row.policy(spec, workers) : policy_of(row, spec, workers);
   const PolicyShape shape = rule.policy->shape();
   if (row.group == Group::own) check_shape(row, shape);
+  rule.own_logic = row.has_own_logic();
   rule.gate = shape.gate;
   rule.group = shape.group;
   rule.varies = shape.varies || row.group == Group::own;
   rule.counts = !row.policy;
   rule.asks_all = row.group == Group::own;
+  rule.is_in_turn = shape.is_in_turn;
   rule.drops_stale = shape.drops_stale;
   if (row.group == Group::told) {
     rule.group = std::numeric_limits<std::int64_t>::max();
@@ -198,6 +218,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
     rule.keeps_late = true;
     if (rule.gate == Gate::version) rule.gate = Gate::own;
   }
+  rule.model = model_of(row, rule);
   rule.cancel = rule.oldest && some_are_late && late == Late::cancel;
   rule.one_age = row.has_age() && !rule.drops_stale && spec.age == AgeOf::gradient;
   if (rule.one_age) rule.counts = false;  // the first shard also sends what each push weighs
@@ -206,10 +227,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;
   rule.workers = workers;
-  if (row.has_staleness())
-    rule.bound = {.staleness = spec.staleness,
-                  .schedule = spec.staleness_schedule,
-                  .most = row.dynamic ? spec.staleness_max : 0};
+  if (row.has_staleness()) rule.bound = bound_of(row, spec);
   return rule;
 }
 
@@ -225,14 +243,6 @@ double ConsistencyRule::rate_factor(std::size_t size) const {
 double ConsistencyRule::updates_per_clock() const {
   if (told) return static_cast<double>(told->updates);
   return drops_stale ? 1.0 : static_cast<double>(workers) / static_cast<double>(group);
-}
-
-std::int64_t StalenessBound::at(std::int64_t clock) const {
-  std::int64_t bound = staleness;
-  for (const auto& step : schedule) {
-    if (static_cast<double>(clock) >= step[0]) bound = static_cast<std::int64_t>(step[1]);
-  }
-  return bound;
 }
 
 // Does not count while fewer than `pushes` wait: with ten thousand workers, a barrier asks at every push.
@@ -290,7 +300,7 @@ class BoundedPolicy : public CountingPolicy {
   }
   std::int64_t last_clock(const WorkerClocks& clocks) const override {
     std::int64_t bound = std::max(bound_.staleness, bound_.most);
-    for (const auto& step : bound_.schedule) bound = std::max(bound, static_cast<std::int64_t>(step[1]));
+    for (const auto& [from, value] : bound_.schedule) bound = std::max(bound, value);
     return clocks.slowest() + bound;
   }
 
@@ -333,7 +343,7 @@ class DynamicPolicy final : public BoundedPolicy {
  protected:
   std::int64_t bound_at(const StartView& view, Memory memory) const override {
     const bool is_granted = static_cast<double>(view.clock) < memory[numbers * view.worker + 2];
-    return is_granted ? std::max(bound().most, bound().at(view.clock)) : bound().at(view.clock);
+    return is_granted ? bound().highest_at(view.clock) : bound().at(view.clock);
   }
 
  private:

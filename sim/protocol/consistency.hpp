@@ -42,15 +42,6 @@ namespace psim {
 
 // The logic of psim's own consistency models.
 
-// How many clocks a worker may be ahead of the slowest one.
-struct StalenessBound {
-  std::int64_t staleness = 0;
-  std::vector<std::vector<double>> schedule = {};  // rows (clock, s): from that clock on
-  std::int64_t most = 0;                           // dssp: the largest bound that it may choose
-
-  std::int64_t at(std::int64_t clock) const;
-};
-
 // An update is made as soon as `shape.group` pushes have arrived. bsp, asp, and all models with a k.
 std::shared_ptr<const ConsistencyPolicy> counting_policy(const PolicyShape& shape);
 // Like counting_policy, but no worker may be further ahead than the bound. ssp.
@@ -174,56 +165,36 @@ struct ConsistencySpec {
 
   bool closes_by_date() const { return window || deadline; }
   CustomNumbers numbers(std::int64_t workers) const {
-    return {.workers = workers, .k = k.value_or(workers), .staleness = staleness};
+    return {
+        .workers = workers, .k = backup ? workers - *backup : k.value_or(workers), .staleness = staleness};
   }
 };
 
 // The rule that the servers of `workers` workers follow: the row with the scenario's numbers.
-struct ConsistencyRule {
-  Gate gate = Gate::none;
-  std::int64_t group = 1;  // pushes per update
-  bool drops_stale = false;
+struct ConsistencyRule : ResolvedRule {
   bool cancel = false;  // workers hear at once that their computation is late
   // A push that is more updates old is dropped; none: no age is too old. With drops_stale it is 0.
   std::optional<std::int64_t> oldest = {};
   bool dynamic = false;   // dssp
-  bool varies = false;    // some updates have more than `group` pushes
   bool counts = true;     // an update is made when enough pushes have arrived, and each weighs the same
   bool asks_all = false;  // any push may let any worker start
   // The policy drops stale pushes, and late = "next" keeps them: a worker waits for its own push instead of a
   // newer version.
   bool keeps_late = false;
-  // A worker waits for an update whose pushes depend on the order of arrival, and several servers see
-  // different orders. So the first shard decides for all. Otherwise half of the workers could wait for one
-  // server and half for another.
-  bool first_shard_decides = false;
   bool one_age = false;  // the first shard's staleness of a push counts at all shards, so that shard decides
   // Each server forms its own groups, so one server may be finished while another needs more pushes.
   bool shards_advance_independently = false;
   AggregationRule aggregation = {};
-  std::int64_t workers = 1;
   // Where tasks decide: pushes and updates of every clock.
   struct Told {
     std::int64_t pushes = 1, updates = 1;
   };
   std::optional<Told> told = {};
-  StalenessBound bound = {};
-  // Seconds after which an update closes with the pushes that have arrived: since its first push, and since
-  // the last update.
-  std::optional<double> window = {}, deadline = {};
   StalenessRule stale = {};
   std::shared_ptr<const ConsistencyPolicy> policy = {};
 
-  bool closes_by_date() const { return window || deadline; }
   // The updates after a pull until its worker's computation is stopped.
   std::int64_t patience() const { return oldest.value_or(0); }
-  // A worker waits for an update, and every update for a push of every worker.
-  bool waits_for_all() const {
-    return gate == Gate::version && group == workers && !closes_by_date() && !varies;
-  }
-
-  bool has_bound() const { return gate == Gate::staleness; }
-
   // How an update of `size` gradients is scaled. `mean`: one clock of all workers moves the weights by
   // their mean gradient. Where late pushes are dropped, a clock is one update; elsewhere all n pushes of
   // a clock are applied, each for an n-th.

@@ -30,18 +30,10 @@
 
 #include "sim/protocol/ids.hpp"
 #include "sim/protocol/message.hpp"
+#include "sim/protocol/resolved_rule.hpp"
 #include "sim/protocol/worker_clocks.hpp"
 
 namespace psim {
-
-// The event that a worker waits for before it starts its next clock t. Read-my-writes holds under every gate:
-// the worker's own earlier pushes have arrived.
-enum class Gate : std::uint8_t {
-  none,       // no event
-  own,        // its own last push has been applied
-  staleness,  // every worker's push of clock t-1-s has been applied
-  version,    // the shard has a newer version than the version of the worker's last step
-};
 
 // The properties of a policy on which other parts of the protocol rely. Workers that wait for a newer version
 // (Gate::version) push once for each version, so stale pushes must not count. Where stale pushes do not

@@ -7,6 +7,12 @@
 #include <type_traits>
 
 namespace psim {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(Gate, {{Gate::none, "none"},
+                                    {Gate::own, "own"},
+                                    {Gate::staleness, "staleness"},
+                                    {Gate::version, "version"}})
+
 namespace {
 
 using Json = nlohmann::json;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/protocol/resolved_rule.hpp"
+
 namespace psim {
 
 struct Scenario;
@@ -70,22 +72,14 @@ struct TaskFact {
 struct RunFacts {
   std::uint32_t servers = 0, workers = 0;
   bool has_servers = true;
-  std::string model;                                      // the consistency model, by its effect
-  bool own_logic = false;                                 // the model is not one of psim's own
-  std::int64_t staleness = 0;                             // ssp: the bound; dssp: the upper one
-  std::vector<std::pair<double, std::int64_t>> schedule;  // ssp: from this clock on, this bound
-  std::int64_t group = 1;                                 // bsp, k models: pushes of an update
-  std::vector<std::string> promises;                      // that the scenario defines
-  std::string start_rule, update_rule;                    // expressions of a model that the scenario defines
-  bool first_decides = false;  // the other shards follow the first one's decisions about pushes
-  std::int64_t steps = 0;      // clocks of each worker; 0: as many as fit
-  double longest_retry = 0;    // most seconds between two repetitions of a message
+  ResolvedRule rule;
+  std::int64_t k = 0;                   // in expressions
+  std::vector<std::string> promises;    // that the scenario defines
+  std::string start_rule, update_rule;  // expressions of a model that the scenario defines
+  std::int64_t steps = 0;               // clocks of each worker; 0: as many as fit
+  double longest_retry = 0;             // most seconds between two repetitions of a message
   std::int64_t pull_every = 1;
-  // Seconds after which an update takes the pushes that have arrived. Window: since the update's first push.
-  // Deadline: since the last update.
-  std::optional<double> closing_window, closing_deadline;
-  std::optional<std::int64_t> limit;  // of staleness
-  bool drops_too_stale = false;       // drops pushes beyond the limit; otherwise they count less
+  std::optional<std::int64_t> limit;  // of staleness: servers drop pushes beyond it
   bool cache = false;                 // workers pull only weights that are older than the bound allows
   std::optional<double> local_time;   // seconds: a clock has as many local steps as fit
   std::int64_t local_batch = 0;       // local_time: samples of one local step; 0: not known
@@ -124,22 +118,15 @@ struct RunFacts {
     visit("servers", &T::servers);
     visit("workers", &T::workers);
     visit("has_servers", &T::has_servers);
-    visit("model", &T::model);
-    visit("own_logic", &T::own_logic);
-    visit("staleness", &T::staleness);
-    visit("schedule", &T::schedule);
-    visit("group", &T::group);
+    visit("rule", &T::rule);
+    visit("k", &T::k);
     visit("promises", &T::promises);
     visit("start_rule", &T::start_rule);
     visit("update_rule", &T::update_rule);
-    visit("first_decides", &T::first_decides);
     visit("steps", &T::steps);
     visit("longest_retry_s", &T::longest_retry);
     visit("pull_every", &T::pull_every);
-    visit("closing_window_s", &T::closing_window);
-    visit("closing_deadline_s", &T::closing_deadline);
     visit("limit", &T::limit);
-    visit("drops_too_stale", &T::drops_too_stale);
     visit("cache", &T::cache);
     visit("local_time_s", &T::local_time);
     visit("local_batch", &T::local_batch);

@@ -22,6 +22,15 @@ struct Rebalancing {
   std::int64_t shards = 0, cuts = 0, values = 0;  // moved shards; cut shards; values of the moved shards
   // By server, values per second: since the last such view, and until the next one or the end.
   std::vector<double> before = {}, after = {};
+  struct Load {
+    std::size_t server = 0;
+    double before = 0, after = 0;
+  };
+  std::vector<Load> loads() const {
+    std::vector<Load> all;
+    for (std::size_t s = 0; s < before.size(); ++s) all.push_back({s, before[s], after[s]});
+    return all;
+  }
 };
 
 class LoadLog {
@@ -54,6 +63,10 @@ struct Recovery {
   // begin to fetch the shards, or have them already; they own the shards; all shards have their versions
   // again.
   std::optional<double> detected = {}, fetching = {}, owned = {}, caught_up = {};
+  // The shards may be moving to another server before the crash is known.
+  std::optional<double> asked() const {
+    return fetching && detected ? std::max(*fetching, *detected) : fetching;
+  }
 };
 
 // A worker that the scheduler has found slow.

@@ -13,39 +13,20 @@ std::optional<double> seconds(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value) : std::nullopt;
 }
 
-// The model by its effect: ssp with bound 0 is bsp, and a bsp that closes by date accepts any pushes.
 void add_rule(const Scenario& scenario, RunFacts& facts) {
   const ConsistencySpec& spec = scenario.consistency;
   const ConsistencyRow& row = *spec.model;
-  facts.model = row.name;
-  facts.own_logic = row.has_own_logic();
-  if (row.has_staleness()) facts.staleness = spec.staleness;
-  if (row.has_highest_bound()) facts.staleness = spec.staleness_max;
-  if (row.has_schedule()) {
-    for (const std::vector<double>& step : spec.staleness_schedule)
-      facts.schedule.emplace_back(step[0], static_cast<std::int64_t>(step[1]));
-  }
+  const ConsistencyRule rule = rule_of(scenario);
+  facts.rule = rule;
+  facts.k = spec.numbers(rule.workers).k;
   facts.cache = spec.cache;
-  if (row.has_limit()) facts.limit = spec.max_staleness;
-  facts.drops_too_stale = facts.limit && spec.too_stale == TooStale::drop;
-  const bool is_tight = facts.staleness == 0 && facts.schedule.empty() && spec.arrays.empty() && !facts.limit;
-  if (facts.model == "ssp" && is_tight) facts.model = "bsp";
-  facts.closing_window = seconds(spec.window);
-  facts.closing_deadline = seconds(spec.deadline);
+  if (rule.stale.beyond == TooStale::drop) facts.limit = rule.stale.limit;
   facts.promises = spec.promises;
   facts.promises.insert(facts.promises.end(), row.promises.begin(), row.promises.end());
   if (row.is_custom()) {
     facts.start_rule = spec.custom.start;
     facts.update_rule = spec.custom.update;
   }
-  const std::int64_t workers = scenario.cluster.workers;
-  facts.group = facts.model == "bsp" ? workers
-                : spec.backup        ? workers - *spec.backup
-                                     : spec.k.value_or(workers);
-  const ConsistencyRule rule = rule_of(scenario);
-  facts.first_decides = rule.first_shard_decides;
-  if (rule.keeps_late) facts.model = facts.model == "k-batch-sync" ? "k-batch-async" : "k-async";
-  else if (facts.model == "bsp" && spec.closes_by_date()) facts.model = "k-sync";  // with k = all workers
 }
 
 void add_work(const TrainingSpec& training, RunFacts& facts) {

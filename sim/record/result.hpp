@@ -105,6 +105,7 @@ struct TaskResult {
   double seconds = 0;                        // from handing out to completion, summed
   std::vector<std::int64_t> by_worker = {};  // how often each worker did it; empty: servers do it
   std::optional<double> value = {};          // of a norm: the last value
+  double mean() const { return times == 0 ? 0 : seconds / static_cast<double>(times); }
 };
 
 struct RunResult : TrainingResult {  // with groups: that of the first namespace

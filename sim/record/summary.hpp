@@ -21,16 +21,4 @@ struct RunIdentity {
 nlohmann::ordered_json make_summary(const RunIdentity& identity, const Scenario& scenario,
                                     const RunResult& result);
 
-// The part of a run's summary about the life of the nodes.
-
-// Adds failures, slow workers, start-up times, sums of aggregators, energy and money, if the scenario has
-// them.
-void add_node_life(const Scenario& scenario, const RunResult& r, nlohmann::ordered_json& summary);
-
-// The part of a run's summary about the answers of inference nodes.
-
-// Requests, latencies in seconds, staleness in updates and age in seconds, in total and over time. `end`: the
-// end of the run, in seconds.
-nlohmann::ordered_json inference(const InferenceSpec& spec, const InferenceStats& stats, double end);
-
 }  // namespace psim

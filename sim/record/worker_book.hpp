@@ -17,6 +17,7 @@ struct WorkerTime {
   double wait = 0;     // neither: it waits for others
   double absent = 0;   // it is down, has left, or has not joined yet
   double total() const { return compute + network + wait + absent; }
+  double share(double part) const { return total() > 0 ? part / total() : 0; }
   WorkerTime& operator+=(const WorkerTime& other);
 };
 

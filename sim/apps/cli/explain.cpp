@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/page/page.hpp"
+#include "analysis/study/table_columns.hpp"
 #include "analysis/verify/verify.hpp"
 #include "analysis/word_docs.hpp"
 #include "model/base/table.hpp"
@@ -140,6 +141,11 @@ std::vector<FieldDoc> all_docs() {
     std::ranges::copy(docs, std::back_inserter(all));
   };
   add(analysis::study_field_docs);
+  for (const analysis::TableColumn& column : analysis::table_columns()) {
+    const bool is_known = column.key == nullptr || column.key == column.name.name() ||
+                          std::ranges::count(all, std::string_view(column.key), &FieldDoc::name) > 0;
+    if (!is_known) all.push_back({column.key, "study.json, runs.csv", column.name.doc()});
+  }
   add(analysis::summary_docs());
   add(analysis::fact_docs());
   add(analysis::word_docs());

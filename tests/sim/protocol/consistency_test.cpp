@@ -28,6 +28,7 @@ TEST_CASE("a rule is its row with the scenario's numbers put in", "[protocol]") 
     const ConsistencyRule rule =
         make_rule({.model = c.model, .staleness = 3, .staleness_max = 9, .k = 5}, 12);
     CAPTURE(c.model->name);
+    CHECK(rule.model == c.model->name);
     CHECK(rule.gate == c.gate);
     CHECK(rule.group == c.group);
     CHECK(rule.drops_stale == c.drops_stale);
@@ -45,6 +46,17 @@ TEST_CASE("k is all workers unless it is given, and backup workers are those lef
   CHECK(make_rule({.model = "k-async"}, 8).group == 8);
   CHECK(make_rule({.model = "k-sync", .backup = 2}, 8).group == 6);
   CHECK(make_rule({.model = "k-sync", .k = 3, .late = Late::drop}, 8).cancel == false);
+}
+
+TEST_CASE("an added model with the gate of ssp is bsp where no worker may be ahead", "[protocol]") {
+  const Addition<ConsistencyRow> row{
+      {.name = "lead-of-a-test", .gate = Gate::staleness, .group = Group::one}};
+  const ConsistencyRule ahead = make_rule({.model = "lead-of-a-test", .staleness = 2}, 4);
+  CHECK(ahead.model == "lead-of-a-test");
+  CHECK(ahead.waits_for(Gate::staleness));
+  const ConsistencyRule in_step = make_rule({.model = "lead-of-a-test", .staleness = 0}, 4);
+  CHECK(in_step.model == "bsp");
+  CHECK(in_step.waits_for_all());
 }
 
 TEST_CASE("an update's scale: mean or sum, of what an update holds and of what a clock holds", "[protocol]") {

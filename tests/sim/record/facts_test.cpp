@@ -26,34 +26,34 @@ Scenario with(std::string_view model) {
 TEST_CASE("a rule is called by what it does", "[record]") {
   Scenario scenario = with("ssp");
   scenario.consistency.staleness = 2;
-  CHECK(facts_of(scenario).model == "ssp");
+  CHECK(facts_of(scenario).rule.model == "ssp");
   scenario.consistency.staleness = 0;  // nobody is a clock ahead
-  CHECK(facts_of(scenario).model == "bsp");
-  CHECK(facts_of(scenario).group == 6);
+  CHECK(facts_of(scenario).rule.model == "bsp");
+  CHECK(facts_of(scenario).rule.group == 6);
   scenario.consistency.max_staleness = 1;  // too stale pushes are no bsp's
-  CHECK(facts_of(scenario).model == "ssp");
+  CHECK(facts_of(scenario).rule.model == "ssp");
   scenario = with("bsp");
   scenario.consistency.window = Seconds{2};  // any pushes that are there make an update
-  CHECK(facts_of(scenario).model == "k-sync");
+  CHECK(facts_of(scenario).rule.model == "k-sync");
   scenario = with("k-sync");
   scenario.consistency.backup = 2;
-  CHECK(facts_of(scenario).group == 4);
+  CHECK(facts_of(scenario).rule.group == 4);
   scenario.consistency.late = Late::next;  // what comes late is for the next update
-  CHECK(facts_of(scenario).model == "k-async");
+  CHECK(facts_of(scenario).rule.model == "k-async");
   scenario.architecture.kind = Architecture::all_reduce;
-  CHECK(facts_of(scenario).model.empty());
+  CHECK(facts_of(scenario).rule.model.empty());
 }
 
 TEST_CASE("facts say whether the first shard decides, as the servers do", "[record]") {
   Scenario scenario = with("custom");
   scenario.consistency.custom = {.start = "clock - min_clock <= 3", .update = "pushes >= 2"};
-  CHECK(facts_of(scenario).first_decides);
+  CHECK(facts_of(scenario).rule.first_shard_decides);
   scenario.consistency.custom.start = "true";
-  CHECK(!facts_of(scenario).first_decides);
+  CHECK(!facts_of(scenario).rule.first_shard_decides);
   scenario = with("asp");
-  CHECK(!facts_of(scenario).first_decides);
+  CHECK(!facts_of(scenario).rule.first_shard_decides);
   scenario.consistency.age = AgeOf::gradient;
-  CHECK(facts_of(scenario).first_decides);
+  CHECK(facts_of(scenario).rule.first_shard_decides);
 }
 
 TEST_CASE("facts are read as they were written, whatever is in them", "[record]") {
@@ -69,7 +69,8 @@ TEST_CASE("facts are read as they were written, whatever is in them", "[record]"
   const auto rows = rows_of(facts);
   const RunFacts read = facts_in(rows);
   CHECK(rows_of(read) == rows);
-  CHECK(read.schedule == facts.schedule);
+  CHECK(read.rule.bound.schedule == facts.rule.bound.schedule);
+  CHECK(read.rule.gate == Gate::staleness);
   CHECK(read.duration == facts.duration);
   CHECK(read.stragglers[0].workers == std::vector<std::uint32_t>{1, 3});
   CHECK(read.stragglers[0].every == 0.1);
