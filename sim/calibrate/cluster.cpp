@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,51 +9,12 @@
 #include "model/base/user_error.hpp"
 #include "model/data/text.hpp"
 #include "sim/runs/request.hpp"
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::calibrate {
 namespace {
-
-// A TOML file that grows by fields, in the order of its tables.
-class ScenarioText {
- public:
-  // `comment` stands behind the value; may be empty. A later value replaces an earlier one.
-  void put(const std::string& field, const std::string& value, const std::string& comment = {}) {
-    const std::size_t dot = field.rfind('.');
-    const std::string table = dot == std::string::npos ? "" : field.substr(0, dot),
-                      key = dot == std::string::npos ? field : field.substr(dot + 1);
-    auto found = std::ranges::find(tables_, table, &Table::name);
-    if (found == tables_.end()) found = tables_.insert(tables_.end(), {table, {}});
-    const auto line = std::ranges::find(found->lines, key, &Line::key);
-    if (line == found->lines.end()) found->lines.push_back({key, value, comment});
-    else *line = {key, value, comment};
-  }
-  std::string text() const {
-    std::string out;
-    for (const Table& table : tables_) {
-      if (!table.name.empty()) out += fmt::format("\n[{}]\n", table.name);
-      for (const Line& line : table.lines) {
-        const std::string assignment = fmt::format("{} = {}", line.key, line.value);
-        out += line.comment.empty() ? assignment + "\n"
-                                    : fmt::format("{:<34}  # {}\n", assignment, line.comment);
-      }
-    }
-    return out;
-  }
-
- private:
-  struct Line {
-    std::string key, value, comment;
-  };
-  struct Table {
-    std::string name;
-    std::vector<Line> lines;
-  };
-  std::vector<Table> tables_{{"", {}}};  // TOML wants the fields without a table first
-};
-
-std::string toml_string(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 template <class Quantity>
 std::string quantity(double value) {
@@ -78,7 +38,7 @@ double deviation(const std::vector<Fitted>& values, std::string_view field) {
   return std::log(found->interval->high / found->interval->low) / (2 * 1.96);
 }
 
-void put_network(ScenarioText& out, const NetworkValues& network, const std::vector<Fitted>& values) {
+void put_network(TomlText& out, const NetworkValues& network, const std::vector<Fitted>& values) {
   const auto put = [&](const std::string& field, const std::string& value) {
     out.put(field, value, origin(values, field));
   };
@@ -100,18 +60,9 @@ void put_network(ScenarioText& out, const NetworkValues& network, const std::vec
   }
 }
 
-// Bare words are texts, as on the command line.
-std::string as_toml(const std::string& value) {
-  try {
-    if (!toml::parse("x = " + value).empty()) return value;
-  } catch (const toml::parse_error&) {
-  }
-  return toml_string(value);
-}
-
 // The fields with which every scenario of a cluster begins.
-ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
-  ScenarioText out;
+TomlText beginning(const ClusterFacts& facts, const std::string& title) {
+  TomlText out;
   if (!title.empty()) out.put("title", toml_string(title));
   if (!facts.preset.empty()) out.put("preset", toml_string(facts.preset), "--preset");
   out.put("model.kind", toml_string("phantom"));
@@ -121,7 +72,7 @@ ScenarioText beginning(const ClusterFacts& facts, const std::string& title) {
 }
 
 // The architecture and the consistency model. An all-reduce has no servers and no consistency model.
-void put_consistency(ScenarioText& out, const ClusterFacts& facts) {
+void put_consistency(TomlText& out, const ClusterFacts& facts) {
   if (facts.consistency == all_reduce) {
     out.put("architecture.kind", toml_string(all_reduce), "--consistency");
   } else if (!facts.gives("architecture")) {
@@ -132,7 +83,7 @@ void put_consistency(ScenarioText& out, const ClusterFacts& facts) {
 }
 
 // The fields that the user gives.
-void put_given(ScenarioText& out, const ClusterFacts& facts) {
+void put_given(TomlText& out, const ClusterFacts& facts) {
   for (const std::string& set : facts.sets) {
     const std::optional<Override> one = override_of(set);
     if (!one)
@@ -199,7 +150,7 @@ void take_given(const ClusterFacts& facts, std::vector<Fitted>& fitted) {
 
 std::string scenario_text(const ScenarioRequest& request) {
   const ClusterFacts& facts = request.facts;
-  ScenarioText out = beginning(facts, request.title);
+  TomlText out = beginning(facts, request.title);
   out.put("training.steps", fmt::to_string(request.steps));
   put_consistency(out, facts);
   out.put("cluster.workers", fmt::to_string(*facts.workers), "--workers, or those of the log");
@@ -226,7 +177,7 @@ std::string scenario_text(const ScenarioRequest& request) {
 
 std::string run_text(const ClusterFacts& facts, const NetworkValues& network, const LoggedRun& run,
                      const std::vector<Fitted>& values, const std::string& title) {
-  ScenarioText out = beginning(facts, title);
+  TomlText out = beginning(facts, title);
   if (run.consistency() == nullptr && !facts.consistency.empty())
     out.put("consistency", toml_string(facts.consistency), "--consistency");
   if (facts.servers) out.put("cluster.servers", fmt::to_string(*facts.servers), "--servers");

@@ -11,6 +11,7 @@
 #include "model/data_spec.hpp"
 #include "sim/scenario/spec/distributions.hpp"
 #include "sim/scenario/spec/scenario.hpp"
+#include "sim/scenario/text/toml_text.hpp"
 
 namespace psim::fuzz {
 
@@ -397,14 +398,12 @@ const std::string* Draft::find(std::string_view name, std::string_view key) cons
 }
 
 std::string to_toml(const Draft& draft) {
-  std::string text;
+  TomlText text;
   for (const Table& table : draft.tables) {
-    if (!table.name.empty())
-      text += fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", table.many ? "[[" : "[", table.name,
-                          table.many ? "]]" : "]");
-    for (const Row& row : table.rows) text += fmt::format("{} = {}\n", row.key, row.value);
+    if (!table.name.empty()) text.begin(table.name, table.many);
+    for (const Row& row : table.rows) text.add(row.key, row.value);
   }
-  return text;
+  return text.text();
 }
 
 std::set<std::string> features(const Draft& draft) {

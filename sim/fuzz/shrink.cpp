@@ -1,18 +1,17 @@
 #include "sim/fuzz/shrink.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
-#include <sstream>
 #include <string_view>
 
 #include "model/base/input.hpp"
 #include "sim/scenario/spec/nodes.hpp"
+#include "sim/scenario/text/toml_text.hpp"
 
 namespace psim::fuzz {
 namespace {
@@ -74,16 +73,8 @@ std::optional<Table> consistency_of(const std::filesystem::path& file) {
   const toml::table* given = root.get_as<toml::table>("consistency");
   if (given == nullptr) return std::nullopt;
   Table table{.name = "consistency", .rows = {}};
-  for (const auto& [key, value] : *given) {
-    std::ostringstream text;
-    value.visit([&text](const auto& node) {
-      if constexpr (toml::is_value<decltype(node)> || toml::is_array<decltype(node)>) text << node;
-      else text << toml::toml_formatter(node);
-    });
-    std::string line = text.str();
-    std::ranges::replace(line, '\n', ' ');
-    table.rows.push_back({std::string(key.str()), std::move(line), true});
-  }
+  for (const auto& [key, value] : *given)
+    table.rows.push_back({std::string(key.str()), toml_of(value), true});
   return table;
 }
 

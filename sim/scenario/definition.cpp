@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "model/base/table.hpp"
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/fields/field_list.hpp"
-#include "sim/scenario/override.hpp"
 #include "sim/scenario/spec/presets.hpp"
 
 namespace psim {
@@ -36,18 +36,19 @@ std::string doc_of_value(const std::string& field, const std::string& value) {
 }
 
 void add(std::vector<Definition>& all, const std::string& key, const toml::node& value) {
-  if (const toml::table* table = value.as_table()) {
-    for (auto&& [name, inner] : *table) add(all, fmt::format("{}.{}", key, name.str()), inner);
-  } else if (value.is_array_of_tables()) {
-    for (const toml::node& element : *value.as_array()) add(all, key, element);
-  } else {
-    const std::string field = without_numbers(key), text = label_of(value);
-    Definition one{.field = field, .value = text, .doc = doc_of_value(field, text)};
-    one.of_value = !one.doc.empty();
-    const DescribedField* found = all_fields().find(field);
-    if (!one.of_value && found != nullptr) one.doc = found->info.doc;
-    all.push_back(std::move(one));
+  if (value.is_table()) return;  // an empty one
+  if (value.is_array_of_tables()) {
+    for (const toml::node& element : *value.as_array())
+      each_field(key, element,
+                 [&](const std::string& field, const toml::node& inner) { add(all, field, inner); });
+    return;
   }
+  const std::string field = without_numbers(key), text = label_of(value);
+  Definition one{.field = field, .value = text, .doc = doc_of_value(field, text)};
+  one.of_value = !one.doc.empty();
+  const DescribedField* found = all_fields().find(field);
+  if (!one.of_value && found != nullptr) one.doc = found->info.doc;
+  all.push_back(std::move(one));
 }
 
 }  // namespace
@@ -55,13 +56,9 @@ void add(std::vector<Definition>& all, const std::string& key, const toml::node&
 std::vector<Definition> definitions(const AxisValue& value) {
   std::vector<Definition> all;
   for (const std::string& set : value.sets) {
-    const std::size_t equals = set.find('=');
-    const std::string key = set.substr(0, equals);
-    toml::table parsed = toml::parse("value = " + set.substr(equals + 1));
-    toml::table root;
-    root.insert(key, *parsed.get("value"));
-    expand_consistency(root);
-    add(all, key, *root.get(key));
+    const toml::table parsed = toml::parse("value = " + set.substr(set.find('=') + 1));
+    each_expanded_field(key_in(set), *parsed.get("value"),
+                        [&](const std::string& field, const toml::node& one) { add(all, field, one); });
   }
   return all;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "model/base/input.hpp"
@@ -11,10 +10,10 @@
 #include "model/data/text.hpp"
 #include "model/dataset.hpp"
 #include "model/numerics/functions.hpp"
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/load_parts.hpp"
-#include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/nodes.hpp"
@@ -165,16 +164,8 @@ std::optional<Document> read_request(const LoadRequest& request, Diagnostics& di
   std::optional<Document> document = read_document(request, diagnostics);
   if (!document) return std::nullopt;
   for (const Override& change : request.overrides) apply_override(*document, change, diagnostics);
-  if (toml::table* compare = document->root.get_as<toml::table>("compare")) {
-    for (auto&& [key, list] : *compare) document->axes.emplace_back(key.str());
-    std::set<std::string> fields;
-    if (toml::array* arms = compare->get_as<toml::array>(arm_axis)) {
-      for (toml::node& arm : *arms) {
-        for (const Assignment& one : assignments_of_arm(arm)) add_fields(one.key, *one.value, fields);
-      }
-    }
-    document->axes.insert(document->axes.end(), fields.begin(), fields.end());
-  }
+  if (toml::table* compare = document->root.get_as<toml::table>("compare"))
+    document->axes = varied_fields(*compare);
   for (const Override& axis : request.axes) document->axes.push_back(axis.key);
   take_point(*document, request, diagnostics);
   for (const Override& change : request.last) apply_override(*document, change, diagnostics);
@@ -250,7 +241,6 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   const Diagnostics sources = diagnostics;
   std::optional<Document> document = read_request(request, diagnostics);
   if (!document) return std::nullopt;
-  add_group_sources(*document, diagnostics);
   take_preset(*document, diagnostics);
   LoadedScenario loaded{.scenario = {}, .has_axes = document->root.contains("compare")};
   Scenario& scenario = loaded.scenario;

@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "model/numerics/functions.hpp"
+#include "sim/scenario/assignment.hpp"
+#include "sim/scenario/fields/choices.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/fields/fields.hpp"
 #include "sim/scenario/load_parts.hpp"
-#include "sim/scenario/override.hpp"
 #include "sim/scenario/reading/reader.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/presets.hpp"
@@ -26,145 +29,108 @@ namespace {
 
 constexpr std::string_view name_key = "name";
 
+// The name of an arm; null if it has none, which the reader reports.
+const toml::node* name_node(const toml::node& arm) {
+  const toml::node* name = arm.is_table() ? arm.as_table()->get(name_key) : nullptr;
+  return name != nullptr && name->is_string() ? name : nullptr;
+}
+
+std::string name_of_arm(const toml::node& arm) {
+  const toml::node* name = name_node(arm);
+  return name != nullptr ? label_of(*name) : "";
+}
+
+// The fields that `value` of axis `key` sets; `place`: of this axis, or of its value.
+Assignments assignments_of(const std::string& key, const Place& place, toml::node& value) {
+  if (key != arm_axis) return {{key, place, &value}};
+  Assignments all;
+  if (!value.is_table()) return all;
+  for (auto&& [field, inner] : *value.as_table()) {
+    if (field.str() != name_key) all.push_back({std::string(field.str()), place_of(field.source()), &inner});
+  }
+  return all;
+}
+
+Assignments assignments_of_arm(toml::node& arm) { return assignments_of(std::string(arm_axis), {}, arm); }
+
 std::string shown(const Place& place, const Diagnostics& diagnostics) {
   return fmt::format("{}:{}:{}", diagnostics.sources()[place.source].name, place.line, place.column);
 }
 
-// The error of an arm's name, if it has one.
-std::optional<Diagnostic> wrong_name(const toml::table& arm) {
-  const std::string example = "for example name = \"bsp\"", message = "an arm needs a name";
-  const toml::node* name = arm.get(name_key);
-  if (name == nullptr)
-    return Diagnostic{"axis", place_of(arm.source()), message, "`name` is missing", example};
-  const Place place = place_of(name->source());
-  const auto text = name->value_exact<std::string>();
-  if (!text) return Diagnostic{"axis", place, message, "expected a text", example};
-  if (text->find_first_not_of(' ') == std::string::npos)
-    return Diagnostic{"axis", place, message, "an empty text", example};
-  if (!fits_in_a_line(*text))
-    return Diagnostic{"axis", place, "the name of an arm cannot be printed", "it has control characters",
-                      example};
-  return std::nullopt;
-}
-
-bool within(const std::string& field, const std::string& table) {
-  return (field + ".").starts_with(table + ".");
+std::string also_set_at(const Place& place, const Diagnostics& diagnostics) {
+  return fmt::format("also set at {}", shown(place, diagnostics));
 }
 
 // Two keys of an arm may name the same field: `consistency` and "consistency.model".
 void check_once(toml::node& arm, Diagnostics& diagnostics) {
   std::vector<std::pair<std::string, Place>> seen;
   for (const Assignment& one : assignments_of_arm(arm)) {
-    if (within(one.key, "compare")) {
+    if (overlap(one.key, "compare"))
       diagnostics.add({"axis", one.place, fmt::format("`{}` is not a field of a run", one.key),
                        "an arm cannot set axes", "give the field itself, such as seed = 2"});
-    }
-    std::set<std::string> fields;
-    add_fields(one.key, *one.value, fields);
+    const std::set<std::string> fields = fields_of({one});
     for (const std::string& field : fields) {
-      const auto same = std::ranges::find_if(
-          seen, [&](const auto& other) { return within(field, other.first) || within(other.first, field); });
+      const auto same =
+          std::ranges::find_if(seen, [&](const auto& other) { return overlap(field, other.first); });
       if (same == seen.end()) continue;
       diagnostics.add({"axis", one.place, fmt::format("arm `{}` sets `{}` twice", name_of_arm(arm), field),
-                       "also set at " + shown(same->second, diagnostics), "remove one of them"});
+                       also_set_at(same->second, diagnostics), "remove one of them"});
       break;
     }
     for (const std::string& field : fields) seen.emplace_back(field, one.place);
   }
 }
 
-}  // namespace
-
-std::vector<Assignment> assignments_of_arm(toml::node& arm) {
-  std::vector<Assignment> all;
-  if (!arm.is_table()) return all;
-  for (auto&& [key, value] : *arm.as_table()) {
-    if (key.str() != name_key) all.push_back({std::string(key.str()), place_of(key.source()), &value});
-  }
-  return all;
-}
-
-std::string name_of_arm(const toml::node& arm) {
-  const toml::node* name = arm.is_table() ? arm.as_table()->get(name_key) : nullptr;
-  return name != nullptr ? name->value_or(std::string{}) : "";
-}
-
+// Reports arms whose name cannot be printed or has another arm, and arms that set a field twice.
 void check_arms(toml::array& arms, Diagnostics& diagnostics) {
-  std::vector<const toml::node*> named;
+  std::map<std::string, Place> names;
   for (toml::node& arm : arms) {
-    if (!arm.is_table()) {
-      diagnostics.add({"axis", place_of(arm.source()), "an arm is a table", "expected a table",
-                       "write { name = \"bsp\", \"consistency.model\" = \"bsp\" }"});
-      continue;
-    }
-    if (std::optional<Diagnostic> wrong = wrong_name(*arm.as_table())) {
-      diagnostics.add(std::move(*wrong));
-      continue;
-    }
-    const toml::node& name = *arm.as_table()->get(name_key);
-    const auto same = std::ranges::find(
-        named, name_of_arm(arm), [](const toml::node* other) { return other->value_or(std::string{}); });
-    if (same != named.end())
-      diagnostics.add({"axis", place_of(name.source()),
-                       fmt::format("two arms are called `{}`", name_of_arm(arm)),
-                       "the same name at " + shown(place_of((*same)->source()), diagnostics),
+    if (name_node(arm) == nullptr) continue;
+    const std::string name = name_of_arm(arm);
+    const Place place = place_of(name_node(arm)->source());
+    const auto [same, is_new] = names.emplace(name, place);
+    if (name.find_first_not_of(' ') == std::string::npos)
+      diagnostics.add({"axis", place, "an arm needs a name", "an empty text", "for example name = \"bsp\""});
+    else if (!fits_in_a_line(name))
+      diagnostics.add({"axis", place, "the name of an arm cannot be printed", "it has control characters",
+                       "for example name = \"bsp\""});
+    else if (!is_new)
+      diagnostics.add({"axis", place, fmt::format("two arms are called `{}`", name),
+                       "the same name at " + shown(same->second, diagnostics),
                        "every arm needs a different name"});
-    named.push_back(&name);
     check_once(arm, diagnostics);
   }
 }
 
-void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields) {
-  if (key == "consistency" && value.is_string()) {
-    toml::table model{{key, *value.as_string()}};
-    expand_consistency(model);
-    return add_fields(key, *model.get(key), fields);
-  }
-  if (!value.is_table()) {
-    fields.insert(key);
-    return;
-  }
-  for (auto&& [name, inner] : *value.as_table())
-    add_fields(fmt::format("{}.{}", key, name.str()), inner, fields);
-}
-
-void add_sets(const std::string& key, const toml::node& value, std::vector<std::string>& sets) {
-  const toml::table* table = value.as_table();
-  if (table == nullptr || table->empty()) return sets.push_back(key + "=" + toml_of(value));
-  for (auto&& [name, inner] : *table) add_sets(fmt::format("{}.{}", key, name.str()), inner, sets);
-}
+}  // namespace
 
 // Reads [tune] of the file.
 
 namespace {
 
-template <class Choice>
-struct Named {
-  const char* name;
-  Choice choice;
-};
-constexpr Named<TuneMethod> methods[] = {
-    {"grid", TuneMethod::grid}, {"random", TuneMethod::random}, {"halving", TuneMethod::halving}};
-constexpr Named<TuneMeasure> measures[] = {{"time-to-target", TuneMeasure::time_to_target},
-                                           {"loss", TuneMeasure::loss},
-                                           {"accuracy", TuneMeasure::accuracy}};
-
+// Reads the tuned fields, and checks the values that the reader of fields has found.
 class TuneReader {
  public:
-  TuneReader(const Document& document, toml::table& table, Diagnostics& diagnostics)
-      : table_(table), base_(document.root), diagnostics_(diagnostics) {
+  TuneReader(Document& document, Diagnostics& diagnostics)
+      : document_(document), base_(document.root), diagnostics_(diagnostics) {
     base_.erase("compare");
     base_.erase("tune");
   }
 
   TuneSpec read() {
     const toml::node* target = base_.at_path("training.target").node();
-    spec_.measure = target != nullptr && target->is_table() && !target->as_table()->empty()
-                        ? TuneMeasure::time_to_target
-                        : TuneMeasure::loss;
-    for (auto&& [key, value] : table_) read_key(std::string(key.str()), place_of(key.source()), value);
-    if (spec_.seeds.empty()) spec_.seeds = {1001, 1002, 1003};
-    check_together();
+    if (target != nullptr && target->is_table() && !target->as_table()->empty())
+      spec_.measure = TuneMeasure::time_to_target;
+    Reader reader(document_, diagnostics_);
+    describe_tune(reader, spec_);
+    reader.settle();
+    toml::table* table = document_.root.get_as<toml::table>("tune");
+    if (table == nullptr) return spec_;
+    for (auto&& [key, value] : *table) {
+      const std::string name(key.str());
+      if (study_fields().find("tune." + name) == nullptr) read_field(name, place_of(key.source()), value);
+    }
+    check_together(*table);
     return std::move(spec_);
   }
 
@@ -173,52 +139,12 @@ class TuneReader {
     diagnostics_.add({"tune", place, std::move(message), std::move(label), std::move(help)});
   }
 
-  void read_key(const std::string& key, const Place& place, toml::node& value) {
-    if (key == "method") return read_choice(methods, spec_.method, key, value);
-    if (key == "measure") return read_choice(measures, spec_.measure, key, value);
-    if (key == "seeds") return read_seeds(value);
-    if (key != "trials") return read_field(key, place, value);
-    const auto trials = value.value_exact<std::int64_t>();
-    if (!trials || *trials < 2 || *trials > 1000)
-      wrong(place_of(value.source()), "`trials` is not a number of trials", "expected 2 to 1000",
-            "the number of settings that each arm tries");
-    else spec_.trials = *trials;
-  }
-
-  template <class Choice, std::size_t n>
-  void read_choice(const Named<Choice> (&names)[n], Choice& into, const std::string& key,
-                   const toml::node& value) {
-    const std::string text = value.value_or(std::string());
-    const auto found = std::ranges::find(names, text, &Named<Choice>::name);
-    if (found != std::end(names)) {
-      into = found->choice;
-      return;
-    }
-    std::string all;
-    for (const Named<Choice>& one : names) all += (all.empty() ? "" : ", ") + std::string(one.name);
-    wrong(place_of(value.source()), fmt::format("`{}` is not a {} of [tune]", text, key), "not known here",
-          "known: " + all);
-  }
-
-  void read_seeds(const toml::node& value) {
-    const toml::array* list = value.as_array();
-    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
-      const auto seed = list->get(i)->value_exact<std::int64_t>();
-      if (seed && *seed >= 0 && std::ranges::find(spec_.seeds, *seed) == spec_.seeds.end())
-        spec_.seeds.push_back(*seed);
-      else list = nullptr;
-    }
-    if (list == nullptr || list->empty())
-      wrong(place_of(value.source()), "`seeds` is not a list of different seeds",
-            "expected integers from 0 on", "for example seeds = [1001, 1002, 1003]");
-  }
-
   void read_field(const std::string& key, const Place& place, toml::node& value) {
     TuneField field{.key = key, .values = {}};
     if (toml::array* list = value.as_array(); list != nullptr && !list->empty()) {
       for (toml::node& one : *list) {
         field.values.push_back(toml_of(one));
-        check_value(base_, key, place, one, diagnostics_);  // takes the value
+        check_values(base_, {{key, place, &one}}, diagnostics_);  // takes the value
       }
     } else if (!read_range(place, value, field)) {
       return wrong(place_of(value.source()), fmt::format("`{}` has no values to try", key),
@@ -248,29 +174,28 @@ class TuneReader {
       const double exact = *field.from * numerics::pow(*field.to / *field.from, i / (points - 1));
       field.values.push_back(three_digits(exact));
       toml::value<double> node(*number_in<double>(field.values.back()));
-      check_value(base_, field.key, place, node, diagnostics_);
+      check_values(base_, {{field.key, place, &node}}, diagnostics_);
     }
     return true;
   }
 
-  void check_together() {
-    const Place place = place_of(table_.source());
+  void check_together(const toml::table& table) {
+    const Place place = place_of(table.source());
     if (spec_.fields.empty())
       wrong(place, "[tune] names no field", "which field should it tune?",
             "for example \"training.learning_rate\" = { from = 0.01, to = 1.0, points = 5 }");
-    const bool draws = spec_.method != TuneMethod::grid;
-    if (draws && spec_.trials == 0)
+    if (spec_.method != TuneMethod::grid && !table.contains("trials"))
       wrong(place, fmt::format("method \"{}\" needs `trials`", name_of(spec_.method)), "`trials` is missing",
             "for example trials = 16: each arm tries 16 settings");
-    if (!draws && spec_.trials > 0)
-      wrong(place, "`trials` has no meaning for a grid", "a grid tries every combination",
-            "remove it, or write method = \"random\"");
+    if (std::set(spec_.seeds.begin(), spec_.seeds.end()).size() < spec_.seeds.size())
+      wrong(place_of(table.get("seeds")->source()), "`seeds` is not a list of different seeds",
+            "a seed occurs twice", "for example seeds = [1001, 1002, 1003]");
     if (!base_.at_path("data.validation_fraction"))
       wrong(place, "[tune] needs a validation set", "without one it would choose by the test set",
             "for example data.validation_fraction = 0.2");
   }
 
-  toml::table& table_;
+  Document& document_;
   toml::table base_;  // a copy without places
   Diagnostics& diagnostics_;
   TuneSpec spec_;
@@ -278,25 +203,11 @@ class TuneReader {
 
 }  // namespace
 
-std::string_view name_of(TuneMethod method) {
-  return std::ranges::find(methods, method, &Named<TuneMethod>::choice)->name;
-}
-
-std::string_view name_of(TuneMeasure measure) {
-  return std::ranges::find(measures, measure, &Named<TuneMeasure>::choice)->name;
-}
-
 std::optional<TuneSpec> load_tune(const LoadRequest& request, Diagnostics& diagnostics) {
   std::optional<Document> document = read_request(request, diagnostics);
   if (!document || !diagnostics.empty()) return std::nullopt;
-  toml::node* tune = document->root.get("tune");
-  if (tune == nullptr) return std::nullopt;
-  if (!tune->is_table()) {
-    diagnostics.add({"tune", place_of(tune->source()), "`tune` has the wrong type", "expected a table",
-                     "write [tune] and the fields below"});
-    return std::nullopt;
-  }
-  TuneSpec spec = TuneReader(*document, *tune->as_table(), diagnostics).read();
+  if (!document->root.contains("tune")) return std::nullopt;
+  TuneSpec spec = TuneReader(*document, diagnostics).read();
   if (!diagnostics.empty()) return std::nullopt;
   return spec;
 }
@@ -329,28 +240,23 @@ struct GivenAxis {
 };
 
 // The lists of [compare].
-std::vector<GivenAxis> given_axes(toml::table& compare, Diagnostics& diagnostics) {
+std::vector<GivenAxis> given_axes(toml::table& compare, const Reading& reading, Diagnostics& diagnostics) {
   std::vector<GivenAxis> axes;
   for (auto&& [key, node] : compare) {
     const std::string name(key.str());
     toml::array* values = node.as_array();
-    if ((name + ".").starts_with("compare.")) {
+    if (overlap(name, "compare")) {
       diagnostics.add({"axis", place_of(key.source()), fmt::format("axis `{}` is not a field of a run", name),
                        "an axis cannot vary [compare]", "give the field itself, such as seeds = [1, 2]"});
       continue;
     }
-    if (name == arm_axis && values == nullptr) {
-      diagnostics.add({"axis", place_of(key.source()), "`arm` is not a list of tables", "expected a list",
-                       "write [[compare.arm]], or arm = [{ name = \"bsp\" }, ...]"});
-      continue;
-    }
+    if (!reading.reliable("compare." + name) && (name != arm_axis || values == nullptr)) continue;
     if (values == nullptr || values->empty()) {
       diagnostics.add(
           {"axis", place_of(node.is_table() ? key.source() : node.source()),
            fmt::format("axis `{}` is not a list of values", name),
            values == nullptr ? "expected a list" : "an empty list",
-           node.is_table() ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
-           : name == "seeds" || name == "seed" ? "write seeds = [1, 2, 3], or on the command line --seeds 1-3"
+           node.is_table()     ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", name)
            : values == nullptr ? fmt::format("write a list, even of one value: [{}]", toml_of(node))
                                : "write a list, even of one value"});
       continue;
@@ -375,8 +281,8 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
   for (const GivenAxis& one : axes) {
     runs *= static_cast<double>(one.values->size());
     for (const GivenAxis& other : axes) {
-      if (&one == &other || !(one.axis.key + ".").starts_with(other.axis.key + ".") ||
-          (one.axis.key == other.axis.key && &one < &other))
+      if (&one == &other || !overlap(one.axis.key, other.axis.key) ||
+          one.axis.key.size() < other.axis.key.size() || (one.axis.key == other.axis.key && &one < &other))
         continue;
       diagnostics.add({"axis", one.place,
                        fmt::format("axes `{}` and `{}` set the same field", one.axis.key, other.axis.key),
@@ -390,32 +296,22 @@ bool check_together(const std::vector<GivenAxis>& axes, Diagnostics& diagnostics
   return false;
 }
 
-// The fields that a value of axis `one` sets.
-std::vector<Assignment> assignments(const GivenAxis& one, toml::node& value) {
-  if (one.axis.key == arm_axis) return assignments_of_arm(value);
-  return {{one.axis.key, one.place, &value}};
-}
-
 // For each axis reports the first arm that sets the field of the axis.
 void check_beside_arms(const GivenAxis& arms, const std::vector<GivenAxis>& axes, Diagnostics& diagnostics) {
   for (const GivenAxis& other : axes) {
     if (&other == &arms) continue;
     const std::string& key = other.axis.key;
     const auto sets_it = [&](const Assignment& one) {
-      std::set<std::string> fields;
-      add_fields(one.key, *one.value, fields);
-      return std::ranges::any_of(fields, [&](const std::string& field) {
-        return (field + ".").starts_with(key + ".") || (key + ".").starts_with(field + ".");
-      });
+      return std::ranges::any_of(fields_of({one}),
+                                 [&](const std::string& field) { return overlap(field, key); });
     };
     for (toml::node& arm : *arms.values) {
-      const std::vector<Assignment> all = assignments_of_arm(arm);
+      const Assignments all = assignments_of_arm(arm);
       const auto same = std::ranges::find_if(all, sets_it);
       if (same == all.end()) continue;
       diagnostics.add({"axis", other.place,
                        fmt::format("axis `{}` and arm `{}` set the same field", key, name_of_arm(arm)),
-                       fmt::format("also set at {}:{}:{}", diagnostics.sources()[same->place.source].name,
-                                   same->place.line, same->place.column),
+                       also_set_at(same->place, diagnostics),
                        "remove one of them, or set this field in every arm"});
       break;
     }
@@ -425,7 +321,10 @@ void check_beside_arms(const GivenAxis& arms, const std::vector<GivenAxis>& axes
 AxisValue value_of(const GivenAxis& one, toml::node& value, const toml::table& base) {
   if (one.axis.key == arm_axis) {
     AxisValue arm{name_of_arm(value), {}};
-    for (const Assignment& part : assignments_of_arm(value)) add_sets(part.key, *part.value, arm.sets);
+    for (const Assignment& part : assignments_of_arm(value))
+      each_field(part.key, *part.value, [&](const std::string& field, const toml::node& inner) {
+        arm.sets.push_back(field + "=" + toml_of(inner));
+      });
     return arm;
   }
   const bool adds_nothing = value.is_table() && value.as_table()->empty() && !base.at_path(one.axis.key);
@@ -435,14 +334,13 @@ AxisValue value_of(const GivenAxis& one, toml::node& value, const toml::table& b
 }  // namespace
 
 std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
-  toml::node* compare = document.root.get("compare");
+  CompareSpec spec;
+  Reader reader(document, diagnostics);
+  describe_compare(reader, spec);
+  reader.settle();
+  toml::table* compare = document.root.get_as<toml::table>("compare");
   if (compare == nullptr) return {};
-  if (!compare->is_table()) {
-    diagnostics.add({"axis", place_of(compare->source()), "`compare` has the wrong type", "expected a table",
-                     "write [compare] and the axes below"});
-    return {};
-  }
-  std::vector<GivenAxis> given = given_axes(*compare->as_table(), diagnostics);
+  std::vector<GivenAxis> given = given_axes(*compare, reader.reading(), diagnostics);
   if (!check_together(given, diagnostics)) return {};
   for (const GivenAxis& one : given) {
     if (one.axis.key != arm_axis) continue;
@@ -456,14 +354,9 @@ std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics) {
     one.axis.in_file = one.axis.place.source == document.source;
     for (toml::node& value : *one.values) {
       one.axis.values.push_back(value_of(one, value, base));
-      Document point{.root = base};
-      Diagnostics failures;
-      for (const Assignment& part : assignments(one, value)) {
-        add_fields(part.key, *part.value, one.axis.fields);
-        put(point, part.key, part.place, *part.value, "axis", failures);
-      }
-      merge(failures, diagnostics);
-      read_fields(point, true, diagnostics);
+      const Assignments all = assignments_of(one.axis.key, one.place, value);
+      one.axis.fields.merge(fields_of(all));
+      check_values(base, all, diagnostics);
     }
     axes.push_back(std::move(one.axis));
   }
@@ -484,13 +377,23 @@ std::optional<Document> read_with_axes(LoadRequest request, Diagnostics& diagnos
 
 }  // namespace
 
-void check_value(const toml::table& base, const std::string& key, const Place& place, toml::node& value,
-                 Diagnostics& diagnostics) {
+void check_values(const toml::table& base, const Assignments& values, Diagnostics& diagnostics) {
   Document point{.root = base};
   Diagnostics failures;
-  put(point, key, place, value, "axis", failures);
+  assign(point, values, "axis", failures);
   merge(failures, diagnostics);
   read_fields(point, true, diagnostics);
+}
+
+std::vector<std::string> varied_fields(toml::table& compare) {
+  std::vector<std::string> axes;
+  for (auto&& [key, list] : compare) axes.emplace_back(key.str());
+  std::set<std::string> fields;
+  if (toml::array* arms = compare.get_as<toml::array>(arm_axis)) {
+    for (toml::node& arm : *arms) fields.merge(fields_of(assignments_of_arm(arm)));
+  }
+  axes.insert(axes.end(), fields.begin(), fields.end());
+  return axes;
 }
 
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics) {
@@ -505,10 +408,7 @@ void take_point(Document& document, const LoadRequest& request, Diagnostics& dia
     if (compare != nullptr && list == nullptr && choice.key == "seed") list = compare->get("seeds");
     toml::node* value = list == nullptr || !list->is_array() ? nullptr : list->as_array()->get(choice.index);
     if (value == nullptr) continue;
-    const Assignment itself{choice.key, place_of(value->source()), value};
-    for (const Assignment& one : choice.key == arm_axis ? assignments_of_arm(*value) : std::vector{itself}) {
-      put(document, one.key, one.place, *one.value, "axis", diagnostics);
-    }
+    assign(document, assignments_of(choice.key, place_of(value->source()), *value), "axis", diagnostics);
   }
 }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/load_parts.hpp"
-#include "sim/scenario/override.hpp"
 #include "sim/scenario/spec/faults.hpp"
 #include "sim/scenario/spec/features.hpp"
 #include "sim/scenario/spec/nodes.hpp"
@@ -17,50 +17,19 @@
 namespace psim {
 namespace {
 
-std::string key_of(const std::string& assignment) {
-  const std::string key = assignment.substr(0, assignment.find('='));
-  return key.substr(0, key.find_last_not_of(" \t") + 1);
-}
-
-// The `set` texts of the groups of a document, right or wrong; values of other types are left out.
-std::vector<std::vector<std::string>> sets_of(const Document& document) {
-  std::vector<std::vector<std::string>> result;
-  const toml::array* groups = document.root.get_as<toml::array>("group");
-  if (groups == nullptr) return result;
-  for (const toml::node& group : *groups) {
-    std::vector<std::string>& sets = result.emplace_back();
-    const toml::array* list = group.is_table() ? group.as_table()->get_as<toml::array>("set") : nullptr;
-    if (list == nullptr) continue;
-    for (const toml::node& one : *list) {
-      std::string text = one.value_exact<std::string>().value_or("");
-      std::ranges::replace(text, '\n', ' ');
-      sets.push_back(std::move(text));
-    }
-  }
-  return result;
-}
-
-std::vector<std::size_t> source_numbers(const Document& document, Diagnostics& diagnostics) {
-  std::vector<std::size_t> numbers;
-  const toml::array* groups = document.root.get_as<toml::array>("group");
-  for (const std::vector<std::string>& sets : sets_of(document)) {
-    const toml::node* group = groups->get(numbers.size());
-    const toml::node* name = group->is_table() ? group->as_table()->get("name") : nullptr;
-    const std::string called =
-        name != nullptr ? name->value_or(std::string{}) : fmt::format("{}", numbers.size());
-    numbers.push_back(diagnostics.add_source(
-        {fmt::format("`set` of group {}", called), fmt::format("{}", fmt::join(sets, "\n"))}));
-  }
-  return numbers;
-}
-
 // Puts the fields that group `number` sets into the document. In a shared namespace this is only the batch
 // size.
-void put_sets(Document& document, const std::vector<std::string>& sets, std::size_t source, bool joins,
+void put_sets(Document& document, const Scenario& all, std::size_t number, bool joins,
               Diagnostics& diagnostics) {
+  const GroupSpec& group = all.groups[number];
+  std::vector<std::string> sets = group.set;
+  for (std::string& text : sets) std::ranges::replace(text, '\n', ' ');
+  const std::size_t source = diagnostics.add_source(
+      {fmt::format("`set` of group {}", group.name.empty() ? fmt::to_string(number) : group.name),
+       fmt::format("{}", fmt::join(sets, "\n"))});
   for (std::uint32_t line = 1; line <= sets.size(); ++line) {
     const std::string& text = sets[line - 1];
-    const std::string key = key_of(text);
+    const std::string key = key_in(text);
     const Place place{.source = source,
                       .line = line,
                       .column = 1,
@@ -80,7 +49,7 @@ void put_sets(Document& document, const std::vector<std::string>& sets, std::siz
            "a group may set seed, compute.time, and fields of [data], [model], [training], [consistency], "
            "[placement], [messages] and [[filter]]; set other fields outside the group"});
     } else {
-      apply_assignment(document, text, source, line, "group", diagnostics);
+      assign_text(document, text, source, line, "group", diagnostics);
     }
   }
 }
@@ -218,10 +187,8 @@ class JobLoader {
     Diagnostics found = sources_;
     std::optional<Document> document = read_request(request_, found);
     if (!document) return merge(found, diagnostics_);
-    const std::vector<std::vector<std::string>> sets = sets_of(*document);
-    const std::vector<std::size_t> numbers = source_numbers(*document, found);
-    put_sets(*document, sets[first], numbers[first], false, found);
-    if (second != first) put_sets(*document, sets[second], numbers[second], true, found);
+    put_sets(*document, all_, first, false, found);
+    if (second != first) put_sets(*document, all_, second, true, found);
     take_preset(*document, found);
     Scenario scenario;
     Reader reader(*document, found);
@@ -255,10 +222,6 @@ class JobLoader {
 };
 
 }  // namespace
-
-void add_group_sources(const Document& document, Diagnostics& diagnostics) {
-  source_numbers(document, diagnostics);
-}
 
 void share_workers(Scenario& scenario) {
   std::int64_t rest = scenario.cluster.workers, open = 0;

@@ -3,11 +3,11 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/checking/check.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/text/document.hpp"
@@ -35,33 +35,16 @@ void load_data_again(LoadedScenario& loaded, const LoadRequest& request);
 //
 // Takes the axes of [compare] out of `document`.
 std::vector<Axis> read_axes(Document& document, Diagnostics& diagnostics);
-// Reports errors of a value itself, as the value of `key` in a scenario with the fields `base`.
-void check_value(const toml::table& base, const std::string& key, const Place& place, toml::node& value,
-                 Diagnostics& diagnostics);
+// Reports errors of the values themselves, in a scenario with the fields `base`. Takes the values.
+void check_values(const toml::table& base, const Assignments& values, Diagnostics& diagnostics);
 // Puts the values of the point that `request` names in `document`. They have a separate source, later than
 // all others, because an axis overrides the file and --set.
 void take_point(Document& document, const LoadRequest& request, Diagnostics& diagnostics);
 
-// load_axes.cpp
-//
+// The fields, dotted, that the axes of a document vary.
+std::vector<std::string> varied_fields(toml::table& compare);
 // The axis whose values are tables with a name and any fields, dotted or in separate tables.
 constexpr std::string_view arm_axis = "arm";
-// A field or a table of fields that a value of an axis sets. `place` is the place of its key.
-struct Assignment {
-  std::string key;
-  Place place;
-  toml::node* value;
-};
-// In the order of their keys; empty for a node that is not an arm.
-std::vector<Assignment> assignments_of_arm(toml::node& arm);
-// The name of a checked arm.
-std::string name_of_arm(const toml::node& arm);
-// Reports elements that are not tables, have no name or the name of another arm, or set a field twice.
-void check_arms(toml::array& arms, Diagnostics& diagnostics);
-// The dotted names of the fields that `value`, of field `key`, sets.
-void add_fields(const std::string& key, const toml::node& value, std::set<std::string>& fields);
-// Each of these fields as KEY=VALUE. An empty table counts as a value.
-void add_sets(const std::string& key, const toml::node& value, std::vector<std::string>& sets);
 
 // load_traces.cpp
 //
@@ -82,8 +65,6 @@ void settle_split(Scenario& scenario, const Document& document);
 
 // load_groups.cpp
 //
-// Adds the `set` fields of each group as a source of `diagnostics`, in order.
-void add_group_sources(const Document& document, Diagnostics& diagnostics);
 // Gives groups without a number of workers equal shares of the remaining workers.
 void share_workers(Scenario& scenario);
 // The job of each namespace. `sources` has the sources from before `request` was read.

@@ -7,6 +7,7 @@
 
 #include "model/base/random.hpp"
 #include "model/numerics/functions.hpp"
+#include "sim/scenario/fields/choices.hpp"
 
 namespace psim {
 namespace {

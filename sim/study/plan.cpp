@@ -18,9 +18,10 @@
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/record_run.hpp"
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/estimate.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/load_parts.hpp"
-#include "sim/scenario/override.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
@@ -30,14 +31,9 @@ namespace {
 // A field that the command line sets cannot be an axis. This also holds for a field in a table that the axis
 // sets, because the axis would undo the override. Returns the override that fixes the axis; null: none.
 const Override* fixed_by(const Axis& axis, const std::vector<Override>& overrides) {
-  const auto is_in = [](const std::string& field, const std::string& table) {
-    return (field + ".").starts_with(table + ".");
-  };
   const auto fixes = [&](const Override& override) {
-    const auto is_set = [&](const std::string& field) {
-      return is_in(field, override.key) || is_in(override.key, field);
-    };
-    return is_in(axis.key, override.key) || std::ranges::any_of(axis.fields, is_set);
+    const auto is_set = [&](const std::string& field) { return overlap(field, override.key); };
+    return (axis.key + ".").starts_with(override.key + ".") || std::ranges::any_of(axis.fields, is_set);
   };
   const auto found = std::ranges::find_if(overrides, fixes);
   return found == overrides.end() ? nullptr : &*found;

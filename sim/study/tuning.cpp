@@ -16,6 +16,7 @@
 #include "analysis/statistics/paired_comparison.hpp"
 #include "analysis/statistics/time_to_target.hpp"
 #include "sim/runs/answer.hpp"
+#include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::study {

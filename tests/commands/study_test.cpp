@@ -210,7 +210,7 @@ TEST_CASE("what is wrong with tuning is said before anything runs", "[study][tun
   CHECK(contains(error(held + "[tune]\n\"training.learning_rate\" = { from = 1.0, to = 0.1 }\n"),
                  "has no values to try"));
   CHECK(contains(error(held + "[tune]\nmethod = \"best\"\n\"training.learning_rate\" = [0.1]\n"),
-                 "known: grid, random, halving"));
+                 "must be one of: grid, random, halving"));
   CHECK(contains(error(held + "[tune]\nmethod = \"random\"\n\"training.learning_rate\" = [0.1]\n"),
                  "needs `trials`"));
   CHECK(contains(error(held + "[tune]\nseeds = [1, 1]\n\"training.learning_rate\" = [0.1]\n"),

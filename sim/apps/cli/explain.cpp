@@ -388,10 +388,10 @@ std::string title_of(const fs::path& scenario) {
   return {};
 }
 
-// "compare.consistency": an axis, or a field of [tune], is a field with a list of values.
+// "compare.consistency": an axis, or a field that [tune] tunes, is a field with a list of values.
 std::string explain_list_of(std::string_view name) {
   for (const std::string_view table : {"compare.", "tune."}) {
-    if (!name.starts_with(table)) continue;
+    if (!name.starts_with(table) || !explain_field(name).empty()) continue;
     std::string field(name.substr(table.size()));
     std::erase(field, '"');
     const std::string text = explain_field(field);

@@ -7,39 +7,43 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "model/base/unicode.hpp"
+#include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
 
+constexpr UnitName money[] = {{"dollar", 1, 1}, {"dollars", 1, 1}, {"cent", 1, 100}, {"cents", 1, 100}};
 // Units of one kind convert into each other.
-struct Unit {
-  std::string_view name, kind;
-  double size;
-};
-constexpr Unit units[] = {{"us", "time", 1e-6},    {"microseconds", "time", 1e-6},
-                          {"ms", "time", 1e-3},    {"milliseconds", "time", 1e-3},
-                          {"s", "time", 1},        {"sec", "time", 1},
-                          {"second", "time", 1},   {"seconds", "time", 1},
-                          {"min", "time", 60},     {"minute", "time", 60},
-                          {"minutes", "time", 60}, {"B", "size", 1},
-                          {"byte", "size", 1},     {"bytes", "size", 1},
-                          {"kB", "size", 1e3},     {"kilobytes", "size", 1e3},
-                          {"MB", "size", 1e6},     {"megabytes", "size", 1e6},
-                          {"GB", "size", 1e9},     {"gigabytes", "size", 1e9},
-                          {"cent", "money", 0.01}, {"cents", "money", 0.01},
-                          {"dollar", "money", 1},  {"dollars", "money", 1}};
+constexpr std::span<const UnitName> kinds[] = {Unit<Seconds>::names, Unit<Bytes>::names, money};
+constexpr std::pair<std::string_view, std::string_view> words[] = {
+    {"microseconds", "us"}, {"milliseconds", "ms"}, {"sec", "s"},        {"second", "s"},
+    {"seconds", "s"},       {"minute", "min"},      {"minutes", "min"},  {"byte", "B"},
+    {"bytes", "B"},         {"kilobytes", "kB"},    {"megabytes", "MB"}, {"gigabytes", "GB"}};
+
+// The size of a unit among those of its kind.
+std::optional<double> size_of(std::string_view unit, std::span<const UnitName> kind) {
+  const auto word = std::ranges::find(words, unit, [](const auto& one) { return one.first; });
+  return parse_quantity(fmt::format("1{}", word == std::end(words) ? unit : word->second), kind);
+}
+
+bool has_size(std::string_view unit) {
+  return std::ranges::any_of(kinds, [&](const auto& kind) { return size_of(unit, kind).has_value(); });
+}
 
 // The number of `to` in one `from`; nothing if they are of different kinds.
 std::optional<double> scale_of(std::string_view from, std::string_view to) {
   if (from == to) return 1;
-  const auto one = std::ranges::find(units, from, &Unit::name),
-             other = std::ranges::find(units, to, &Unit::name);
-  if (one == std::end(units) || other == std::end(units) || one->kind != other->kind) return {};
-  return one->size / other->size;
+  for (const std::span<const UnitName> kind : kinds) {
+    const std::optional<double> one = size_of(from, kind), other = size_of(to, kind);
+    if (one && other) return *one / *other;
+  }
+  return {};
 }
 
 // Replaces a decimal comma by a point. "1,893" gives nothing, because some people read it as 1893.
@@ -61,7 +65,7 @@ std::string plain(std::string text) {
 // "updates" and "update" if the question asks "how many updates" or "..., in updates?". Not a unit that has a
 // size.
 bool is_asked_for(std::string word, const std::string& asks) {
-  if (std::ranges::find(units, word, &Unit::name) != std::end(units)) return false;
+  if (has_size(word)) return false;
   word = plain(word);
   if (word.ends_with('s')) word.pop_back();
   const std::string text = plain(asks);

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <regex>
 #include <set>
 #include <utility>
@@ -18,6 +16,9 @@
 #include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/solver.hpp"
 #include "sim/runs/files.hpp"
+#include "sim/scenario/assignment.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+#include "sim/scenario/reading/reader.hpp"
 
 namespace psim::cli {
 namespace {
@@ -25,164 +26,94 @@ namespace {
 constexpr double most_points = 1'000'000;
 constexpr const char* teaching = "docs/course/teaching.md describes lab.toml";
 
-// Reads one lab.toml. Mistakes are reported with their line.
-class LabFile {
- public:
-  explicit LabFile(fs::path path) : path_(std::move(path)) {}
+void describe_observation(FieldVisitor& v, LabQuestion::Observation& o) {
+  v.field("asks", &o.asks, "The question about the student's own runs.", required);
+  v.field("value", &o.value, "The number that they show, an expression.", required);
+  v.field("unit", &o.unit, "Its unit.");
+}
 
-  Lab read() {
-    try {
-      const std::string text = read_file(path_);
-      refuse_deep(text, path_);
-      return lab(toml::parse(text, path_.string()));
-    } catch (const toml::parse_error& error) {
-      refuse(error.source(), std::string(error.description()));
+void describe_run(FieldVisitor& v, LabRun& r) {
+  v.field("name", &r.name, "Name of the run in expressions.", required);
+  v.field("scenario", &r.scenario, "A scenario file next to lab.toml.", required);
+  v.field("set", &r.sets, "Overrides, as in --set.");
+}
+
+void describe_question(FieldVisitor& v, LabQuestion& q) {
+  v.field("name", &q.name, "Name of the question: small letters, digits and _.", required);
+  v.field("asks", &q.asks, "The question.", required);
+  v.field("predict", &q.predict, "Whether students answer before any run.");
+  v.field("answer", &q.answer, "An expression, or one for each choice.", required, or_one);
+  v.field("tolerance", &q.tolerance, "Allowed error, as a share of the answer.", within(0, 1));
+  v.field("unit", &q.unit, "Unit of the answer.");
+  v.field("choices", &q.choices, "The answers to choose from.", or_number);
+  v.field("hints", &q.hints, "Hints, shown one after the other.", or_number);
+  v.field("because", &q.because, "Why the answer is right.", required);
+  v.field("look", &q.look, "The run that explains the answer.");
+  v.field("points", &q.points, "Points for the answer.", within(0, most_points));
+  v.table("observe", "The number that the student's own runs show for a prediction.",
+          [&] { describe_observation(v, q.observe); });
+}
+
+void describe_shown(FieldVisitor& v, std::pair<std::string, std::string>& shown) {
+  v.field("name", &shown.first, "Name of the value.", required);
+  v.field("value", &shown.second, "An expression.", required);
+}
+
+void describe_design(FieldVisitor& v, LabDesign& d) {
+  v.field("file", &d.file, "The student's file.", required);
+  v.field("base", &d.base, "The scenario whose fields it overrides.", required);
+  v.field("may", &d.may, "Fields that it may set, or tables with a dot at the end.");
+  v.field("score", &d.score, "The score, an expression from 0 to 1.", required);
+  v.field("within", &d.within, "A condition that must hold.");
+  v.field("seeds", &d.seeds, "Number of hidden seeds.", within(1, 100));
+  v.field("points", &d.points, "Points for a score of 1.", within(0, most_points));
+  v.tables("shows", "Further values that `psim lab check` shows.", d.shows, describe_shown);
+}
+
+// Every field of lab.toml, except the parameters, whose names are free.
+void describe(FieldVisitor& v, Lab& lab) {
+  v.field("lab", &lab.number, "Number of the lab.", within(1, 999), required);
+  v.field("title", &lab.title, "Its title.", required);
+  v.field("minutes", &lab.minutes, "How long it takes.", within(1, 10'000), required);
+  v.tables("run", "A run of the lab.", lab.runs, describe_run);
+  v.tables("question", "A question.", lab.questions, describe_question);
+  LabDesign design;
+  bool is_given = false;
+  v.table(
+      "design", "The student's own scenario.", [&] { describe_design(v, design); }, &is_given);
+  if (is_given) lab.design = std::move(design);
+}
+
+// For a predicted number, this number. For a predicted choice, only the author knows which number shows it.
+void settle_observation(LabQuestion& question) {
+  if (question.predict && question.observe.asks.empty() && question.choices.empty())
+    question.observe = {
+        .asks = "What do your own runs show?", .value = question.answer.front(), .unit = question.unit};
+}
+
+// Throws Invalid, with all mistakes and their places.
+Lab lab_in(const fs::path& path) {
+  const std::string text = read_file(path);
+  const Document document{.root = toml_in(text, path, teaching)};
+  Diagnostics diagnostics;
+  diagnostics.add_source({path.string(), text});
+  Lab lab{
+      .folder = path.parent_path(), .title = {}, .parameters = {}, .runs = {}, .questions = {}, .design = {}};
+  Reader reader(document, diagnostics);
+  describe(reader, lab);
+  reader.finish({"parameters"});
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  if (const toml::table* parameters = document.root["parameters"].as_table()) {
+    for (auto&& [name, values] : *parameters) {
+      LabParameter& one = lab.parameters.emplace_back(LabParameter{std::string(name.str()), {}});
+      // A number goes into a scenario exactly as it is written.
+      if (const toml::array* list = values.as_array())
+        for (const toml::node& value : *list) one.values.push_back(label_of(value));
     }
   }
-
- private:
-  [[noreturn]] void refuse(const toml::source_region& where, const std::string& what) const {
-    throw Refused(fmt::format("{}:{}:{}: {}", path_.string(), where.begin.line, where.begin.column, what),
-                  teaching);
-  }
-
-  // Refuses all other keys, because they are probably misspelt.
-  void allow(const toml::table& table, const std::vector<std::string>& keys) const {
-    for (const auto& [key, node] : table) {
-      if (std::ranges::count(keys, key.str()) == 0)
-        refuse(key.source(),
-               fmt::format("`{}` is not allowed here; allowed: {}", key.str(), fmt::join(keys, ", ")));
-    }
-  }
-
-  template <class T>
-  T value(const toml::table& table, std::string_view key, std::optional<T> otherwise = {}) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr && otherwise) return *otherwise;
-    if (node == nullptr) refuse(table.source(), fmt::format("`{}` is missing", key));
-    const std::optional<T> found = node->value<T>();
-    if (!found) refuse(node->source(), fmt::format("`{}` has the wrong type", key));
-    return *found;
-  }
-  // A number in this range.
-  template <class T>
-  T within(const toml::table& table, std::string_view key, T least, T most,
-           std::optional<T> otherwise = {}) const {
-    const T number = value<T>(table, key, otherwise);
-    if (!(number >= least && number <= most))
-      refuse(table.get(key)->source(),
-             fmt::format("`{}` is {}; it must be from {} to {}", key, number, least, most));
-    return number;
-  }
-  std::vector<std::string> texts(const toml::table& table, std::string_view key) const {
-    std::vector<std::string> all;
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return all;
-    if (!node->is_array()) refuse(node->source(), fmt::format("`{}` is not a list", key));
-    for (const toml::node& one : *node->as_array()) all.push_back(as_text(one));
-    return all;
-  }
-  // A number in a list goes into a scenario exactly as it is written.
-  std::string as_text(const toml::node& node) const {
-    if (const auto text = node.value_exact<std::string>()) return *text;
-    if (const auto whole = node.value_exact<std::int64_t>()) return fmt::format("{}", *whole);
-    if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
-    refuse(node.source(), "expected a text or a number");
-  }
-  template <class Read>
-  void each(const toml::table& root, std::string_view key, Read read) const {
-    const toml::node* node = root.get(key);
-    if (node == nullptr) return;
-    if (!node->is_array_of_tables()) refuse(node->source(), fmt::format("write [[{}]]", key));
-    for (const toml::node& one : *node->as_array()) read(*one.as_table());
-  }
-
-  Lab lab(const toml::table& root) const {
-    allow(root, {"lab", "title", "minutes", "parameters", "run", "question", "design"});
-    Lab result{.folder = path_.parent_path(),
-               .number = within<std::int64_t>(root, "lab", 1, 999),
-               .minutes = within<std::int64_t>(root, "minutes", 1, 10'000),
-               .title = value<std::string>(root, "title"),
-               .parameters = {},
-               .runs = {},
-               .questions = {},
-               .design = {}};
-    if (const toml::table* table = root["parameters"].as_table()) {
-      for (const auto& [name, node] : *table)
-        result.parameters.push_back({std::string(name.str()), texts(*table, name.str())});
-      for (const LabParameter& one : result.parameters)
-        if (one.values.empty()) refuse(table->source(), fmt::format("`{}` has no values", one.name));
-    }
-    each(root, "run", [&](const toml::table& t) {
-      allow(t, {"name", "scenario", "set"});
-      result.runs.push_back(
-          {value<std::string>(t, "name"), value<std::string>(t, "scenario"), texts(t, "set")});
-    });
-    each(root, "question", [&](const toml::table& t) { result.questions.push_back(question(t)); });
-    if (const toml::table* t = root["design"].as_table()) {
-      allow(*t, {"file", "base", "may", "score", "within", "seeds", "points", "shows"});
-      result.design = {.file = value<std::string>(*t, "file"),
-                       .base = value<std::string>(*t, "base"),
-                       .may = texts(*t, "may"),
-                       .score = value<std::string>(*t, "score"),
-                       .within = value<std::string>(*t, "within", "true"),
-                       .seeds = within<std::int64_t>(*t, "seeds", 1, 100, 3),
-                       .shows = {},
-                       .points = within<double>(*t, "points", 0, most_points, 10.0)};
-      each(*t, "shows", [&](const toml::table& one) {
-        allow(one, {"name", "value"});
-        result.design->shows.emplace_back(value<std::string>(one, "name"), value<std::string>(one, "value"));
-      });
-    }
-    return result;
-  }
-
-  LabQuestion question(const toml::table& t) const {
-    allow(t, {"name", "asks", "predict", "answer", "tolerance", "unit", "choices", "hints", "because", "look",
-              "points", "observe"});
-    LabQuestion one{.name = value<std::string>(t, "name"),
-                    .asks = value<std::string>(t, "asks"),
-                    .predict = value<bool>(t, "predict", false),
-                    .answer = {},
-                    .tolerance = within<double>(t, "tolerance", 0, 1, 0.0),
-                    .unit = value<std::string>(t, "unit", std::string()),
-                    .choices = texts(t, "choices"),
-                    .hints = texts(t, "hints"),
-                    .because = value<std::string>(t, "because"),
-                    .look = value<std::string>(t, "look", std::string()),
-                    .points = within<double>(t, "points", 0, most_points, 1.0)};
-    if (one.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
-      refuse(t.source(), fmt::format("`{}` is not a name of letters, digits and _", one.name));
-    const toml::node* answer = t.get("answer");
-    const bool is_list = answer != nullptr && answer->is_array();
-    one.answer = is_list ? texts(t, "answer") : std::vector<std::string>{value<std::string>(t, "answer")};
-    if (is_list && (one.answer.empty() || one.answer.size() != one.choices.size()))
-      refuse(answer->source(), fmt::format("`answer` has {} expressions for {} choices", one.answer.size(),
-                                           one.choices.size()));
-    if (one.predict) one.observe = observation(t, one);
-    else if (const toml::node* observe = t.get("observe"))
-      refuse(observe->source(), "`observe` belongs to a prediction: predict = true");
-    return one;
-  }
-
-  // For a predicted number, this number. For a predicted choice, only the author knows which number shows it.
-  LabQuestion::Observation observation(const toml::table& t, const LabQuestion& one) const {
-    const toml::table* observe = t["observe"].as_table();
-    if (observe == nullptr) {
-      if (one.choices.empty())
-        return {.asks = "What do your own runs show?", .value = one.answer.front(), .unit = one.unit};
-      refuse(t.source(), fmt::format("`{}` predicts a choice: `observe = {{ asks = ..., value = ... }}` must "
-                                     "say which number of the student's own runs shows the right choice",
-                                     one.name));
-    }
-    allow(*observe, {"asks", "value", "unit"});
-    return {.asks = value<std::string>(*observe, "asks"),
-            .value = value<std::string>(*observe, "value"),
-            .unit = value<std::string>(*observe, "unit", std::string())};
-  }
-
-  fs::path path_;
-};
+  std::ranges::for_each(lab.questions, settle_observation);
+  return lab;
+}
 
 fs::path course_folder() {
   const fs::path scenarios = scenario_folder();
@@ -219,9 +150,9 @@ std::vector<Lab> all_labs(const fs::path& folder) {
   std::vector<Lab> all;
   const fs::path course = folder.empty() ? course_folder() : folder;
   std::error_code error;
-  if (fs::exists(course / "lab.toml", error)) all.push_back(LabFile(course / "lab.toml").read());
+  if (fs::exists(course / "lab.toml", error)) all.push_back(lab_in(course / "lab.toml"));
   for (const fs::directory_entry& entry : fs::directory_iterator(course, error)) {
-    if (fs::exists(entry.path() / "lab.toml")) all.push_back(LabFile(entry.path() / "lab.toml").read());
+    if (fs::exists(entry.path() / "lab.toml")) all.push_back(lab_in(entry.path() / "lab.toml"));
   }
   if (all.empty())
     throw Refused(fmt::format("{} has no lab", course.string()), "--course takes a folder with a lab");
@@ -250,11 +181,13 @@ Lab as_written(std::int64_t number, const fs::path& folder) {
 
 }  // namespace
 
-void refuse_deep(const std::string& text, const fs::path& file) {
-  if (const auto deep = first_too_deep(text))
-    throw Refused(fmt::format("{}: {}", file.string(),
-                              deep->key ? "a key has too many parts" : "brackets are nested too deeply"),
-                  "use fewer of them");
+toml::table toml_in(const std::string& text, const fs::path& file, const char* help) {
+  ParsedText parsed = parse_text(text, 0);
+  if (!parsed.problem) return std::move(parsed.root);
+  const Diagnostic& problem = *parsed.problem;
+  throw Refused(fmt::format("{}:{}:{}: {}: {}", file.string(), problem.place.line, problem.place.column,
+                            problem.message, problem.label),
+                problem.help.empty() ? help : problem.help);
 }
 
 std::vector<Lab> labs(const fs::path& folder) {
@@ -317,6 +250,7 @@ class LabCheck {
   explicit LabCheck(const Lab& lab) : lab_(lab) {
     for (const LabParameter& one : lab.parameters) {
       parameters_.insert(one.name);
+      if (one.values.empty()) wrong("parameter `{}` has no values", one.name);
       if (one.name == "seed" || one.name == "student")
         wrong("the name of parameter `{}` is reserved", one.name);
     }
@@ -354,8 +288,20 @@ class LabCheck {
   void check(const LabQuestion& question) {
     const std::string where = fmt::format("question `{}`", question.name);
     if (question.name == "observed") wrong("the question name `observed` is reserved");
+    if (question.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
+      wrong("`{}` is not a name of small letters, digits and _", question.name);
+    const std::size_t answers = question.answer.size();
+    if (answers > 1 && answers != question.choices.size())
+      wrong("{}: `answer` has {} expressions for {} choices", where, answers, question.choices.size());
+    if (question.predict && question.observe.asks.empty())
+      wrong(
+          "{} predicts a choice: `observe = {{ asks = ..., value = ... }}` must say which number of the "
+          "student's own runs shows the right choice",
+          where);
+    if (!question.predict && !question.observe.asks.empty())
+      wrong("{}: `observe` belongs to a prediction: predict = true", where);
     for (const std::string& answer : question.answer) check_expression(answer, where);
-    if (question.predict) {
+    if (question.predict && !question.observe.asks.empty()) {
       check_text(question.observe.asks, where);
       check_expression(question.observe.value, "`observe` of " + where);
       if (question.choices.empty() && question.observe.unit != question.unit)

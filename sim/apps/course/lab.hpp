@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/apps/cli/command.hpp"
+#include "sim/scenario/text/document.hpp"
 
 namespace psim::cli {
 
@@ -60,7 +61,7 @@ struct LabDesign {
   std::string file, base;
   std::vector<std::string> may;  // fields, or tables ending with a dot
   std::string score;             // 0 to 1, an expression over parameters and the run `design`
-  std::string within;            // a condition that must hold, over the same
+  std::string within = "true";   // a condition that must hold, over the same
   std::int64_t seeds = 3;        // number of hidden seeds
   // Further values that `psim lab check` shows for each seed: a name and an expression over the same.
   std::vector<std::pair<std::string, std::string>> shows;
@@ -79,11 +80,11 @@ struct Lab {
   double points() const;
 };
 
-// Throws Refused if a TOML text is nested too deeply.
-void refuse_deep(const std::string& text, const fs::path& file);
+// The TOML of a file's text. Throws Refused with its first mistake, which has a hint or else `help`.
+toml::table toml_in(const std::string& text, const fs::path& file, const char* help);
 
-// The labs that come with psim, or those of `folder`, by number. Throws Refused, with the mistakes in a
-// lab.toml.
+// The labs that come with psim, or those of `folder`, by number. Throws Refused or Invalid, with the mistakes
+// in a lab.toml.
 std::vector<Lab> labs(const fs::path& folder = {});
 // The lab with this number, with the choices of this student. Throws Refused if no lab has this number.
 Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student);

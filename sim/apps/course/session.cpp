@@ -18,6 +18,7 @@
 #include "sim/apps/course/answer.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
+#include "sim/scenario/assignment.hpp"
 
 namespace psim::cli {
 namespace {
@@ -60,39 +61,24 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
   return sheet;
 }
 
-// Adds the answers in `table`, by question. Numbers become texts. Observations are a table: observed.NAME.
-void add_answers(const toml::table& table, const std::string& before, const fs::path& path,
-                 std::map<std::string, std::string>& answers) {
-  for (const auto& [name, node] : table) {
-    const std::string question = before + std::string(name.str());
-    if (const auto number = node.value_exact<double>()) answers[question] = fmt::format("{}", *number);
-    else if (const auto whole = node.value_exact<std::int64_t>())
-      answers[question] = fmt::format("{}", *whole);
-    else if (const auto text = node.value_exact<std::string>())
-      answers[question] = text->find_first_not_of(' ') == std::string::npos ? "" : *text;
-    else if (const toml::table* observed = node.as_table(); observed != nullptr && question == "observed")
-      add_answers(*observed, "observed.", path, answers);
-    else
-      throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
-                                name.source().begin.line, question),
-                    answer_form);
-  }
-}
-
+// The answers by question. Numbers become texts. Observations are a table: observed.NAME.
 std::map<std::string, std::string> answers_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
     throw Refused(fmt::format("{} does not exist", path.string()),
                   "`psim lab start` with the same ID and another --out writes an empty file");
   std::map<std::string, std::string> answers;
-  try {
-    const std::string text = read_input(path, most_hand_in);
-    refuse_deep(text, path);
-    add_answers(toml::parse(text, path.string()), "", path, answers);
-  } catch (const toml::parse_error& mistake) {
-    throw Refused(fmt::format("{}:{}: {}", path.string(), mistake.source().begin.line, mistake.description()),
-                  answer_form);
-  }
+  const auto add = [&](const std::string& question, const toml::node& answer) {
+    const bool is_own = question.rfind('.') == std::string::npos || question.starts_with("observed.");
+    if (!is_own || !(answer.is_string() || answer.is_number()))
+      throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
+                                answer.source().begin.line, question),
+                    answer_form);
+    const std::string text = label_of(answer);
+    answers[question] = text.find_first_not_of(' ') == std::string::npos ? "" : text;
+  };
+  const toml::table table = toml_in(read_input(path, most_hand_in), path, answer_form);
+  for (const auto& [name, node] : table) each_field(std::string(name.str()), node, add);
   return answers;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
 #include "sim/runs/request.hpp"
+#include "sim/scenario/assignment.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
@@ -257,41 +257,22 @@ Trial LabSolver::trial(std::int64_t seed, const std::vector<Override>& fields) {
   return trial;
 }
 
-namespace {
-
-void add_fields(const LabDesign& design, const toml::table& table, const std::string& path,
-                std::vector<Override>& fields) {
-  for (const auto& [key, node] : table) {
-    const std::string field = path + std::string(key.str());
-    if (node.is_table()) {
-      add_fields(design, *node.as_table(), field + ".", fields);
-      continue;
-    }
+std::vector<Override> fields_of(const LabDesign& design, const std::string& text) {
+  std::vector<Override> fields;
+  const auto add = [&](const std::string& field, const toml::node& value) {
+    const std::uint32_t line = value.source().begin.line;
     const auto allows = [&field](const std::string& one) {
       return one.ends_with('.') ? field.starts_with(one) : field == one;
     };
+    if (value.is_table()) return;  // an empty one
     if (std::ranges::none_of(design.may, allows))
-      throw Refused(
-          fmt::format("{}:{}: a design must not set `{}`", design.file, key.source().begin.line, field),
-          fmt::format("it may set {}", fmt::join(design.may, ", ")));
-    std::ostringstream text;
-    node.visit([&text](const auto& value) { text << toml::toml_formatter(value); });
-    fields.push_back({field, text.str(), design.file, key.source().begin.line});
-  }
-}
-
-}  // namespace
-
-std::vector<Override> fields_of(const LabDesign& design, const std::string& text) {
-  refuse_deep(text, design.file);
-  try {
-    std::vector<Override> fields;
-    add_fields(design, toml::parse(text, design.file), "", fields);
-    return fields;
-  } catch (const toml::parse_error& error) {
-    throw Refused(fmt::format("{}:{}: {}", design.file, error.source().begin.line, error.description()),
-                  "it is TOML");
-  }
+      throw Refused(fmt::format("{}:{}: a design must not set `{}`", design.file, line, field),
+                    fmt::format("it may set {}", fmt::join(design.may, ", ")));
+    fields.push_back({field, toml_of(value), design.file, line});
+  };
+  const toml::table table = toml_in(text, design.file, "it is TOML");
+  for (const auto& [key, value] : table) each_field(std::string(key.str()), value, add);
+  return fields;
 }
 
 }  // namespace psim::cli

@@ -61,6 +61,21 @@ std::vector<Choice> choices<Architecture>() {
 }
 
 template <>
+std::vector<Choice> choices<TuneMethod>() {
+  return {{"grid", "every combination of the values"},
+          {"random", "settings drawn from the values or from the whole range"},
+          {"halving",
+           "drawn settings, of which the better half continues with twice the seeds until one is left"}};
+}
+
+template <>
+std::vector<Choice> choices<TuneMeasure>() {
+  return {{"time-to-target", "the simulated time until the target"},
+          {"loss", "the final loss"},
+          {"accuracy", "the final accuracy"}};
+}
+
+template <>
 std::vector<Choice> choices<AllReduceAlgorithm>() {
   return {{"ring", "2 (N - 1) rounds of an N-th of the model around a ring (Patarasuk, Yuan 2009)"},
           {"tree", "whole models travel up a binomial tree and down again, in log2 N rounds each"},

@@ -27,6 +27,10 @@ class Collector final : public FieldVisitor {
     enter(key, std::string(doc) + when_text(info), true, [&] { element(0); });
   }
 
+  void any_field(const AnyField& any) override {
+    std::ranges::find(list.tables, path_, &DescribedTable::path)->any = any;
+  }
+
   FieldList list;
 
  private:
@@ -34,7 +38,7 @@ class Collector final : public FieldVisitor {
              const std::function<void()>& content) {
     const std::string outer = path_;
     path_ = outer.empty() ? std::string(key) : fmt::format("{}.{}", outer, key);
-    list.tables.push_back({path_, doc, repeated});
+    list.tables.push_back({path_, doc, repeated, {}});
     content();
     path_ = outer;
   }
@@ -58,6 +62,18 @@ const FieldList& all_fields() {
   return list;
 }
 
+const FieldList& study_fields() {
+  static CompareSpec compare;
+  static TuneSpec tune;
+  static const FieldList list = [] {
+    Collector collector;
+    describe_compare(collector, compare);
+    describe_tune(collector, tune);
+    return collector.list;
+  }();
+  return list;
+}
+
 std::string when_text(const FieldInfo& info) {
   std::string text;
   if (!info.when.empty())
@@ -76,6 +92,13 @@ std::string without_numbers(std::string_view path) {
     begin = end + 1;
   }
   return plain;
+}
+
+bool overlap(std::string_view one, std::string_view other) {
+  const auto within = [](std::string_view field, std::string_view table) {
+    return field.starts_with(table) && (field.size() == table.size() || field[table.size()] == '.');
+  };
+  return within(one, other) || within(other, one);
 }
 
 }  // namespace psim

@@ -23,6 +23,7 @@ struct DescribedTable {
   std::string path;
   std::string doc;
   bool repeated = false;
+  std::optional<AnyField> any = {};
 };
 
 struct FieldList {
@@ -30,12 +31,16 @@ struct FieldList {
   std::vector<DescribedField> fields;
   const DescribedField* find(std::string_view path) const;  // null: no such field
 };
-const FieldList& all_fields();
+const FieldList& all_fields();    // of a run
+const FieldList& study_fields();  // of [compare] and [tune]
 
 // Describes when a field or a table has a meaning; empty: always.
 std::string when_text(const FieldInfo& info);
 
 // "straggler.0.slowdown" is described as "straggler.slowdown".
 std::string without_numbers(std::string_view path);
+
+// Whether the fields are the same, or one of them is in the other, a table.
+bool overlap(std::string_view one, std::string_view other);
 
 }  // namespace psim

@@ -29,6 +29,7 @@ inline auto at_least(std::size_t elements) {
 inline void filled(FieldInfo& field) { at_least(1)(field); }
 
 inline void or_number(FieldInfo& field) { field.or_number = true; }
+inline void or_one(FieldInfo& field) { field.or_one = true; }
 
 // The field has a meaning only if the choice `key` is one of `names`.
 inline auto when(std::string_view key, std::vector<std::string_view> names) {

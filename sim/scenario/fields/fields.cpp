@@ -6,6 +6,7 @@
 
 #include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
+#include "sim/scenario/text/toml_text.hpp"
 
 namespace psim {
 
@@ -55,6 +56,51 @@ void describe(FieldVisitor& v, Scenario& s) {
 
 namespace {
 
+void describe_arm(FieldVisitor& v, ArmSpec& arm) {
+  v.field("name", &arm.name, "Name of the arm, which tables show.", required);
+  v.any_field({AnyField::Values::one, "The value of this field or table in this arm."});
+}
+
+}  // namespace
+
+void describe_compare(FieldVisitor& v, CompareSpec& compare) {
+  v.table("compare",
+          "Axes of `psim compare`, which runs every combination of their values with every seed. If a field "
+          "has no meaning with the value of an axis, psim ignores the field in this run.",
+          [&] {
+            v.field("seeds", &compare.seeds, "Seeds of the runs.", within(0, 9e15), filled,
+                    otherwise("the seed of the scenario"));
+            v.any_field({AnyField::Values::list,
+                         "The values of this field or table. A table changes the fields that it names; `{}` "
+                         "changes no field."});
+            v.tables("arm",
+                     "The values of one more axis, which set any fields together. An arm with only a name is "
+                     "the unchanged scenario. A field that an arm sets cannot be an axis.",
+                     compare.arms, describe_arm);
+          });
+}
+
+void describe_tune(FieldVisitor& v, TuneSpec& tune) {
+  v.table("tune",
+          "Finds the best fields for every arm under every condition, before psim compares the arms. The "
+          "table then shows each arm twice, `untuned` and `tuned`. All arms try the same settings. psim "
+          "judges them on the validation set, so [tune] needs `data.validation_fraction`. If the best value "
+          "is the first or the last of its list, a better value may lie beyond it. psim reports this.",
+          [&] {
+            v.field("method", choice(tune.method), "How psim chooses the settings to try.");
+            v.field("trials", &tune.trials, "Number of settings for each arm.", within(2, 1000),
+                    when("method", {"random", "halving"}), otherwise("must be given"));
+            v.field("seeds", &tune.seeds, "Seeds of the trials only.", within(0, 9e15), filled);
+            v.field("measure", choice(tune.measure), "Measure of the best setting, on the validation set.",
+                    otherwise("`\"time-to-target\"` with a target, otherwise `\"loss\"`"));
+            v.any_field({AnyField::Values::list_or_range,
+                         "The values to try, or a range `{ from, to, points }` of numbers with equal ratios "
+                         "(5 numbers if `points` is not given)."});
+          });
+}
+
+namespace {
+
 // A TOML float needs a point or an exponent.
 std::string number(double value) {
   std::string text = shortest(value);
@@ -93,19 +139,6 @@ std::optional<std::string> text_of(const T& value) {
 }
 
 }  // namespace
-
-std::string toml_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
-      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-    else out += c;
-  }
-  return out + "\"";
-}
 
 std::optional<std::string> toml_text(const FieldTarget& target) {
   return std::visit(

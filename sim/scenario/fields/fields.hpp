@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/scenario/spec/scenario.hpp"
+#include "sim/scenario/spec/study.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim {
@@ -62,12 +63,19 @@ struct FieldInfo {
   bool required = false;
   std::size_t fewest = 0;  // elements of a list that is given; an absent list may have another meaning
   bool or_number = false;  // a text that may also be written as an integer
+  bool or_one = false;     // a list of one element that may also be written without brackets
   // The field has a meaning only if this choice has one of these values. The choice is in the field's table,
   // or in a table that is described earlier (then with its path: "architecture.kind").
   std::string_view when_key = {};
   std::vector<std::string_view> when = {};
   Need need = {};
   std::string_view default_text = {};  // describes the default of an absent optional
+};
+
+// Keys of a table of a study that are fields of a scenario.
+struct AnyField {
+  enum class Values { one, list, list_or_range } values;
+  std::string_view doc;
 };
 
 class FieldVisitor {
@@ -89,6 +97,8 @@ class FieldVisitor {
   virtual void tables(std::string_view key, std::string_view doc, std::size_t count,
                       const std::function<void(std::size_t)>& resize,
                       const std::function<void(std::size_t)>& element, const FieldInfo& info = {}) = 0;
+  // The table also takes any field or table of a scenario as a key.
+  virtual void any_field(const AnyField&) {}
   // The same for `elements`; `describe` declares each of them.
   template <class T, class... Parts>
   void tables(std::string_view key, std::string_view doc, std::vector<T>& elements,
@@ -102,11 +112,12 @@ class FieldVisitor {
 };
 
 void describe(FieldVisitor& visitor, Scenario& scenario);
+// The tables that a run does not have.
+void describe_compare(FieldVisitor& visitor, CompareSpec& compare);
+void describe_tune(FieldVisitor& visitor, TuneSpec& tune);
 
-// Field values as TOML text. Reading the text gives the same value.
-std::string toml_string(std::string_view text);
-
-// Nothing for an absent optional or an empty list: both mean "not given".
+// A field's value as TOML. Reading the text gives the same value. Nothing for an absent optional or an empty
+// list: both mean "not given".
 std::optional<std::string> toml_text(const FieldTarget& target);
 
 }  // namespace psim

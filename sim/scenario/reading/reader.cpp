@@ -19,6 +19,7 @@
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/scenario/text/synonyms.hpp"
+#include "sim/scenario/text/toml_text.hpp"
 
 namespace psim {
 
@@ -452,11 +453,12 @@ void Reader::read(const toml::node& node, std::string_view key, T& out, const Fi
     if (!values.empty()) out.values = values;
   } else if constexpr (requires { typename T::value_type; }) {  // lists, nested
     const toml::array* list = node.as_array();
+    if (list == nullptr && info.or_one) return read(node, key, out.emplace_back(), info);
     if (list == nullptr) {
-      const bool one_of_them = node.is_integer() && std::is_same_v<T, std::vector<std::int64_t>>;
-      return wrong_type(
-          node, key, "a list",
-          one_of_them ? fmt::format("write {} = [{}]", key, node.value_or<std::int64_t>(0)) : "");
+      const bool has_hint =
+          std::is_same_v<T, std::vector<std::int64_t>> && (node.is_integer() || node.is_string());
+      const std::string values = node.is_integer() ? toml_of(node) : "1, 2, 3";
+      return wrong_type(node, key, "a list", has_hint ? fmt::format("write {} = [{}]", key, values) : "");
     }
     const std::size_t fewest = std::max<std::size_t>(info.fewest, info.required ? 1 : 0);
     if (list->size() < fewest && (is_whole_ || list->empty()))
@@ -568,10 +570,14 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
 void Reader::finish(const std::vector<std::string>& also_known) {
   described_.fields.insert(described_.fields.end(), also_known.begin(), also_known.end());
   UnknownKeys(described_, reading_, diagnostics_).report(document_.root);
+  settle();
+  unused_.report(diagnostics_);
+}
+
+void Reader::settle() {
   for (Pending& pending : pending_) {
     if (reading_.reliable(pending.depends_on)) diagnostics_.add(std::move(pending.diagnostic));
   }
-  unused_.report(diagnostics_);
 }
 
 // The hint for an unknown `key` of table `path`, which is described as `as`. Marks the field that the user
@@ -659,10 +665,7 @@ bool UnusedFields::is_set(std::size_t source) const {
 }
 
 bool UnusedFields::is_varied(std::string_view key) const {
-  return std::ranges::any_of(document_.axes, [key](const std::string& axis) {
-    return (axis + ".").starts_with(std::string(key) + ".") ||
-           (std::string(key) + ".").starts_with(axis + ".");
-  });
+  return std::ranges::any_of(document_.axes, [key](const std::string& axis) { return overlap(axis, key); });
 }
 
 // As with choices, a later source can take away the meaning of a field from an earlier source; psim notes it

@@ -106,6 +106,8 @@ class Reader final : public FieldVisitor {
   // Call after the last field. Reports errors that need the whole description, and unknown keys except
   // `also_known`.
   void finish(const std::vector<std::string>& also_known);
+  // The same without unknown keys: for some tables of a document.
+  void settle();
 
   const Reading& reading() const { return reading_; }
 

@@ -22,6 +22,7 @@
 #include "sim/scenario/spec/presets.hpp"
 #include "sim/scenario/spec/units.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
+#include "sim/scenario/text/toml_text.hpp"
 
 namespace psim {
 namespace {
@@ -154,6 +155,25 @@ std::string consistency_table() {
          "k model is `k`, and after backup-workers `backup`.\n";
 }
 
+std::string study_example(std::string_view table) {
+  const std::string_view text = table == "tune" ? R"([data]
+validation_fraction = 0.2
+[tune]
+"training.learning_rate" = { from = 0.01, to = 1.0, points = 5 })"
+                                                : R"([compare]
+"cluster.workers" = [4, 8]
+seeds = [1, 2, 3]
+
+[[compare.arm]]
+name = "bsp"
+
+[[compare.arm]]
+name = "asp, smaller steps"
+"consistency.model" = "asp"
+"training.learning_rate" = 0.02)";
+  return fmt::format("\n```toml\n{}\n```\n", text);
+}
+
 std::string filter_table() {
   std::string out =
       "\n| kind | takes | on pulls | on phantoms | error feedback | source |\n|---|---|---|---|---|---|\n";
@@ -172,10 +192,40 @@ std::string filter_table() {
                    fmt::join(stages[3], ", "));
 }
 
+// The fields of a scenario and of its study, which pages and schemas show.
+const FieldList& shown_fields() {
+  static const FieldList list = [] {
+    FieldList all = all_fields();
+    const FieldList& more = study_fields();
+    all.tables.insert(all.tables.end(), more.tables.begin(), more.tables.end());
+    all.fields.insert(all.fields.end(), more.fields.begin(), more.fields.end());
+    return all;
+  }();
+  return list;
+}
+
+std::string_view values_of(const AnyField& any) {
+  if (any.values == AnyField::Values::one) return "its value";
+  return any.values == AnyField::Values::list ? "list of its values" : "list of its values, or range";
+}
+
+Json any_field_schema(const std::optional<AnyField>& any) {
+  if (!any) return false;
+  if (any->values == AnyField::Values::one) return true;
+  const Json list = {{"type", "array"}, {"minItems", 1}};
+  if (any->values == AnyField::Values::list) return list;
+  const Json range = {
+      {"type", "object"},
+      {"required", Json::array({"from", "to"})},
+      {"properties",
+       {{"from", {{"type", "number"}}}, {"to", {{"type", "number"}}}, {"points", {{"type", "integer"}}}}}};
+  return {{"anyOf", Json::array({list, range})}};
+}
+
 // "cluster", "cluster.network", "straggler"; empty if it is not a table.
 std::string explain_table(std::string_view path) {
   std::string out;
-  for (const DescribedTable& table : all_fields().tables) {
+  for (const DescribedTable& table : shown_fields().tables) {
     const std::size_t dot = table.path.rfind('.');
     const bool is_inside = dot != std::string::npos && std::string_view(table.path).substr(0, dot) == path;
     if (table.path == path)
@@ -184,7 +234,7 @@ std::string explain_table(std::string_view path) {
     else if (is_inside) out += fmt::format("  {:<22} {}\n", "[" + table.path + "]", table.doc);
   }
   if (out.empty()) return out;
-  for (const DescribedField& field : all_fields().fields) {
+  for (const DescribedField& field : shown_fields().fields) {
     if (field.table == path)
       out += fmt::format("  {:<22} {}; default: {}\n", field.key, type_column(field), default_column(field));
   }
@@ -200,27 +250,27 @@ Json scenario_schema() {
                {"additionalProperties", false},
                {"properties", Json::object()}};
   std::map<std::string, std::string> pointer{{"", ""}};  // table path -> JSON pointer of its object
-  for (const DescribedTable& table : all_fields().tables) {
+  for (const DescribedTable& table : shown_fields().tables) {
     const std::size_t dot = table.path.rfind('.');
     const std::string outer = dot == std::string::npos ? "" : table.path.substr(0, dot);
     const std::string key = dot == std::string::npos ? table.path : table.path.substr(dot + 1);
     const std::string here = fmt::format("{}/properties/{}", pointer.at(outer), key);
     Json object = {{"type", "object"},
                    {"description", table.doc},
-                   {"additionalProperties", false},
+                   {"additionalProperties", any_field_schema(table.any)},
                    {"properties", Json::object()}};
     if (table.repeated) object = {{"type", "array"}, {"description", table.doc}, {"items", object}};
     root[Json::json_pointer(here)] = object;
     pointer[table.path] = table.repeated ? here + "/items" : here;
   }
-  for (const DescribedField& field : all_fields().fields) {
+  for (const DescribedField& field : shown_fields().fields) {
     root[Json::json_pointer(fmt::format("{}/properties/{}", pointer.at(field.table), field.key))] =
         field_schema(field);
     if (field.info.required)
       root[Json::json_pointer(pointer.at(field.table))]["required"].push_back(field.key);
   }
-  root["properties"]["compare"] = compare_schema();
-  root["properties"]["tune"] = tune_schema();
+  for (const char* table : {"compare", "tune"})
+    root["properties"][table]["properties"]["seeds"]["uniqueItems"] = true;
   Json& consistency = root["properties"]["consistency"];
   consistency = {
       {"anyOf", Json::array({consistency,
@@ -237,14 +287,16 @@ std::string scenario_reference() {
       "table.field=value`\nsets any field on the command line, and `[compare]` varies any field. Which "
       "features exclude each\nother is in [compatibility.md](compatibility.md).\n\n";
   out += unit_table();
-  const auto rows = [&](const std::string& table) {
+  const auto rows = [&](const std::string& table, const std::optional<AnyField>& any) {
     out += "\n| field | type | default | range | meaning |\n|---|---|---|---|---|\n";
-    for (const DescribedField& f : all_fields().fields) {
+    for (const DescribedField& f : shown_fields().fields) {
       if (f.table != table) continue;
       out += fmt::format("| `{}` | {} | {} | {} | {}{} |\n", f.key, type_column(f), default_column(f),
                          range_column(f.info), f.info.doc, when_text(f.info));
     }
-    for (const DescribedField& f : all_fields().fields) {
+    if (any)
+      out += fmt::format("| a dotted field, in quotes | {} | none |  | {} |\n", values_of(*any), any->doc);
+    for (const DescribedField& f : shown_fields().fields) {
       const auto* choice = std::get_if<ChoiceField>(&f.target);
       if (f.table != table || choice == nullptr) continue;
       out += fmt::format("\n`{}` is one of:\n\n", f.key);
@@ -254,15 +306,15 @@ std::string scenario_reference() {
       }
     }
   };
-  rows("");
-  for (const DescribedTable& table : all_fields().tables) {
+  rows("", {});
+  for (const DescribedTable& table : shown_fields().tables) {
     out += fmt::format("\n## {}{}{}\n\n{}\n", table.repeated ? "[[" : "[", table.path,
                        table.repeated ? "]]" : "]", table.doc);
-    rows(table.path);
+    rows(table.path, table.any);
     if (table.path == "consistency") out += consistency_table();
     if (table.path == "filter") out += filter_table();
+    if (table.path == "compare.arm" || table.path == "tune") out += study_example(table.path);
   }
-  out += compare_reference();
   return out + preset_reference();
 }
 
@@ -287,17 +339,17 @@ std::size_t list_depth(std::string_view path) {
 
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
-  for (const DescribedField& f : all_fields().fields) {
+  for (const DescribedField& f : shown_fields().fields) {
     names.push_back(f.path());
     names.push_back(f.key);
   }
-  for (const DescribedTable& table : all_fields().tables) names.push_back(table.path);
+  for (const DescribedTable& table : shown_fields().tables) names.push_back(table.path);
   return names;
 }
 
 std::string explain_field(std::string_view path) {
   std::string out;
-  for (const DescribedField& f : all_fields().fields) {
+  for (const DescribedField& f : shown_fields().fields) {
     if (f.path() != path && f.key != path) continue;
     out += fmt::format("{}: {}\n  {}{}\n  default: {}\n", f.path(), type_column(f), f.info.doc,
                        when_text(f.info), default_column(f));
@@ -313,7 +365,7 @@ std::string explain_field(std::string_view path) {
 
 std::string explain_choice(std::string_view name) {
   std::string out;
-  for (const DescribedField& f : all_fields().fields) {
+  for (const DescribedField& f : shown_fields().fields) {
     const auto* field = std::get_if<ChoiceField>(&f.target);
     if (field == nullptr) continue;
     for (const Choice& c : field->choices) {
@@ -321,111 +373,6 @@ std::string explain_choice(std::string_view name) {
     }
   }
   return out;
-}
-
-namespace {
-
-Json seeds_schema() {
-  return {{"type", "array"},
-          {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 1e15}}},
-          {"minItems", 1},
-          {"uniqueItems", true}};
-}
-
-}  // namespace
-
-Json compare_schema() {
-  return {{"type", "object"},
-          {"description",
-           "Axes of `psim compare`: a dotted field or a table, each with a list of values; arm; and seeds."},
-          {"properties",
-           {{"arm",
-             {{"type", "array"},
-              {"description", "Each element has a name, and sets any fields together."},
-              {"items",
-               {{"type", "object"},
-                {"required", Json::array({"name"})},
-                {"properties", {{"name", {{"type", "string"}, {"minLength", 1}}}}}}}}},
-            {"seeds", seeds_schema()}}},
-          {"additionalProperties", {{"type", "array"}, {"minItems", 1}}}};
-}
-
-Json tune_schema() {
-  const auto one_of = [](std::initializer_list<const char*> names) {
-    return Json{{"type", "string"}, {"enum", Json(std::vector<std::string>(names.begin(), names.end()))}};
-  };
-  return {{"type", "object"},
-          {"description",
-           "Fields that psim compare tunes for every arm: a dotted field with a list of values, or with a "
-           "range."},
-          {"properties",
-           {{"method", one_of({"grid", "random", "halving"})},
-            {"measure", one_of({"time-to-target", "loss", "accuracy"})},
-            {"trials", {{"type", "integer"}, {"minimum", 2}, {"maximum", 1000}}},
-            {"seeds", seeds_schema()}}},
-          {"additionalProperties",
-           {{"anyOf", Json::array({{{"type", "array"}},
-                                   {{"type", "object"},
-                                    {"required", Json::array({"from", "to"})},
-                                    {"properties",
-                                     {{"from", {{"type", "number"}}},
-                                      {"to", {{"type", "number"}}},
-                                      {"points", {{"type", "integer"}}}}}}})}}}};
-}
-
-std::string compare_reference() {
-  return R"(
-## [compare]
-
-Axes of `psim compare`. Each key is a dotted field (`"consistency.model"`) or a table
-(`consistency`), and each value is a list. psim runs every combination with every seed of `seeds`.
-If a field has no meaning with the value of an axis, psim ignores the field in this run. An axis over a
-table changes the fields that it names; `{}` changes no field.
-
-`arm` is an axis whose values set any fields together. Each arm is a table with a `name`, which tables
-show, and any fields, as dotted keys in quotes or as tables. An arm with only a name is the unchanged
-scenario. A field that an arm sets cannot be an axis.
-
-```toml
-[compare]
-"cluster.workers" = [4, 8]
-seeds = [1, 2, 3]
-
-[[compare.arm]]
-name = "bsp"
-
-[[compare.arm]]
-name = "asp, smaller steps"
-"consistency.model" = "asp"
-"training.learning_rate" = 0.02
-```
-
-## [tune]
-
-Finds the best fields for every arm under every condition, before psim compares the arms. The table
-then shows each arm twice, `untuned` and `tuned`. All arms try the same settings. Trials have separate
-seeds, and psim judges them on the validation set, so [tune] needs `data.validation_fraction`.
-
-- Each dotted field, in quotes, has a list of values to try, or a range `{ from, to, points }` of
-  numbers with equal ratios (5 numbers if `points` is not given).
-- `method` is `"grid"` (every combination, the default), `"random"` (settings drawn from the values or
-  the whole range) or `"halving"` (drawn settings, of which the better half continues with twice the
-  seeds until one is left).
-- `trials` is the number of settings for each arm, for `random` and `halving`.
-- `seeds` are the seeds of the trials only; the default is `[1001, 1002, 1003]`.
-- `measure` is the measure of the best setting, on the validation set: `"time-to-target"` (the default
-  with a target), `"loss"` (the default without a target) or `"accuracy"`.
-
-```toml
-[data]
-validation_fraction = 0.2
-[tune]
-"training.learning_rate" = { from = 0.01, to = 1.0, points = 5 }
-```
-
-If the best value is the first or the last of its list, a better value may lie beyond it. psim reports
-this.
-)";
 }
 
 // Text about the units of a scenario's quantities, from the table that the reader uses.
@@ -481,28 +428,22 @@ namespace {
 // Writes the fields that have a meaning, and their tables.
 class Echo final : public MeaningfulFields {
  public:
-  std::string text() {
-    flush();
-    return out_;
-  }
+  TomlText out;
 
  private:
   void on_field(std::string_view key, const FieldTarget& target, const FieldInfo&) override {
-    if (const std::optional<std::string> value = toml_text(target))
-      body_ += fmt::format("{} = {}\n", key, *value);
+    const std::optional<std::string> value = toml_text(target);
+    if (!value) return;
+    if (begins_) out.begin(path(), is_element_);
+    begins_ = false;
+    out.add(key, *value);
   }
   void on_table(bool is_element, const std::function<void()>& fields) override {
-    flush();
-    header_ = fmt::format(fmt::runtime(is_element ? "[[{}]]\n" : "[{}]\n"), path());
+    begins_ = true;
+    is_element_ = is_element;
     fields();
-    flush();
   }
-  void flush() {
-    if (!body_.empty()) out_ += (out_.empty() ? "" : "\n") + header_ + body_;
-    header_.clear();
-    body_.clear();
-  }
-  std::string out_, header_, body_;
+  bool begins_ = false, is_element_ = false;
 };
 
 }  // namespace
@@ -514,7 +455,7 @@ std::string resolved_toml(const Scenario& scenario) {
   describe(echo, copy);
   // Without this line the preset's filters would come back.
   const bool no_filters = scenario.filters.empty() && sets(scenario.preset, "filter");
-  return (no_filters ? "filter = []\n" : "") + echo.text();
+  return (no_filters ? "filter = []\n" : "") + echo.out.text();
 }
 
 namespace {

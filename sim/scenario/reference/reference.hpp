@@ -39,11 +39,6 @@ std::size_t list_depth(std::string_view path);
 // All known names, as table.key and as key.
 std::vector<std::string> field_names();
 
-// The part of the schema and of the reference page about [compare], whose keys are not fields of a run.
-nlohmann::ordered_json compare_schema();
-nlohmann::ordered_json tune_schema();
-std::string compare_reference();
-
 // Two texts from the table of features.
 
 // docs/compatibility.md.

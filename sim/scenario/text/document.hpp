@@ -28,8 +28,8 @@ struct PresetDefaults {
 
 struct Document {
   toml::table root;
-  std::size_t source = 0;  // of the file; values from other sources were put in
-  bool complete = true;    // false: an axis may give a field that is absent here
+  std::size_t source = 0;                     // of the file; values from other sources were put in
+  bool complete = true;                       // false: an axis may give a field that is absent here
   std::optional<PresetDefaults> preset = {};  // for fields that `root` does not have
   std::vector<std::size_t> sets = {};         // sources that --set added
   std::vector<std::string> axes = {};         // the varied fields, by path

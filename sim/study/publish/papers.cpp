@@ -21,6 +21,7 @@
 #include "model/base/unicode.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/process.hpp"
+#include "sim/scenario/fields/choices.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 #include "sim/study/folder.hpp"
 #include "sim/study/journal.hpp"

@@ -72,6 +72,13 @@ TEST_CASE("seeds draw bandwidths of the interval: 1.96 standard deviations to ea
   CHECK(has(text, "# 95 %: 9e+07 to 1.2e+08 B/s; least squares of the link test"));
 }
 
+TEST_CASE("a given text with quotes stays TOML, and so does a number without a zero", "[unit][calibrate]") {
+  const std::string text =
+      scenario({.workers = 2, .sets = {"title=a \"b\"", "training.learning_rate=.5"}}, {});
+  CHECK(has(text, R"(title = "a \"b\"")"));
+  CHECK(has(text, "learning_rate = 0.5"));
+}
+
 TEST_CASE("an all-reduce has no servers and no consistency model", "[unit][calibrate]") {
   const std::string ring = scenario({.workers = 2, .consistency = "all-reduce"}, {});
   CHECK(has(ring, "kind = \"all-reduce\""));
