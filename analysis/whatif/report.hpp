@@ -10,7 +10,7 @@
 
 namespace psim::analysis {
 
-struct Outcome {
+struct ChangeOutcome {
   Change change = {};
   std::vector<std::string> sets = {};        // KEY=VALUE: the fields that the re-run changes
   std::optional<Rerun> rerun = {};           // from the same random streams; none: not possible
@@ -20,7 +20,7 @@ struct Outcome {
 
 struct WhatIf {
   Rerun original;
-  std::vector<Outcome> outcomes;
+  std::vector<ChangeOutcome> outcomes;
 };
 
 // For people. `width`: columns of the terminal.

@@ -19,7 +19,7 @@ Progress::Progress(const CausalGraph& graph, const Facts& facts, double until) :
   std::vector<std::map<std::int64_t, double>> done(facts.workers);
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= until; ++id) {
     const Moment& moment = graph.moments[id];
-    if (moment.type != Name("ended") || graph.word_of(moment) != "step") continue;
+    if (!moment.is_step(ComputePhase::ended)) continue;
     done[facts.worker(moment.node)].insert_or_assign(moment.clock, moment.at);
   }
   for (std::size_t worker = 0; worker < done.size(); ++worker) {
@@ -78,7 +78,7 @@ Rerun rerun_of(const RunRecord& record, const CausalGraph& graph) {
   const double end = summary.at("sim_time_s");
   const std::uint32_t last = end_of(graph, end, summary, {}, Until::What::end);
   Rerun run{.progress = Progress(graph, record.facts, end),
-            .is_finished = last != CausalGraph::none && graph.moments[last].type == Name("finish"),
+            .is_finished = last != CausalGraph::none && graph.moments[last].is<Finish>(),
             .end = end,
             .is_stuck = !summary.at("stuck").empty()};
   const auto number = [&](const char* name) -> std::optional<double> {
