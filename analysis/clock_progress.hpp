@@ -25,13 +25,13 @@ class ClockProgress {
   std::optional<Start> on(const Row& row) {
     if (history_.any_set_back()) return std::nullopt;
     const bool goes =
-        row.takes_away() || row.is("suspicion") || (row.is("membership") && row.takes_part == 0);
+        row.takes_away() || row.is<Suspicion>() || (row.is<Recount>() && !row.as<Recount>().takes_part);
     if (goes && facts_.is_worker(row.peer)) workers_[facts_.worker(row.peer)].away = true;
     if (!facts_.is_worker(row.node)) return std::nullopt;
     Progress& own = workers_[facts_.worker(row.node)];
-    if (row.is_step() && row.is("ended")) own.done = std::max(own.done, row.clock + 1);
-    if (row.is("finish")) own.done = std::max(own.done, row.clock);
-    if (!row.is_step() || !row.is("begun")) return std::nullopt;
+    if (row.is_step(ComputePhase::ended)) own.done = std::max(own.done, row.clock + 1);
+    if (row.is<Finish>()) own.done = std::max(own.done, row.clock);
+    if (!row.is_step(ComputePhase::begun)) return std::nullopt;
     return look_at(row, own);
   }
 

@@ -14,10 +14,10 @@ namespace psim::analysis {
 class Decisions {
  public:
   void on(const Row& row) {
-    if (row.is("sent", "join"))  // its pulls count from 1 again
+    if (row.is<Sent>(MessageKind::join))  // its pulls count from 1 again
       std::erase_if(newest_, [&](const auto& one) { return std::get<2>(one.first) == row.node; });
-    const bool comes = row.is("received", "pull");
-    if (!comes && !row.is("release")) return;
+    const bool comes = row.is<Received>(MessageKind::pull);
+    if (!comes && !row.is<Release>()) return;
     Pull& newest = newest_[{row.shard, row.node, row.peer}];
     const bool is_repeated = comes && row.pull == newest.number;  // the pull may be answered already
     if (row.pull >= newest.number && !is_repeated) newest = {.number = row.pull, .event = row.number};

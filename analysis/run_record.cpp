@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
+#include <deque>
 #include <limits>
-#include <set>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
-#include "analysis/database.hpp"
 #include "analysis/run_files.hpp"
-#include "sim/record/event_fields.hpp"
+#include "model/base/database.hpp"
 
 namespace psim::analysis {
 
@@ -22,7 +23,7 @@ std::vector<std::string> other_nodes(const InputDatabase& database, const Facts&
   std::uint32_t servers = 0, workers = 0;
   std::vector<std::string> others;
   query(database, "SELECT role, number FROM node ORDER BY node", [&](sqlite3_stmt* row) {
-    const std::string_view role = text(row, 0);
+    const std::string_view role = text_in(row, 0);
     if (role == "server") ++servers;
     else if (role == "worker") ++workers;
     else if (role == "inference") others.push_back(fmt::format("{} {}", role, sqlite3_column_int64(row, 1)));
@@ -38,7 +39,7 @@ std::vector<std::string> other_nodes(const InputDatabase& database, const Facts&
 Facts facts_in(const InputDatabase& database, std::string_view space) {
   std::vector<std::pair<std::string, std::string>> rows;
   query(database, fmt::format("SELECT name, value FROM fact WHERE namespace IS {}", space),
-        [&](sqlite3_stmt* row) { rows.emplace_back(text(row, 0), text(row, 1)); });
+        [&](sqlite3_stmt* row) { rows.emplace_back(text_in(row, 0), text_in(row, 1)); });
   Facts facts;
   static_cast<RunFacts&>(facts) = psim::facts_in(rows);
   for (const TaskFact& task : facts.tasks) {
@@ -118,21 +119,6 @@ std::string Facts::name_of(std::uint32_t node) const {
   return other < others.size() ? others[other] : fmt::format("node {}", node);
 }
 
-namespace {
-
-// Whether the event concerns one shard. Other events have shard 0.
-bool has_shard(const Row& row) {
-  constexpr std::string_view of_shards[] = {"push_outcome", "model_update", "place",
-                                            "promotion",    "membership",   "copy",
-                                            "snapshot",     "release",      "acknowledgement"};
-  constexpr std::string_view kinds[] = {"pull",   "weights",   "finished",   "push",  "ack",     "group",
-                                        "decide", "replicate", "replicated", "state", "restore", "ready"};
-  if (row.is_message()) return std::ranges::find(kinds, row.kind) != std::end(kinds);
-  return std::ranges::find(of_shards, row.table) != std::end(of_shards);
-}
-
-}  // namespace
-
 std::optional<Row> Job::own(const Row& row) const {
   const std::uint32_t first = facts.servers + 1, past = first + all_workers;
   const auto is_worker = [=](std::uint32_t node) { return node >= first && node < past; };
@@ -147,12 +133,18 @@ std::optional<Row> Job::own(const Row& row) const {
     if (!facts.serves && facts.name_of(moved(node)).starts_with("inference")) return std::nullopt;
   }
   const bool of_shard = row.shard >= first_shard && row.shard < first_shard + shards;
-  if (has_shard(row) && !of_shard) return std::nullopt;
-  Row own = row;
-  own.node = moved(row.node);
-  own.peer = moved(row.peer);
-  if (of_shard) own.shard = row.shard - first_shard;
-  return own;
+  if (row.has_shard && !of_shard) return std::nullopt;
+  const auto renumber = [&](auto& what) {
+    for_each_node(what, [&](std::uint32_t& node) { node = moved(node); });
+    if constexpr (requires { what.shard; })
+      with_value(what.shard, [&](auto& shard) { shard -= first_shard; });
+  };
+  Event event = row.event;
+  std::optional<Sent> message = row.message;
+  event.node = moved(row.node);
+  std::visit(renumber, event.what);
+  if (message) renumber(*message);
+  return Row(row.number, event, message);
 }
 
 RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
@@ -164,7 +156,7 @@ RunRecord::RunRecord(const fs::path& folder) : database_(folder / "run.db") {
         "`psim run FILE --trace events` makes one under runs/");
   std::string trace;
   query(database_, "SELECT value FROM meta WHERE key = 'trace'",
-        [&](sqlite3_stmt* row) { trace = text(row, 0); });
+        [&](sqlite3_stmt* row) { trace = text_in(row, 0); });
   if (trace != "events")
     throw Unverifiable(
         fmt::format("{} has no events", folder.string()),
@@ -197,7 +189,7 @@ void RunRecord::read_jobs() {
       "SELECT namespace, min(number), min(first_worker), first_shard, shards FROM worker_group "
       "GROUP BY namespace ORDER BY namespace",
       [&](sqlite3_stmt* row) {
-        Job job{.facts = facts_in(database_, text(row, 0)), .summary = {}};
+        Job job{.facts = facts_in(database_, text_in(row, 0)), .summary = {}};
         job.facts.first_worker = id_in(row, 2);
         job.facts.shard_bounds = bounds_in(summary, id_in(row, 3), id_in(row, 4));
         job.first_shard = id_in(row, 3);
@@ -215,146 +207,132 @@ void RunRecord::read_jobs() {
       });
 }
 
-namespace {
-
-// The columns that checks use, and their members of Row.
-using Member = std::variant<double Row::*, std::int64_t Row::*, std::uint64_t Row::*, std::uint32_t Row::*,
-                            std::string_view Row::*, Name Row::*>;
-constexpr std::pair<std::string_view, Member> event_columns[]{
-    {"phase", &Row::type},
-    {"outcome", &Row::type},
-    {"kind", &Row::kind},
-    {"role", &Row::role},
-    {"work", &Row::work},
-    {"reason", &Row::reason},
-    {"cause", &Row::cause},
-    {"spent", &Row::spent},
-    {"number", &Row::number},
-    {"at_s", &Row::at},
-    {"since_s", &Row::since},
-    {"node", &Row::node},
-    {"receiver", &Row::peer},
-    {"sender", &Row::peer},
-    {"worker", &Row::peer},
-    {"server", &Row::peer},
-    {"replica", &Row::peer},
-    {"owner", &Row::peer},
-    {"suspect", &Row::peer},
-    {"holder", &Row::peer},
-    {"target", &Row::peer},
-    {"to_server", &Row::peer},
-    {"message", &Row::sent},
-    {"shard", &Row::shard},
-    {"new_shard", &Row::new_shard},
-    {"clock", &Row::clock},
-    {"version", &Row::version},
-    {"epoch", &Row::epoch},
-    {"view", &Row::view},
-    {"pull", &Row::pull},
-    {"push", &Row::push},
-    {"above", &Row::above},
-    {"pushes_before", &Row::pushes_before},
-    {"staleness_updates", &Row::staleness},
-    {"samples", &Row::samples},
-    {"samples_before", &Row::samples_before},
-    {"part", &Row::part},
-    {"parts", &Row::parts},
-    {"applied_pushes", &Row::applied},
-    {"arrived_pushes", &Row::arrived},
-    {"skipped_clocks", &Row::skipped_clocks},
-    {"takes_part", &Row::takes_part},
-    {"is_awaited", &Row::is_awaited},
-    {"pushes", &Row::safe_pushes},
-    {"waiting_pushes", &Row::waiting_pushes},
-    {"updated_in_epoch", &Row::updated_in},
-    {"leaves", &Row::leaves},
-    {"begins", &Row::begins},
-    {"releaser", &Row::releaser},
-    {"fault_table", &Row::fault_table},
-    {"has_target", &Row::has_target},
-    {"task", &Row::task},
-    {"unit", &Row::unit},
-    {"sent_bytes", &Row::bytes},
-    {"weights_hash", &Row::weights_hash},
-    {"state_hash", &Row::state_hash},
-    {"carried_values", &Row::values},
-    {"shard_values", &Row::values},
-    {"new_values", &Row::new_values},
-    {"from_server", &Row::from},
-    {"carried_keys", &Row::keys},
-    {"carried_ids", &Row::ids},
-};
-// The columns that all tables have, or that a query adds.
-constexpr std::string_view of_all[] = {"number", "at_s", "node", "cause", "spent", "releaser", "has_target"};
-
-constexpr bool is_declared(std::string_view column) {
-  bool found = std::ranges::find(of_all, column) != std::end(of_all);
-  for_each_subject([&]<class T>() {
-    for_each_field<T>([&](const auto& field) { found = found || field.name == column; });
-  });
-  return found;
+std::string_view What::name() const {
+  if (!is_event()) return "";
+  if (is<Computation>()) return phase_names[kind_];
+  if (is<PushOutcome>()) return outcome_names[kind_];
+  return is<TaskChange>() ? task_phase_names[kind_] : event_table_names[type_];
 }
-static_assert([] {
-  for (const auto& [column, place] : event_columns)
-    if (!is_declared(column)) return false;
-  return true;
-}());
+
+std::string_view What::word() const {
+  if (is<Computation>()) return name_in(work_);
+  if (is<FaultChange>()) return fault()->name;
+  if (kind_ == none || is<PushOutcome>() || is<TaskChange>()) return "";
+  return is<Release>() ? reason_names[kind_] : message_names[kind_];
+}
+
+template <class T>
+void What::take_type(const T& what) {
+  type_ = subject_number<T>;
+  if constexpr (std::derived_from<T, Movement>) return;
+  else if constexpr (requires { what.kind; }) kind_ = static_cast<std::uint8_t>(index_in(what.kind));
+  else if constexpr (requires { what.phase; }) kind_ = static_cast<std::uint8_t>(what.phase);
+  else if constexpr (requires { what.outcome; }) kind_ = static_cast<std::uint8_t>(what.outcome);
+  else if constexpr (requires { what.reason; }) kind_ = static_cast<std::uint8_t>(what.reason);
+  if constexpr (requires { what.work; }) work_ = what.work;
+}
+
+Row::Row(std::int64_t its_number, Event its_event, std::optional<Sent> its_message)
+    : event(std::move(its_event)), message(std::move(its_message)) {
+  number = its_number;
+  at = event.at;
+  node = event.node;
+  if (message) take(*message);
+  std::visit([this](const auto& what) { take(what); }, event.what);
+}
+
+template <class T>
+void Row::take(const T& what) {
+  const auto set = [](auto& member, const auto& value) {
+    with_value(value, [&member](auto known) { member = static_cast<std::decay_t<decltype(member)>>(known); });
+  };
+  take_type(what);
+  is_detail = in_chain<T>() == InChain::detail;
+  bool is_first = true;
+  for_each_node(what, [&](std::uint32_t other) {
+    if (std::exchange(is_first, false)) peer = other;
+  });
+  if constexpr (std::same_as<T, Received>) peer = what.from;
+  if constexpr (requires { what.shard; }) with_value(what.shard, [this](const auto&) { has_shard = true; });
+  if constexpr (requires { what.shard; }) set(shard, what.shard);
+  if constexpr (requires { what.since; }) set(since, what.since);
+  if constexpr (requires { what.part; }) set(part, what.part);
+  if constexpr (requires { what.message; }) set(sent, what.message);
+  if constexpr (requires { what.clock; }) set(clock, what.clock);
+  if constexpr (requires { what.version; }) set(version, what.version);
+  if constexpr (requires { what.staleness; }) set(staleness, what.staleness);
+  if constexpr (requires { what.bytes; }) set(bytes, what.bytes);
+  if constexpr (requires { what.begins; }) set(begins, what.begins);
+  if constexpr (requires { what.epoch; }) set(epoch, what.epoch);
+  if constexpr (requires { what.view; }) set(view, what.view);
+  if constexpr (requires { what.pull; }) set(pull, what.pull);
+  if constexpr (requires { what.push; }) set(push, what.push);
+  if constexpr (requires { what.samples; }) set(samples, what.samples);
+  if constexpr (requires { what.values; }) set(values, what.values);
+}
+
+namespace {
 
 constexpr std::int64_t no_more = std::numeric_limits<std::int64_t>::max();
 
-// The rows of one table of events, in order.
+Unverifiable impossible(const InputDatabase& database, std::int64_t event) {
+  return {fmt::format("{}: event {} does not fit the scenario", database.path().string(), event), damaged};
+}
+
+template <class T>
+constexpr bool is_movement = std::derived_from<T, Movement>;
+
+// The rows of T's events, in order. An arrival or loss has the columns of its sending, too.
+template <class T>
+std::string sql_of() {
+  if constexpr (is_movement<T>)
+    return fmt::format("SELECT * FROM {0} LEFT JOIN sent ON sent.number = message ORDER BY {0}.number",
+                       T::table);
+  else return fmt::format("SELECT * FROM {} ORDER BY number", T::table);
+}
+
+// None for an event with an unknown name.
+template <class T>
+std::optional<Row> row_in(sqlite3_stmt* row) {
+  std::optional<Event> event = event_in<T>(row);
+  if (!event) return std::nullopt;
+  std::optional<Sent> message;
+  if constexpr (is_movement<T>) {
+    if (const std::optional<Event> sending = event_in<Sent>(row, columns_of<T>)) {
+      message = std::get<Sent>(sending->what);
+      T& what = std::get<T>(event->what);
+      what.kind = message->kind;
+      what.from = message->from;
+      what.to = message->to;
+      what.bytes = message->bytes;
+    }
+  }
+  return Row(sqlite3_column_int64(row, 0), *event, message);
+}
+
+// The events of one type, in order.
 class Stream {
  public:
-  Stream(const InputDatabase& database, std::string_view table, bool is_detail)
-      : table_(table), is_detail_(is_detail), query_(database, sql_of(table)) {
-    for (int i = 0; i < sqlite3_column_count(query_.row()); ++i) {
-      const std::string_view column = sqlite3_column_name(query_.row(), i);
-      if (table == "release" && column == "sender") continue;  // the row concerns the pull of a worker
-      const auto place =
-          std::ranges::find(event_columns, column, &std::pair<std::string_view, Member>::first);
-      if (place != std::end(event_columns)) places_.emplace_back(i, place->second);
-    }
+  using Read = std::optional<Row>(sqlite3_stmt*);
+  Stream(const InputDatabase& database, const std::string& sql, int columns, Read* read)
+      : database_(database), rows_(database, sql), read_(read) {
+    if (sqlite3_column_count(rows_.row()) != columns)
+      throw Unverifiable(fmt::format("{}: a table of events has other columns", database.path().string()),
+                         damaged);
     advance();
   }
   const std::optional<Row>& row() const { return row_; }
   void advance() {
-    if (query_.next()) read(row_.emplace());
-    else row_.reset();
+    row_.reset();
+    if (!rows_.next()) return;
+    row_ = read_(rows_.row());
+    if (!row_) throw impossible(database_, sqlite3_column_int64(rows_.row(), 0));
   }
 
  private:
-  // An arrival or loss has the columns of its sending, except those that it has itself.
-  static std::string sql_of(std::string_view table) {
-    if (table == "release") return "SELECT *, sender AS releaser FROM release ORDER BY number";
-    if (table == "fault") return "SELECT *, target IS NOT NULL AS has_target FROM fault ORDER BY number";
-    if (table != "received" && table != "lost") return fmt::format("SELECT * FROM {} ORDER BY number", table);
-    return fmt::format(
-        "SELECT sent.*, {1}, {0}.* FROM {0} LEFT JOIN sent ON sent.number = message ORDER BY {0}.number",
-        table, table == "received" ? "sent.node AS sender" : "receiver");
-  }
-  void read(Row& row) {
-    row.table = table_;
-    row.is_detail = is_detail_;
-    row.type = Name::of(table_);
-    for (const std::pair<int, Member>& one : places_) {
-      if (is_null(query_.row(), one.first)) continue;
-      std::visit([&](auto member) { read_value(one.first, row.*member); }, one.second);
-    }
-  }
-  template <class T>
-  void read_value(int column, T& value) {
-    if constexpr (std::is_same_v<T, double>) value = sqlite3_column_double(query_.row(), column);
-    else if constexpr (std::is_integral_v<T>)
-      value = static_cast<T>(sqlite3_column_int64(query_.row(), column));
-    else if constexpr (std::is_same_v<T, Name>) value = Name::of(text(query_.row(), column));
-    else value = *texts_.emplace(text(query_.row(), column)).first;
-  }
-
-  std::string_view table_;
-  bool is_detail_;
-  Query query_;
-  std::vector<std::pair<int, Member>> places_;
-  std::set<std::string, std::less<>> texts_;  // rows refer to them
+  const InputDatabase& database_;
+  InputRows rows_;
+  Read* read_;
   std::optional<Row> row_;
 };
 
@@ -362,39 +340,45 @@ class Stream {
 // events. Checks rely on this.
 bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t events) {
   const auto reached = [events](auto... numbers) { return ((numbers >= -1 && numbers <= events) && ...); };
-  if (row.node >= nodes || row.peer >= nodes || row.releaser >= nodes || row.type == Name() ||
-      row.number < 0 || !reached(row.sent, row.number))
-    return false;
+  bool is_here = row.node < nodes;
+  const auto look_at = [&](const auto& what) {
+    for_each_node(what, [&](std::uint32_t node) { is_here = is_here && node < nodes; });
+  };
+  std::visit(look_at, row.event.what);
+  if (!is_here || row.number < 0 || !reached(row.sent, row.number)) return false;
   const bool by_server = facts.is_server(row.node), by_worker = facts.is_worker(row.node),
              on_worker = facts.is_worker(row.peer);
-  if (row.is("received") || row.is("lost") || row.is("wait")) {
-    if (row.sent < 0) return false;
+  if (row.is<Received, Lost, Wait>() && row.sent < 0) return false;
+  if (row.is<Received>(MessageKind::push)) return !by_server || (on_worker && reached(row.push));
+  if (row.is<PushOutcome>()) return by_server && on_worker && reached(row.push, row.version);
+  if (row.is<Computation, Finish>()) return by_worker;
+  if (row.is<Recount>()) {
+    const auto& count = row.as<Recount>();
+    return by_server && on_worker && reached(count.arrived, count.applied);
   }
-  if (row.is("received", "push")) return !by_server || (on_worker && reached(row.push));
-  if (row.is_outcome()) return by_server && on_worker && reached(row.push, row.version);
-  if (row.is_computation() || row.is("finish")) return by_worker;
-  if (row.is("membership")) return by_server && on_worker && reached(row.arrived, row.applied);
-  if (row.is("acknowledgement")) return by_worker && reached(row.safe_pushes);
-  if (row.is("copy") || row.is("promotion")) return by_server && !on_worker && reached(row.version);
-  if (row.table == "task")
-    return row.task >= 0 && row.task < std::ssize(facts.tasks) && row.unit >= -1 && reached(row.clock);
-  if (row.is("participant") || row.is("slow_worker")) return on_worker;
-  if (row.is("place") || row.is("move"))
-    return facts.is_server(row.peer) && (row.is("place") || facts.is_server(row.from));
-  if (row.is("suspicion")) return row.peer <= facts.servers + facts.workers;
-  return !row.is("model_update") || reached(row.version);
+  if (row.is<Acknowledgement>()) return by_worker && reached(row.as<Acknowledgement>().pushes);
+  if (row.is<Copy, Promotion>()) return by_server && !on_worker && reached(row.version);
+  if (row.is<TaskChange>()) {
+    const auto& [phase, task, clock, unit, worker, does] = row.as<TaskChange>();
+    return task >= 0 && task < std::ssize(facts.tasks) && unit.value_or(0) >= 0 && reached(clock);
+  }
+  if (row.is<Participant, SlowWorker>()) return on_worker;
+  if (row.is<ShardPlace>()) return facts.is_server(row.peer);
+  if (row.is<ShardMove>()) return facts.is_server(row.peer) && facts.is_server(row.as<ShardMove>().from);
+  if (row.is<Suspicion>()) return row.peer <= facts.servers + facts.workers;
+  return !row.is<ModelUpdate>() || reached(row.version);
 }
 
 }  // namespace
 
 std::int64_t each_event(const RunRecord& run, const std::function<void(const Row&)>& on_row) {
   std::int64_t count = 0, events = 0;
-  std::vector<Stream> streams;
-  streams.reserve(event_table_names.size());  // rows refer to texts in them
+  std::deque<Stream> streams;
   for_each_subject([&]<class T>() {
     query(run.database(), fmt::format("SELECT count(*) FROM {}", T::table),
           [&](sqlite3_stmt* row) { events += sqlite3_column_int64(row, 0); });
-    streams.emplace_back(run.database(), T::table, in_chain<T>() == InChain::detail);
+    streams.emplace_back(run.database(), sql_of<T>(), columns_of<T> + (is_movement<T> ? columns_of<Sent> : 0),
+                         &row_in<T>);
   });
   for (;;) {
     const auto order = [](const Stream& stream) { return stream.row() ? stream.row()->number : no_more; };
@@ -402,9 +386,7 @@ std::int64_t each_event(const RunRecord& run, const std::function<void(const Row
     if (!next->row()) return count;
     const Row& event = *next->row();
     if (!fits(event, run.facts, std::ssize(run.names), events))
-      throw Unverifiable(
-          fmt::format("{}: event {} does not fit the scenario", run.database().path().string(), event.number),
-          damaged);
+      throw impossible(run.database(), event.number);
     ++count;
     on_row(event);
     next->advance();

@@ -1,10 +1,10 @@
 // A finished run, read from its folder: the scenario (scenario.toml), the results (summary.json) and all
-// events (the tables of run.db). Independent of the simulator.
+// events (the tables of run.db).
 #pragma once
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -12,79 +12,98 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "model/base/database.hpp"
 #include "model/base/user_error.hpp"
-#include "sim/record/event_names.hpp"
+#include "sim/record/event_fields.hpp"
 #include "sim/record/facts.hpp"
 #include "sim/record/summary_schema.hpp"
 
 namespace psim::analysis {
 
-// One event as a row of its table in run.db.
-
-// A type of events, or a kind of messages or faults. Any other name does not compile.
-class Name {
+// What happened: the type of an event; of a message or a fault also its kind, of a computation or a task its
+// phase, and of a push its outcome.
+class What {
  public:
-  constexpr Name() = default;  // no name
-  consteval Name(const char* text) : Name(of(text)) {
-    if (*this == Name()) throw "no name of a run's events";
+  // Whether the type is one of Ts, and the kind or phase, if any is given, one of `kinds`.
+  template <class... Ts>
+  requires(sizeof...(Ts) > 0) bool is(auto... kinds) const {
+    constexpr bool is_any = sizeof...(kinds) == 0;
+    return ((type_ == subject_number<Ts>) || ...) &&
+           (is_any || ((kind_ == static_cast<std::uint8_t>(kinds)) || ...));
   }
-  static constexpr Name of(std::string_view text) {
-    Name found;
-    const auto place = std::ranges::find(event_names, text);
-    if (place != event_names.end())
-      found.place_ = static_cast<std::uint8_t>(1 + (place - event_names.begin()));
-    return found;
+  bool is(std::same_as<ComputePhase> auto... phases) const { return is<Computation>(phases...); }
+  bool is(std::same_as<TaskPhase> auto... phases) const { return is<TaskChange>(phases...); }
+  bool is(std::same_as<Outcome> auto... outcomes) const { return is<PushOutcome>(outcomes...); }
+  bool is_message() const { return is<Sent, Received, Lost>(); }
+  // Neither a filter nor samples of other workers.
+  bool is_step(auto... phases) const { return is<Computation>(phases...) && work_ == Work::step; }
+  bool is_dropped() const { return is<PushOutcome>() && !is(Outcome::applied); }
+  // The kind of a fault; null for other events.
+  const FaultKindRow* fault() const { return is<FaultChange>() ? &*FaultKind::at(kind_) : nullptr; }
+  bool takes_away() const { return fault() != nullptr && (fault()->crashes || fault()->leaves); }
+  bool is_event() const { return type_ != none; }
+
+  // The phase of a computation or a task, the outcome of a push, otherwise the table; empty: no event.
+  std::string_view name() const;
+  // The kind of a message or of a fault, the work of a computation, the reason of a release; otherwise empty.
+  std::string_view word() const;
+  bool is_like(const What& other) const {
+    return type_ == other.type_ && kind_ == other.kind_ && work_ == other.work_;
   }
-  constexpr std::string_view text() const { return place_ == 0 ? "" : event_names[place_ - 1]; }
-  constexpr bool operator==(const Name&) const = default;
+
+ protected:
+  // Leaves out the kind of a message that was sent before.
+  template <class T>
+  void take_type(const T& what);
 
  private:
-  std::uint8_t place_ = 0;
+  static constexpr std::uint8_t none = 0xff;
+  std::uint8_t type_ = none, kind_ = none;
+  Work work_ = {};
 };
 
-// One event. Members have the names of docs/tables.md; a column that the event lacks is 0.
-struct Row {
+// An event as plain numbers. What the event lacks is 0.
+struct Moment : What {
   std::int64_t number = 0;
-  double at = 0;            // simulated seconds
-  double since = 0;         // start of a wait; simulated seconds
-  std::int64_t cause = -1;  // the event that caused it; -1: none
-  std::string_view spent;   // the use of the time since the cause; empty: none
-  Name type;                // phase of a computation, outcome of a push, otherwise the table
-  std::string_view table, kind, role, work, reason;  // kind: of the message or of the fault
-  bool is_detail = false;                            // only adds details to another event of the same moment
-  std::int64_t task = 0, unit = -1;  // of a task: its [[task]], and its number within the clock
+  double at = 0, since = 0;  // simulated seconds; since: start of a wait
   std::uint32_t node = 0;
-  std::uint32_t peer = 0;                  // the other node: receiver, sender, worker, replica, target, ...
-  std::uint32_t shard = 0, new_shard = 0;  // new: of a cut
-  std::int64_t sent = -1;                  // the message (number of its sending), or -1
-  std::int64_t clock = 0, version = 0, epoch = 0, view = 0;
-  std::int64_t pull = 0, push = 0, above = -1, pushes_before = 0;  // of messages; push: of outcomes too
-  std::int64_t staleness = 0, samples = 0, samples_before = 0, part = 0, parts = 0;
-  std::int64_t applied = 0, arrived = 0, skipped_clocks = 0, takes_part = 0, is_awaited = 0;  // membership
-  std::int64_t safe_pushes = 0, waiting_pushes = 0, updated_in = 0, leaves = 0, begins = 0;
-  std::uint32_t from = 0;        // of a move: a node
-  std::uint32_t releaser = 0;    // of a release: the sender of the message that released the pull
-  std::int64_t fault_table = 0;  // of a fault: index in Facts::fault_factors
-  std::int64_t has_target = 0;   // of a fault: 1 if it hits `peer`; 0 if it hits all nodes or none
-  std::uint64_t bytes = 0, weights_hash = 0, state_hash = 0;
-  std::uint64_t values = 0, keys = 0, ids = 0;  // in a message; values: of a shard, too
-  std::uint64_t new_values = 0;                 // of the new shard of a cut
+  std::uint32_t peer = 0;  // the other node: receiver, sender, worker, replica, target, ...
+  std::uint32_t shard = 0, part = 0;
+  std::int64_t sent = -1;  // the message (number of its sending), or -1
+  std::int64_t clock = 0, version = 0, staleness = 0;
+  std::uint64_t bytes = 0;
+  bool begins = false;  // of a fault
 
-  bool is(Name event) const { return type == event; }
-  bool is(Name event, Name its_kind) const { return is(event) && kind == its_kind.text(); }
-  bool is_message() const { return is("sent") || is("received") || is("lost"); }
-  bool is_computation() const { return table == "computation"; }
-  bool is_step() const { return work == "step"; }  // not a filter, and not samples of other workers
-  // Whether the event is the outcome of a push.
-  bool is_outcome() const { return table == "push_outcome"; }
-  bool is_dropped() const { return is_outcome() && !is("applied"); }
-  bool takes_away() const { return is("fault", "crash") || is("fault", "leave"); }
-  bool is_crash() const { return is("fault", "crash") && begins != 0; }
-  bool is_last_part() const { return part + 1 == parts; }
+  bool is_crash() const { return begins && fault() != nullptr && fault()->crashes; }
+  // The end of a fault, or a fault that adds a node, starts `peer`.
+  bool starts_peer() const {
+    return fault() != nullptr && (fault()->crashes ? !begins : fault()->joins || fault()->restarts);
+  }
+};
+
+// An event with its content.
+struct Row : Moment {
+  // `message`: the sending of a message that is received or lost; none if it is unknown.
+  Row(std::int64_t number, Event event, std::optional<Sent> message = {});
+
+  Event event;
+  std::optional<Sent> message;
+  bool is_detail = false;  // only adds details to another event of the same moment
+  bool has_shard = false;
+  std::int64_t epoch = 0, view = 0, pull = 0, push = 0, samples = 0;
+  std::uint64_t values = 0;
+
+  // The content of an event of this type.
+  template <class T>
+  const T& as() const {
+    return std::get<T>(event.what);
+  }
+
+ private:
+  template <class T>
+  void take(const T& what);
 };
 
 using Json = nlohmann::ordered_json;

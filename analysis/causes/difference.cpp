@@ -31,34 +31,33 @@ std::vector<ShareChange> changes_of(const std::array<RunRecord, 2>& records,
 }
 
 // "worker 3 sends push of step 4 to server 0"
-std::string event_text(const CausalGraph& graph, const Facts& facts, const Moment& moment) {
+std::string event_text(const Facts& facts, const Moment& moment) {
   const std::string node = facts.name_of(moment.node), peer = facts.name_of(moment.peer);
-  const std::string_view word = graph.word_of(moment);
-  const Name type = moment.type;
-  if (type == Name("lost")) return fmt::format("{} of {} is lost", word, node);
-  if (type == Name("sent"))
+  const std::string_view word = moment.word();
+  if (moment.is<Lost>()) return fmt::format("{} of {} is lost", word, node);
+  if (moment.is<Sent>())
     return word == "push" || word == "pull" || word == "weights"
                ? fmt::format("{} sends {} to {} (step {})", node, word, peer, moment.clock)
                : fmt::format("{} sends {} to {}", node, word, peer);
-  if (type == Name("received")) return fmt::format("{} receives {} from {}", node, word, peer);
-  if (type == Name("begun")) return fmt::format("{} begins step {}", node, moment.clock);
-  if (type == Name("ended")) return fmt::format("{} has computed step {}", node, moment.clock);
-  if (type == Name("model_update"))
+  if (moment.is<Received>()) return fmt::format("{} receives {} from {}", node, word, peer);
+  if (moment.is(ComputePhase::begun)) return fmt::format("{} begins step {}", node, moment.clock);
+  if (moment.is(ComputePhase::ended)) return fmt::format("{} has computed step {}", node, moment.clock);
+  if (moment.is<ModelUpdate>())
     return fmt::format("{} makes version {} of shard {}", node, moment.version, moment.shard);
-  if (type == Name("wait"))
+  if (moment.is<Wait>())
     return fmt::format("{} continues, held up since {}", node, seconds_text(moment.since));
-  if (type == Name("release")) return fmt::format("{} answers a delayed pull of {}", node, peer);
-  if (type == Name("fault")) return fmt::format("fault {} at {}", word, peer);
-  if (type == Name("applied"))
+  if (moment.is<Release>()) return fmt::format("{} answers a delayed pull of {}", node, peer);
+  if (moment.is<FaultChange>()) return fmt::format("fault {} at {}", word, peer);
+  if (moment.is(Outcome::applied))
     return fmt::format("{} applies a push of {} (step {})", node, peer, moment.clock);
-  return fmt::format("{} at {}", type.text(), node);
+  return fmt::format("{} at {}", moment.name(), node);
 }
 
 bool same(const CausalGraph& a, const CausalGraph& b, std::uint32_t id) {
   const Moment &one = a.moments[id], &other = b.moments[id];
-  return one.at == other.at && one.node == other.node && one.peer == other.peer && one.type == other.type &&
+  return one.at == other.at && one.node == other.node && one.peer == other.peer && one.is_like(other) &&
          one.clock == other.clock && one.version == other.version && one.shard == other.shard &&
-         one.bytes == other.bytes && a.word_of(one) == b.word_of(other);
+         one.bytes == other.bytes;
 }
 
 std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& records, const CausalGraph& a,
@@ -67,9 +66,9 @@ std::optional<Difference::Parting> parting_of(const std::array<RunRecord, 2>& re
   std::uint32_t id = 0;
   while (id < shorter && same(a, b, id)) ++id;
   if (id == shorter) return std::nullopt;
-  return Difference::Parting{.at = std::min(a.moments[id].at, b.moments[id].at),
-                             .events = {event_text(a, records[0].facts, a.moments[id]),
-                                        event_text(b, records[1].facts, b.moments[id])}};
+  return Difference::Parting{
+      .at = std::min(a.moments[id].at, b.moments[id].at),
+      .events = {event_text(records[0].facts, a.moments[id]), event_text(records[1].facts, b.moments[id])}};
 }
 
 // "2.65 s less of worker 3's computing"

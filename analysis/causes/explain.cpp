@@ -32,9 +32,7 @@ std::vector<Share> shares_of(const std::vector<PathPiece>& path) {
   return shares;
 }
 
-bool is_work(const Moment& moment) {
-  return moment.type == Name("ended") || moment.type == Name("model_update");
-}
+bool is_work(const Moment& moment) { return moment.is(ComputePhase::ended) || moment.is<ModelUpdate>(); }
 
 std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<PathPiece>& path,
                                  std::uint32_t end) {
@@ -74,7 +72,7 @@ NetworkTime network_time(const Traffic& traffic, const CausalGraph& graph,
   for (const PathPiece& piece : path) {
     const std::int64_t message = message_of(graph, piece);
     if (message < 0) continue;
-    const bool left_only = graph.moments[piece.effect].type == Name("sent");
+    const bool left_only = graph.moments[piece.effect].is<Sent>();
     on_path[static_cast<std::size_t>(message)] = left_only ? OnPath::until_it_left : OnPath::whole;
   }
   NetworkTime time;
@@ -146,8 +144,8 @@ Explanation explain(const RunRecord& record, const CausalGraph& graph, Until unt
 namespace {
 
 // Events of messages after the end of a run are no work.
-bool is_leftover(const Moment& moment, std::string_view word) {
-  return moment.type == Name("lost") || moment.type == Name("unused") || word == "heartbeat";
+bool is_leftover(const Moment& moment) {
+  return moment.is<Lost>() || moment.is(Outcome::unused) || moment.is<Sent, Received>(MessageKind::heartbeat);
 }
 
 // The shards whose updates reached the target: with several groups, the shards of the group that reached it
@@ -161,24 +159,15 @@ std::pair<std::uint32_t, std::uint32_t> shards_of_target(const std::vector<Job>&
   return {0, ~0U};
 }
 
-bool ends_run(const Moment& moment) {
-  return moment.type == Name("finish") || moment.type == Name("suspicion") ||
-         moment.type == Name("view_change");
-}
-
-bool is_outcome(const Moment& moment) {
-  return std::ranges::find(outcome_names, moment.type.text()) != outcome_names.end();
-}
+bool ends_run(const Moment& moment) { return moment.is<Finish, Suspicion, ViewChange>(); }
 
 // The earliest computation that began before `since` and still ran at `date`.
 std::uint32_t still_computing(const CausalGraph& graph, double since, double date) {
   std::map<std::uint32_t, std::uint32_t> computing;  // by node
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
     const Moment& moment = graph.moments[id];
-    if (moment.type == Name("begun") || moment.type == Name("resumed")) computing[moment.node] = id;
-    else if (moment.type == Name("ended") || moment.type == Name("paused") ||
-             moment.type == Name("cancelled") || moment.type == Name("killed"))
-      computing.erase(moment.node);
+    if (moment.is(ComputePhase::begun, ComputePhase::resumed)) computing[moment.node] = id;
+    else if (moment.is<Computation>()) computing.erase(moment.node);
   }
   std::uint32_t first = CausalGraph::none;
   for (const auto& [node, begun] : computing) {
@@ -202,18 +191,16 @@ std::uint32_t end_of(const CausalGraph& graph, double date, const Json& summary,
   std::map<std::uint32_t, bool> is_needless;  // by worker
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
     const Moment& moment = graph.moments[id];
-    if (is_outcome(moment)) is_needless[moment.peer] = moment.type != Name("applied");
-    if (is_leftover(moment, graph.word_of(moment))) continue;
+    if (moment.is<PushOutcome>()) is_needless[moment.peer] = !moment.is(Outcome::applied);
+    if (is_leftover(moment)) continue;
     last = id;
-    if (moment.type == Name("model_update") && moment.shard >= first_shard && moment.shard < last_shard)
-      update = id;
-    if (is_end && ends_run(moment) && moment.at == date &&
-        (end == CausalGraph::none || moment.type == Name("finish")))
+    if (moment.is<ModelUpdate>() && moment.shard >= first_shard && moment.shard < last_shard) update = id;
+    if (is_end && ends_run(moment) && moment.at == date && (end == CausalGraph::none || moment.is<Finish>()))
       end = id;
   }
   constexpr double long_share = 0.05;
   const bool ends_early = update != CausalGraph::none && date - graph.moments[update].at < long_share * date;
-  if (end != CausalGraph::none && ends_early && graph.moments[end].type == Name("finish") &&
+  if (end != CausalGraph::none && ends_early && graph.moments[end].is<Finish>() &&
       is_needless[graph.moments[end].node])
     return update;
   if (end != CausalGraph::none) return end;

@@ -46,13 +46,10 @@ class StalenessBook {
  public:
   explicit StalenessBook(const CausalGraph& graph) : graph_(graph) {}
   void on(const Moment& moment) {
-    const std::string_view word = graph_.word_of(moment);
-    if (moment.type == Name("sent") && word == "weights")
-      left_[{moment.shard, moment.peer, moment.version}] = moment.at;
-    if (moment.type == Name("received") && word == "weights")
-      here_[moment.node][moment.shard] = moment.version;
-    if (moment.type == Name("begun") && word == "step") on_step(moment);
-    if (moment.type == Name("applied")) on_applied(moment);
+    if (moment.is<Sent>(MessageKind::weights)) left_[{moment.shard, moment.peer, moment.version}] = moment.at;
+    if (moment.is<Received>(MessageKind::weights)) here_[moment.node][moment.shard] = moment.version;
+    if (moment.is_step(ComputePhase::begun)) on_step(moment);
+    if (moment.is(Outcome::applied)) on_applied(moment);
   }
   StalenessCost cost() const {
     StalenessCost cost = cost_;

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "analysis/causes/words.hpp"
-#include "analysis/database.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -51,7 +50,7 @@ FaultBook::FaultBook(const RunRecord& record) {
             const std::vector<double>& factors = record.facts.fault_factors;
             const auto number = static_cast<std::size_t>(table);
             faults_.push_back({.table = table,
-                               .kind = std::string(text(row, 2)),
+                               .kind = std::string(text_in(row, 2)),
                                .begin = at,
                                .end = for_ever,
                                .factor = number < factors.size() ? factors[number] : 1,
@@ -91,7 +90,7 @@ std::optional<FaultBook::Without> FaultBook::without(std::optional<std::int64_t>
 Rates::Rates(const RunRecord& record) {
   query(record.database(), "SELECT quantity, node, at_s, value FROM rate ORDER BY rowid",
         [this](sqlite3_stmt* row) {
-          const auto name = std::ranges::find(quantity_names, text(row, 0));
+          const auto name = std::ranges::find(quantity_names, text_in(row, 0));
           if (name == quantity_names.end())
             throw Unverifiable("an unknown quantity in the table `rate`", damaged);
           const auto quantity = static_cast<Quantity>(name - quantity_names.begin());

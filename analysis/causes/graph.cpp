@@ -4,18 +4,9 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/database.hpp"
 #include "analysis/run_record.hpp"
 
 namespace psim::analysis {
-namespace {
-
-Kind kind_of(std::string_view spent) {
-  const auto found = std::ranges::find(kind_names, spent);
-  return found == kind_names.end() ? Kind::idle : static_cast<Kind>(found - kind_names.begin());
-}
-
-}  // namespace
 
 CauseBuilder::CauseBuilder(const InputDatabase& database)
     : needs_(database, "SELECT event, needs, clock FROM dependency ORDER BY event") {
@@ -30,31 +21,17 @@ void CauseBuilder::on(const Row& row) {
   const auto causes = needs_of(row);
   if (row.is_detail) return;
   next_.clear();
-  if (const Id cause = moment_of(row.cause); cause != none)
-    next_.push_back({cause, {kind_of(row.spent), row.at - moments_[cause].at}});
+  const auto& [event, spent] = row.event.cause;
+  if (const Id cause = moment_of(event); cause != none)
+    next_.push_back({cause, {spent, row.at - moments_[cause].at}});
   for (const Id need : causes) after(need, row);
-  if (row.is("applied")) take_work(row);
-  if (row.is("model_update")) give_work(row);
-  const Id id = add({.at = row.at,
-                     .number = row.number,
-                     .message = row.sent,
-                     .clock = row.clock,
-                     .version = row.version,
-                     .bytes = row.bytes,
-                     .staleness = row.staleness,
-                     .since = row.since,
-                     .node = row.is("fault") ? row.peer : row.node,
-                     .peer = row.peer,
-                     .shard = row.shard,
-                     .part = static_cast<std::uint32_t>(row.part),
-                     .begins = row.begins != 0,
-                     .type = row.type,
-                     .word = word(!row.kind.empty()   ? row.kind
-                                  : !row.work.empty() ? row.work
-                                                      : row.reason)});
+  if (row.is(Outcome::applied)) take_work(row);
+  if (row.is<ModelUpdate>()) give_work(row);
+  const Id id = add(row);
+  if (row.is<FaultChange>()) moments_[id].node = row.peer;
   set(of_event_, row.number, id);
-  if (row.is("sent")) set(sent_, row.number, id);
-  if (row.is("applied")) applied_[{row.shard, row.clock}].push_back(id);
+  if (row.is<Sent>()) set(sent_, row.number, id);
+  if (row.is(Outcome::applied)) applied_[{row.shard, row.clock}].push_back(id);
 }
 
 // Rows of `dependency` with a smaller number belong to events that are no moments.
@@ -72,8 +49,8 @@ std::vector<CauseBuilder::Id> CauseBuilder::needs_of(const Row& row) {
 // Seconds that the node has worked on the message that arrives at this moment.
 double CauseBuilder::work_of(Id arrival, std::uint32_t node) const {
   const Moment& moment = moments_[arrival];
-  if (moment.type != Name("received") || moment.node != node) return 0;
-  const auto work = work_.find({node, moment.message});
+  if (!moment.is<Received>() || moment.node != node) return 0;
+  const auto work = work_.find({node, moment.sent});
   return work == work_.end() ? 0 : work->second;
 }
 
@@ -114,7 +91,7 @@ CauseBuilder::Id CauseBuilder::all_through(std::uint32_t shard, std::int64_t clo
   for (const Id id : outcomes)
     next_.push_back({id, {Kind::idle, id == outcomes.front() ? now - moments_[id].at : 0}});
   Moment all = moments_[outcomes.front()];
-  all.type = Name();
+  static_cast<What&>(all) = What();
   return through->second = add(all);
 }
 
@@ -138,19 +115,9 @@ void CauseBuilder::set(std::vector<Id>& by_number, std::int64_t number, Id id) {
   by_number[place] = id;
 }
 
-std::uint16_t CauseBuilder::word(std::string_view text) {
-  const auto number = static_cast<std::size_t>(std::ranges::find(words_, text) - words_.begin());
-  // A record has only the few words that psim declares.
-  if (number > std::numeric_limits<std::uint16_t>::max())
-    throw Unverifiable("too many kinds of events", damaged);
-  if (number == words_.size()) words_.emplace_back(text);
-  return static_cast<std::uint16_t>(number);
-}
-
 CausalGraph CauseBuilder::graph() && {
   CausalGraph graph{.moments = Moments(boost::edges_are_sorted, ends_.begin(), ends_.end(), causes_.begin(),
                                        static_cast<Id>(moments_.size())),
-                    .words = std::move(words_),
                     .sent = std::move(sent_)};
   for (Id id = 0; id < moments_.size(); ++id) graph.moments[id] = moments_[id];
   return graph;

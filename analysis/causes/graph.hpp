@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/database.hpp"
 #include "analysis/run_record.hpp"
 #include "sim/protocol/cause.hpp"
 
@@ -34,21 +33,6 @@ namespace psim::analysis {
 using Kind = Spent;
 inline constexpr const auto& kind_names = spent_names;
 constexpr std::string_view name_of(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
-
-struct Moment {
-  double at = 0;            // simulated seconds
-  std::int64_t number = 0;  // of the event
-  std::int64_t message = -1;
-  std::int64_t clock = 0, version = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t staleness = 0;         // in updates, for an applied push
-  double since = 0;                   // start of a wait
-  std::uint32_t node = 0, peer = 0;   // peer: the receiver of what is sent, the sender of what arrives, ...
-  std::uint32_t shard = 0, part = 0;  // part: of a computation
-  bool begins = false;                // of a fault
-  Name type;
-  std::uint16_t word = 0;  // of CausalGraph::words: a message's or a fault's kind, a wait's `awaited`, ...
-};
 
 struct Cause {
   Kind kind = Kind::idle;
@@ -61,11 +45,9 @@ using Moments = boost::compressed_sparse_row_graph<boost::directedS, Moment, Cau
 struct CausalGraph {
   static constexpr std::uint32_t none = ~0U;
   Moments moments;  // out-edges lead to causes, the binding one first
-  std::vector<std::string> words;
   // By message number: the moment of its sending; none: not sent, or not kept.
   std::vector<std::uint32_t> sent;
 
-  std::string_view word_of(const Moment& moment) const { return words[moment.word]; }
   std::size_t size() const { return num_vertices(moments); }
 };
 
@@ -95,9 +77,8 @@ class CauseBuilder {
   Id add(const Moment& moment);
   Id moment_of(std::int64_t event) const;
   static void set(std::vector<Id>& by_number, std::int64_t number, Id id);
-  std::uint16_t word(std::string_view text);
 
-  Query needs_;  // not read yet
+  InputRows needs_;  // not read yet
   bool has_need_ = false;
   std::map<std::pair<std::uint32_t, std::int64_t>, double> work_;  // by node and message, in seconds
   // Arrivals of the pushes in the next update of a shard, once the server has worked on them.
@@ -110,7 +91,6 @@ class CauseBuilder {
   std::vector<std::pair<Id, Cause>> next_;  // of the moment to be added
   std::vector<std::pair<Id, Id>> ends_;
   std::vector<Cause> causes_;
-  std::vector<std::string> words_{""};
   std::vector<Id> of_event_, sent_;                      // by number of the event, of the sending
   using Clock = std::pair<std::uint32_t, std::int64_t>;  // of a shard
   std::map<Clock, std::vector<Id>> applied_;

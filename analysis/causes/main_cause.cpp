@@ -10,8 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "analysis/database.hpp"
-
 namespace psim::analysis {
 namespace {
 
@@ -60,8 +58,7 @@ class Books {
           });
     for (std::uint32_t id = 0; id < graph.size(); ++id) {
       const Moment& moment = graph.moments[id];
-      if (moment.type == Name("sent") && graph.word_of(moment) == "join")
-        joined_.try_emplace(moment.node, moment.at);
+      if (moment.is<Sent>(MessageKind::join)) joined_.try_emplace(moment.node, moment.at);
     }
   }
 
@@ -133,7 +130,7 @@ class Books {
     const StepBook::Step* step = steps_.at(piece.node, (piece.begin + piece.end) / 2);
     if (step == nullptr || !(step->seconds > 0)) {
       const bool filters =
-          piece.effect != CausalGraph::none && graph_.word_of(graph_.moments[piece.effect]) == "filter";
+          piece.effect != CausalGraph::none && graph_.moments[piece.effect].word() == "filter";
       return (filters ? of(Suspect::filters) : even_).add(seconds, piece.node, true);
     }
     const double share = seconds / step->seconds;
@@ -634,7 +631,7 @@ StepBook::StepBook(const RunRecord& record, const CausalGraph& graph) {
   std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<double>> even;  // by clock and part
   for (std::uint32_t id = 0; id < graph.size(); ++id) {
     const Moment& moment = graph.moments[id];
-    if (moment.type == Name("begun")) {
+    if (moment.is(ComputePhase::begun)) {
       const auto cost = costs.find(moment.number);
       if (cost == costs.end()) continue;
       OpenStep step = cost->second;
@@ -646,12 +643,11 @@ StepBook::StepBook(const RunRecord& record, const CausalGraph& graph) {
       is_open[moment.node] = true;
       continue;
     }
-    if (!is_open[moment.node] || graph.word_of(moment) == "filter") continue;
+    if (!is_open[moment.node] || moment.word() == "filter") continue;
     OpenStep& step = all[moment.node].back();
-    if (moment.type == Name("resumed")) step.since = moment.at;
-    const bool is_over =
-        moment.type == Name("ended") || moment.type == Name("cancelled") || moment.type == Name("killed");
-    if (is_over || moment.type == Name("paused")) step.step.seconds += moment.at - step.since;
+    if (moment.is(ComputePhase::resumed)) step.since = moment.at;
+    const bool is_over = moment.is(ComputePhase::ended, ComputePhase::cancelled, ComputePhase::killed);
+    if (is_over || moment.is(ComputePhase::paused)) step.step.seconds += moment.at - step.since;
     if (!is_over) continue;
     step.step.end = moment.at;
     is_open[moment.node] = false;

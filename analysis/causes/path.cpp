@@ -46,8 +46,7 @@ std::vector<PathPiece> path_to(const CausalGraph& graph, std::uint32_t end, doub
   };
   std::uint32_t here = end;
   double now = graph.moments[here].at;
-  const bool computes =
-      graph.moments[here].type == Name("begun") || graph.moments[here].type == Name("resumed");
+  const bool computes = graph.moments[here].is(ComputePhase::begun, ComputePhase::resumed);
   add(now, until, graph.moments[here].node, graph.moments[here].node, computes ? Kind::compute : Kind::idle,
       CausalGraph::none);
   while (now > since) {
@@ -59,7 +58,7 @@ std::vector<PathPiece> path_to(const CausalGraph& graph, std::uint32_t end, doub
     }
     const Moment& cause = graph.moments[binding->cause];
     const bool travels = binding->kind == Kind::network;
-    const bool is_over = !travels || graph.moments[here].type == Name("received");
+    const bool is_over = !travels || graph.moments[here].is<Received>();
     add(cause.at, now, travels ? cause.node : node, is_over ? node : graph.moments[here].peer, binding->kind,
         here);
     here = binding->cause;
@@ -72,7 +71,7 @@ std::vector<PathPiece> path_to(const CausalGraph& graph, std::uint32_t end, doub
 std::int64_t message_of(const CausalGraph& graph, const PathPiece& piece) {
   if (piece.kind != Kind::network || piece.effect == CausalGraph::none) return -1;
   const Moment& effect = graph.moments[piece.effect];
-  if (effect.type != Name("sent")) return effect.message;
+  if (!effect.is<Sent>()) return effect.sent;
   return graph.moments[binding_of(graph, piece.effect)->cause].number;
 }
 
@@ -84,25 +83,24 @@ std::string cause_of(const CausalGraph& graph, const Facts& facts, const PathPie
   const auto clock_of = [](const Moment& moment) { return fmt::format("step {}", moment.clock); };
   switch (piece.kind) {
     case Kind::compute: {
-      const std::string_view work = graph.word_of(effect);
+      const std::string_view work = effect.word();
       if (work == "filter") return "filters its message";
       if (work == "piece") return "samples of another worker's batch";
       return clock_of(effect);
     }
     case Kind::network: {
       const Moment& sending = graph.moments[binding->cause];
-      const std::string_view kind = graph.word_of(sending);
+      const std::string_view kind = sending.word();
       const bool has_clock = kind == "push" || kind == "pull" || kind == "weights";
       return fmt::format("{}{}, {}", kind, has_clock ? " of " + clock_of(sending) : "",
                          size_text(static_cast<double>(sending.bytes)));
     }
     case Kind::service: return fmt::format("works on {}", binding ? "what came" : "something");
     case Kind::timeout:
-      return effect.type == Name("suspicion")
+      return effect.is<Suspicion>()
                  ? fmt::format("silence of {} until it is suspected", facts.name_of(effect.peer))
                  : "no answer came";
-    case Kind::down:
-      return fmt::format("{} lasts", binding ? graph.word_of(graph.moments[binding->cause]) : "fault");
+    case Kind::down: return fmt::format("{} lasts", binding ? graph.moments[binding->cause].word() : "fault");
     case Kind::idle: break;
   }
   return binding ? "until a set date" : "had not begun";
@@ -162,17 +160,14 @@ std::map<std::uint32_t, NodeStatus> status_at(const CausalGraph& graph, const Fa
   using Is = NodeStatus::Is;
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= date; ++id) {
     const Moment& moment = graph.moments[id];
-    const Name type = moment.type;
-    const bool takes_away = graph.word_of(moment) == "crash" || graph.word_of(moment) == "leave";
-    if (type == Name("fault") && takes_away)
-      nodes[moment.node] = {moment.begins ? Is::down : Is::waiting, moment.at};
+    if (moment.takes_away()) nodes[moment.node] = {moment.begins ? Is::down : Is::waiting, moment.at};
     if (!facts.is_worker(moment.node)) continue;
-    if (type == Name("begun") || type == Name("resumed")) nodes[moment.node] = {Is::computing, moment.at};
-    if (type == Name("ended") || type == Name("paused") || type == Name("cancelled") || type == Name("wait"))
+    if (moment.is(ComputePhase::begun, ComputePhase::resumed))
+      nodes[moment.node] = {Is::computing, moment.at};
+    if (moment.is(ComputePhase::ended, ComputePhase::paused, ComputePhase::cancelled) || moment.is<Wait>())
       nodes[moment.node] = {Is::waiting, moment.at};
-    if (type == Name("sent") && graph.word_of(moment) == "join")
-      nodes[moment.node] = {Is::waiting, moment.at};
-    if (type == Name("finish")) nodes[moment.node] = {Is::gone, moment.at};
+    if (moment.is<Sent>(MessageKind::join)) nodes[moment.node] = {Is::waiting, moment.at};
+    if (moment.is<Finish>()) nodes[moment.node] = {Is::gone, moment.at};
   }
   return nodes;
 }
@@ -210,7 +205,7 @@ std::vector<WaitTotal> waits_of(const CausalGraph& graph, const Facts& facts, do
   WaitBook book(facts);
   for (std::uint32_t id = 0; id < graph.size(); ++id) {
     const Moment& wait = graph.moments[id];
-    if (wait.type == Name("wait") && wait.at <= until)
+    if (wait.is<Wait>() && wait.at <= until)
       book.add(wait.node, wait.since, wait.at, path_to(graph, id, wait.at, wait.since));
   }
   add_open_waits(graph, facts, until, is_stuck, book);

@@ -9,15 +9,15 @@ namespace psim::analysis {
 namespace {
 
 // "push to server 1", "step 3 begun"
-std::string label_of(const Recording& recording, const CausalGraph& graph, const Moment& moment) {
-  const std::string_view word = graph.word_of(moment);
+std::string label_of(const Recording& recording, const Moment& moment) {
+  const std::string_view word = moment.word();
   const auto name = [&](std::uint32_t node) {
     const auto& lanes = recording.line.lanes;
     return node < lanes.size() ? lanes[node].name : "?";
   };
-  std::string what = moment.type == Name() ? "all pushes are there" : std::string(moment.type.text());
-  if (moment.type == Name("sent")) what = fmt::format("{} to {}", word, name(moment.peer));
-  else if (moment.type == Name("received")) what = fmt::format("{} from {}", word, name(moment.peer));
+  std::string what(moment.is_event() ? moment.name() : "all pushes are there");
+  if (moment.is<Sent>()) what = fmt::format("{} to {}", word, name(moment.peer));
+  else if (moment.is<Received>()) what = fmt::format("{} from {}", word, name(moment.peer));
   else if (!word.empty() && word != what) what = fmt::format("{} {}", word, what);
   return fmt::format("{}\\nclock {}  {:.6g} s", what, moment.clock, moment.at);
 }
@@ -46,8 +46,7 @@ std::string dot(const Recording& recording, const CausalGraph& graph, std::size_
     out += fmt::format("  subgraph cluster_{} {{\n    label=\"{}\";\n", node,
                        recording.line.lanes.at(node).name);
     for (const std::uint32_t vertex : vertices)
-      out +=
-          fmt::format("    m{} [label=\"{}\"];\n", vertex, label_of(recording, graph, graph.moments[vertex]));
+      out += fmt::format("    m{} [label=\"{}\"];\n", vertex, label_of(recording, graph.moments[vertex]));
     out += "  }\n";
   }
   for (const auto& [node, vertices] : of_node) {

@@ -40,7 +40,7 @@ Recording recording_of(const RunRecord& run, std::string name) {
   all.curves = curves_in(run.summary);
   std::vector<std::size_t> place;  // by number of an event: among the messages
   each_event(run, [&](const Row& row) {
-    if (row.is("sent")) {
+    if (row.is<Sent>()) {
       place.resize(static_cast<std::size_t>(row.number) + 1, ~std::size_t{0});
       place.back() = all.messages.size();
       all.messages.push_back({.number = row.number,
@@ -48,18 +48,18 @@ Recording recording_of(const RunRecord& run, std::string name) {
                               .end = all.line.end,
                               .from = row.node,
                               .to = row.peer,
-                              .kind = std::string(row.kind),
+                              .kind = std::string(row.word()),
                               .clock = row.clock,
                               .bytes = row.bytes});
     }
     const auto number = static_cast<std::size_t>(row.sent);
-    if ((row.is("received") || row.is("lost")) && number < place.size() && place[number] != ~std::size_t{0}) {
+    if (row.is<Received, Lost>() && number < place.size() && place[number] != ~std::size_t{0}) {
       Message& message = all.messages[place[number]];
       message.end = row.at;
-      message.arrives = row.is("received");
+      message.arrives = row.is<Received>();
     }
-    if (row.is("applied")) all.applied.push_back({row.at, row.node, row.staleness});
-    if (row.is("begun") && row.is_step() && row.part == 0)
+    if (row.is(Outcome::applied)) all.applied.push_back({row.at, row.node, row.staleness});
+    if (row.is_step(ComputePhase::begun) && row.part == 0)
       all.begun.push_back({row.at, run.facts.worker(row.node), row.clock});
   });
   return all;

@@ -11,8 +11,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/database.hpp"
-
 namespace psim::analysis {
 namespace {
 
@@ -230,7 +228,7 @@ double number(sqlite3_stmt* row, int column, double otherwise) {
 Lone::Lone(const RunRecord& run) {
   query(run.database(), "SELECT name, bandwidth, latency_s, shared FROM link ORDER BY link",
         [this](sqlite3_stmt* row) {
-          links_.push_back({std::string(text(row, 0)), number(row, 1, unlimited),
+          links_.push_back({std::string(text_in(row, 0)), number(row, 1, unlimited),
                             sqlite3_column_double(row, 2), sqlite3_column_int(row, 3) != 0});
         });
   query(run.database(), "SELECT sender, receiver, position, link FROM hop ORDER BY position",

@@ -130,17 +130,17 @@ class Reader {
     return std::min(bins - 1, static_cast<std::size_t>(std::max(0.0, at) / end_ * bins));
   }
   void on(const Row& row) {
-    if (row.is("sent")) {
+    if (row.is<Sent>()) {
       sent_[row.number] = {row.at, -1, row.node, row.peer, row.bytes};
-    } else if (row.is("received")) {
+    } else if (row.is<Received>()) {
       const auto message = sent_.find(row.sent);
       if (message == sent_.end()) return;
       message->second.received = row.at;
-    } else if (row.is("applied")) {
+    } else if (row.is(Outcome::applied)) {
       auto& [sum, count] = stale_[bin_of(row.at)];
       sum += static_cast<double>(row.staleness);
       ++count;
-    } else if (row.is("begun") && row.is_step()) {
+    } else if (row.is_step(ComputePhase::begun)) {
       clock(row);
       if (row.part == 0) steps_.try_emplace(row.node, Steps{row.at, row.at, 0}).first->second.add(row.at);
     }

@@ -24,16 +24,16 @@ Days::Days(const Facts& facts, const Json& summary, OnPiece on_piece)
 
 void Days::on(const Row& row) {
   if (row.is_message()) return on_message(row);
-  if (row.is_computation()) {
+  if (row.is<Computation>()) {
     Day& day = at(row, row.node);
-    const bool goes_on = row.is("begun") || row.is("resumed");
+    const bool goes_on = row.is(ComputePhase::begun, ComputePhase::resumed);
     if (row.is_step()) day.in_step = goes_on;
     day.computes = goes_on || day.in_step;  // a filter may end within a step
   }
-  if (row.is("finish")) {
+  if (row.is<Finish>()) {
     Day& day = at(row, row.node);
     day.computes = day.in_step = false;
-    if (row.leaves != 0) day.here = false;
+    if (row.as<Finish>().leaves) day.here = false;
     else day.through = true;
   }
   if (row.is_crash() && facts_.is_worker(row.peer)) {
@@ -44,9 +44,9 @@ void Days::on(const Row& row) {
 
 void Days::on_message(const Row& row) {
   for (const std::uint32_t node : {row.node, row.peer}) {
-    if (facts_.is_worker(node)) at(row, node).on_the_way += row.is("sent") ? 1 : -1;
+    if (facts_.is_worker(node)) at(row, node).on_the_way += row.is<Sent>() ? 1 : -1;
   }
-  if (row.is("sent", "join") && facts_.is_worker(row.node)) joins(facts_.worker(row.node), row.at);
+  if (row.is<Sent>(MessageKind::join) && facts_.is_worker(row.node)) joins(facts_.worker(row.node), row.at);
 }
 
 void Days::joins(std::uint32_t worker, double now) {

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/database.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/text.hpp"
 
@@ -21,15 +20,16 @@ namespace {
 class Released {
  public:
   void on(const Row& row) {
-    if (row.is("release")) {
-      if (row.sent >= 0) last_[{row.node, row.shard, row.peer}] = {row.pull, row.releaser};
+    if (row.is<Release>()) {
+      if (row.sent >= 0)
+        last_[{row.node, row.shard, row.peer}] = {row.pull, row.as<Release>().sender.value_or(0)};
       else last_.erase({row.node, row.shard, row.peer});
     }
-    if (row.is("sent", "weights") || (row.is("sent") && row.kind == "finished")) {
+    if (row.is<Sent>(MessageKind::weights, MessageKind::finished)) {
       const auto found = last_.find({row.node, row.shard, row.peer});
       if (found != last_.end() && found->second.first == row.pull) behind_[row.number] = found->second.second;
     }
-    if (row.is("lost")) behind_.erase(row.sent);
+    if (row.is<Lost>()) behind_.erase(row.sent);
   }
   // The node whose message made the sender send `message`.
   std::uint32_t behind(std::int64_t message, std::uint32_t sender) {
@@ -47,10 +47,10 @@ class Released {
 class Replaced {
  public:
   void on(const Row& row, const std::vector<std::optional<double>>& down_since) {
-    if (row.is("sent", "pull")) first_.try_emplace({row.node, row.shard, row.pull}, row.peer);
-    if (row.is("sent", "join"))  // a returning worker counts its pulls from 1
+    if (row.is<Sent>(MessageKind::pull)) first_.try_emplace({row.node, row.shard, row.pull}, row.peer);
+    if (row.is<Sent>(MessageKind::join))  // a returning worker counts its pulls from 1
       std::erase_if(first_, [&](const auto& one) { return std::get<0>(one.first) == row.node; });
-    if (!row.is("sent", "weights")) return;
+    if (!row.is<Sent>(MessageKind::weights)) return;
     const auto first = first_.find({row.peer, row.shard, row.pull});
     if (first == first_.end()) return;
     if (first->second != row.node && down_since[first->second]) lost_[row.number] = first->second;
@@ -89,10 +89,10 @@ class Builder {
     days_.on(row);
     released_.on(row);
     replaced_.on(row, down_since_);
-    if (row.is("begun") && row.is_step()) clock_[row.node] = row.clock;
-    if (row.is("wait")) on_wait(row);
-    if (row.is("sent")) on_sent(row);
-    if (row.is("fault")) on_fault(row);
+    if (row.is_step(ComputePhase::begun)) clock_[row.node] = row.clock;
+    if (row.is<Wait>()) on_wait(row);
+    if (row.is<Sent>()) on_sent(row);
+    if (row.is<FaultChange>()) on_fault(row);
     add_mark(row);
   }
 
@@ -152,23 +152,22 @@ class Builder {
     if (run_.facts.is_worker(row.node)) return;
     const bool is_first = !seen_[row.node];
     seen_[row.node] = true;
-    if (is_first && row.is("sent", "join") && row.at > 0) down_since_[row.node] = 0;
+    if (is_first && row.is<Sent>(MessageKind::join) && row.at > 0) down_since_[row.node] = 0;
     comes(row.node, row.at);
   }
 
   void on_fault(const Row& row) {
-    if (row.has_target != 0 && !run_.facts.is_worker(row.peer)) {
+    const FaultChange& change = row.as<FaultChange>();
+    if (change.target && !run_.facts.is_worker(row.peer)) {
       if (row.is_crash() && !down_since_[row.peer]) down_since_[row.peer] = row.at;
-      if (!row.is_crash() && (row.is("fault", "crash") || row.kind == "restart" || row.kind == "join"))
-        comes(row.peer, row.at);
+      if (row.starts_peer()) comes(row.peer, row.at);
     }
-    constexpr std::string_view at_once[] = {"crash", "restart", "leave", "join", "heal", "disk-loss"};
-    if (std::ranges::count(at_once, row.kind) > 0) return;
-    const std::uint32_t node = row.has_target != 0 ? row.peer : Shade::everybody;
-    const FaultKey key{row.fault_table, node, row.kind};
+    if (!change.kind->window) return;
+    const std::uint32_t node = change.target.value_or(Shade::everybody);
+    const FaultKey key{change.fault_table, node, row.word()};
     const auto found = open_.find(key);
-    if (row.begins != 0 && found == open_.end()) open_.emplace(key, row.at);
-    if (row.begins != 0 || found == open_.end()) return;
+    if (row.begins && found == open_.end()) open_.emplace(key, row.at);
+    if (row.begins || found == open_.end()) return;
     add_shade(key, found->second, row.at);
     open_.erase(found);
   }
@@ -233,16 +232,18 @@ void Builder::add_mark(const Row& row) {
   const auto mark = [&](std::uint32_t node, const char* kind, std::string text) {
     line_.lanes[node].marks.push_back({row.at, kind, std::move(text)});
   };
-  if (row.is("fault"))
-    mark(row.has_target != 0 ? row.peer : row.node, "fault",
-         fmt::format("{}{}", row.kind, row.begins != 0 ? "" : " ends"));
-  if (row.is("suspicion")) mark(row.peer, "suspicion", "suspected");
-  if (row.is("view_change")) mark(row.node, "view", fmt::format("announces view {}", row.view));
-  if (row.is("promotion")) mark(row.node, "promotion", fmt::format("takes over shard {}", row.shard));
-  if (row.is("model_update")) mark(row.node, "update", fmt::format("version {}", row.version));
-  if (row.is("sent", "join") && row.at > 0) mark(row.node, "join", "joins");
-  if (row.is("finish"))
-    mark(row.node, row.leaves != 0 ? "leave" : "done", row.leaves != 0 ? "leaves" : "has finished");
+  if (row.is<FaultChange>())
+    mark(row.as<FaultChange>().target.value_or(row.node), "fault",
+         fmt::format("{}{}", row.word(), row.begins ? "" : " ends"));
+  if (row.is<Suspicion>()) mark(row.peer, "suspicion", "suspected");
+  if (row.is<ViewChange>()) mark(row.node, "view", fmt::format("announces view {}", row.view));
+  if (row.is<Promotion>()) mark(row.node, "promotion", fmt::format("takes over shard {}", row.shard));
+  if (row.is<ModelUpdate>()) mark(row.node, "update", fmt::format("version {}", row.version));
+  if (row.is<Sent>(MessageKind::join) && row.at > 0) mark(row.node, "join", "joins");
+  if (row.is<Finish>()) {
+    const bool leaves = row.as<Finish>().leaves;
+    mark(row.node, leaves ? "leave" : "done", leaves ? "leaves" : "has finished");
+  }
 }
 
 // Joins equal neighbours, and cuts everything after the end.

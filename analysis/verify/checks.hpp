@@ -44,7 +44,7 @@ class Check {
   void examined(std::int64_t number = 1) { report_.examined += number; }
   // A violation by an event, or by the whole run.
   template <class... Values>
-  void violated(const Row& row, fmt::format_string<Values...> format, Values&&... values) {
+  void violated(const Moment& row, fmt::format_string<Values...> format, Values&&... values) {
     add_finding({row.number, row.at, fmt::format(format, std::forward<Values>(values)...)});
   }
   template <class... Values>

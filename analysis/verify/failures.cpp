@@ -33,11 +33,11 @@ class Slow final : public Check {
   }
 
   void on(const Row& row) override {
-    if (row.is_computation()) on_computation(row);
+    if (row.is<Computation>()) on_computation(row);
     if (row.is_crash() && row.peer == scheduler) known_.clear();  // it forgets the workers that it had found
-    const bool comes = row.is("fault") && row.kind == "join";
+    const bool comes = row.is<FaultChange>() && row.fault()->joins;
     if ((row.takes_away() || comes) && facts_.is_worker(row.peer)) ends_life(row);
-    if (!row.is("slow_worker")) return;
+    if (!row.is<SlowWorker>()) return;
     examined();
     const std::uint32_t slow = worker(row.peer);
     found_.insert(slow);
@@ -79,11 +79,12 @@ class Slow final : public Check {
   };
   void on_computation(const Row& row) {
     Step& step = steps_[worker(row.node)];
-    const bool begun = row.is("begun"), ended = row.is("ended");
+    const bool begun = row.is(ComputePhase::begun), ended = row.is(ComputePhase::ended);
     if (row.is_step() && begun) step = {.since = row.at};
-    else if ((begun || row.is("paused")) && step.halts++ == 0) step.seconds += row.at - step.since;
+    else if ((begun || row.is(ComputePhase::paused)) && step.halts++ == 0)
+      step.seconds += row.at - step.since;
     if (row.is_step() && ended) return on_time(row, step.seconds + (row.at - step.since));
-    if ((ended || row.is("resumed")) && --step.halts == 0) step.since = row.at;
+    if ((ended || row.is(ComputePhase::resumed)) && --step.halts == 0) step.since = row.at;
   }
   void on_time(const Row& row, double seconds) {
     if (row.samples == 0) return;
@@ -115,10 +116,10 @@ class Acknowledged final : public Check {
   }
 
   void on(const Row& row) override {
-    if (row.is("acknowledgement")) hears(row);
+    if (row.is<Acknowledgement>()) hears(row);
     // A late owner already had a successor before it began, so no later owner continues its state.
-    if (row.is("promotion")) takes_promises(row.shard);
-    if (row.is("promotion") && history_.owner(row.shard)->epoch == row.epoch) {
+    if (row.is<Promotion>()) takes_promises(row.shard);
+    if (row.is<Promotion>() && history_.owner(row.shard)->epoch == row.epoch) {
       Takeover& takeover = takeovers_[row.shard];
       takeover = {.node = row.node,
                   .covered = history_.copy_was_there(),
@@ -126,7 +127,7 @@ class Acknowledged final : public Check {
                   .workers = {}};
       for (std::uint32_t w = 0; w < facts_.workers; ++w) takeover.workers.insert(w);
     }
-    if (row.is("membership")) count(row);
+    if (row.is<Recount>()) count(row);
   }
   void at_end(std::int64_t) override {
     if (excused_ > 0) set_note("{} safe pushes were lost when no full copy was left: allowed", excused_);
@@ -158,11 +159,12 @@ class Acknowledged final : public Check {
   // A promise by an owner from before the loss of the last full copy cannot be kept.
   void hears(const Row& row) {
     examined();
+    const std::int64_t pushes = row.as<Acknowledgement>().pushes;
     std::int64_t& safe = safe_[{row.shard, worker(row.node)}];
     std::int64_t& told = told_[{row.shard, worker(row.node)}][row.epoch];
-    told = std::max(told, row.safe_pushes);
-    if (row.epoch >= takeovers_[row.shard].from_nothing) safe = std::max(safe, row.safe_pushes);
-    else excused_ += std::max<std::int64_t>(0, row.safe_pushes - safe);
+    told = std::max(told, pushes);
+    if (row.epoch >= takeovers_[row.shard].from_nothing) safe = std::max(safe, pushes);
+    else excused_ += std::max<std::int64_t>(0, pushes - safe);
   }
 
   // The new owner reports its counts for a worker.
@@ -173,7 +175,7 @@ class Acknowledged final : public Check {
       return;
     const Ownership& owner = *history_.find(row.shard, row.node);
     std::int64_t& safe = safe_[{row.shard, w}];
-    const std::int64_t in_hand = facts_.every_push ? row.arrived : 0;
+    const std::int64_t in_hand = facts_.every_push ? row.as<Recount>().arrived : 0;
     for (std::int64_t number = in_hand; number < safe; ++number) {
       if (owner.in_lineage(w, number) || history_.will_not_come(row.shard, w, number)) continue;
       if (found->second.covered)
@@ -201,8 +203,8 @@ class OneOwner final : public Check {
               "a shard has one owner in each epoch, and a replaced owner makes no promises") {}
 
   void on(const Row& row) override {
-    if (row.is("acknowledgement") && facts_.copies > 0 && facts_.window == 0) return hears(row);
-    if (!row.is("promotion")) return;
+    if (row.is<Acknowledgement>() && facts_.copies > 0 && facts_.window == 0) return hears(row);
+    if (!row.is<Promotion>()) return;
     examined();
     const std::string who = name(row.node);
     if (history_.epoch_taken())
@@ -217,7 +219,8 @@ class OneOwner final : public Check {
   // A server must not confirm a push that it applied after another server had replaced it.
   void hears(const Row& row) {
     const std::uint32_t w = worker(row.node);
-    const std::int64_t told = std::exchange(told_[{row.shard, w}], row.safe_pushes);
+    const std::int64_t safe = row.as<Acknowledgement>().pushes;
+    const std::int64_t told = std::exchange(told_[{row.shard, w}], safe);
     const Ownership* owner = history_.find(row.shard, row.peer);
     if (owner == nullptr) return;
     examined();
@@ -226,7 +229,7 @@ class OneOwner final : public Check {
     if (next == shard.ownerships.end() || owner->holders.size() < 2) return;
     for (auto one = owner->applications.rbegin(); one != owner->applications.rend(); ++one) {
       if (one->event < next->second.promoted) return;
-      if (one->worker != w || one->number < told || one->number >= row.safe_pushes ||
+      if (one->worker != w || one->number < told || one->number >= safe ||
           shard.owner().in_lineage(w, one->number))
         continue;
       violated(row, "{} hears from {} that its push {} to shard {} is safe, applied after {} had taken over",
@@ -246,11 +249,12 @@ class Replicas final : public Check {
     if (facts_.copies == 0) does_not_apply();
   }
   void on(const Row& row) override {
-    if (!row.is("promotion") || row.weights_hash == 0) return;
+    if (!row.is<Promotion>() || !row.as<Promotion>().weights_hash) return;
+    const Ownership::Hashes here(row.as<Promotion>());
     const std::optional<Ownership::Hashes> there = history_.find(row.shard, row.node)->hashes_at(row.version);
     if (!there || there->weights == 0) return;
     examined();
-    const bool same_weights = there->weights == row.weights_hash, same_state = there->state == row.state_hash;
+    const bool same_weights = there->weights == here.weights, same_state = there->state == here.state;
     if (same_weights && same_state) return;
     violated(row, "{} takes over shard {} at version {} with {} than its owner had then", name(row.node),
              row.shard, row.version, same_weights ? "another optimizer state" : "other weights");
@@ -281,6 +285,11 @@ struct Outage {
 class RecoveryTimes : public Check {
  protected:
   using Check::Check;
+  // A message to the scheduler shows that its sender is up (again, after a crash).
+  static bool shows_life(const Row& row) {
+    using enum MessageKind;
+    return row.node == 0 && row.is<Received>(join, heartbeat, leave);
+  }
   static std::optional<double> span(std::optional<double> from, std::optional<double> to) {
     return from && to ? std::optional(*to - *from) : std::nullopt;
   }
@@ -302,16 +311,17 @@ class Recoveries final : public RecoveryTimes {
 
   void on(const Row& row) override {
     // Identifies only the first owner: a replaced owner may not know yet that it is replaced.
-    if (row.is("model_update") && !epoch_.contains(row.shard)) owner_[row.shard] = row.node;
-    if (row.is("sent", "weights") && facts_.is_server(row.node)) owner_.try_emplace(row.shard, row.node);
-    if (row.is("sent", "restore")) on_restore(row);
-    if (row.is("received") && row.node == 0 && facts_.is_server(row.peer)) on_receipt(row);
-    if (row.is("suspicion")) {
+    if (row.is<ModelUpdate>() && !epoch_.contains(row.shard)) owner_[row.shard] = row.node;
+    if (row.is<Sent>(MessageKind::weights) && facts_.is_server(row.node))
+      owner_.try_emplace(row.shard, row.node);
+    if (row.is<Sent>(MessageKind::restore)) on_restore(row);
+    if (shows_life(row) && facts_.is_server(row.peer)) on_receipt(row);
+    if (row.is<Suspicion>()) {
       learns_.insert(row.peer);
       is_known(row.peer);
     }
-    if (row.is("view_change")) on_view(row.at);
-    if (row.is("promotion")) on_promotion(row);
+    if (row.is<ViewChange>()) on_view(row.at);
+    if (row.is<Promotion>()) on_promotion(row);
     if (row.is_crash() && facts_.is_server(row.peer)) on_crash(row);
   }
 
@@ -342,9 +352,7 @@ class Recoveries final : public RecoveryTimes {
       outage.is_unsure = !outage.shards.contains(row.shard);
     }
   }
-  // A message from a server to the scheduler shows that the server is up (again, after a crash).
   void on_receipt(const Row& row) {
-    if (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave") return;
     down_.erase(row.peer);
     learns_.erase(row.peer);
     is_known(row.peer);
@@ -402,15 +410,15 @@ class Regroupings final : public RecoveryTimes {
   }
 
   void on(const Row& row) override {
-    if (row.is("received") && row.node == 0) on_receipt(row);
-    if (row.is("suspicion")) told_.insert(row.peer);
-    if (row.is("view_change")) on_view(row.at);
-    if (row.is("participant")) on_participant(row);
-    if (row.is("finish")) through_.insert(row.node);
-    if (row.is("sent") && row.kind == "regroup")
+    if (shows_life(row) && facts_.is_worker(row.peer)) on_receipt(row);
+    if (row.is<Suspicion>()) told_.insert(row.peer);
+    if (row.is<ViewChange>()) on_view(row.at);
+    if (row.is<Participant>()) on_participant(row);
+    if (row.is<Finish>()) through_.insert(row.node);
+    if (row.is<Sent>(MessageKind::regroup))
       each([](Loss& one) { one.agreed = one.agreed || one.announced.has_value(); });
-    if (row.is_step() && row.is("begun")) on_begin(row.at);
-    if (row.is("model_update")) on_update(row);
+    if (row.is_step(ComputePhase::begun)) on_begin(row.at);
+    if (row.is<ModelUpdate>()) on_update(row);
     if (!row.is_crash() || !facts_.is_worker(row.peer)) return;
     told_.erase(row.peer);
     back_.erase(row.peer);
@@ -450,8 +458,6 @@ class Regroupings final : public RecoveryTimes {
   }
   // A worker that returns before anyone notices its absence reports it itself.
   void on_receipt(const Row& row) {
-    if (!facts_.is_worker(row.peer) || (row.kind != "join" && row.kind != "heartbeat" && row.kind != "leave"))
-      return;
     known_.erase(row.peer);
     through_.erase(row.peer);
     const bool is_news =
@@ -509,11 +515,11 @@ class Snapshots final : public Check {
     const auto is_storage = [this](std::uint32_t node) { return name(node) == "storage"; };
     // It loses snapshots that are not written yet.
     if (row.is_crash() && is_storage(row.peer)) received_.clear();
-    if (row.is("received", "state") && is_storage(row.node))
+    if (row.is<Received>(MessageKind::state) && is_storage(row.node))
       received_[{row.peer, key}].push_back({row.at, static_cast<double>(size)});
-    if (!row.is("snapshot") || !(facts_.disk > 0)) return;
+    if (!row.is<Snapshot>() || !(facts_.disk > 0)) return;
     examined();
-    std::vector<Received>& all = received_[{row.peer, key}];
+    std::vector<Arrival>& all = received_[{row.peer, key}];
     if (all.empty())
       return violated(row, "version {} of shard {} has not arrived, or was written before", row.version,
                       row.shard);
@@ -527,10 +533,10 @@ class Snapshots final : public Check {
 
  private:
   using Key = std::pair<std::uint32_t, std::int64_t>;  // shard and version
-  struct Received {
+  struct Arrival {
     double at, bytes;
   };
-  std::map<std::pair<std::uint32_t, Key>, std::vector<Received>> received_;  // by sender
+  std::map<std::pair<std::uint32_t, Key>, std::vector<Arrival>> received_;  // by sender
   double last_ = 0;
 };
 
@@ -541,15 +547,16 @@ class Sizes final : public Check {
               "a message has the bytes of its content, and the bytes of all kinds sum to the total") {}
 
   void on(const Row& row) override {
-    if (!row.is("sent")) return;
-    by_kind_[std::string(row.kind)] += row.bytes;
+    if (!row.is<Sent>()) return;
+    by_kind_[std::string(row.word())] += row.bytes;
     if (summary_.contains("groups")) return;  // each job has its own sizes
     const std::optional<std::uint64_t> size = size_of(row);
     if (!size) return;
     examined();
+    const Sent& message = row.as<Sent>();
     if (*size != row.bytes)
-      violated(row, "a {} of {} values, {} keys and {} names has {} bytes, not {}", row.kind, row.values,
-               row.keys, row.ids, *size, row.bytes);
+      violated(row, "a {} of {} values, {} keys and {} names has {} bytes, not {}", row.word(), row.values,
+               message.keys, message.ids, *size, row.bytes);
   }
   void at_end(std::int64_t) override {
     const Json& told = summary_.at("bytes_by_kind");
@@ -568,28 +575,27 @@ class Sizes final : public Check {
   // The size of a message from its content; none if the content does not determine it.
   std::optional<std::uint64_t> size_of(const Row& row) const {
     constexpr std::uint64_t id = 12, weight = 8;
-    const std::uint64_t listed = row.keys > 0 ? facts_.bytes_per_listed_key : facts_.bytes_per_key;
-    if (row.kind == "weights" || row.kind == "finished" || row.kind == "push") {
-      const bool may_be_copy = facts_.sums && history_.watched() && row.kind != "push";
+    using enum MessageKind;
+    const Sent& message = row.as<Sent>();
+    const std::uint64_t listed = message.keys > 0 ? facts_.bytes_per_listed_key : facts_.bytes_per_key;
+    if (row.is<Sent>(weights, finished, push)) {
+      const bool may_be_copy = facts_.sums && history_.watched() && message.kind != push;
       if (facts_.filtered || may_be_copy) return std::nullopt;
       return facts_.header + row.values * (facts_.bytes_per_value + listed);
     }
-    if (row.kind == "pull" && !(!facts_.caches_keys.empty() && row.keys > 0))
-      return facts_.header + row.keys * facts_.bytes_per_listed_key;
-    if (row.kind == "chunk" && facts_.filtered) return std::nullopt;
-    if (row.kind == "chunk" || row.kind == "activation" || row.kind == "error")
-      return facts_.header + row.values * facts_.bytes_per_value;
-    if (row.kind == "group") return facts_.header + row.ids * id + row.values * weight;
-    if (row.kind == "heartbeat") return facts_.header + 16 + row.ids * 16;
-    if (row.kind == "idle") return facts_.header + 16;
+    if (row.is<Sent>(pull) && !(!facts_.caches_keys.empty() && message.keys > 0))
+      return facts_.header + message.keys * facts_.bytes_per_listed_key;
+    if (row.is<Sent>(chunk) && facts_.filtered) return std::nullopt;
+    if (row.is<Sent>(chunk, activation, error)) return facts_.header + row.values * facts_.bytes_per_value;
+    if (row.is<Sent>(group)) return facts_.header + message.ids * id + row.values * weight;
+    if (row.is<Sent>(heartbeat)) return facts_.header + 16 + message.ids * std::uint64_t{16};
+    if (row.is<Sent>(idle)) return facts_.header + 16;
     const bool tells_decisions = facts_.shares_out && !facts_.in_step();
     const bool of_both_kinds = (tells_decisions && facts_.slow_factor > 0) || facts_.rule.own_logic;
-    if (row.kind == "report" && of_both_kinds) return std::nullopt;
-    if (row.kind == "report") return facts_.header + (tells_decisions ? 16 : 8);
-    for (const char* bare : {"join", "ack", "fetch", "replicated", "restore", "ready"}) {
-      if (row.kind == bare) return facts_.header;
-    }
-    return std::nullopt;
+    if (row.is<Sent>(report) && of_both_kinds) return std::nullopt;
+    if (row.is<Sent>(report)) return facts_.header + (tells_decisions ? 16 : 8);
+    const bool is_bare = row.is<Sent>(join, ack, fetch, replicated, restore, ready);
+    return is_bare ? std::optional(facts_.header) : std::nullopt;
   }
 
   std::map<std::string, std::uint64_t> by_kind_;

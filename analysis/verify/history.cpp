@@ -77,11 +77,11 @@ bool History::will_not_come(std::uint32_t s, std::uint32_t worker, std::int64_t 
 }
 
 void History::on(const Row& row) {
-  const bool is_of_view = row.is("place") || row.is("participant");
+  const bool is_of_view = row.is<ShardPlace, Participant>();
   if (is_told_view_ && !is_of_view) let_go();
   if (is_of_view) return on_view(row);
-  if (row.is("cut")) cuts_[row.new_shard] = {.shard = row.shard, .epoch = row.epoch};
-  if (row.is("applied")) {
+  if (row.is<ShardCut>()) cuts_[row.part] = {.shard = row.shard, .epoch = row.epoch};
+  if (row.is(Outcome::applied)) {
     Ownership& owner = ownership(row.shard, row.node);
     const std::uint32_t worker = facts_.worker(row.peer);
     forget_earlier_life(owner, row.peer);
@@ -90,28 +90,28 @@ void History::on(const Row& row) {
     owner.applications.push_back({worker, row.push, owner.version + 1, row.number});
     applied_[{row.shard, row.peer}] = row.number;
   }
-  if (row.is("late")) {
+  if (row.is(Outcome::late)) {
     Count& count = ownership(row.shard, row.node).workers[facts_.worker(row.peer)];
     count.base = std::max(count.base, row.push + 1);
     add(shards_[row.shard].dropped[facts_.worker(row.peer)], row.push);
   }
-  if (row.is("model_update") && facts_.is_server(row.node)) {
+  if (row.is<ModelUpdate>() && facts_.is_server(row.node)) {
     Ownership& owner = ownership(row.shard, row.node);
     last_version_ = std::exchange(owner.version, row.version);
     // Its successor, unknown to this owner, has begun without this push.
     ShardHistory& shard = shards_[row.shard];
     if (owner.epoch < shard.owner().epoch) shard.set_back = set_back_ = true;
-    owner.hashes.push_back({.weights = row.weights_hash, .state = row.state_hash});
+    owner.hashes.emplace_back(row.as<ModelUpdate>());
   }
-  if (row.is("membership")) on_member(row);
-  if (row.is("received", "join") && row.node == 0) {
+  if (row.is<Recount>()) on_member(row);
+  if (row.is<Received>(MessageKind::join) && row.node == 0) {
     joined_[row.peer] = row.number;
     if (row.peer < leaving_.size()) leaving_[row.peer] = false;
   }
-  if (row.is("copy")) holds(ownership(row.shard, row.node), row.peer);
-  if (row.is("promotion")) on_promote(row);
-  if (row.is("suspicion")) away_[row.peer] = true;
-  if (row.is("fault")) on_fault(row);
+  if (row.is<Copy>()) holds(ownership(row.shard, row.node), row.peer);
+  if (row.is<Promotion>()) on_promote(row);
+  if (row.is<Suspicion>()) away_[row.peer] = true;
+  if (row.is<FaultChange>()) on_fault(row);
 }
 
 bool History::is_given_up(std::uint32_t node) const {
@@ -140,24 +140,25 @@ void History::forget_earlier_life(Ownership& owner, std::uint32_t peer) {
 // Pushes that a server counts but has not applied were given up. Exception: its counts at the start, where
 // the last pushes that count as arrived may still wait to be applied.
 void History::on_member(const Row& row) {
+  const Recount& told = row.as<Recount>();
   const std::uint32_t worker = facts_.worker(row.peer);
   Ownership& owner = ownership(row.shard, row.node);
   Count& count = owner.workers[worker];
   const bool was_awaited = count.member && !count.behind;
   const std::int64_t awaited_from = was_awaited ? count.awaited_from : row.number;
-  count.member = row.takes_part != 0;
+  count.member = told.takes_part;
   if (!count.member) away_[row.peer] = true;
-  count.behind = count.member && row.is_awaited == 0;
-  count.ahead = row.skipped_clocks;
-  count.arrived = owner.fresh ? row.arrived : std::max(count.arrived, row.arrived);
-  if (row.applied > count.counted()) {
+  count.behind = count.member && !told.is_awaited;
+  count.ahead = told.skipped_clocks;
+  count.arrived = owner.fresh ? told.arrived : std::max(count.arrived, told.arrived);
+  if (told.applied > count.counted()) {
     ShardHistory& shard = shards_[row.shard];
     shard.set_back = set_back_ = true;
-    const std::int64_t jump = row.applied - count.counted();
-    for (std::int64_t number = std::max<std::int64_t>(0, row.arrived - jump); number < row.arrived; ++number)
+    const std::int64_t first = told.arrived - (told.applied - count.counted());
+    for (std::int64_t number = std::max<std::int64_t>(0, first); number < told.arrived; ++number)
       if (!owner.fresh) add(shard.given_up[worker], number);
   }
-  if (owner.fresh || row.applied > count.counted()) count.base = row.applied;
+  if (owner.fresh || told.applied > count.counted()) count.base = told.applied;
   forget_earlier_life(owner, row.peer);
   count.awaited_from = awaited_from;
   if (std::ranges::find(facts_.last_workers, worker) != facts_.last_workers.end()) owner.fresh = false;
@@ -182,12 +183,12 @@ void History::holds(Ownership& ownership, std::uint32_t node) const {
 void History::on_view(const Row& row) {
   if (!view_ || view_->number != row.view) view_ = View{.number = row.view};
   is_told_view_ = true;
-  if (row.is("participant")) {
+  if (row.is<Participant>()) {
     view_->participants.insert(row.peer);
     return;
   }
   view_->places.insert({row.shard, row.peer});
-  if (row.role == "former") view_->former.insert({row.shard, row.peer});
+  if (row.as<ShardPlace>().role == PlaceRole::former) view_->former.insert({row.shard, row.peer});
   view_->epochs[row.shard] = row.epoch;
 }
 
@@ -223,7 +224,7 @@ void History::leaves(std::uint32_t node) {
 
 // A crash ends with a restart.
 void History::on_fault(const Row& row) {
-  if (row.begins == 0 || row.peer >= away_.size() || !row.takes_away()) return;
+  if (!row.begins || row.peer >= away_.size() || !row.takes_away()) return;
   away_[row.peer] = true;
   row.is_crash() ? crashes(row.peer) : leaves(row.peer);
 }
@@ -262,9 +263,9 @@ void History::begin_as_part(std::uint32_t number) {
 }
 
 void History::follow_versions(const Row& row, std::map<std::uint32_t, std::int64_t>& versions) const {
-  if (row.is("cut")) versions[row.new_shard] = versions[row.shard];
-  if (row.is("model_update") && facts_.is_server(row.node)) versions[row.shard] = row.version;
-  if (!row.is("promotion") || owner(row.shard)->epoch != row.epoch) return;
+  if (row.is<ShardCut>()) versions[row.part] = versions[row.shard];
+  if (row.is<ModelUpdate>() && facts_.is_server(row.node)) versions[row.shard] = row.version;
+  if (!row.is<Promotion>() || owner(row.shard)->epoch != row.epoch) return;
   std::int64_t& version = versions[row.shard];
   version = cut_from(row.shard) ? std::max(version, row.version) : row.version;
 }
@@ -300,8 +301,9 @@ void History::on_promote(const Row& row) {
                  .fresh = true};
   holds(next, row.node);
   next.workers.resize(facts_.workers, Count{.awaited_from = row.number});
-  const auto before = shard.ownerships.find(row.updated_in);
-  if (row.version > 0 && before != shard.ownerships.end() && row.updated_in < row.epoch) {
+  const std::int64_t updated_in = row.as<Promotion>().updated_in;
+  const auto before = shard.ownerships.find(updated_in);
+  if (row.version > 0 && before != shard.ownerships.end() && updated_in < row.epoch) {
     next.before = &before->second;
     inherit(next, before->second, row.version);
   }
@@ -332,18 +334,19 @@ class Requests {
   using Id = std::pair<std::uint32_t, std::uint32_t>;  // shard, worker's node
   void on(const Row& row, const Facts& facts) {
     if (!facts.is_worker(row.node)) return;
-    if (row.is("received", "weights")) return receives(row);
-    if (row.is("sent", "join"))
+    if (row.is<Received>(MessageKind::weights)) return receives(row);
+    if (row.is<Sent>(MessageKind::join))
       std::erase_if(asked_, [&](const auto& one) { return one.first.second == row.node; });
-    if (row.is("sent", "push")) {
+    if (row.is<Sent>(MessageKind::push)) {
       std::int64_t& next = asked_[{row.shard, row.node}].next;
       next = std::max(next, row.clock + 1);
     }
-    if (!row.is("sent", "pull")) return;
+    if (!row.is<Sent>(MessageKind::pull)) return;
     Asked& asked = asked_[{row.shard, row.node}];
     // A repeated pull may wait in a queue until the answer to the first pull has arrived.
     if (row.pull <= asked.answered) return;
-    const Asked::Pull pull{.above = row.above, .pushes = row.pushes_before};
+    const Asked::Pull pull{.above = row.as<Sent>().above.value_or(-1),
+                           .pushes = row.as<Sent>().pushes_before.value_or(0)};
     asked.pulls.try_emplace(row.pull, pull).first->second.epochs.insert(row.epoch);
   }
   // The pull that these weights answer; forgets earlier pulls. None if the worker has sent a newer pull: it
@@ -388,15 +391,15 @@ class Requests {
 class Waiting {
  public:
   void on(const Row& row, const Facts& facts) {
-    const bool stops = row.is("ended") || row.is("cancelled") || row.is("killed");
-    if (row.is_step() && row.is("begun")) computing_.insert(row.node);
-    if (row.is_step() && stops) computing_.erase(row.node);
-    if (row.is("sent", "push")) under_way_[{row.shard, row.node}] = row.push;
-    if (row.is("sent", "weights") && facts.is_worker(row.peer))
+    using enum ComputePhase;
+    if (row.is_step(begun)) computing_.insert(row.node);
+    if (row.is_step(ended, cancelled, killed)) computing_.erase(row.node);
+    if (row.is<Sent>(MessageKind::push)) under_way_[{row.shard, row.node}] = row.push;
+    if (row.is<Sent>(MessageKind::weights) && facts.is_worker(row.peer))
       answered_[{row.shard, row.node, row.peer}] = row.at;
-    if (row.is("received", "push") || row.is("received", "pull"))
+    if (row.is<Received>(MessageKind::push, MessageKind::pull))
       answered_[{row.shard, row.node, row.peer}] = HUGE_VAL;
-    if (!row.is("received", "push")) return;
+    if (!row.is<Received>(MessageKind::push)) return;
     add(arrived_[{row.shard, row.node, row.peer, row.epoch}], row.push);
     const auto sent = under_way_.find({row.shard, row.peer});
     if (sent != under_way_.end() && sent->second <= row.push) under_way_.erase(sent);
@@ -434,7 +437,7 @@ class Waiting {
 
 // The owner that answers a pull; null for other events, and before the first push.
 const Ownership* answering(const Row& row, const History& history) {
-  return row.is("sent", "weights") ? history.find(row.shard, row.node) : nullptr;
+  return row.is<Sent>(MessageKind::weights) ? history.find(row.shard, row.node) : nullptr;
 }
 
 class Reads final : public Check {
@@ -508,7 +511,8 @@ class ReadMyWrites final : public Check {
 
   void on(const Row& row) override {
     requests_.on(row, facts_);
-    if (row.is("received", "push")) add(arrived_[{row.shard, row.node, row.peer, row.epoch}], row.push);
+    if (row.is<Received>(MessageKind::push))
+      add(arrived_[{row.shard, row.node, row.peer, row.epoch}], row.push);
     const Ownership* owner = answering(row, history_);
     const std::optional<Asked::Pull> pull = owner == nullptr ? std::nullopt : requests_.answered(row);
     if (!pull) return;

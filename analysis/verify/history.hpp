@@ -59,7 +59,9 @@ struct Ownership {
   std::set<std::uint32_t> holders = {};
   // For versions from + 1 on: hashes of the weights, and of everything that the next update depends on.
   struct Hashes {
-    std::uint64_t weights = 0, state = 0;
+    explicit Hashes(const auto& event)
+        : weights(event.weights_hash.value_or(0)), state(event.state_hash.value_or(0)) {}
+    std::uint64_t weights, state;
   };
   std::vector<Hashes> hashes = {};
   std::vector<Application> applications = {};

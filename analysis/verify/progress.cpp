@@ -23,12 +23,11 @@ class Groups final : public Check {
   }
 
   void on(const Row& row) override {
-    if (row.is("participant")) members_[row.view].insert(row.peer);
-    if (row.is("received") && (row.kind == "view" || row.kind == "start") && facts_.is_worker(row.node))
-      hears(row);
-    if (row.is("finish")) through_.insert(row.node);
+    if (row.is<Participant>()) members_[row.view].insert(row.peer);
+    if (row.is<Received>(MessageKind::view, MessageKind::start) && facts_.is_worker(row.node)) hears(row);
+    if (row.is<Finish>()) through_.insert(row.node);
     if (row.takes_away()) leaves(row.peer);
-    if (row.is_step() && row.is("begun") && row.part == 0) begins(row);
+    if (row.is_step(ComputePhase::begun) && row.part == 0) begins(row);
   }
 
  private:
@@ -38,7 +37,7 @@ class Groups final : public Check {
   };
 
   void hears(const Row& row) {
-    if (row.kind == "start") through_.erase(row.node);  // it has returned
+    if (row.is<Received>(MessageKind::start)) through_.erase(row.node);  // it has returned
     if (row.view > heard_[row.node].view) heard_[row.node] = {.view = row.view};
   }
   void leaves(std::uint32_t node) { heard_.erase(node); }
@@ -76,15 +75,15 @@ class Joiners final : public Check {
   }
 
   void on(const Row& row) override {
-    if (row.is("sent")) sent_[row.number] = row.at;
-    if (row.is("received")) arrives(row);
-    if (row.is("finish") || row.takes_away()) waiting_.erase(row.is("finish") ? row.node : row.peer);
-    if (row.is("suspicion") || row.is("view_change") || row.is("promotion") || row.is("fault")) anew(row.at);
-    if (row.is("lost")) {
+    if (row.is<Sent>()) sent_[row.number] = row.at;
+    if (row.is<Received>()) arrives(row);
+    if (row.is<Finish>() || row.takes_away()) waiting_.erase(row.is<Finish>() ? row.node : row.peer);
+    if (row.is<Suspicion, ViewChange, Promotion, FaultChange>()) anew(row.at);
+    if (row.is<Lost>()) {
       sent_.erase(row.sent);
       anew(row.at + facts_.longest_retry);
     }
-    if (row.is("fault") && !row.takes_away() && row.kind != "join" && row.kind != "restart") is_calm_ = false;
+    if (row.is<FaultChange>() && !row.takes_away() && !row.starts_peer()) is_calm_ = false;
     if (row.is_step()) on_step(row);
   }
 
@@ -103,14 +102,15 @@ class Joiners final : public Check {
       longest_ = std::max(longest_, row.at - sent->second);
       sent_.erase(sent);
     }
-    if (row.kind == "join" && facts_.is_worker(row.peer)) waiting_.try_emplace(row.peer, Waiting{row.at});
+    if (row.is<Received>(MessageKind::join) && facts_.is_worker(row.peer))
+      waiting_.try_emplace(row.peer, Waiting{row.at});
   }
   void on_step(const Row& row) {
-    if (!row.is("begun")) {
+    if (!row.is(ComputePhase::begun)) {
       const auto begun = begun_.find(row.node);
       if (begun == begun_.end()) return;
       longest_ = std::max(longest_, row.at - begun->second);
-      if (!row.is("paused")) begun_.erase(begun);
+      if (!row.is(ComputePhase::paused)) begun_.erase(begun);
       return;
     }
     begun_[row.node] = row.at;

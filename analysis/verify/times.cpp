@@ -31,14 +31,14 @@ class Conservation final : public Check {
 
   void on(const Row& row) override {
     if (row.is_message()) return move(row);
-    if (row.is_outcome()) {
+    if (row.is<PushOutcome>()) {
       ++(row.is_dropped() ? dropped_ : applied_);
-      if (row.is("applied") && history_.watched()) look_for_gap(row);
+      if (row.is(Outcome::applied) && history_.watched()) look_for_gap(row);
       waiting_[{row.shard, row.peer}].erase(row.push);
     }
-    if (row.is("membership")) waiting_.erase({row.shard, row.peer});
-    if (row.is("promotion")) {
-      delivered_ += static_cast<std::uint64_t>(row.waiting_pushes);
+    if (row.is<Recount>()) waiting_.erase({row.shard, row.peer});
+    if (row.is<Promotion>()) {
+      delivered_ += static_cast<std::uint64_t>(row.as<Promotion>().waiting_pushes);
       waiting_.erase(waiting_.lower_bound({row.shard, 0}), waiting_.lower_bound({row.shard + 1, 0}));
     }
   }
@@ -76,17 +76,17 @@ class Conservation final : public Check {
 
   void move(const Row& row) {
     examined();
-    Book& book = row.is("sent") ? sent_ : row.is("received") ? received_ : lost_;
+    Book& book = row.is<Sent>() ? sent_ : row.is<Received>() ? received_ : lost_;
     ++book.messages;
     book.bytes += row.bytes;
-    if (row.is("sent")) {
-      on_the_way_.insert({row.number, {row.node, row.peer, std::string(row.kind)}});
+    if (row.is<Sent>()) {
+      on_the_way_.insert({row.number, {row.node, row.peer, std::string(row.word())}});
       return;
     }
     if (on_the_way_.erase(row.sent) == 0)
       violated(row, "message {}, which {} {}, was not sent, or has arrived or been lost before", row.sent,
-               name(row.node), row.is("received") ? "receives" : "loses");
-    if (!row.is("received", "push")) return;
+               name(row.node), row.is<Received>() ? "receives" : "loses");
+    if (!row.is<Received>(MessageKind::push)) return;
     ++delivered_;
     const Ownership* owner = history_.owner(row.shard);
     if (!history_.watched() || owner == nullptr) return;
@@ -135,8 +135,8 @@ class End final : public Check {
       : Check(evidence, "end",
               "all workers finished, or a target, a duration or a stated reason ended the run") {}
   void on(const Row& row) override {
-    if (row.is("finish")) finished_.insert(row.node);
-    if (row.is("sent", "start")) told_.insert(row.peer);
+    if (row.is<Finish>()) finished_.insert(row.node);
+    if (row.is<Sent>(MessageKind::start)) told_.insert(row.peer);
   }
   void at_end(std::int64_t) override {
     examined();
@@ -168,17 +168,17 @@ class Repeats final : public Check {
       : Check(evidence, "repeats", "while nothing fails, no request and no answer is sent twice") {}
 
   void on(const Row& row) override {
-    if (row.is("fault") || row.is("lost") || row.is("view_change")) calm_ = false;
+    if (row.is<FaultChange, Lost, ViewChange>()) calm_ = false;
     if (!calm_) return;
-    if (row.is("repetition"))
-      violated(row, "{} sends a {} to {} again, but nothing has failed", name(row.node), row.kind,
+    if (row.is<Repetition>())
+      violated(row, "{} sends a {} to {} again, but nothing has failed", name(row.node), row.word(),
                name(row.peer));
-    const bool is_push = row.is("sent", "push");
-    if (!is_push && !row.is("sent", "pull") && !row.is("sent", "weights")) return;
+    const bool is_push = row.is<Sent>(MessageKind::push);
+    if (!is_push && !row.is<Sent>(MessageKind::pull, MessageKind::weights)) return;
     examined();
     const std::int64_t number = is_push ? row.push : row.pull;
     if (!sent_.emplace(row.node, row.peer, row.shard, is_push, number).second)
-      violated(row, "{} sends {} {} to {} twice, but nothing has failed", name(row.node), row.kind, number,
+      violated(row, "{} sends {} {} to {} twice, but nothing has failed", name(row.node), row.word(), number,
                name(row.peer));
   }
 
@@ -209,13 +209,14 @@ class TasksCheck final : public Check {
   }
 
   void on(const Row& row) override {
-    if (row.table != "task") return;
+    if (!row.is<TaskChange>()) return;
     examined();
-    const Key key{row.task, row.unit, row.clock};
-    const TaskFact& task = facts_.tasks[static_cast<std::size_t>(row.task)];
-    if (row.is("given")) {
-      look_at_inputs(row, task);
-      look_at_place(row, task);
+    const TaskChange& change = row.as<TaskChange>();
+    const Key key{change.task, change.unit.value_or(-1), row.clock};
+    const TaskFact& task = facts_.tasks[static_cast<std::size_t>(change.task)];
+    if (row.is(TaskPhase::given)) {
+      look_at_inputs(row, std::get<1>(key), task);
+      look_at_place(row, std::get<1>(key), task);
       if (!given_.emplace(key, row.peer).second) violated(row, "{} is given out a second time", text(key));
       if (!task.is_of_server) ++busy_[row.peer];
       return;
@@ -244,14 +245,14 @@ class TasksCheck final : public Check {
     return !facts_.duration && summary_["target"]["reached"] != true && summary_["stuck"].empty();
   }
 
-  void look_at_inputs(const Row& row, const TaskFact& task) {
+  void look_at_inputs(const Row& row, std::int64_t its_unit, const TaskFact& task) {
     for (const TaskFact::Input& input : task.after) {
       const std::int64_t clock = row.clock - input.clocks_back;
       if (clock < 0) continue;
       const TaskFact& other = facts_.tasks[input.task];
-      const bool is_own = !input.all && row.unit >= 0 && other.units >= 0;
-      const std::int64_t first = other.units < 0 ? -1 : is_own ? row.unit : 0;
-      const std::int64_t last = other.units < 0 ? -1 : is_own ? row.unit : other.units - 1;
+      const bool is_own = !input.all && its_unit >= 0 && other.units >= 0;
+      const std::int64_t first = other.units < 0 ? -1 : is_own ? its_unit : 0;
+      const std::int64_t last = other.units < 0 ? -1 : is_own ? its_unit : other.units - 1;
       for (std::int64_t unit = first; unit <= last; ++unit) {
         const Key key{static_cast<std::int64_t>(input.task), unit, clock};
         if (!done_.contains(key)) violated(row, "it is given out before {} is done", text(key));
@@ -259,12 +260,12 @@ class TasksCheck final : public Check {
     }
   }
 
-  void look_at_place(const Row& row, const TaskFact& task) {
+  void look_at_place(const Row& row, std::int64_t unit, const TaskFact& task) {
     if (task.is_of_server) return;
     if (task.does != "pull") {
       for (const TaskFact::Input& input : task.after) {
         const bool is_source = facts_.tasks[input.task].does == (task.does == "push" ? "gradient" : "pull");
-        const auto source = given_.find({static_cast<std::int64_t>(input.task), row.unit, row.clock});
+        const auto source = given_.find({static_cast<std::int64_t>(input.task), unit, row.clock});
         if (is_source && source != given_.end() && source->second != row.peer)
           violated(row, "{} has what it needs", name(source->second));
       }
@@ -274,7 +275,7 @@ class TasksCheck final : public Check {
       if (busy_[row.peer] > 0) violated(row, "{} still has {} tasks to do", name(row.peer), busy_[row.peer]);
       return;
     }
-    const std::int64_t expected = task.worker >= 0 ? task.worker : row.unit;
+    const std::int64_t expected = task.worker >= 0 ? task.worker : unit;
     if (static_cast<std::int64_t>(worker(row.peer)) != expected)
       violated(row, "it belongs to worker {}", expected);
   }
@@ -347,9 +348,10 @@ class Samples final : public Check {
         computed_(facts_.workers) {}
 
   void on(const Row& row) override {
-    if (!row.is("ended")) return;
+    if (!row.is(ComputePhase::ended)) return;
     computed_[worker(row.node)] += static_cast<std::uint64_t>(row.samples);
-    if (row.is_step() && row.is_last_part() && facts_.samples) steps_.push_back(row);
+    if (row.is_step() && row.as<Computation>().is_last() && facts_.samples)
+      steps_.emplace_back(row, row.samples);
   }
 
   void at_end(std::int64_t) override {
@@ -360,17 +362,16 @@ class Samples final : public Check {
         violated("worker {}: {} in the events, {} in the summary", w, computed_[w], told.dump());
     }
     if (summary_.contains("groups")) return;  // each group may have its own batch size
-    for (const Row& row : steps_) {
+    for (const auto& [row, count] : steps_) {
       examined();
-      const std::int64_t count = row.samples;
       if (count != *facts_.samples && count != *facts_.first_samples)
         violated(row, "{} computes {} samples, where a step has {}", name(row.node), count, *facts_.samples);
     }
   }
 
  private:
-  std::vector<std::uint64_t> computed_;  // by worker
-  std::vector<Row> steps_;
+  std::vector<std::uint64_t> computed_;                 // by worker
+  std::vector<std::pair<Moment, std::int64_t>> steps_;  // with their samples
 };
 
 class EndDate final : public Check {
@@ -381,17 +382,17 @@ class EndDate final : public Check {
 
   void on(const Row& row) override {
     last_ = row.at;
-    if (row.is("finish")) {
+    if (row.is<Finish>()) {
       finish_ = row.at;
       finished_.insert(row.node);
     }
-    if (row.is("sent", "join")) finished_.erase(row.node);
-    if (starts_anew(row)) finished_.erase(row.peer);  // it joins after its start
+    if (row.is<Sent>(MessageKind::join)) finished_.erase(row.node);
+    if (row.starts_peer()) finished_.erase(row.peer);  // it joins after its start
     // A run ends when all its workers have finished; later verdicts of the scheduler do not matter.
-    const bool is_verdict = row.is("suspicion") || row.is("view_change");
+    const bool is_verdict = row.is<Suspicion, ViewChange>();
     if (is_verdict && finished_.size() < facts_.workers) verdict_ = row.at;
-    const bool is_work = row.is("finish") || row.is("applied") || row.is("model_update") ||
-                         (row.is_step() && (row.is("begun") || row.is("ended")));
+    const bool is_work = row.is<Finish>() || row.is(Outcome::applied) || row.is<ModelUpdate>() ||
+                         row.is_step(ComputePhase::begun, ComputePhase::ended);
     if (is_work) last_work_ = row;
   }
 
@@ -436,18 +437,12 @@ class EndDate final : public Check {
   }
 
  private:
-  // Whether the end of a fault, or a fault that adds a node, starts its peer.
-  static bool starts_anew(const Row& row) {
-    if (row.is("fault", "crash")) return row.begins == 0;
-    return row.is("fault", "join") || (row.is("fault") && row.kind == "restart");
-  }
-
   double last_ = 0;
   std::optional<double> finish_;
   std::set<std::uint32_t> finished_;  // workers that have finished and not returned
   // Last verdict of the scheduler about nodes while some worker had not finished.
   std::optional<double> verdict_;
-  std::optional<Row> last_work_;
+  std::optional<Moment> last_work_;
 };
 
 class Waits final : public Check {
@@ -458,17 +453,17 @@ class Waits final : public Check {
               "its server has received") {}
 
   void on(const Row& row) override {
-    if (row.is("received")) return arrives(row);
-    const bool is_release = row.is("release") && row.sent >= 0;  // otherwise a view or a date ended it
-    if (!row.is("wait") && !is_release) return;
+    if (row.is<Received>()) return arrives(row);
+    const bool is_release = row.is<Release>() && row.sent >= 0;  // otherwise a view or a date ended it
+    if (!row.is<Wait>() && !is_release) return;
     examined();
     const std::string who = name(row.node);
     if (!is_here(row.sent, row.node))
       violated(row, "message {} is said to end a wait at {}, which has not received it", row.sent, who);
-    if (row.is("wait") && row.since >= row.at)
+    if (row.is<Wait>() && row.since >= row.at)
       violated(row, "{} is said to have waited since {:.9g} s", who, row.since);
-    if (is_release && is_here(row.sent, row.node) && kind_of(row.reason) != arrivals_[index(row.sent)].kind)
-      violated(row, "a {} is said to release a pull, and message {} is a {}", row.reason, row.sent,
+    if (is_release && is_here(row.sent, row.node) && kind_of(row.word()) != arrivals_[index(row.sent)].kind)
+      violated(row, "a {} is said to release a pull, and message {} is a {}", row.word(), row.sent,
                arrivals_[index(row.sent)].kind);
   }
 
@@ -476,7 +471,7 @@ class Waits final : public Check {
   void arrives(const Row& row) {
     const std::size_t number = index(row.sent);
     if (arrivals_.size() <= number) arrivals_.resize(std::max(number + 1, arrivals_.size() * 2));
-    arrivals_[number] = {row.node, row.kind};
+    arrivals_[number] = {row.node, row.word()};
   }
   bool is_here(std::int64_t message, std::uint32_t node) const {
     return message < std::ssize(arrivals_) && arrivals_[index(message)].receiver == node;

@@ -30,13 +30,13 @@ class Staleness final : public Check {
 
   void on(const Row& row) override {
     history_.follow_versions(row, versions_);
-    if (row.is("applied")) {
+    if (row.is(Outcome::applied)) {
       examined();
       ++applied_[row.staleness];
       if (judges(row) && row.staleness > *facts_.limit)
         violated(row, "{} applies {}, which is {} updates old; the limit is {}", name(row.node), push_of(row),
                  row.staleness, *facts_.limit);
-    } else if (row.is("late")) {
+    } else if (row.is(Outcome::late)) {
       examined();
       const std::int64_t age = std::max<std::int64_t>(0, versions_[row.shard] - row.version);
       ++dropped_[age];
@@ -80,23 +80,24 @@ class Closings final : public Check {
   }
 
   void on(const Row& row) override {
-    if (row.is("promotion")) begins(row);
+    if (row.is<Promotion>()) begins(row);
     // After a warm-up a worker pushes before it pulls, or never pulls.
-    const bool asks = row.is("received", "pull") || (row.is("received", "push") && row.push == 0);
+    const bool asks =
+        row.is<Received>(MessageKind::pull) || (row.is<Received>(MessageKind::push) && row.push == 0);
     if (asks && facts_.is_server(row.node) && facts_.is_worker(row.peer))
       open_.try_emplace({row.shard, row.node}, Open{.since = row.at});
-    if (row.is("received", "push")) arrives(row);
+    if (row.is<Received>(MessageKind::push)) arrives(row);
     // Without failures a server does not wait for a start. A server that asked twice gets a second start and
     // continues.
-    if (row.is("received", "start") && history_.watched()) started_.try_emplace(row.node, row.at);
-    if (row.is("applied")) {
+    if (row.is<Received>(MessageKind::start) && history_.watched()) started_.try_emplace(row.node, row.at);
+    if (row.is(Outcome::applied)) {
       Open& update = open_[{row.shard, row.node}];
       // A push after a warm-up may arrive before its server may begin.
       const double here = std::max(
           {arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted, started_[row.node]});
       update.first = update.pushes++ == 0 ? here : std::min(update.first, here);
     }
-    if (row.is("model_update") && facts_.is_server(row.node)) closes(row);
+    if (row.is<ModelUpdate>() && facts_.is_server(row.node)) closes(row);
   }
 
  private:
@@ -169,16 +170,16 @@ class Copies final : public Check {
 
   void on(const Row& row) override {
     decisions_.on(row);
-    if (row.is("sent", "pull") && facts_.is_worker(row.node)) {
+    if (row.is<Sent>(MessageKind::pull) && facts_.is_worker(row.node)) {
       Request& asked = copies_[row.node][row.shard].asked;
       asked = std::max(asked, Request{row.pull, row.epoch});
-    } else if (row.is("sent", "weights") && facts_.is_worker(row.peer)) {
+    } else if (row.is<Sent>(MessageKind::weights) && facts_.is_worker(row.peer)) {
       sent_[row.number] = slowest(row);
-    } else if (row.is("received", "weights") && facts_.is_worker(row.node)) {
+    } else if (row.is<Received>(MessageKind::weights) && facts_.is_worker(row.node)) {
       receives(row);
-    } else if (row.is("sent", "join")) {
+    } else if (row.is<Sent>(MessageKind::join)) {
       copies_.erase(row.node);
-    } else if (row.is_step() && row.is("ended") && !history_.any_set_back()) {
+    } else if (row.is_step(ComputePhase::ended) && !history_.any_set_back()) {
       computed(row);
     }
   }
@@ -237,8 +238,8 @@ class LocalTime final : public Check {
 
   void on(const Row& row) override {
     if (!row.is_step()) return;
-    if (row.is("begun")) begun_[row.node] = row.at;
-    if (!row.is("ended")) return;
+    if (row.is(ComputePhase::begun)) begun_[row.node] = row.at;
+    if (!row.is(ComputePhase::ended)) return;
     const bool is_first = ended_[row.node]++ == 0;
     if (is_first && facts_.warms_up) return;
     examined();
@@ -281,11 +282,11 @@ class Moves final : public Check {
         values_(facts_.servers) {}
 
   void on(const Row& row) override {
-    if (row.is("sent", "push") && facts_.is_server(row.peer)) values_[row.peer - 1] += row.values;
-    if (row.is("sent", "weights") && facts_.is_server(row.node)) values_[row.node - 1] += row.values;
-    if (row.is("place")) epoch_[row.shard] = row.epoch;
-    if (row.is("cut")) on_cut(row);
-    if (row.is("move")) on_move(row);
+    if (row.is<Sent>(MessageKind::push) && facts_.is_server(row.peer)) values_[row.peer - 1] += row.values;
+    if (row.is<Sent>(MessageKind::weights) && facts_.is_server(row.node)) values_[row.node - 1] += row.values;
+    if (row.is<ShardPlace>()) epoch_[row.shard] = row.epoch;
+    if (row.is<ShardCut>()) on_cut(row);
+    if (row.is<ShardMove>()) on_move(row);
     end_ = row.at;
   }
 
@@ -344,14 +345,15 @@ class Moves final : public Check {
     end_ = row.at;
     ++of_view(row.view).cuts;
     const auto known = size_.find(row.shard);
-    if (row.values == 0 || row.new_values == 0 ||
-        (known != size_.end() && known->second != row.values + row.new_values))
-      violated(row, "shard {} is cut in {} and {} values", row.shard, row.values, row.new_values);
+    const auto new_values = static_cast<std::uint64_t>(row.as<ShardCut>().part_values);
+    if (row.values == 0 || new_values == 0 ||
+        (known != size_.end() && known->second != row.values + new_values))
+      violated(row, "shard {} is cut in {} and {} values", row.shard, row.values, new_values);
     if (row.epoch <= epoch_[row.shard])
       violated(row, "shard {} is cut within epoch {}", row.shard, row.epoch);
     size_[row.shard] = row.values;
-    size_[row.new_shard] = row.new_values;
-    if (const auto goal = goal_.find(row.shard); goal != goal_.end()) goal_[row.new_shard] = goal->second;
+    size_[row.part] = new_values;
+    if (const auto goal = goal_.find(row.shard); goal != goal_.end()) goal_[row.part] = goal->second;
   }
 
   void on_move(const Row& row) {
@@ -361,8 +363,9 @@ class Moves final : public Check {
     ++shift.shards;
     shift.parameters += static_cast<std::int64_t>(row.values);
     const auto goal = goal_.find(row.shard);
-    if (row.from == row.peer || (goal != goal_.end() && goal->second != row.from))
-      violated(row, "shard {} goes from {} to {}, but it was not there", row.shard, name(row.from),
+    const std::uint32_t from = row.as<ShardMove>().from;
+    if (from == row.peer || (goal != goal_.end() && goal->second != from))
+      violated(row, "shard {} goes from {} to {}, but it was not there", row.shard, name(from),
                name(row.peer));
     goal_[row.shard] = row.peer;
     const auto [size, is_new] = size_.try_emplace(row.shard, row.values);
@@ -464,8 +467,8 @@ class Versions final : public Check {
       : Check(evidence, "versions",
               "each owner's updates of a shard count up by one from its first version") {}
   void on(const Row& row) override {
-    if (row.is("promotion")) return begins(row);
-    if (!row.is("model_update") || !facts_.is_server(row.node)) return;
+    if (row.is<Promotion>()) return begins(row);
+    if (!row.is<ModelUpdate>() || !facts_.is_server(row.node)) return;
     examined();
     if (row.version != history_.last_version() + 1)
       violated(row, "{} goes from version {} of shard {} to {}", name(row.node), history_.last_version(),
@@ -494,14 +497,14 @@ class Updates final : public Check {
   }
 
   void on(const Row& row) override {
-    if (own_ && row.is("received", "pull")) own_->on_pull(row);
-    if (row.is("applied")) {
+    if (own_ && row.is<Received>(MessageKind::pull)) own_->on_pull(row);
+    if (row.is(Outcome::applied)) {
       pushes_[{row.shard, row.node}].push_back(row.peer);
       if (fresh_ && !facts_.follows(row.shard) && row.staleness != 0)
         violated(row, "{} applies {}, which is {} updates old", name(row.node), push_of(row), row.staleness);
       return;
     }
-    if (!row.is("model_update") || !facts_.is_server(row.node)) return;
+    if (!row.is<ModelUpdate>() || !facts_.is_server(row.node)) return;
     examined();
     std::vector<std::uint32_t> pushes = std::exchange(pushes_[{row.shard, row.node}], {});
     const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
@@ -548,7 +551,7 @@ class ExactlyOnce final : public Check {
   explicit ExactlyOnce(const Evidence& evidence)
       : Check(evidence, "exactly-once", "no push is applied twice in one history of a shard") {}
   void on(const Row& row) override {
-    if (!row.is("applied")) return;
+    if (!row.is(Outcome::applied)) return;
     examined();
     if (!history_.repeated()) return;
     if (facts_.at_least_once) ++repeated_;
@@ -574,11 +577,11 @@ class Shares final : public Check {
 
   void on(const Row& row) override {
     if (row.is_crash() && row.peer == 0) decisions_.clear();
-    if (row.is("sent", "assign")) return on_part(row);
+    if (row.is<Sent>(MessageKind::assign)) return on_part(row);
     if (!facts_.steals) return;
-    if (row.is("begun") && row.is_step()) given_[row.node].clear();
-    if (row.is("sent", "piece")) given_[row.node][row.part] = row.samples;
-    if (!row.is("ended") || !row.is_step() || summary_.contains("groups")) return;
+    if (row.is_step(ComputePhase::begun)) given_[row.node].clear();
+    if (row.is<Sent>(MessageKind::piece)) given_[row.node][row.part] = row.samples;
+    if (!row.is_step(ComputePhase::ended) || summary_.contains("groups")) return;
     examined();
     const std::int64_t whole = facts_.batch_size * facts_.batches;
     std::int64_t given = 0;
@@ -595,7 +598,8 @@ class Shares final : public Check {
   void on_part(const Row& row) {
     if (!facts_.in_step()) return;
     examined();
-    const SampleRange part{row.samples_before, row.samples_before + row.samples};
+    const std::int64_t before = row.as<Sent>().samples_before.value_or(0);
+    const SampleRange part{before, before + row.samples};
     std::map<std::uint32_t, SampleRange>& decision = decisions_[row.clock];
     for (const auto& [worker, other] : decision) {
       const bool is_same = worker == row.peer && other.begin == part.begin && other.end == part.end;
@@ -621,12 +625,12 @@ class Duplicates final : public Check {
   explicit Duplicates(const Evidence& evidence)
       : Check(evidence, "duplicates", "a push that is refused as a duplicate was accepted before") {}
   void on(const Row& row) override {
-    if (!row.is_outcome()) return;
+    if (!row.is<PushOutcome>()) return;
     const Id id{row.shard, row.peer, row.push};
-    if (row.is("applied") || row.is("late") || row.is("unused")) {
+    if (row.is(Outcome::applied, Outcome::late, Outcome::unused)) {
       taken_.insert(id);
       open_.erase(id);
-    } else if (row.is("duplicate")) {
+    } else if (row.is(Outcome::duplicate)) {
       // A push may wait for its shard, which is on its way to this server; it may be refused once the shard
       // arrives.
       const Ownership* owner = history_.owner(row.shard);

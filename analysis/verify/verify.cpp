@@ -225,13 +225,13 @@ class Promises final : public Check {
     if (start)
       look_at(row, Promise::About::clock_gap, start->gap,
               fmt::format("{} starts clock {} with clock_gap", name(row.node), row.clock));
-    if (row.is("applied")) {
+    if (row.is(Outcome::applied)) {
       if (!facts_.follows(row.shard))  // else the first shard's age has decided
         look_at(row, Promise::About::age, row.staleness,
                 fmt::format("{} applies {} with age", name(row.node), push_of(row)));
       ++pushes_[{row.shard, row.node}];
     }
-    if (row.is("model_update") && facts_.is_server(row.node))
+    if (row.is<ModelUpdate>() && facts_.is_server(row.node))
       look_at(
           row, Promise::About::pushes, std::exchange(pushes_[{row.shard, row.node}], 0),
           fmt::format("{} makes version {} of shard {} with pushes", name(row.node), row.version, row.shard));
@@ -270,24 +270,25 @@ class CausesCheck final : public Check {
 
   void on(const Row& row) override {
     examined();
-    const bool is_of_none = row.cause < 0;
-    if (!is_of_none && row.cause >= std::ssize(dates_)) {
-      violated(row, "is caused by event {}, which is later", row.cause);
-    } else if (!is_of_none && date(row.cause) > row.at) {
-      violated(row, "is caused by event {} at {:.9g} s", row.cause, date(row.cause));
-    } else if ((row.is("received") || row.is("lost")) && (row.cause != row.sent || row.spent != "network")) {
-      violated(row, "is caused by event {}, but was sent as {}", row.cause, row.sent);
-    } else if (row.is("ended") && row.is_step() && row.cause < begun_[row.node]) {
-      violated(row, "{} ends a step because of event {}, which was before it", name(row.node), row.cause);
-    } else if (row.is("wait") && (is_of_none || date(row.cause) < row.since)) {
+    const auto [cause, spent] = row.event.cause;
+    const bool is_of_none = cause < 0;
+    if (!is_of_none && cause >= std::ssize(dates_)) {
+      violated(row, "is caused by event {}, which is later", cause);
+    } else if (!is_of_none && date(cause) > row.at) {
+      violated(row, "is caused by event {} at {:.9g} s", cause, date(cause));
+    } else if (row.is<Received, Lost>() && (cause != row.sent || spent != Spent::network)) {
+      violated(row, "is caused by event {}, but was sent as {}", cause, row.sent);
+    } else if (row.is_step(ComputePhase::ended) && cause < begun_[row.node]) {
+      violated(row, "{} ends a step because of event {}, which was before it", name(row.node), cause);
+    } else if (row.is<Wait>() && (is_of_none || date(cause) < row.since)) {
       violated(row, "{} waits from {:.9g} s on for event {}, which was before that", name(row.node),
-               row.since, row.cause);
+               row.since, cause);
     } else if (is_of_none && active_.contains(row.node) &&
-               (row.is("sent") || (row.is_computation() && !row.is("killed")))) {
-      violated(row, "{} {} for no reason", name(row.node), row.is("sent") ? "sends" : "computes");
+               (row.is<Sent>() || (row.is<Computation>() && !row.is(ComputePhase::killed)))) {
+      violated(row, "{} {} for no reason", name(row.node), row.is<Sent>() ? "sends" : "computes");
     }
-    if (row.is("received") || row.is_computation()) active_.insert(row.node);
-    if (row.is("begun") && row.is_step()) begun_[row.node] = row.number;
+    if (row.is<Received, Computation>()) active_.insert(row.node);
+    if (row.is_step(ComputePhase::begun)) begun_[row.node] = row.number;
     dates_.resize(static_cast<std::size_t>(row.number) + 1, row.at);
   }
 
@@ -353,9 +354,9 @@ class Keys final : public Check {
 
   void on(const Row& row) override {
     if (row.is_crash()) ++lives_[row.peer];
-    if (row.is("cut")) cut_.insert({row.shard, row.new_shard});
-    const bool is_push = row.is("sent", "push") && facts_.caches_keys != "pull",
-               is_answer = row.is("sent", "weights") && facts_.caches_keys != "push";
+    if (row.is<ShardCut>()) cut_.insert({row.shard, row.part});
+    const bool is_push = row.is<Sent>(MessageKind::push) && facts_.caches_keys != "pull",
+               is_answer = row.is<Sent>(MessageKind::weights) && facts_.caches_keys != "push";
     if ((!is_push && !is_answer) || row.values == 0) return;
     examined();
     constexpr std::uint64_t signature = 8;
@@ -365,11 +366,11 @@ class Keys final : public Check {
     if (row.bytes == values + keys) known_.insert(connection);
     else if (row.bytes != values && cut_.contains(row.shard)) return;  // it may be a part of a message
     else if (row.bytes != values)
-      violated(row, "a {} of {} values has {} bytes, not {} or, with its keys, {}", row.kind, row.values,
+      violated(row, "a {} of {} values has {} bytes, not {} or, with its keys, {}", row.word(), row.values,
                row.bytes, values, values + keys);
     else if (!known_.contains(connection))
       violated(row, "{} sends {} a {} for shard {} without its keys, and has sent it none before",
-               name(row.node), name(row.peer), row.kind, row.shard);
+               name(row.node), name(row.peer), row.word(), row.shard);
   }
 
  private:
@@ -400,10 +401,10 @@ class Served final : public Check {
 
   void on(const Row& row) override {
     history_.follow_versions(row, versions_);
-    if (row.is("cut")) ++shards_;
-    if ((row.is("model_update") && facts_.is_server(row.node)) || row.is("promotion")) look_for_newest();
-    if (row.is("received", "weights")) received_[row.node].insert(row.version);
-    if (!row.is("prediction")) return;
+    if (row.is<ShardCut>()) ++shards_;
+    if ((row.is<ModelUpdate>() && facts_.is_server(row.node)) || row.is<Promotion>()) look_for_newest();
+    if (row.is<Received>(MessageKind::weights)) received_[row.node].insert(row.version);
+    if (!row.is<Prediction>()) return;
     examined();
     if (row.version > 0 && !received_[row.node].contains(row.version))
       violated(row, "{} answers with version {}, which no server has sent to it", name(row.node),

@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/database.hpp"
 #include "analysis/run_files.hpp"
+#include "model/base/database.hpp"
 #include "sim/scenario/spec/units.hpp"
 
 namespace psim::analysis {
@@ -189,8 +189,7 @@ std::vector<Change> usual_changes(const RunRecord& record, const CausalGraph& gr
   std::set<std::uint32_t> crashed;
   for (std::uint32_t id = 0; id < graph.size(); ++id) {
     const Moment& moment = graph.moments[id];
-    if (moment.type != Name("fault")) continue;
-    if (graph.word_of(moment) == "crash" && (facts.is_server(moment.node) || facts.is_worker(moment.node)))
+    if (moment.is_crash() && (facts.is_server(moment.node) || facts.is_worker(moment.node)))
       crashed.insert(moment.node);
   }
   if (facts.fault_factors.size() > 0) add("no-faults");

@@ -23,7 +23,7 @@ Progress::Progress(const CausalGraph& graph, const Facts& facts, double until) :
   std::vector<std::map<std::int64_t, double>> done(facts.workers);
   for (std::uint32_t id = 0; id < graph.size() && graph.moments[id].at <= until; ++id) {
     const Moment& moment = graph.moments[id];
-    if (moment.type != Name("ended") || graph.word_of(moment) != "step") continue;
+    if (!moment.is_step(ComputePhase::ended)) continue;
     done[facts.worker(moment.node)].insert_or_assign(moment.clock, moment.at);
   }
   for (std::size_t worker = 0; worker < done.size(); ++worker) {
@@ -82,7 +82,7 @@ Rerun rerun_of(const RunRecord& record, const CausalGraph& graph) {
   const double end = summary.at("sim_time_s");
   const std::uint32_t last = end_of(graph, end, summary, {}, Until::What::end);
   Rerun run{.progress = Progress(graph, record.facts, end),
-            .is_finished = last != CausalGraph::none && graph.moments[last].type == Name("finish"),
+            .is_finished = last != CausalGraph::none && graph.moments[last].is<Finish>(),
             .end = end,
             .is_stuck = !summary.at("stuck").empty()};
   const auto number = [&](const char* name) -> std::optional<double> {
@@ -120,7 +120,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-std::string same_steps_cell(const Outcome& outcome) {
+std::string same_steps_cell(const ChangeOutcome& outcome) {
   if (!outcome.same_steps) return "-";
   return (outcome.same_steps->is_measured ? "" : "~") + seconds_text(outcome.same_steps->seconds);
 }
@@ -159,7 +159,7 @@ std::string outcomes_table(const WhatIf& all, std::size_t width) {
                       target_cell(run)});
   };
   add("as it was", all.original, "-", "-");
-  for (const Outcome& one : all.outcomes) {
+  for (const ChangeOutcome& one : all.outcomes) {
     if (!one.rerun) continue;
     add(one.change.text, *one.rerun, same_steps_cell(one),
         one.same_steps ? fmt::format("{:.3g}x", all.original.end / one.same_steps->seconds) : "-");
@@ -175,7 +175,7 @@ std::string end_of(const Rerun& run) {
 
 std::string sentence_of_stuck(const WhatIf& all) {
   std::string out = fmt::format("This run got stuck at {}.", seconds_text(all.original.end));
-  for (const Outcome& one : all.outcomes) {
+  for (const ChangeOutcome& one : all.outcomes) {
     if (one.rerun) out += fmt::format(" With {} it {}.", one.change.text, end_of(*one.rerun));
   }
   return out;
@@ -184,8 +184,8 @@ std::string sentence_of_stuck(const WhatIf& all) {
 // The best change, in a sentence.
 std::string sentence(const WhatIf& all) {
   if (all.original.is_stuck) return sentence_of_stuck(all);
-  const Outcome* best = nullptr;
-  for (const Outcome& one : all.outcomes) {
+  const ChangeOutcome* best = nullptr;
+  for (const ChangeOutcome& one : all.outcomes) {
     if (one.same_steps && (best == nullptr || one.same_steps->seconds < best->same_steps->seconds))
       best = &one;
   }
@@ -204,12 +204,12 @@ std::string sentence(const WhatIf& all) {
 std::string about_same_steps(const WhatIf& all, std::size_t width) {
   const auto is_any = [&](auto is) { return std::ranges::any_of(all.outcomes, is); };
   std::string out;
-  if (is_any([](const Outcome& one) { return one.same_steps.has_value(); }))
+  if (is_any([](const ChangeOutcome& one) { return one.same_steps.has_value(); }))
     out += paragraph(
         "same steps: when the re-run has computed as many steps as the run; re-run: when the re-run ends or "
         "reaches its target.",
         width);
-  if (is_any([](const Outcome& one) { return one.same_steps && !one.same_steps->is_measured; }))
+  if (is_any([](const ChangeOutcome& one) { return one.same_steps && !one.same_steps->is_measured; }))
     out += paragraph(
         "~: the re-run ended with fewer steps, and the time assumes that it continues at its pace.", width);
   return out;
@@ -218,7 +218,7 @@ std::string about_same_steps(const WhatIf& all, std::size_t width) {
 // A curve for each worker with several requested shares of computing time; the run itself is 100 %.
 std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
   std::map<std::vector<std::uint32_t>, Points> of_nodes;
-  for (const Outcome& one : all.outcomes) {
+  for (const ChangeOutcome& one : all.outcomes) {
     if (one.change.what == Change::What::compute && one.same_steps)
       of_nodes[one.change.nodes].emplace_back(100 * one.change.factor, one.same_steps->seconds);
   }
@@ -242,7 +242,7 @@ std::string curves(const WhatIf& all, const Facts& facts, std::size_t width) {
 std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
   std::string out = paragraph(sentence(all), width) + "\n" + outcomes_table(all, width);
   out += about_same_steps(all, width);
-  for (const Outcome& one : all.outcomes) {
+  for (const ChangeOutcome& one : all.outcomes) {
     if (!one.no_rerun.empty()) out += fmt::format("no re-run of {}: {}\n", one.change.text, one.no_rerun);
   }
   return out + curves(all, facts, width);
@@ -251,7 +251,7 @@ std::string text(const WhatIf& all, const Facts& facts, std::size_t width) {
 Json document(const WhatIf& all) {
   const Rerun& was = all.original;
   Json changes = Json::array();
-  for (const Outcome& one : all.outcomes) {
+  for (const ChangeOutcome& one : all.outcomes) {
     const std::optional<SameSteps>& same = one.same_steps;
     const Rerun none;
     const Rerun& run = one.rerun ? *one.rerun : none;

@@ -55,7 +55,7 @@ struct SameSteps {
 // None: the re-run would never get there.
 std::optional<SameSteps> same_steps_of(const Rerun& original, const Rerun& rerun);
 
-struct Outcome {
+struct ChangeOutcome {
   Change change = {};
   std::vector<std::string> sets = {};        // KEY=VALUE: the fields that the re-run changes
   std::optional<Rerun> rerun = {};           // from the same random streams; none: not possible
@@ -65,7 +65,7 @@ struct Outcome {
 
 struct WhatIf {
   Rerun original;
-  std::vector<Outcome> outcomes;
+  std::vector<ChangeOutcome> outcomes;
 };
 
 // For people. `width`: columns of the terminal.

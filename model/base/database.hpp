@@ -23,6 +23,8 @@
 
 namespace psim {
 
+inline constexpr const char* damaged = "it is damaged, or not from this program: run the scenario again";
+
 // The file, which is opened for the first query. Copies share the connection; one thread at a time may use
 // them.
 class InputDatabase {
@@ -40,7 +42,6 @@ class InputDatabase {
     Handle db = {};
     std::int64_t steps_of_a_query = 0, left = 0;  // of `steps` each
   };
-  static constexpr const char* help = "it is damaged, or not from this program: run the scenario again";
   static constexpr int steps = 1'000'000;  // of SQLite's machine; a row takes about a hundred
 
   // The open file, with the steps of one more query. Throws InputError.
@@ -75,7 +76,8 @@ class InputDatabase {
     if (sqlite3_exec(opened, "SELECT 1 FROM sqlite_master WHERE sql LIKE 'create virtual%'", on_row,
                      &has_virtual_table, nullptr) != SQLITE_OK)
       fail(opened);
-    if (has_virtual_table) throw InputError(path_.string(), "it has a virtual table, which no run has", help);
+    if (has_virtual_table)
+      throw InputError(path_.string(), "it has a virtual table, which no run has", damaged);
     return db;
   }
   static int may_go_on(void* connection) { return --static_cast<Connection*>(connection)->left > 0 ? 0 : 1; }
@@ -92,7 +94,7 @@ class InputDatabase {
 
   [[noreturn]] void fail(sqlite3* db) const {
     const bool is_endless = sqlite3_errcode(db) == SQLITE_INTERRUPT;
-    throw InputError(path_.string(), is_endless ? "a table has no end" : sqlite3_errmsg(db), help);
+    throw InputError(path_.string(), is_endless ? "a table has no end" : sqlite3_errmsg(db), damaged);
   }
 
   std::filesystem::path path_;
@@ -129,6 +131,25 @@ class InputRows {
   sqlite3* db_;
   std::unique_ptr<sqlite3_stmt, Finalized> row_;  // destroyed before the database is closed
 };
+
+// Calls `on_row` with each row of `sql`. Throws InputError.
+template <class F>
+void query(const InputDatabase& database, const std::string& sql, F&& on_row) {
+  InputRows rows(database, sql);
+  while (rows.next()) on_row(rows.row());
+}
+
+inline std::string_view text_in(sqlite3_stmt* row, int column) {
+  const unsigned char* value = sqlite3_column_text(row, column);
+  return value == nullptr ? std::string_view{} : reinterpret_cast<const char*>(value);
+}
+
+inline bool is_null(sqlite3_stmt* row, int column) { return sqlite3_column_type(row, column) == SQLITE_NULL; }
+
+// The number of a node, a link or a shard.
+inline std::uint32_t id_in(sqlite3_stmt* row, int column) {
+  return static_cast<std::uint32_t>(sqlite3_column_int64(row, column));
+}
 
 // SQLite files that psim writes. Each file is new and appears under its name only when it is complete, so it
 // needs no journal.

@@ -219,8 +219,12 @@ std::string_view told_of(std::string_view value, std::string_view meaning) {
 template <class Member>
 std::vector<std::string_view> words_of_values(const Field<Member>& field) {
   using Value = typename decltype(kind_of_member(field.member))::Value;
-  if constexpr (Named<Value>) return all_names(Value{});
-  else return {};
+  if constexpr (Named<Value>) {
+    const auto& names = all_names(Value{});
+    return {names.begin(), names.end()};
+  } else {
+    return {};
+  }
 }
 
 }  // namespace

@@ -286,38 +286,11 @@ void RunFile::write_groups(const RunResult& result) {
 
 namespace {
 
-// Calls `row` with each row of `sql`.
-template <class F>
-void query(const InputDatabase& database, const std::string& sql, F&& row) try {
-  InputRows found(database, sql);
-  while (found.next()) row(found.row());
-} catch (const InputError& error) {
-  throw DamagedRun(error.what());
-}
-
-std::string text(sqlite3_stmt* row, int column) {
-  const unsigned char* value = sqlite3_column_text(row, column);
-  return value == nullptr ? "" : reinterpret_cast<const char*>(value);
-}
-
 std::map<std::string, std::string> pairs_in(const InputDatabase& database, std::string_view table) {
   std::map<std::string, std::string> pairs;
   query(database, fmt::format("SELECT key, value FROM {}", table),
-        [&](sqlite3_stmt* row) { pairs[text(row, 0)] = text(row, 1); });
+        [&](sqlite3_stmt* row) { pairs[std::string(text_in(row, 0))] = text_in(row, 1); });
   return pairs;
-}
-
-template <class T>
-void read(sqlite3_stmt* row, int column, T& value) {
-  if constexpr (OptionalOf<T>::value) {
-    if (sqlite3_column_type(row, column) != SQLITE_NULL) read(row, column, value.emplace());
-  } else if constexpr (Named<T>) {
-    value = value_of(value, text(row, column));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    value = sqlite3_column_double(row, column);
-  } else {
-    value = static_cast<T>(sqlite3_column_int64(row, column));
-  }
 }
 
 }  // namespace
@@ -343,12 +316,7 @@ std::optional<Event> RecordedRun::event(std::int64_t number) const {
   for_each_subject([&]<class T>() {
     if (found) return;
     query(database_, fmt::format("SELECT * FROM {} WHERE number = {}", T::table, number),
-          [&](sqlite3_stmt* row) {
-            T what;
-            int column = 4;
-            for_each_field<T>([&](const auto& field) { read(row, ++column, what.*field.member); });
-            found = {sqlite3_column_double(row, 1), static_cast<NodeId>(sqlite3_column_int64(row, 2)), what};
-          });
+          [&](sqlite3_stmt* row) { found = event_in<T>(row); });
   });
   return found;
 }

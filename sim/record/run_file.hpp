@@ -225,19 +225,18 @@ class RunFile final : public EventSink {
   BatchWriter<Batch> writer_;  // last: its thread uses the rest
 };
 
-// The run.db cannot be read.
+// A file of a run has other contents than psim writes.
 struct DamagedRun : UserError {
-  explicit DamagedRun(const std::string& what)
-      : UserError(what, "it is damaged, or not from this program: run the scenario again") {}
+  explicit DamagedRun(const std::string& what) : UserError(what, damaged) {}
 };
 
-// The table `meta` of a run.db. Throws DamagedRun.
+// The table `meta` of a run.db. Throws InputError.
 std::map<std::string, std::string> recorded_meta(const std::filesystem::path& run_db);
 
 // The recorded hashes of a finished run, for replay, and its meta and host tables.
 class RecordedRun {
  public:
-  explicit RecordedRun(const std::filesystem::path& run_db);  // throws DamagedRun
+  explicit RecordedRun(const std::filesystem::path& run_db);  // throws InputError
   std::vector<std::uint32_t> hashes;
   std::map<std::string, std::string> meta, host;
   // The recorded event `number`, if the run was traced at level `events`.

@@ -18,7 +18,7 @@ struct FinishedRun {
   Json summary;
 };
 
-// Throws Refused if `path` is no run, and DamagedRun.
+// Throws Refused if `path` is no run, InputError and DamagedRun.
 FinishedRun open_run(const fs::path& path);
 
 // The folders where the run found its data.

@@ -151,7 +151,7 @@ Finished look_for_run(const fs::path& dir, const std::string& hash, const std::s
   if (trace_level(recorded) < trace_level(trace))
     return again(fmt::format("it was recorded with --trace {}", recorded));
   return {.summary = std::move(summary), .why_not = {}};
-} catch (const DamagedRun& damage) {
+} catch (const UserError& damage) {
   return {.summary = {}, .why_not = damage.what()};
 }
 

@@ -82,7 +82,8 @@ TEST_CASE("verify refuses a run whose files do not belong together", "[verify][s
         "INSERT INTO acknowledgement SELECT number, at_s, node, NULL, NULL, worker, shard, 0, 0 FROM "
         "push_outcome",
         "INSERT INTO suspicion SELECT number, at_s, 0, NULL, NULL, 9, 0 FROM push_outcome",
-        "UPDATE node SET role = 'database' WHERE node = 7"})
+        "UPDATE node SET role = 'database' WHERE node = 7", "UPDATE sent SET kind = 'poll' WHERE number = 3",
+        "ALTER TABLE received ADD COLUMN more"})
     refused_after([&] {
       UNSCOPED_INFO(sql);
       change_run(copy, sql);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/database.hpp"
+#include "model/base/database.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scenario.hpp"
 
@@ -151,7 +151,7 @@ TEST_CASE("psim run says what was judged on the validation set", "[validation]")
   CHECK(outcome.out.find("accuracy 100.00 % on the validation set\n  test        loss") != std::string::npos);
   CHECK(outcome.out.find(", accuracy 0.00 %\n") != std::string::npos);
   const auto number = [&](const std::string& sql) {
-    psim::analysis::Query rows(wrong.run_db(), sql);
+    psim::InputRows rows(wrong.run_db(), sql);
     REQUIRE(rows.next());
     return sqlite3_column_double(rows.row(), 0);
   };

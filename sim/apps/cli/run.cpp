@@ -69,7 +69,7 @@ std::string why_text(const fs::path& dir, const std::string& trace) try {
     for (const std::string& line : analysis::wrapped(sentence, 88)) text += fmt::format("\n  {}", line);
   }
   return text + "\n";
-} catch (const analysis::Unverifiable&) {
+} catch (const UserError&) {
   return "";  // nothing happened
 }
 

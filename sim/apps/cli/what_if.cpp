@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "analysis/causes/explain.hpp"
-#include "analysis/database.hpp"
 #include "analysis/whatif/report.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
@@ -32,7 +31,7 @@ namespace psim::cli {
 namespace {
 
 using analysis::Change;
-using analysis::Outcome;
+using analysis::ChangeOutcome;
 
 // Makes runs with changes in separate processes, several at once, and reads them.
 class Reruns {
@@ -50,9 +49,9 @@ class Reruns {
   }
 
   // Makes the re-run of each outcome that has no reason against it. Throws Refused if one cannot run.
-  void make(std::vector<Outcome>& outcomes) {
-    std::vector<Outcome*> waiting;
-    for (Outcome& one : outcomes) {
+  void make(std::vector<ChangeOutcome>& outcomes) {
+    std::vector<ChangeOutcome*> waiting;
+    for (ChangeOutcome& one : outcomes) {
       if (one.no_rerun.empty()) waiting.push_back(&one);
     }
     std::ranges::reverse(waiting);
@@ -77,12 +76,12 @@ class Reruns {
 
  private:
   struct Running {
-    Outcome* outcome;
+    ChangeOutcome* outcome;
     fs::path folder, log;
     std::unique_ptr<Child> child;
   };
 
-  void start(Outcome& outcome) {
+  void start(ChangeOutcome& outcome) {
     const fs::path folder = scratch_.path() / fmt::format("run-{}", ++number_);
     std::vector<std::string> words{
         "run",          (path_ / "scenario.toml").string(), "--threads", "1", "--trace", "events", "--out",
@@ -179,14 +178,14 @@ std::vector<Change> changes_asked_for(const WhatIfCommand& command, const analys
 }
 
 // Throws Invalid with all changes that the user names and no fields express. Leaves out other such changes.
-std::vector<Outcome> outcomes_of(const WhatIfCommand& command, const analysis::RunRecord& record,
-                                 const analysis::CausalGraph& graph, const fs::path& run) {
+std::vector<ChangeOutcome> outcomes_of(const WhatIfCommand& command, const analysis::RunRecord& record,
+                                       const analysis::CausalGraph& graph, const fs::path& run) {
   std::vector<Change> changes = changes_asked_for(command, record, run);
   const bool is_named = !changes.empty();
   if (!is_named)
     changes =
         analysis::usual_changes(record, graph, busiest_of(graph, record, record.summary.at("sim_time_s")));
-  std::vector<Outcome> outcomes;
+  std::vector<ChangeOutcome> outcomes;
   Refusals wrong;
   for (Change& change : changes) {
     try {
@@ -204,8 +203,8 @@ std::vector<Outcome> outcomes_of(const WhatIfCommand& command, const analysis::R
 void check_patience(const WhatIfCommand& command, const analysis::RunRecord& record, std::size_t runs,
                     std::size_t jobs) {
   double seconds = 0;
-  analysis::query(record.database(), "SELECT value FROM host WHERE key = 'wall_s'",
-                  [&](sqlite3_stmt* row) { seconds = sqlite3_column_double(row, 0); });
+  query(record.database(), "SELECT value FROM host WHERE key = 'wall_s'",
+        [&](sqlite3_stmt* row) { seconds = sqlite3_column_double(row, 0); });
   const double all = seconds * std::ceil(static_cast<double>(runs) / static_cast<double>(jobs));
   constexpr double long_time = 60;
   if (all > long_time && !command.yes)
@@ -227,14 +226,14 @@ int what_if(const WhatIfCommand& command) {
   check_patience(command, record, all.outcomes.size(), jobs);
   Reruns(run, jobs).make(all.outcomes);
   const bool is_named = !command.changes.empty() || !command.sets.empty();
-  for (Outcome& one : all.outcomes) {
+  for (ChangeOutcome& one : all.outcomes) {
     if (is_named && !one.no_rerun.empty())
       throw Refused(fmt::format("cannot run {}: {}", one.change.text, one.no_rerun), "");
     if (one.rerun && !one.rerun->is_stuck && !all.original.is_stuck)
       one.same_steps = analysis::same_steps_of(all.original, *one.rerun);
   }
   if (!is_named)  // the best first
-    std::ranges::stable_sort(all.outcomes, {}, [](const Outcome& one) {
+    std::ranges::stable_sort(all.outcomes, {}, [](const ChangeOutcome& one) {
       return one.same_steps ? one.same_steps->seconds : std::numeric_limits<double>::infinity();
     });
   if (command.json) fmt::print("{}\n", analysis::document(all).dump(2));

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/database.hpp"
 #include "analysis/export/exports.hpp"
 #include "analysis/export/protobuf.hpp"
 #include "tests/analysis/timeline/recorded.hpp"
@@ -148,7 +147,7 @@ Seen read(const std::string& trace) {
 
 std::int64_t number_in(const std::filesystem::path& run, const std::string& sql) {
   std::int64_t number = -1;
-  query(run / "run.db", sql, [&](sqlite3_stmt* row) { number = sqlite3_column_int64(row, 0); });
+  psim::query(run / "run.db", sql, [&](sqlite3_stmt* row) { number = sqlite3_column_int64(row, 0); });
   return number;
 }
 

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <limits>
 
-#include "analysis/database.hpp"
+#include "model/base/database.hpp"
 #include "tests/analysis/study/make_study.hpp"
 #include "tests/support/catch.hpp"
 
@@ -106,11 +106,10 @@ TEST_CASE("a study's database has its runs, conditions, measures and curves", "[
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
   const auto one = [&](const std::string& sql) {
     std::string result;
-    query(folder / "study.db", sql, [&](sqlite3_stmt* row) {
+    psim::query(folder / "study.db", sql, [&](sqlite3_stmt* row) {
       for (int i = 0; i < sqlite3_column_count(row); ++i)
-        result +=
-            (result.empty() ? "" : "|") +
-            (sqlite3_column_type(row, i) == SQLITE_NULL ? "null" : std::string(psim::analysis::text(row, i)));
+        result += (result.empty() ? "" : "|") +
+                  (sqlite3_column_type(row, i) == SQLITE_NULL ? "null" : std::string(psim::text_in(row, i)));
     });
     return result;
   };

@@ -39,7 +39,7 @@ struct Book {
 
 Subject fault(std::string_view kind, bool begins, NodeId target, std::int64_t table = 0) {
   return FaultChange{
-      .fault_table = table, .kind = value_of(FaultKind{}, kind), .begins = begins, .target = target};
+      .fault_table = table, .kind = *value_of(FaultKind{}, kind), .begins = begins, .target = target};
 }
 
 }  // namespace
