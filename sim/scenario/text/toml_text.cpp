@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -90,7 +92,10 @@ std::string toml_document(const toml::table& root) {
 
 std::string label_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return *text;
-  if (const auto number = node.value_exact<double>()) return shortest(*number);
+  if (const auto number = node.value_exact<double>()) {
+    char digits[32];  // the fewest of this number
+    return {digits, std::to_chars(digits, std::end(digits), *number).ptr};
+  }
   std::ostringstream out;
   if (const toml::array* list = node.as_array(); list != nullptr && list->empty()) return "none";
   if (node.is_array_of_tables()) {
