@@ -67,6 +67,25 @@ TEST_CASE("snapshots are written and read at the bandwidth of the disk", "[recov
   CHECK(read >= 3);
 }
 
+TEST_CASE("no snapshot of a shard leaves while its last one is on the way", "[recovery]") {
+  const TracedRun run =
+      scenario.set({"cluster.network.bandwidth=1Mbps"}).with("[snapshot]\nevery = \"1ms\"\n").trace();
+  REQUIRE(run.summary["stuck"].empty());
+  std::map<std::int64_t, int> on_the_way, sent;  // by shard
+  for (const RecordedEvent& event : run.events) {
+    if (event.kind != "state") continue;
+    const std::int64_t shard = event["shard"];
+    if (event.is("sent")) {
+      CHECK(on_the_way[shard]++ == 0);
+      ++sent[shard];
+    } else if (event.is("received")) {
+      --on_the_way[shard];
+    }
+  }
+  REQUIRE(sent.size() == 3);
+  for (const auto& [shard, count] : sent) CHECK(count >= 5);
+}
+
 // What a replica is sent goes through its processor as through its owner's: a step takes count *
 // flops_per_value / speed twice more than its computation, instead of once.
 TEST_CASE("a replica computes for each value that it is sent", "[recovery]") {
