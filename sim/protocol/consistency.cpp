@@ -21,10 +21,14 @@ std::shared_ptr<const ConsistencyPolicy> formulas(const ConsistencySpec& spec, s
   }
 }
 
+// Leaves out the steps of a schedule that checks are going to refuse.
 StalenessBound bound_of(const ConsistencyRow& row, const ConsistencySpec& spec) {
   StalenessBound bound{.staleness = spec.staleness, .most = row.dynamic ? spec.staleness_max : 0};
-  for (const std::vector<double>& step : spec.staleness_schedule)
-    bound.schedule.emplace_back(step[0], static_cast<std::int64_t>(step[1]));
+  constexpr double most = 1e15;
+  for (const std::vector<double>& step : spec.staleness_schedule) {
+    if (step.size() == 2 && std::abs(step[1]) <= most)
+      bound.schedule.emplace_back(step[0], static_cast<std::int64_t>(step[1]));
+  }
   return bound;
 }
 

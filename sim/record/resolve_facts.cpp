@@ -107,9 +107,11 @@ RunFacts facts_of(const Scenario& scenario) {
                        });
   if (facts.has_servers) add_rule(scenario, facts);
   add_work(scenario.training, facts);
-  // A worker that gets faster or slower during a clock misses its time.
-  if (std::ranges::none_of(scenario.profiles,
-                           [](const ProfileSpec& one) { return one.of == ProfileOf::speed; }))
+  // A worker that gets faster or slower during a clock misses its time. A server on its machine slows it
+  // down.
+  const bool shares = scenario.cluster.colocate && facts.servers_work;
+  if (!shares && std::ranges::none_of(scenario.profiles,
+                                      [](const ProfileSpec& one) { return one.of == ProfileOf::speed; }))
     facts.local_time = seconds(scenario.training.local_time);
   add_messages(scenario, facts);
   add_tasks(scenario, facts);
