@@ -93,17 +93,17 @@ bool ProgressWatch::is_set_back_too_often() {
 // of hours, would keep the machine busy for days.
 bool ProgressWatch::works_in_vain() {
   constexpr std::uint64_t least = 1'000'000, least_of_node = 50'000;  // events and entries of the agenda
-  constexpr std::uint64_t times = 30;      // times the work that one advance needed so far
-  constexpr std::uint64_t with_hope = 10;  // times as much while a fault, transfer or step will end
+  constexpr std::uint64_t times = 30;  // times the work that one advance needed so far
+  constexpr std::uint64_t with_fault = 10, with_transfer = 3;  // times as much while one is going to end
   const std::uint64_t usual = work_then_ / std::max<std::uint64_t>(1, static_cast<std::uint64_t>(advances_));
   const std::uint64_t nodes = node_count(parts_.scenario.cluster);
   const std::uint64_t most = std::max(least + nodes * least_of_node, times * usual);
   const std::uint64_t spent = work() - work_then_;
   if (spent <= most / 2) return false;  // every heartbeat calls this: the cheap test comes first
-  if (computes() || parts_.network.oldest_transfer() ||
-      (parts_.faults != nullptr && parts_.faults->once_to_come()))
-    work_with_hope_ = work();
-  return spent > most * with_hope || work() - std::max(work_then_, work_with_hope_) > most;
+  const bool fault_ends = parts_.faults != nullptr && parts_.faults->once_to_come();
+  if (fault_ends || parts_.network.oldest_transfer()) work_with_hope_ = work();
+  return spent > most * (fault_ends ? with_fault : with_transfer) ||
+         work() - std::max(work_then_, work_with_hope_) > most;
 }
 
 // SimGrid sees no deadlock while heartbeats go on.

@@ -76,7 +76,7 @@ class ProgressWatch final {
   // Progress so far, the amount of work at the last progress, and the date of the last progress.
   std::int64_t advances_ = 0;
   std::uint64_t work_then_ = 0;
-  std::uint64_t work_with_hope_ = 0;  // the amount when a computation, a transfer or a fault last had an end
+  std::uint64_t work_with_hope_ = 0;  // the amount when a transfer or a fault was last going to end
   double advanced_at_ = 0;
   std::int64_t turns_then_ = 0;  // dates of faults before the last progress
   double half_at_ = 0;           // the last date with less than half of the faults that end the run

@@ -176,7 +176,7 @@ bool drowns(const Scenario& scenario) {
 bool must_end(const Scenario& scenario) {
   if (!scenario.may_fail()) return true;
   // During one transfer over a slow link such heartbeats use up the events that a run gets for an advance.
-  constexpr double hectic = 20e-6;  // seconds
+  constexpr double hectic = 50e-6;  // seconds
   if (scenario.recovery.heartbeat.value < hectic) return false;
   if (scenario.recovery.retry_limit > 0 || !comes_through(scenario) || begins_anew(scenario)) return false;
   std::set<std::uint32_t> gone;
