@@ -100,8 +100,8 @@ std::optional<std::int64_t> Facts::bound_at(std::int64_t clock, std::uint32_t sh
 std::optional<std::int64_t> Facts::bound_at(std::int64_t clock) const {
   std::optional<std::int64_t> least = shard_bounds.empty() ? bound_for_all_at(clock) : std::nullopt;
   for (const auto& [shard, own] : shard_bounds) {
-    const std::int64_t bound = *bound_at(clock, shard);
-    least = std::min(least.value_or(bound), bound);
+    if (const std::optional<std::int64_t> bound = bound_at(clock, shard))
+      least = std::min(least.value_or(*bound), *bound);
   }
   return least;
 }

@@ -50,7 +50,8 @@ struct Addition {
 
 // Whether `word` is in a list whose words are separated by spaces.
 inline bool lists(std::string_view list, std::string_view word) {
-  return (" " + std::string(list) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+  return !word.empty() &&
+         (" " + std::string(list) + " ").find(" " + std::string(word) + " ") != std::string::npos;
 }
 
 // Whether `name` is the row's name or one of its aliases, which are separated by spaces.

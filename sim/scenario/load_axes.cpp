@@ -61,11 +61,14 @@ std::string also_set_at(const Place& place, const Diagnostics& diagnostics) {
   return fmt::format("also set at {}", shown(place, diagnostics));
 }
 
+// Whether the key names [compare] or [tune], which are no fields of a run.
+bool is_of_study(std::string_view key) { return overlap(key, "compare") || overlap(key, "tune"); }
+
 // Two keys of an arm may name the same field: `consistency` and "consistency.model".
 void check_once(toml::node& arm, Diagnostics& diagnostics) {
   std::vector<std::pair<std::string, Place>> seen;
   for (const Assignment& one : assignments_of_arm(arm)) {
-    if (overlap(one.key, "compare"))
+    if (is_of_study(one.key))
       diagnostics.add({"axis", one.place, fmt::format("`{}` is not a field of a run", one.key),
                        "an arm cannot set axes", "give the field itself, such as seed = 2"});
     const std::set<std::string> fields = fields_of({one});
@@ -141,6 +144,11 @@ class TuneReader {
 
   void read_field(const std::string& key, const Place& place, toml::node& value) {
     TuneField field{.key = key, .values = {}};
+    if (is_of_study(key) || key == "seed") {
+      spec_.fields.push_back(field);  // [tune] names a field
+      return wrong(place, fmt::format("`{}` cannot be tuned", key), "not a field to tune",
+                   key == "seed" ? "the seeds of the trials are `seeds`" : "name a field of a run");
+    }
     if (toml::array* list = value.as_array(); list != nullptr && !list->empty()) {
       for (toml::node& one : *list) {
         field.values.push_back(toml_of(one));
@@ -151,7 +159,35 @@ class TuneReader {
                    "expected a list, or a range { from, to, points }",
                    fmt::format("for example \"{}\" = {{ from = 0.01, to = 1.0, points = 5 }}", key));
     }
+    if (std::set(field.values.begin(), field.values.end()).size() < field.values.size())
+      wrong(place_of(value.source()), fmt::format("`{}` has a value twice", key), "two equal settings",
+            "give each value once, or take fewer points");
+    check_overlap(key, place);
     spec_.fields.push_back(std::move(field));
+  }
+
+  // A tuned field replaces what an axis sets. An arm's value is only the one that it has untuned.
+  void check_overlap(const std::string& key, const Place& place) {
+    for (const TuneField& other : spec_.fields) {
+      if (overlap(key, other.key))
+        wrong(place, fmt::format("[tune] names `{}` twice", key), fmt::format("also set by `{}`", other.key),
+              "remove one of them");
+    }
+    const toml::table* axes = document_.root.get_as<toml::table>("compare");
+    if (axes == nullptr) return;
+    for (auto&& [axis, node] : *axes) {
+      const std::string name(axis.str());
+      const toml::array* values = node.as_array();
+      if (values == nullptr || name == arm_axis) continue;
+      bool same = false;
+      for (const toml::node& value : *values)
+        each_expanded_field(name, value, [&](const std::string& field, const toml::node&) {
+          same = same || overlap(field, key);
+        });
+      if (same)
+        wrong(place, fmt::format("[tune] and axis `{}` set the same field", name),
+              "psim would replace the value of the axis", "remove one of them");
+    }
   }
 
   // { from = 0.01, to = 1.0, points = 5 }: numbers with equal ratios.
@@ -245,9 +281,10 @@ std::vector<GivenAxis> given_axes(toml::table& compare, const Reading& reading, 
   for (auto&& [key, node] : compare) {
     const std::string name(key.str());
     toml::array* values = node.as_array();
-    if (overlap(name, "compare")) {
+    if (is_of_study(name)) {
       diagnostics.add({"axis", place_of(key.source()), fmt::format("axis `{}` is not a field of a run", name),
-                       "an axis cannot vary [compare]", "give the field itself, such as seeds = [1, 2]"});
+                       "an axis cannot vary [compare] or [tune]",
+                       "give the field itself, such as seeds = [1, 2]"});
       continue;
     }
     if (!reading.reliable("compare." + name) && (name != arm_axis || values == nullptr)) continue;

@@ -46,7 +46,9 @@ std::string text_of(const TuneSpec& spec) {
   return text;
 }
 
-std::string three_digits(double value) { return fmt::format("{:.3g}", value); }
+std::string three_digits(double value) {
+  return fmt::format("{}", *number_in<double>(fmt::format("{:.3g}", value)));  // 1000, not 1e+03
+}
 
 std::vector<TuneSetting> settings_of(const TuneSpec& spec) {
   if (spec.method == TuneMethod::grid) return grid(spec);

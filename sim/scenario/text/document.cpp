@@ -132,9 +132,10 @@ class Examiner {
     flaw.help = "write [name] or [[name]] on a separate line";
     if (!says("cannot redefine")) return true;
     const std::string_view whole = text_.substr(first_, flaw.end - first_);
-    flaw.message = fmt::format("{} is given twice", whole.substr(0, whole.find(']') + 1));
+    const std::string_view name = whole.substr(0, whole.find(']') + (whole.starts_with("[[") ? 2 : 1));
+    flaw.message = fmt::format("{} is given twice", name);
     flaw.help = "put all fields of a table below one header";
-    const std::size_t before = text_.substr(0, line_begin_).rfind(whole.substr(0, whole.find(']') + 1));
+    const std::size_t before = text_.substr(0, line_begin_).rfind(name);
     flaw.label = before == std::string_view::npos
                      ? "it already has a value"
                      : fmt::format("first given in line {}", line_number(before));
