@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <exception>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -83,13 +84,19 @@ Journal::Journal(fs::path folder, Builds builds) : folder_(std::move(folder)), b
 void Journal::read_again() {
   damaged_ = 0;
   other_builds_.clear();
-  read(folder_ / settled);
+  // In this order: another process that settles writes there what it takes away here.
   for (const fs::path& file : part_files(folder_)) read(file);
+  read(folder_ / settled);
 }
 
 void Journal::read(const fs::path& file) {
-  if (!fs::exists(file)) return;
-  const std::string text = read_file(file);
+  std::string text;
+  try {
+    text = read_file(file);
+  } catch (const std::exception&) {
+    if (fs::exists(file)) throw;
+    return;  // another process has just settled it
+  }
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
