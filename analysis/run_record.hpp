@@ -64,7 +64,7 @@ class What {
   Work work_ = {};
 };
 
-// An event as plain numbers. What the event lacks is 0.
+// An event as plain numbers. A number that the event lacks is 0.
 struct Moment : What {
   std::int64_t number = 0;
   double at = 0, since = 0;  // simulated seconds; since: start of a wait

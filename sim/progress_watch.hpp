@@ -11,7 +11,7 @@
 // unless a computation or transfer has lasted for half of them. A run goes in circles if its steps since the
 // last progress are more than twenty times the steps before. The watch also limits the machine's work,
 // whatever the simulated clock shows: after some million events without a new version of a shard or a new
-// clock of a worker, it ends the run with a diagnosis.
+// clock of a worker (more while a transfer or a fault is going to end), it ends the run with a diagnosis.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a consistency model comes to with the numbers of its scenario. The servers follow this rule, and a
-// run's record has it for its readers.
+// The rule of a consistency model with the numbers of a scenario. The servers follow this rule, and a run's
+// record has it for its readers.
 #pragma once
 
 #include <algorithm>

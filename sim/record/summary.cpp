@@ -21,7 +21,7 @@
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/memory.hpp"
 
-// What the keys of summary_schema.hpp describe, as `s` there.
+// The source of the values in summary_schema.hpp, as `s` there.
 namespace psim::summary_values {
 namespace {
 

@@ -51,6 +51,12 @@ Assignments assignments_of(const std::string& key, const Place& place, toml::nod
   return all;
 }
 
+// Whether the assignment sets the field `key`, its table, or a field in it.
+bool sets(const Assignment& one, std::string_view key) {
+  return std::ranges::any_of(fields_of({one}),
+                             [key](const std::string& field) { return overlap(field, key); });
+}
+
 Assignments assignments_of_arm(toml::node& arm) { return assignments_of(std::string(arm_axis), {}, arm); }
 
 std::string shown(const Place& place, const Diagnostics& diagnostics) {
@@ -173,18 +179,13 @@ class TuneReader {
         wrong(place, fmt::format("[tune] names `{}` twice", key), fmt::format("also set by `{}`", other.key),
               "remove one of them");
     }
-    const toml::table* axes = document_.root.get_as<toml::table>("compare");
+    toml::table* axes = document_.root.get_as<toml::table>("compare");
     if (axes == nullptr) return;
     for (auto&& [axis, node] : *axes) {
       const std::string name(axis.str());
-      const toml::array* values = node.as_array();
+      toml::array* values = node.as_array();
       if (values == nullptr || name == arm_axis) continue;
-      bool same = false;
-      for (const toml::node& value : *values)
-        each_expanded_field(name, value, [&](const std::string& field, const toml::node&) {
-          same = same || overlap(field, key);
-        });
-      if (same)
+      if (std::ranges::any_of(*values, [&](toml::node& value) { return sets({name, {}, &value}, key); }))
         wrong(place, fmt::format("[tune] and axis `{}` set the same field", name),
               "psim would replace the value of the axis", "remove one of them");
     }
@@ -338,13 +339,9 @@ void check_beside_arms(const GivenAxis& arms, const std::vector<GivenAxis>& axes
   for (const GivenAxis& other : axes) {
     if (&other == &arms) continue;
     const std::string& key = other.axis.key;
-    const auto sets_it = [&](const Assignment& one) {
-      return std::ranges::any_of(fields_of({one}),
-                                 [&](const std::string& field) { return overlap(field, key); });
-    };
     for (toml::node& arm : *arms.values) {
       const Assignments all = assignments_of_arm(arm);
-      const auto same = std::ranges::find_if(all, sets_it);
+      const auto same = std::ranges::find_if(all, [&](const Assignment& part) { return sets(part, key); });
       if (same == all.end()) continue;
       diagnostics.add({"axis", other.place,
                        fmt::format("axis `{}` and arm `{}` set the same field", key, name_of_arm(arm)),

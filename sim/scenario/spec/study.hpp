@@ -1,4 +1,4 @@
-// What a scenario says of a study: [compare] and [tune]. The other keys of both tables are fields of the
+// The study of a scenario: [compare] and [tune]. The other keys of both tables are fields of the
 // scenario.
 #pragma once
 
