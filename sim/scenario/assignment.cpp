@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -29,13 +28,14 @@ struct NamePart {
   Place place;
 };
 
-// "a.b.0.c" -> "a", "b", "0", "c". A place outside the key stays whole.
+// "a.b.0.c" -> "a", "b", "0", "c". A part in quotes keeps its dots. A place outside the key stays whole.
 std::vector<NamePart> split_path(std::string_view key, const Place& place, std::uint32_t offset) {
   std::vector<NamePart> parts;
   std::uint32_t column = place.column + offset;
   const bool splits = place.end_line == place.line && place.end_column - column == code_points(key) + offset;
   for (;;) {
-    const std::size_t dot = key.find('.');
+    const std::size_t quote = key.starts_with('"') ? key.find('"', 1) : key.npos;
+    const std::size_t dot = key.find('.', quote == key.npos ? 0 : quote);
     const std::string_view name = key.substr(0, dot);
     Place here = place;
     if (splits) {
@@ -43,7 +43,8 @@ std::vector<NamePart> split_path(std::string_view key, const Place& place, std::
       here.end_column = column + code_points(name);
       column = here.end_column + 1;
     }
-    parts.push_back({std::string(name), here});
+    const bool in_quotes = quote != key.npos && quote + 1 == name.size();
+    parts.push_back({std::string(in_quotes ? name.substr(1, quote - 1) : name), here});
     if (dot == std::string_view::npos) return parts;
     key.remove_prefix(dot + 1);
   }
@@ -120,11 +121,11 @@ std::string with_quotes(const std::string& list) {
       const std::size_t end = std::min(list.find(c, at + 1), list.size() - 1);
       out += list.substr(at, end + 1 - at);
       at = end + 1;
-    } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+    } else if (std::string_view(",[]{} \t").find(c) == std::string_view::npos) {
       const std::size_t end = std::min(list.find_first_of(",[]{}\"'", at), list.size());
       const std::size_t last = list.find_last_not_of(" \t", end - 1);
       const std::string word = list.substr(at, last + 1 - at);
-      out += word == "true" || word == "false" ? word : toml_string(word);
+      out += has_value(parse_value(word, 0, 1, 1)) ? word : toml_string(word);
       at = last + 1;
     } else {
       out += c;

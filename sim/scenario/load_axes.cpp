@@ -161,9 +161,13 @@ class TuneReader {
         check_values(base_, {{key, place, &one}}, diagnostics_);  // takes the value
       }
     } else if (!read_range(place, value, field)) {
-      return wrong(place_of(value.source()), fmt::format("`{}` has no values to try", key),
-                   "expected a list, or a range { from, to, points }",
-                   fmt::format("for example \"{}\" = {{ from = 0.01, to = 1.0, points = 5 }}", key));
+      spec_.fields.push_back(field);
+      const bool has_fields = value.is_table() && !value.as_table()->contains("from");
+      return wrong(
+          has_fields ? place : place_of(value.source()), fmt::format("`{}` has no values to try", key),
+          "expected a list, or a range { from, to, points }",
+          has_fields ? fmt::format("put the dotted name in quotes: \"{}.field\" = [...]", key)
+                     : fmt::format("for example \"{}\" = {{ from = 0.01, to = 1.0, points = 5 }}", key));
     }
     if (std::set(field.values.begin(), field.values.end()).size() < field.values.size())
       wrong(place_of(value.source()), fmt::format("`{}` has a value twice", key), "two equal settings",

@@ -88,6 +88,20 @@ TEST_CASE("a warm-up is before the servers where nodes take time to start", "[or
   CHECK(seconds(toml({.training = steps}).run()) == Approx(1.3));
 }
 
+TEST_CASE("a worker that waits for its first samples hears that it may start", "[oracle][nodes][failures]") {
+  const auto run = [](bool recovers) {
+    return toml({.training = "steps = 6\nwarmup_steps = 8\nwarmup = \"before-servers\"",
+                 .more = fmt::format("[data]\ndelivery = \"database\"\nbytes_per_sample = \"1MB\"\n"
+                                     "[recovery]\nenabled = {}",
+                                     recovers)})
+        .run();
+  };
+  const Json plain = run(false), recovers = run(true);
+  CHECK(recovers["stuck"].empty());
+  CHECK(recovers["updates"] == plain["updates"]);
+  CHECK(seconds(recovers) == Approx(seconds(plain)).epsilon(0.01));
+}
+
 TEST_CASE("where nodes may fail, a late worker joins later and a late server is waited for",
           "[oracle][nodes][failures]") {
   const std::string fails = "[recovery]\nenabled = true\ntimeout = \"1s\"\nheartbeat = \"100ms\"";

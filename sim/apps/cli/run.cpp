@@ -25,8 +25,11 @@
 #include "sim/runs/request.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/estimate.hpp"
+#include "sim/scenario/fields/field_list.hpp"
 #include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/spec/memory.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
+#include "sim/scenario/tune.hpp"
 #include "sim/study/plan.hpp"
 #include "sim/study/tuning.hpp"
 
@@ -36,8 +39,29 @@ namespace {
 LoadedScenario loaded_with_notes(const Command& command) {
   std::string notes;
   LoadedScenario loaded = load_for_run(command, &notes);
+  Diagnostics diagnostics;
+  load_tune(load_request(command, diagnostics), diagnostics);
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
   say("{}", notes);
   return loaded;
+}
+
+// A run reads neither [compare] nor [tune].
+void refuse_fields_of_studies(const Command& command) {
+  Diagnostics diagnostics;
+  for (const std::string& set : command.sets) {
+    const std::optional<Override> one = override_of(set);
+    if (!one || !(overlap(one->key, "compare") || overlap(one->key, "tune"))) continue;
+    const Place place{diagnostics.add_source({"--set", set}), 1, 1, 1, code_points(one->key) + 1};
+    diagnostics.add({"set", place, fmt::format("`{}` is not a field of a run", one->key),
+                     "only a comparison reads it", "use `psim compare`"});
+  }
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+}
+
+LoadedScenario loaded_for_one_run(const Command& command) {
+  refuse_fields_of_studies(command);
+  return loaded_with_notes(command);
 }
 
 Json make_with_progress(const Command& command, const LoadedScenario& loaded, const RunIdentity& identity) {
@@ -110,7 +134,7 @@ void check_out(const std::string& out) {
 int run(const Command& command) {
   Refusals wrong;
   std::optional<LoadedScenario> read;
-  wrong.check([&] { read = loaded_with_notes(command); });
+  wrong.check([&] { read = loaded_for_one_run(command); });
   if (!command.out.empty()) wrong.check([&] { check_out(command.out); });
   wrong.throw_if_any();
   const LoadedScenario& loaded = *read;
@@ -165,7 +189,7 @@ int run(const Command& command) {
 int answer(const std::function<Command()>& asked) {
   const RunAnswer answer = answer_of([&]() -> RunAnswer {
     Command command = asked();
-    const LoadedScenario loaded = loaded_with_notes(command);
+    const LoadedScenario loaded = loaded_for_one_run(command);
     if (!command.out.empty()) check_out(command.out);
     require_room(loaded, command);
     if (command.trace.empty()) command.trace = command.out.empty() ? "none" : usual_trace(loaded);

@@ -50,15 +50,16 @@ void tell_view(JobContext& job, NodeId node, const SharedView& view) {
 
 namespace {
 
-// Repeats a message to the scheduler until `answers` accepts a message that comes back. A node without
-// heartbeats, at its beginning or end, learns only here that no answer will come.
+// Repeats a message to the scheduler until `answers` accepts a message that comes back. `meanwhile` is done
+// after the first message, and returns whether it has received the answer. A node without heartbeats, at its
+// beginning or end, learns only here that no answer will come.
 void tell_until(JobContext& job, NodeId node, const Body& body, const std::function<bool(Message&)>& answers,
-                std::function<void()> meanwhile = {}) {
+                const std::function<bool()>& meanwhile = {}) {
   Backoff backoff(job.plan.retry());
   const Message message{.from = node, .to = scheduler_node, .body = body};
   job.network.send_once(Message(message));
+  if (meanwhile && meanwhile()) return;
   for (Due due = Due::repeated;;) {
-    if (meanwhile) std::exchange(meanwhile, {})();
     const double until = Agenda::now() + backoff.next(due);
     while (std::optional<Message> heard = job.network.receive_until(node, until)) {
       if (answers(*heard)) return;
@@ -95,7 +96,8 @@ Start join(JobContext& job, NodeId node, const std::function<void(Message)>& oth
   }
   job.state.progress.joins(node);
   tell_until(job, node, here, is_start, [&] {
-    if (meanwhile) meanwhile();
+    if (meanwhile) start = meanwhile();
+    return PSIM_PROBE(start.has_value(), "a node hears in its first work that it may start");
   });
   job.state.progress.has_joined(node);
   return *start;

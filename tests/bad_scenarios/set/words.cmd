@@ -1,0 +1,1 @@
+psim check scenarios/quickstart.toml --set 'compare."cluster.network.latency"=[10ms,soon]'
