@@ -16,90 +16,25 @@
 namespace psim::analysis {
 namespace {
 
-// Finds the node that each wait of a worker is for.
-class Released {
- public:
-  void on(const Row& row) {
-    if (row.is<Release>()) {
-      if (row.sent >= 0)
-        last_[{row.node, row.shard, row.peer}] = {row.pull, row.as<Release>().sender.value_or(0)};
-      else last_.erase({row.node, row.shard, row.peer});
-    }
-    if (row.is<Sent>(MessageKind::weights, MessageKind::finished)) {
-      const auto found = last_.find({row.node, row.shard, row.peer});
-      if (found != last_.end() && found->second.first == row.pull) behind_[row.number] = found->second.second;
-    }
-    if (row.is<Lost>()) behind_.erase(row.sent);
-  }
-  // The node whose message made the sender send `message`.
-  std::uint32_t behind(std::int64_t message, std::uint32_t sender) {
-    const auto found = behind_.find(message);
-    return found == behind_.end() ? sender : found->second;
-  }
-
- private:
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::pair<std::int64_t, std::uint32_t>>
-      last_;                                      // by server, shard and worker: pull and releaser
-  std::map<std::int64_t, std::uint32_t> behind_;  // by message
-};
-
-// The server that got a pull first, if it is down when another server answers.
-class Replaced {
- public:
-  void on(const Row& row, const std::vector<std::optional<double>>& down_since) {
-    if (row.is<Sent>(MessageKind::pull)) first_.try_emplace({row.node, row.shard, row.pull}, row.peer);
-    if (row.is<Sent>(MessageKind::join))  // a returning worker counts its pulls from 1
-      std::erase_if(first_, [&](const auto& one) { return std::get<0>(one.first) == row.node; });
-    if (!row.is<Sent>(MessageKind::weights)) return;
-    const auto first = first_.find({row.peer, row.shard, row.pull});
-    if (first == first_.end()) return;
-    if (first->second != row.node && down_since[first->second]) lost_[row.number] = first->second;
-    first_.erase(first);
-  }
-  // None: `message` came from the server that got the pull.
-  std::optional<std::uint32_t> before(std::int64_t message) const {
-    const auto found = lost_.find(message);
-    return found == lost_.end() ? std::nullopt : std::optional(found->second);
-  }
-
- private:
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::uint32_t>
-      first_;                                   // by worker, shard and pull
-  std::map<std::int64_t, std::uint32_t> lost_;  // by message that another server sent
-};
-
 class Builder {
  public:
-  explicit Builder(const RunRecord& run)
-      : run_(run),
-        days_(run.facts, run.summary,
-              [this](std::uint32_t worker, double begin, double end, Use use) {
-                const std::uint32_t node = 1 + run_.facts.servers + worker;
-                add(node, {.begin = begin, .end = end, .use = use, .for_node = node, .clock = clock_[node]});
-              }),
-        clock_(run.names.size()),
-        down_since_(run.names.size()),
-        seen_(run.names.size()) {
+  explicit Builder(const RunRecord& run) : run_(run) {
     line_.end = run.summary.at("sim_time_s").get<double>();
     for (std::uint32_t node = 0; node < run.names.size(); ++node)
       line_.lanes.push_back({.node = node, .name = run.names[node], .spans = {}, .marks = {}});
   }
 
   void on(const Row& row) {
-    days_.on(row);
-    released_.on(row);
-    replaced_.on(row, down_since_);
-    if (row.is_step(ComputePhase::begun)) clock_[row.node] = row.clock;
-    if (row.is<Wait>()) on_wait(row);
-    if (row.is<Sent>()) on_sent(row);
     if (row.is<FaultChange>()) on_fault(row);
     add_mark(row);
   }
 
   Timeline finish() {
-    days_.close();
-    add_service();
-    for (std::uint32_t node = 0; node < down_since_.size(); ++node) comes(node, line_.end);
+    add_spans("SELECT node, begin_s, end_s, use, for_node, clock, coalesce(message, -1) FROM span");
+    add_spans(
+        "SELECT service.node, begin_s, end_s, 'service', coalesce(sent.node, service.node), "
+        "coalesce(clock, 0), coalesce(message, -1) "
+        "FROM service LEFT JOIN sent ON sent.number = message");
     for (const auto& [key, begin] : open_) add_shade(key, begin, line_.end);
     add_stragglers();
     for (Lane& lane : line_.lanes) tidy(lane);
@@ -109,59 +44,24 @@ class Builder {
  private:
   using FaultKey = std::tuple<std::int64_t, std::uint32_t, std::string>;  // [[fault]], node, kind
 
-  void add(std::uint32_t node, const Span& span) { line_.lanes[node].spans.push_back(span); }
-
-  // Adds the work of servers and the storage.
-  void add_service() {
-    query(run_.database(),
-          "SELECT service.node, coalesce(sent.node, service.node), begin_s, end_s, coalesce(clock, 0), "
-          "coalesce(message, -1) FROM service LEFT JOIN sent ON sent.number = message",
-          [this](sqlite3_stmt* row) {
-            add(id_in(row, 0), {.begin = sqlite3_column_double(row, 2),
-                                .end = sqlite3_column_double(row, 3),
-                                .use = Use::service,
-                                .for_node = id_in(row, 1),
-                                .clock = sqlite3_column_int64(row, 4),
-                                .message = sqlite3_column_int64(row, 5)});
-          });
-  }
-
-  // Pieces of a worker are cut where its use changes, and also at the start of a wait.
-  void on_wait(const Row& row) {
-    if (!run_.facts.is_worker(row.node)) return;
-    days_.mark(run_.facts.worker(row.node), row.at);
-    std::vector<Span>& spans = line_.lanes[row.node].spans;
-    const std::uint32_t whom = replaced_.before(row.sent).value_or(released_.behind(row.sent, row.peer));
-    std::size_t first = spans.size();
-    while (first > 0 && spans[first - 1].end > row.since) --first;
-    if (first < spans.size() && spans[first].begin < row.since) {
-      Span before = spans[first];
-      before.end = spans[first].begin = row.since;
-      spans.insert(spans.begin() + static_cast<std::ptrdiff_t>(first++), before);
-    }
-    for (std::size_t i = first; i < spans.size(); ++i) {
-      if (spans[i].use != Use::wait && spans[i].use != Use::network) continue;
-      spans[i].for_node = whom;
-      spans[i].message = row.sent;
-      if (row.clock > 0) spans[i].clock = row.clock;
-    }
-  }
-
-  // Servers exist from the start, or from their first message.
-  void on_sent(const Row& row) {
-    if (run_.facts.is_worker(row.node)) return;
-    const bool is_first = !seen_[row.node];
-    seen_[row.node] = true;
-    if (is_first && row.is<Sent>(MessageKind::join) && row.at > 0) down_since_[row.node] = 0;
-    comes(row.node, row.at);
+  void add_spans(const std::string& sql) {
+    query(run_.database(), sql, [this](sqlite3_stmt* row) {
+      const std::uint32_t node = id_in(row, 0), for_node = id_in(row, 4);
+      const auto use = std::ranges::find(use_names, text_in(row, 3));
+      if (std::max(node, for_node) >= line_.lanes.size() || use == use_names.end())
+        throw Unverifiable(
+            fmt::format("{}: a span does not fit the scenario", run_.database().path().string()), damaged);
+      line_.lanes[node].spans.push_back({.begin = sqlite3_column_double(row, 1),
+                                         .end = sqlite3_column_double(row, 2),
+                                         .use = static_cast<Use>(use - use_names.begin()),
+                                         .for_node = for_node,
+                                         .clock = sqlite3_column_int64(row, 5),
+                                         .message = sqlite3_column_int64(row, 6)});
+    });
   }
 
   void on_fault(const Row& row) {
     const FaultChange& change = row.as<FaultChange>();
-    if (change.target && !run_.facts.is_worker(row.peer)) {
-      if (row.is_crash() && !down_since_[row.peer]) down_since_[row.peer] = row.at;
-      if (row.starts_peer()) comes(row.peer, row.at);
-    }
     if (!change.kind->window) return;
     const std::uint32_t node = change.target.value_or(Shade::everybody);
     const FaultKey key{change.fault_table, node, row.word()};
@@ -170,11 +70,6 @@ class Builder {
     if (row.begins || found == open_.end()) return;
     add_shade(key, found->second, row.at);
     open_.erase(found);
-  }
-
-  void comes(std::uint32_t node, double at) {
-    const std::optional<double> since = std::exchange(down_since_[node], std::nullopt);
-    if (since && *since < at) add(node, {.begin = *since, .end = at, .use = Use::down, .for_node = node});
   }
 
   void add_shade(const FaultKey& key, double begin, double end) {
@@ -195,13 +90,7 @@ class Builder {
 
   const RunRecord& run_;
   Timeline line_;
-  Days days_;
-  Released released_;
-  Replaced replaced_;
-  std::vector<std::int64_t> clock_;                // by node: the clock that a worker began last
-  std::vector<std::optional<double>> down_since_;  // by node; for workers see Days
-  std::vector<bool> seen_;                         // by node: it has sent something
-  std::map<FaultKey, double> open_;                // start of a lasting fault
+  std::map<FaultKey, double> open_;  // start of a lasting fault
 };
 
 void Builder::add_stragglers() {

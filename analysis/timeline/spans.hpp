@@ -1,11 +1,9 @@
 // The activity of every node over time.
 //
-// Workers: their spans add up to the compute, network, wait and absent (here: down) times of summary.json,
-// and also name the node that the time was for. The rule is in analysis/timeline/day.hpp: a worker that does
-// not compute while a message from or to it is on its way counts as network. Table `wait` of run.db means
-// something else: the time in which a worker was held up (could not go on), and the message that ended it. So
-// one row of that table becomes several spans: messages on their way, and between them the wait for others.
-// All these spans have the node that held the worker up, and the message that ended it.
+// Workers: their spans (sim/record/spans.hpp) add up to the compute, network, wait and absent (here: down)
+// times of summary.json, and also name the node that the time was for. Table `wait` of run.db means something
+// else: the time in which a worker was held up (could not go on), and the message that ended it. So one row
+// of that table becomes several spans: messages on their way, and between them the wait for others.
 //
 // Servers and the storage: `service` is the time of work on a message, from table `service`. Work that takes
 // no time has no spans, only marks for updates.
@@ -17,24 +15,12 @@
 #include <vector>
 
 #include "analysis/run_record.hpp"
-#include "analysis/timeline/day.hpp"
+#include "sim/record/spans.hpp"
 
 namespace psim::analysis {
 
-// Dates are simulated seconds.
-struct Span {
-  double begin = 0, end = 0;
-  Use use = Use::wait;
-  // For a wait and its network spans: the worker whose push (or other message) released the answer of a
-  // server; if the server answered at once, the sender of the message that ended the wait; if another server
-  // answered for a server that was down, the server that was down. For a service: the sender. Otherwise the
-  // node itself.
-  std::uint32_t for_node = 0;
-  // Clock that the worker is in or waits to start; of a service: clock of the message.
-  std::int64_t clock = 0;
-  // Number (in `sent`) of the message that ended the wait or is worked on; -1: none.
-  std::int64_t message = -1;
-};
+using psim::Span;
+using psim::Use;
 
 // kind: fault, suspicion, view, promotion, update, join, leave, done. The text of a fault is its kind, with
 // " ends" at its end.

@@ -18,8 +18,9 @@ namespace psim::analysis {
 struct Evidence {
   const Facts& facts;
   const Json& summary;
-  const History& history;  // up to the current event
-  std::size_t shards = 0;  // before any cut
+  const History& history;             // up to the current event
+  std::size_t shards = 0;             // before any cut
+  const RunRecord* record = nullptr;  // of a whole run
 };
 
 class Check {

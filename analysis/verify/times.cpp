@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/timeline/day.hpp"
+#include "analysis/run_record.hpp"
 #include "analysis/verify/checks.hpp"
+#include "sim/record/spans.hpp"
 
 namespace psim::analysis {
 
@@ -294,10 +295,112 @@ namespace {
 // Sums of many short times have rounding errors, because the order differs from that of the run.
 bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
 
+// The use of each worker's time (sim/record/spans.hpp), added up again from the events alone.
+class Days {
+ public:
+  // Gets the pieces of time of each worker, without gaps.
+  using OnPiece = std::function<void(std::uint32_t worker, double begin, double end, Use)>;
+
+  Days(const Facts& facts, const Json& summary, OnPiece on_piece);
+  void on(const Row& row);
+  // Passes on the worker's time until `now`, although nothing changes.
+  void mark(std::uint32_t worker, double now) { pass(worker, now); }
+  void close();
+
+ private:
+  struct TimeSpan {
+    double begin, end;
+    Use use;
+  };
+  struct Day {
+    bool here = true, computes = false, in_step = false, through = false;
+    int on_the_way = 0;  // messages
+    double since = 0;
+    double last = 0;              // its time ends here at the latest
+    std::vector<TimeSpan> later;  // since it finished: counts if it computes again
+  };
+  // Accounts for the time until `now`, before a change.
+  Day& pass(std::uint32_t worker, double now);
+  Day& at(const Row& row, std::uint32_t node) { return pass(facts_.worker(node), row.at); }
+  void on_message(const Row& row);
+  void joins(std::uint32_t worker, double now);
+
+  const Facts& facts_;
+  OnPiece on_piece_;
+  std::vector<Day> days_;  // by worker
+};
+
+Days::Days(const Facts& facts, const Json& summary, OnPiece on_piece)
+    : facts_(facts), on_piece_(std::move(on_piece)), days_(facts.workers) {
+  // If the training of a group ends before other groups, the time of its workers ends then.
+  const bool has_groups = summary.contains("groups");
+  for (std::uint32_t w = 0; w < facts.workers; ++w) {
+    const Json& end =
+        has_groups ? summary.at("workers").at(w).at("time").at("total_s") : summary.at("sim_time_s");
+    days_[w].here = facts.here_at_first[w];
+    days_[w].last = end.get<double>();
+  }
+}
+
+void Days::on(const Row& row) {
+  if (row.is_message()) return on_message(row);
+  if (row.is<Computation>()) {
+    Day& day = at(row, row.node);
+    const bool goes_on = row.is(ComputePhase::begun, ComputePhase::resumed);
+    if (row.is_step()) day.in_step = goes_on;
+    day.computes = goes_on || day.in_step;  // a filter may end within a step
+  }
+  if (row.is<Finish>()) {
+    Day& day = at(row, row.node);
+    day.computes = day.in_step = false;
+    if (row.as<Finish>().leaves) day.here = false;
+    else day.through = true;
+  }
+  if (row.is_crash() && facts_.is_worker(row.peer)) {
+    Day& day = at(row, row.peer);
+    day.here = day.computes = day.in_step = false;
+  }
+}
+
+void Days::on_message(const Row& row) {
+  for (const std::uint32_t node : {row.node, row.peer}) {
+    if (facts_.is_worker(node)) at(row, node).on_the_way += row.is<Sent>() ? 1 : -1;
+  }
+  if (row.is<Sent>(MessageKind::join) && facts_.is_worker(row.node)) joins(facts_.worker(row.node), row.at);
+}
+
+void Days::joins(std::uint32_t worker, double now) {
+  if (Day& day = days_[worker]; (day.here && !day.through) || now > day.last) return;
+  Day& day = pass(worker, now);
+  day.here = true;
+  if (!std::exchange(day.through, false)) return;
+  for (const TimeSpan& one : std::exchange(day.later, {})) on_piece_(worker, one.begin, one.end, one.use);
+}
+
+Days::Day& Days::pass(std::uint32_t worker, double now) {
+  Day& day = days_[worker];
+  const Use use = !day.here                            ? Use::down
+                  : day.computes                       ? Use::compute
+                  : day.on_the_way > 0 && !day.through ? Use::network
+                                                       : Use::wait;
+  const double begin = std::exchange(day.since, std::min(now, day.last));
+  if (!(begin < day.since)) return day;
+  if (!day.through) on_piece_(worker, begin, day.since, use);
+  else if (!day.later.empty() && day.later.back().use == use) day.later.back().end = day.since;
+  else day.later.push_back({begin, day.since, use});
+  return day;
+}
+
+void Days::close() {
+  for (std::uint32_t worker = 0; worker < days_.size(); ++worker) pass(worker, days_[worker].last);
+}
+
 class Times final : public Check {
  public:
   explicit Times(const Evidence& evidence)
-      : Check(evidence, "time", "the shares of each worker's time match its events and sum to 1"),
+      : Check(evidence, "time",
+              "the shares and the spans of each worker's time match its events, and the shares sum to 1"),
+        record_(evidence.record),
         uses_(facts_.workers),
         days_(facts_, summary_, [this](std::uint32_t worker, double begin, double end, Use use) {
           uses_[worker][static_cast<std::size_t>(use)] += end - begin;
@@ -313,6 +416,7 @@ class Times final : public Check {
       for (std::size_t use = 0; use < all.size(); ++use) all[use] += uses_[w][use];
     }
     compare("all workers", all, summary_.at("time"));
+    compare_spans();
   }
 
  private:
@@ -337,6 +441,26 @@ class Times final : public Check {
     }
   }
 
+  void compare_spans() {
+    std::vector<Uses> recorded(uses_.size());
+    query(record_->database(), "SELECT node, use, sum(end_s - begin_s) FROM span GROUP BY node, use",
+          [&](sqlite3_stmt* row) {
+            const auto use = std::ranges::find(use_names, text_in(row, 1));
+            if (!facts_.is_worker(id_in(row, 0)) || use == use_names.end()) return;
+            recorded[facts_.worker(id_in(row, 0))][static_cast<std::size_t>(use - use_names.begin())] =
+                sqlite3_column_double(row, 2);
+          });
+    for (std::size_t w = 0; w < uses_.size(); ++w) {
+      for (std::size_t use = 0; use < use_names.size(); ++use) {
+        examined();
+        if (!same(uses_[w][use], recorded[w][use]))
+          violated("worker {}: {:.9g} s of {} in the events, {:.9g} s in its spans", w, uses_[w][use],
+                   use_names[use], recorded[w][use]);
+      }
+    }
+  }
+
+  const RunRecord* record_;
   std::vector<Uses> uses_;  // by worker
   Days days_;
 };

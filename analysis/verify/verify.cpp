@@ -73,7 +73,8 @@ std::deque<Inspection> inspections(const RunRecord& record) {
   // If messages may get lost, nodes repeat requests, even before the first heartbeat.
   const bool watched = record.summary.at("acknowledgement") == "repeats";
   Inspection& whole = all.emplace_back(Inspection{.history = History(record.facts, watched)});
-  const Evidence evidence{record.facts, record.summary, whole.history, shards_at_first(record.summary)};
+  const Evidence evidence{record.facts, record.summary, whole.history, shards_at_first(record.summary),
+                          &record};
   add_checks_of_run(evidence, whole.checks);
   if (record.jobs.empty()) add_promises(evidence, whole.checks);
   for (std::size_t n = 0; n < record.jobs.size(); ++n) {

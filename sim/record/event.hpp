@@ -634,6 +634,8 @@ struct Rate {
       1;  // the factor on its speed or on the bandwidth of its links; seconds that its messages come later
 };
 
+struct Span;  // sim/record/spans.hpp
+
 // A 64-bit hash of every declared field. Machines of equal byte order give equal hashes.
 std::uint64_t hash_of(const Event& event);
 
@@ -653,6 +655,9 @@ class EventSink {
   virtual void on_service(const Service& /*work*/) {}
   virtual void on_step(const StepCost& /*cost*/) {}
   virtual void on_rate(const Rate& /*rate*/) {}
+  // Whether the recorder makes spans.
+  virtual bool wants_spans() const { return false; }
+  virtual void on_span(NodeId /*node*/, const Span& /*span*/) {}
 };
 
 // Names and meanings of the events' tables, for `psim explain`, from the declarations.

@@ -125,7 +125,21 @@ std::uint64_t Recorder::record(Event event, const std::optional<Cause>& cause, c
                         },
                         Others{}},
              event.what);
+  if (spans_) {
+    if (event.as<Wait>() != nullptr) books_[worker_index(event.node)].mark(event.at);
+    spans_->on(event, number);
+  }
   return number;
+}
+
+void Recorder::keep_spans() {
+  const auto first = static_cast<NodeId>(1 + stats_.servers.size());
+  spans_.emplace(first, static_cast<NodeId>(first + books_.size()), stats_.last_work,
+                 [this](NodeId node, const Span& span) {
+                   for (EventSink* sink : sinks_) sink->on_span(node, span);
+                 });
+  for (std::size_t w = 0; w < books_.size(); ++w)
+    books_[w].keep_spans(*spans_, static_cast<NodeId>(first + w));
 }
 
 bool Recorder::is_beside(const Event& event) const {
@@ -369,6 +383,7 @@ void Recorder::close(double at) {
   if (failures_) failures_->close(at);
   for (std::size_t w = 0; w < stats_.workers.size(); ++w)
     stop(static_cast<NodeId>(1 + stats_.servers.size() + w), at);
+  if (spans_) spans_->close(at);
 }
 
 void Recorder::add_to_digest(const void* data, std::size_t bytes) {

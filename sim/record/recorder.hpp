@@ -218,7 +218,10 @@ class Recorder {
   void end_space(std::size_t space) {
     if (failures_) failures_->forget(stats_.spaces[space].first_shard, stats_.spaces[space].shards);
   }
-  void add_sink(EventSink* sink) { sinks_.push_back(sink); }
+  void add_sink(EventSink* sink) {
+    sinks_.push_back(sink);
+    if (sink->wants_spans() && !spans_) keep_spans();
+  }
   // Also keeps a log of failures.
   void watch_failures() {
     const auto servers = static_cast<NodeId>(stats_.servers.size());
@@ -291,6 +294,7 @@ class Recorder {
   void got_further(double at);
 
   bool is_beside(const Event& event) const;
+  void keep_spans();
 
   RunStats stats_;
   TornGradients torn_;
@@ -312,6 +316,7 @@ class Recorder {
   std::int64_t furthest_copy_ = 0;            // without servers: the highest version that a copy ever had
   std::vector<std::int64_t> furthest_clock_;  // by worker
   std::optional<FailureLog> failures_;
+  std::optional<SpanBook> spans_;
   std::vector<std::uint64_t> hashes_;  // not yet in the digest
   XXH3_state_s* state_;
   std::int64_t least_clock_ = 0;  // at most the clock of every worker that takes part

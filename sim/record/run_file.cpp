@@ -47,6 +47,7 @@ RunFile::RunFile(const std::filesystem::path& path, TraceLevel level, const Scen
       dependencies_(db_, "dependency", 3),
       costs_(db_, "step_cost", 4),
       rates_(db_, "rate", 4),
+      spans_(db_, "span", 7),
       writer_([this](const Batch& batch) { write(batch); }) {
   for (std::uint32_t node = 0; node < node_count(scenario.cluster); ++node)
     nodes_.push_back(node_name(scenario.cluster, node));
@@ -106,6 +107,8 @@ void RunFile::on_rate(const Rate& rate) {
   if (level_ == TraceLevel::events) batch_.rates.push_back(rate);
 }
 
+void RunFile::on_span(NodeId node, const Span& span) { batch_.spans.emplace_back(node, span); }
+
 void RunFile::write(const Batch& batch) {
   hashes_.insert(hashes_.end(), batch.hashes.begin(), batch.hashes.end());
   if (hashes_.size() == block) write_hashes();
@@ -145,6 +148,16 @@ void RunFile::write(const Batch& batch) {
     insert.bind(++column, quantity_names[static_cast<std::size_t>(rate.quantity)]);
     insert.bind(++column, rate.at);
     insert.bind(++column, rate.value);
+  });
+  spans_.write(batch.spans, [](Statement& insert, int& column, const auto& row) {
+    const auto& [node, span] = row;
+    insert.bind(++column, node);
+    insert.bind(++column, span.begin);
+    insert.bind(++column, span.end);
+    insert.bind(++column, name_of(span.use));
+    insert.bind(++column, span.for_node);
+    insert.bind(++column, span.clock);
+    insert.bind(++column, span.message < 0 ? std::nullopt : std::optional(span.message));
   });
 }
 

@@ -168,6 +168,8 @@ class RunFile final : public EventSink {
   void on_service(const Service& work) override;
   void on_step(const StepCost& cost) override;
   void on_rate(const Rate& rate) override;
+  bool wants_spans() const override { return level_ == TraceLevel::events; }
+  void on_span(NodeId node, const Span& span) override;
   void finish(const RunResult& result, const std::map<std::string, std::string>& meta,
               const std::map<std::string, std::string>& host);
   // At level `events`, after the run and before finish(): the connections that messages used. The links that
@@ -192,6 +194,7 @@ class RunFile final : public EventSink {
     std::vector<Service> services = {};
     std::vector<StepCost> costs = {};
     std::vector<Rate> rates = {};
+    std::vector<std::pair<NodeId, Span>> spans = {};
   };
   Batch new_batch() const;
   void write(const Batch& batch);
@@ -217,7 +220,7 @@ class RunFile final : public EventSink {
     Computation what = {};
   };
   std::vector<std::optional<Step>> begun_;  // per worker: the unfinished step
-  TableWriter steps_, hash_rows_, wires_, services_, dependencies_, costs_, rates_;
+  TableWriter steps_, hash_rows_, wires_, services_, dependencies_, costs_, rates_, spans_;
   std::deque<TableWriter> events_of_type_;
   std::array<Events, std::variant_size_v<Subject>> of_type_;  // the events of a batch
   Connections connections_;                                   // at level `events`

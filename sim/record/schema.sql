@@ -54,6 +54,13 @@ CREATE TABLE wire (message INTEGER PRIMARY KEY, begin_s REAL, end_s REAL);
 CREATE TABLE dependency (event INTEGER, needs INTEGER, clock INTEGER);
 -- When servers and the storage worked on a message. message NULL: they prepared messages to send.
 CREATE TABLE service (node INTEGER, message INTEGER, begin_s REAL, end_s REAL);
+-- What each node did, for a worker without gaps until its time ends. use: of several at once the first of `down` (it has
+-- crashed, has left, or has not joined yet), `compute`, `network` (a message from or to it is on its way), `wait`. Nodes
+-- that are no workers have only rows of `down`. A row of `wait` has one or more rows here, `network` and `wait`: message:
+-- the number of the message that ended the wait; for_node: whom the worker waited for, the worker whose push (or other
+-- message) released the answer of a server, a server that was down, or the sender. Other rows: for_node is the node.
+CREATE TABLE span (node INTEGER, begin_s REAL, end_s REAL, use TEXT, for_node INTEGER, clock INTEGER,
+                   message INTEGER);
 -- The same run without one fault, or without all of them (fault NULL), from the same random streams. No rows: psim run has
 -- not made these runs, because the run is large, or psim compare has made it.
 CREATE TABLE without_fault (fault INTEGER, sim_time_s REAL, updates INTEGER);

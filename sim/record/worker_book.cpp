@@ -5,6 +5,15 @@
 
 namespace psim {
 
+double& WorkerTime::of(Use use) {
+  switch (use) {
+    case Use::compute: return compute;
+    case Use::network: return network;
+    case Use::down: return absent;
+    default: return wait;
+  }
+}
+
 WorkerTime& WorkerTime::operator+=(const WorkerTime& other) {
   compute += other.compute;
   network += other.network;
@@ -26,12 +35,8 @@ void WorkerBook::account(double now) {
     mark_ = {.at = last, .time = stats_->time, .through = through_};
   }
   if (!closed_) {
-    WorkerTime& time = through_ ? later_ : stats_->time;
-    double& part = absent_                       ? time.absent
-                   : computing_                  ? time.compute
-                   : in_flight_ > 0 && !through_ ? time.network
-                                                 : time.wait;
-    part += now - since_;
+    (through_ ? later_ : stats_->time).of(use()) += now - since_;
+    mark(now);
   }
   since_ = now;
 }
@@ -53,6 +58,7 @@ void WorkerBook::on_join(double at) {
   absent_ = false;
   if (!std::exchange(through_, false)) return;
   stats_->time += std::exchange(later_, {});
+  if (spans_ != nullptr) spans_->comes_back(node_);
   returned_ = skips_ = true;
 }
 
@@ -176,6 +182,7 @@ void WorkerBook::close(double at) {
   }
   account(at);
   if (!through_ && !closed_) stats_->through = at;
+  if (spans_ != nullptr) spans_->close(node_, at);
   closed_ = true;
 }
 

@@ -7,15 +7,14 @@
 #include <vector>
 
 #include "sim/record/event.hpp"
+#include "sim/record/spans.hpp"
 
 namespace psim {
 
-// Where one worker's time went, in simulated seconds.
+// Where one worker's time went, in simulated seconds, by Use; absent: down.
 struct WorkerTime {
-  double compute = 0;  // it computes a gradient, kept or not
-  double network = 0;  // it does not compute, and a message from or to it is on its way
-  double wait = 0;     // neither: it waits for others
-  double absent = 0;   // it is down, has left, or has not joined yet
+  double compute = 0, network = 0, wait = 0, absent = 0;
+  double& of(Use use);
   double total() const { return compute + network + wait + absent; }
   double share(double part) const { return total() > 0 ? part / total() : 0; }
   WorkerTime& operator+=(const WorkerTime& other);
@@ -54,6 +53,15 @@ class WorkerBook {
   WorkerBook(WorkerStats& stats, const double& last_work, std::int64_t& least_clock)
       : stats_(&stats), last_work_(&last_work), least_clock_(&least_clock) {}
 
+  // Cuts the time of `node`, this worker, into spans, too.
+  void keep_spans(SpanBook& spans, NodeId node) {
+    spans_ = &spans;
+    node_ = node;
+  }
+  // Tells the spans the use of its time until `now`.
+  void mark(double now) const {
+    if (spans_ != nullptr && !closed_) spans_->on_time(node_, now, use(), through_);
+  }
   void is_absent_at_first();
   // The worker computes tasks, and the scheduler may give the tasks of a clock to other workers. So the book
   // counts only the steps that this worker ends, not the clocks that it skips. Pushes of tasks have no order.
@@ -85,6 +93,12 @@ class WorkerBook {
 
  private:
   void account(double now);
+  Use use() const {
+    return absent_                       ? Use::down
+           : computing_                  ? Use::compute
+           : in_flight_ > 0 && !through_ ? Use::network
+                                         : Use::wait;
+  }
   void go_away();
   void reach(std::int64_t clock);
   void note_clock() {
@@ -96,6 +110,8 @@ class WorkerBook {
   WorkerStats* stats_;
   const double* last_work_;
   std::int64_t* least_clock_;
+  SpanBook* spans_ = nullptr;
+  NodeId node_ = 0;  // in the spans
   double since_ = 0;
   int in_flight_ = 0;
   bool computing_ = false, step_goes_on_ = false, in_step_ = false, closed_ = false;

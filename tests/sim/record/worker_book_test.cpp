@@ -1,8 +1,12 @@
 // Goal: a worker's time, clocks and samples are right whatever happens to it, each shard is where its latest
 // owner is, and a crash is known when it is announced. Method: short sequences of events, written by hand,
 // whose times are known. Nodes: 0 scheduler, then the servers, then the workers.
+#include <fmt/format.h>
+
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "sim/record/recorder.hpp"
 #include "sim/scenario/spec/faults.hpp"
@@ -286,4 +290,91 @@ TEST_CASE("the crash of a server that was suspected already is known at once", "
   heard.hears(1.1, 2, MessageKind::heartbeat);  // it is taken back
   heard.crash(1.25);
   CHECK(!heard.detected());
+}
+
+namespace {
+
+// One server (node 1) and two workers (nodes 2 and 3); what is said of each span.
+class Spans final : public EventSink {
+ public:
+  Spans() { r.add_sink(this); }
+  void on(const Event&, std::uint64_t) override {}
+  bool wants_spans() const override { return true; }
+  void on_span(NodeId node, const Span& span) override {
+    const std::string why = span.message < 0 ? "" : fmt::format(" for {} by {}", span.for_node, span.message);
+    texts.push_back(fmt::format("{} {} {}-{}{}", node, name_of(span.use), span.begin, span.end, why));
+  }
+
+  // A pull of worker 2 that worker 3's push releases at 4 s, and the answer, which arrives at 5 s.
+  std::uint64_t wait_for_a_push() {
+    r.record(move<Sent>(1, 2, 1));
+    r.record(move<Received>(2, 1, 2));
+    const std::uint64_t push = r.record(move<Sent>(3, 3, 1, MessageKind::push));
+    r.record(move<Received>(4, 1, 3, MessageKind::push));
+    r.record({4, 1, Release{.worker = 2, .pull = 1, .message = push, .sender = 3}});
+    Event answer = move<Sent>(4, 1, 2, MessageKind::weights);
+    std::get<Sent>(answer.what).shard = 0;
+    std::get<Sent>(answer.what).pull = 1;
+    const std::uint64_t number = r.record(answer);
+    r.record(move<Received>(5, 2, 1, MessageKind::weights));
+    r.record({5, 2, Wait{.since = 1, .clock = 1, .sender = 1, .message = number}});
+    return number;
+  }
+
+  Recorder r{1, 2, {0}};
+  std::vector<std::string> texts;
+};
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("each span of a wait names the worker whose push released the answer", "[record]") {
+  Spans spans;
+  Recorder& r = spans.r;
+  r.record(of_worker(0, ComputePhase::begun, 2, 0));
+  r.record(computed(1, 2, 0, 16));
+  const std::uint64_t answer = spans.wait_for_a_push();
+  r.record(of_worker(5, ComputePhase::begun, 2, 1));
+  r.close(6);
+  const std::string why = fmt::format(" for 3 by {}", answer);
+  CHECK(spans.texts == Texts{"2 compute 0-1", "2 network 1-2" + why, "2 wait 2-4" + why,
+                             "2 network 4-5" + why, "2 compute 5-6", "3 wait 0-3", "3 network 3-4",
+                             "3 wait 4-6"});
+}
+
+TEST_CASE("a span ends where the run ends, and before its worker is through", "[record]") {
+  Spans spans;
+  Recorder& r = spans.r;
+  r.record(of_worker(0, ComputePhase::begun, 3, 0));
+  r.record(computed(2, 3, 0, 16));  // the last work
+  const std::uint64_t answer = spans.wait_for_a_push();
+  r.close(2);
+  CHECK(spans.texts ==
+        Texts{"2 wait 0-1", fmt::format("2 network 1-2 for 3 by {}", answer), "3 compute 0-2"});
+
+  Spans again;
+  again.r.record(finish(1, 2, 1));
+  again.r.record(finish(1, 3, 1));
+  again.r.record(move<Sent>(2, 2, 0, MessageKind::join));  // it is needed again
+  again.r.close(3);
+  CHECK(again.texts == Texts{"2 wait 0-1", "2 wait 1-2", "2 network 2-3", "3 wait 0-1"});
+}
+
+TEST_CASE("a server's span is the time when it is down, and an answer for it names it", "[record]") {
+  Spans spans;
+  Recorder& r = spans.r;
+  Event pull = move<Sent>(0, 2, 1);
+  std::get<Sent>(pull.what).pull = 1;
+  r.record(pull);
+  r.record(fault(1, 1, "crash"));
+  Event answer = move<Sent>(3, 3, 2, MessageKind::weights);  // whoever it is
+  std::get<Sent>(answer.what).pull = 1;
+  const std::uint64_t number = r.record(answer);
+  r.record({4, 2, Wait{.since = 2, .sender = 3, .message = number}});
+  r.record(fault(5, 1, "crash", false));
+  r.record(fault(6, 1, "crash"));
+  r.close(7);
+  CHECK(spans.texts == Texts{"1 down 1-5", "2 network 0-2", fmt::format("2 network 2-4 for 1 by {}", number),
+                             "2 network 4-7", "3 wait 0-3", "3 network 3-7", "1 down 6-7"});
 }
