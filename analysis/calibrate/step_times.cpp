@@ -57,10 +57,10 @@ std::size_t warm_up_of(const StepTimes& times) {
   std::vector<double> means;
   for (const std::vector<double>& row : times.compute) means.push_back(mean_of(row));
   const std::vector<double> later(means.begin() + static_cast<std::ptrdiff_t>(means.size() / 2), means.end());
-  const double usual = median_of(later);
+  const double usual = statistics::median_of(later);
   std::vector<double> distances;
   for (const double one : later) distances.push_back(std::abs(one - usual));
-  const double spread = 1.4826 * median_of(distances), limit = usual + std::max(6 * spread, 0.1 * usual);
+  const double spread = 1.4826 * statistics::median_of(distances), limit = usual + std::max(6 * spread, 0.1 * usual);
   std::size_t first = 0;
   while (first < means.size() / 10 && means[first] > limit) ++first;
   return first;
@@ -202,16 +202,6 @@ StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::
                    fmt::format("a fit needs {}, and a good one some hundred", fewest_steps));
   return times;
 }
-
-double quantile_of(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  if (below + 1 >= values.size()) return values.back();
-  return values[below] + (place - static_cast<double>(below)) * (values[below + 1] - values[below]);
-}
-
-double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
 StepFit fit_steps(const StepTimes& times) {
   const std::size_t workers = times.workers.size(), steps = times.size();

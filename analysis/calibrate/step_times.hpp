@@ -39,10 +39,6 @@ inline constexpr std::size_t fewest_steps = 3, fewest_judged = 10;
 // steps of a warm-up. `skip`: the number of first steps that the user leaves out; nothing: a warm-up.
 StepTimes step_times(const StepLog& log, std::optional<std::int64_t> skip, std::vector<std::string>& notes);
 
-// The value below which a share of the values lies, between neighbouring values linear.
-double quantile_of(std::vector<double> values, double share);
-double median_of(std::vector<double> values);
-
 struct StepFit {
   std::vector<double> means;                    // by worker, in seconds
   std::vector<statistics::Interval> intervals;  // 95 %, of the means

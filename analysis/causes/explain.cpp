@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/causes/words.hpp"
+#include "analysis/statistics/sample.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -55,9 +56,8 @@ std::vector<NodeSlack> slacks_of(const CausalGraph& graph, const std::vector<Pat
     auto& [node, finite] = entry;
     node.node = number;
     if (!finite.empty()) {
-      std::ranges::sort(finite);
-      node.least = finite.front();
-      node.median = finite[finite.size() / 2];
+      node.least = std::ranges::min(finite);
+      node.median = statistics::median_of(std::move(finite));
     }
     all.push_back(node);
   }

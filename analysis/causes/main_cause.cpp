@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <ranges>
@@ -10,8 +9,15 @@
 #include <string>
 #include <utility>
 
+#include "analysis/statistics/sample.hpp"
+
 namespace psim::analysis {
 namespace {
+
+// Of two workers in the middle the faster one counts: with two workers the slower one is a straggler.
+double lower_median(std::vector<double> values) {
+  return statistics::quantile(std::move(values), 0.5, statistics::Between::lower);
+}
 
 // The blamed nodes and all nodes that are as slow: the path goes through only one of several equal nodes.
 std::vector<std::uint32_t> with_equals(std::vector<std::uint32_t> blamed,
@@ -279,7 +285,7 @@ class Books {
     std::vector<double> work;
     for (const auto& [server, values] : server_work_) work.push_back(values);
     constexpr double unequal = 1.5;
-    return work.empty() || *std::ranges::max_element(work) < unequal * quantile(work, 0.5);
+    return work.empty() || *std::ranges::max_element(work) < unequal * lower_median(work);
   }
 
   // Chance makes only a few workers slow, and this is one of them.
@@ -584,20 +590,6 @@ Bottlenecks::Burdens Bottlenecks::burdens(Owner owner) const {
 
 namespace {
 
-constexpr double a_median = 0.5;
-
-}  // namespace
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto it = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::ranges::nth_element(values, it);
-  return *it;
-}
-
-namespace {
-
 // A part of a step while the record is read.
 struct OpenStep {
   StepBook::Step step = {};
@@ -656,7 +648,7 @@ StepBook::StepBook(const RunRecord& record, const CausalGraph& graph) {
   // Work that is shared out by speed makes no worker slow.
   const bool is_shared_out = record.facts.shares_out || record.facts.steals;
   for (auto& [of, values] : even)
-    medians[of] = is_shared_out ? std::ranges::max(values) : quantile(std::move(values), a_median);
+    medians[of] = is_shared_out ? std::ranges::max(values) : lower_median(std::move(values));
   const double end = record.summary.at("sim_time_s");
   for (auto& [node, steps] : all) {
     for (OpenStep& one : steps) {

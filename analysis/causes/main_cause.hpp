@@ -236,7 +236,4 @@ class StepBook {
   Means means_;
 };
 
-// The quantile at `share`; between two values the lower one. 0 without values.
-double quantile(std::vector<double> values, double share);
-
 }  // namespace psim::analysis

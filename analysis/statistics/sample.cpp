@@ -27,6 +27,17 @@ std::optional<double> sd_of(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
+double quantile(std::vector<double> values, double share, Between between) {
+  if (values.empty() || !(share >= 0 && share <= 1))
+    throw std::invalid_argument("a quantile needs at least one value and a share from 0 to 1");
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::ranges::nth_element(values, below);
+  if (between == Between::lower || below + 1 == values.end()) return *below;
+  const double above = *std::ranges::min_element(below + 1, values.end());
+  return *below + (place - std::floor(place)) * (above - *below);
+}
+
 double student_quantile(double p, std::size_t degrees) {
   if (!(p > 0 && p < 1) || degrees == 0)
     throw std::invalid_argument("a quantile of Student's t needs p between 0 and 1 and a degree of freedom");

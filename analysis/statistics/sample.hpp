@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace psim::statistics {
@@ -16,9 +17,15 @@ struct Interval {
   double high = 0;
 };
 
-// All throw std::invalid_argument without values.
+// Mean, deviation and quantile throw std::invalid_argument without values.
 double mean_of(std::span<const double> values);
 std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absent for a single value
+
+// The quantile at `share`, in [0, 1]. Between two values: on the line between them (type 7 of Hyndman and Fan,
+// Sample quantiles in statistical packages, 1996, as in NumPy and R), or the lower one.
+enum class Between : std::uint8_t { line, lower };
+double quantile(std::vector<double> values, double share, Between between = Between::line);
+inline double median_of(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 // The x with P(T <= x) = p for Student's t with `degrees` degrees of freedom (Abramowitz and Stegun, Handbook
 // of mathematical functions, 1964, equations 26.7.3 and 26.7.4). Throws std::invalid_argument for p outside

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "analysis/render/text_table.hpp"
+#include "analysis/statistics/sample.hpp"
 #include "sim/calibrate/fit_network.hpp"
 #include "sim/calibrate/simulated_steps.hpp"
 #include "sim/runs/files.hpp"
@@ -60,7 +61,7 @@ std::optional<double> bytes_of(const StepLog& log, std::vector<std::string>& not
       if (one.bytes > 0) bytes.push_back(one.bytes);
   }
   if (bytes.empty()) return {};
-  const double median = median_of(bytes);
+  const double median = statistics::median_of(bytes);
   const auto [least, most] = std::ranges::minmax_element(bytes);
   if (*most > (1 + alike) * *least)
     notes.push_back(

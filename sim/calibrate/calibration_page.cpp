@@ -49,7 +49,7 @@ std::string figure(const TwoLines& lines) {
 Dots quantiles(const std::vector<double>& values) {
   Dots dots;
   for (int percent = 1; percent <= 99; ++percent)
-    dots.emplace_back(percent, quantile_of(values, percent / 100.0));
+    dots.emplace_back(percent, statistics::quantile(values, percent / 100.0));
   return dots;
 }
 

@@ -15,8 +15,8 @@ SpanBook::SpanBook(NodeId first_worker, NodeId past_workers, const double& last_
 
 void SpanBook::on_time(NodeId worker, double now, Use use, bool through) {
   Day& day = days_[worker - first_];
+  if (!(day.since < now)) return;
   const Span span{std::exchange(day.since, now), now, use, worker, day.clock};
-  if (!(span.begin < now)) return;
   std::vector<Span>& spans = through ? day.later : day.spans;
   const bool goes_on = !spans.empty() && spans.back().use == use && spans.back().for_node == worker &&
                        spans.back().clock == day.clock && spans.back().message < 0 &&

@@ -32,13 +32,6 @@ StepTimes times_of(std::size_t steps, std::size_t workers, double own, double sh
 
 }  // namespace
 
-TEST_CASE("quantiles lie between neighbouring values", "[calibrate]") {
-  CHECK(quantile_of({3, 1, 2}, 0.5) == 2);
-  CHECK(quantile_of({1, 2}, 0.25) == 1.25);
-  CHECK(quantile_of({5}, 0.95) == 5);
-  CHECK(quantile_of({1, 2, 3, 4, 5}, 1) == 5);
-}
-
 TEST_CASE("own effects of two workers share nothing", "[unit][calibrate]") {
   StepTimes times{.workers = {0, 1}, .compute = {}, .rest = {}};
   // Logarithms of zero mean, each series at right angles to the other.

@@ -8,6 +8,18 @@
 
 using namespace psim::statistics;
 
+TEST_CASE("a quantile between two values is on the line between them, or the lower one", "[statistics]") {
+  const std::vector<double> values{7, 1, 3, 4};
+  CHECK(quantile(values, 0) == 1);
+  CHECK(quantile(values, 1) == 7);
+  CHECK(quantile(values, 0.5) == 3.5);
+  CHECK(quantile(values, 0.9) == Approx(4 + 0.7 * 3).epsilon(1e-15));  // numpy.quantile
+  CHECK(quantile(values, 0.5, Between::lower) == 3);
+  CHECK(median_of({2}) == 2);
+  CHECK_THROWS_AS(quantile({}, 0.5), std::invalid_argument);
+  CHECK_THROWS_AS(quantile(values, 1.5), std::invalid_argument);
+}
+
 TEST_CASE("quantiles of Student's t are those of printed tables", "[statistics]") {
   struct Row {
     std::size_t degrees;

@@ -378,3 +378,14 @@ TEST_CASE("a server's span is the time when it is down, and an answer for it nam
   CHECK(spans.texts == Texts{"1 down 1-5", "2 network 0-2", fmt::format("2 network 2-4 for 1 by {}", number),
                              "2 network 4-7", "3 wait 0-3", "3 network 3-7", "1 down 6-7"});
 }
+
+TEST_CASE("the time before a wait's end is in one span, though the last work was then", "[record]") {
+  Spans spans;
+  Recorder& r = spans.r;
+  r.record(move<Sent>(0, 2, 1));
+  r.record(of_worker(1, ComputePhase::begun, 3, 0));  // the last work
+  r.record({2, 2, Wait{.since = 0, .sender = 1, .message = 0}});
+  r.record(move<Received>(3, 2, 1));
+  r.close(3);
+  CHECK(spans.texts == Texts{"2 network 0-2 for 1 by 0", "2 network 2-3", "3 wait 0-1", "3 compute 1-3"});
+}
