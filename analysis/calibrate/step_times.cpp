@@ -60,7 +60,8 @@ std::size_t warm_up_of(const StepTimes& times) {
   const double usual = statistics::median_of(later);
   std::vector<double> distances;
   for (const double one : later) distances.push_back(std::abs(one - usual));
-  const double spread = 1.4826 * statistics::median_of(distances), limit = usual + std::max(6 * spread, 0.1 * usual);
+  const double spread = 1.4826 * statistics::median_of(distances),
+               limit = usual + std::max(6 * spread, 0.1 * usual);
   std::size_t first = 0;
   while (first < means.size() / 10 && means[first] > limit) ++first;
   return first;

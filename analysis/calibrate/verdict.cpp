@@ -58,9 +58,10 @@ Verdict judge(const StepTimes& fitted, const StepTimes& held_out, const std::vec
   Verdict verdict{.within = within, .only_computations = held_out.rest.empty()};
   const std::vector<double> measured = step_durations({&held_out, 1}), drawn = step_durations(simulated);
   const std::string what = verdict.only_computations ? "the longest computation of a step" : "a step";
-  verdict.judged = {{"mean of " + what, mean_of(measured), mean_of(drawn)},
-                    {"median of " + what, statistics::quantile(measured, 0.5), statistics::quantile(drawn, 0.5)},
-                    {"95 % quantile of " + what, statistics::quantile(measured, 0.95), statistics::quantile(drawn, 0.95)}};
+  verdict.judged = {
+      {"mean of " + what, mean_of(measured), mean_of(drawn)},
+      {"median of " + what, statistics::quantile(measured, 0.5), statistics::quantile(drawn, 0.5)},
+      {"95 % quantile of " + what, statistics::quantile(measured, 0.95), statistics::quantile(drawn, 0.95)}};
   verdict.holds = std::ranges::all_of(verdict.judged,
                                       [&](const Compared& one) { return std::abs(one.error()) <= within; });
   const Compared memories{"memory of the longest computation, in steps", memory(held_out),
@@ -177,8 +178,9 @@ class Differences {
   // The median worker: some workers alone are no change of the cluster.
   void find_change_of_cluster() {
     const double ratio = statistics::median_of(ratios_);
-    if (!is_large(ratio) || !is_beyond_chance(series_of(over_means(fitted_, means_), statistics::median_of),
-                                              series_of(over_means(held_out_, means_), statistics::median_of)))
+    if (!is_large(ratio) ||
+        !is_beyond_chance(series_of(over_means(fitted_, means_), statistics::median_of),
+                          series_of(over_means(held_out_, means_), statistics::median_of)))
       return;
     reasons_.push_back(
         {std::abs(ratio - 1) * mean_of(means_),

@@ -21,8 +21,8 @@ struct Interval {
 double mean_of(std::span<const double> values);
 std::optional<double> sd_of(std::span<const double> values);  // by n - 1; absent for a single value
 
-// The quantile at `share`, in [0, 1]. Between two values: on the line between them (type 7 of Hyndman and Fan,
-// Sample quantiles in statistical packages, 1996, as in NumPy and R), or the lower one.
+// The quantile at `share`, in [0, 1]. Between two values: on the line between them (type 7 of Hyndman and
+// Fan, Sample quantiles in statistical packages, 1996, as in NumPy and R), or the lower one.
 enum class Between : std::uint8_t { line, lower };
 double quantile(std::vector<double> values, double share, Between between = Between::line);
 inline double median_of(std::vector<double> values) { return quantile(std::move(values), 0.5); }

@@ -17,17 +17,22 @@ void SpanBook::on_time(NodeId worker, double now, Use use, bool through) {
   Day& day = days_[worker - first_];
   if (!(day.since < now)) return;
   const Span span{std::exchange(day.since, now), now, use, worker, day.clock};
-  std::vector<Span>& spans = through ? day.later : day.spans;
-  const bool goes_on = !spans.empty() && spans.back().use == use && spans.back().for_node == worker &&
-                       spans.back().clock == day.clock && spans.back().message < 0 &&
-                       !(spans.back().end < span.begin);
-  if (goes_on) spans.back().end = now;
-  else spans.push_back(span);
+  std::vector<Piece>& pieces = through ? day.later : day.pieces;
+  if (!pieces.empty()) {
+    Span& last = pieces.back().span;
+    const bool goes_on = last.use == use && last.for_node == worker && last.clock == day.clock &&
+                         last.message < 0 && !(last.end < span.begin);
+    if (goes_on) {
+      last.end = now;
+      return;
+    }
+  }
+  pieces.push_back({span});
 }
 
-void SpanBook::comes_back(NodeId worker) {
+void SpanBook::comes_back(NodeId worker, double now) {
   Day& day = days_[worker - first_];
-  day.spans.insert(day.spans.end(), day.later.begin(), day.later.end());
+  for (const Piece& piece : day.later) day.pieces.push_back({piece.span, now});
   day.later.clear();
 }
 
@@ -81,22 +86,25 @@ void SpanBook::on_wait(NodeId worker, const Wait& wait) {
   NodeId whom = wait.sender;
   for (const auto& [number, node] : day.held_up) whom = number == message ? node : whom;
   std::erase_if(day.held_up, [message](const auto& one) { return one.first <= message; });
-  std::vector<Span>& spans = day.spans;
-  auto first = std::ranges::find_if(spans, [&](const Span& span) { return span.end > wait.since; });
-  if (first != spans.end() && first->begin < wait.since) {
-    Span before = *first;
-    before.end = first->begin = wait.since;
-    first = spans.insert(first, before) + 1;
+  std::vector<Piece>& pieces = day.pieces;
+  auto first = std::ranges::find_if(pieces, [&](const Piece& piece) { return piece.span.end > wait.since; });
+  if (first != pieces.end() && first->span.begin < wait.since) {
+    Piece before = *first;
+    before.span.end = first->span.begin = wait.since;
+    first = pieces.insert(first, before) + 1;
   }
-  for (; first != spans.end(); ++first) {
-    if (first->use != Use::wait && first->use != Use::network) continue;
-    first->for_node = whom;
-    first->message = message;
-    if (wait.clock.value_or(0) > 0) first->clock = *wait.clock;
+  for (; first != pieces.end(); ++first) {
+    Span& span = first->span;
+    if (span.use != Use::wait && span.use != Use::network) continue;
+    span.for_node = whom;
+    span.message = message;
+    if (wait.clock.value_or(0) > 0) span.clock = *wait.clock;
   }
-  const auto open = std::ranges::find_if(spans, [this](const Span& span) { return span.end > *last_work_; });
-  for (auto span = spans.begin(); span != open; ++span) pass_on_(worker, *span);
-  spans.erase(spans.begin(), open);
+  const auto open = std::ranges::find_if(pieces, [this](const Piece& piece) {
+    return std::max(piece.span.end, piece.counts_from) > *last_work_;
+  });
+  for (auto piece = pieces.begin(); piece != open; ++piece) pass_on_(worker, piece->span);
+  pieces.erase(pieces.begin(), open);
 }
 
 void SpanBook::on_fault(double at, const FaultChange& fault) {
@@ -122,11 +130,11 @@ void SpanBook::comes(NodeId node, double at) {
 
 void SpanBook::close(NodeId worker, double at) {
   Day& day = days_[worker - first_];
-  for (Span& span : day.spans) {
+  for (auto& [span, counts_from] : day.pieces) {
     span.end = std::min(span.end, at);
-    if (span.begin < span.end) pass_on_(worker, span);
+    if (span.begin < span.end && counts_from <= at) pass_on_(worker, span);
   }
-  day.spans.clear();
+  day.pieces.clear();
 }
 
 void SpanBook::close(double at) {

@@ -53,8 +53,8 @@ class SpanBook {
 
   // The worker's time until `now` is of this use. `through`: it counts only if the worker comes back.
   void on_time(NodeId worker, double now, Use use, bool through);
-  // Its time since it was through counts.
-  void comes_back(NodeId worker);
+  // From this date on its time since it was through counts.
+  void comes_back(NodeId worker, double now);
   // After the books of the workers.
   void on(const Event& event, std::uint64_t number);
   // The worker's time ends.
@@ -63,10 +63,14 @@ class SpanBook {
   void close(double at);
 
  private:
+  struct Piece {
+    Span span;
+    double counts_from = 0;  // the date
+  };
   struct Day {
     double since = 0;
     std::int64_t clock = 0;  // begun last
-    std::vector<Span> spans = {}, later = {};
+    std::vector<Piece> pieces = {}, later = {};
     std::vector<std::pair<std::int64_t, NodeId>> held_up = {};  // by message: the node behind it
   };
   struct Other {  // a node that is no worker

@@ -58,7 +58,7 @@ void WorkerBook::on_join(double at) {
   absent_ = false;
   if (!std::exchange(through_, false)) return;
   stats_->time += std::exchange(later_, {});
-  if (spans_ != nullptr) spans_->comes_back(node_);
+  if (spans_ != nullptr) spans_->comes_back(node_, at);
   returned_ = skips_ = true;
 }
 

@@ -359,6 +359,13 @@ TEST_CASE("a span ends where the run ends, and before its worker is through", "[
   again.r.record(move<Sent>(2, 2, 0, MessageKind::join));  // it is needed again
   again.r.close(3);
   CHECK(again.texts == Texts{"2 wait 0-1", "2 wait 1-2", "2 network 2-3", "3 wait 0-1"});
+
+  Spans before;  // the run ends before that
+  before.r.record(finish(1, 2, 1));
+  before.r.record(of_worker(1.5, ComputePhase::begun, 3, 0));  // the last work
+  before.r.record(move<Sent>(2, 2, 0, MessageKind::join));
+  before.r.close(1.5);
+  CHECK(before.texts == Texts{"2 wait 0-1", "3 wait 0-1.5"});
 }
 
 TEST_CASE("a server's span is the time when it is down, and an answer for it names it", "[record]") {
