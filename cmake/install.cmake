@@ -7,7 +7,7 @@ install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/psim FILES_MATC
 install(FILES docs/glossary.md DESTINATION ${CMAKE_INSTALL_DATADIR}/psim)
 install(FILES LICENSE CITATION.cff docs/dependencies.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-install(TARGETS psim_library psim_further psim_cli psim_study psim_analysis psim_sim psim_record psim_model psim_flags
+install(TARGETS psim_library psim_further psim_cli psim_study psim_analysis psim_sim psim_model psim_flags
   EXPORT psimTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY sim/include/psim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The headers that the public headers include, under their own names.

@@ -106,6 +106,14 @@ bool ProgressWatch::works_in_vain() {
          work() - std::max(work_then_, work_with_hope_) > most;
 }
 
+// The scheduler finds nodes silent and hears of them again faster than the links carry its views.
+bool ProgressWatch::views_pile_up() const {
+  constexpr std::size_t many = 100;  // views on their way to each node
+  const std::size_t most = 10 * many + many * node_count(parts_.scenario.cluster);
+  if (parts_.faults != nullptr && parts_.faults->once_to_come()) return false;
+  return parts_.network.in_flight() > most && parts_.network.in_flight(MessageKind::view) > most;
+}
+
 // SimGrid sees no deadlock while heartbeats go on.
 bool ProgressWatch::is_hopeless() {
   look_for_advances();
@@ -114,6 +122,13 @@ bool ProgressWatch::is_hopeless() {
         {fmt::format("at {:.6g} s nothing new has come since {:.6g} s, over {} dates of faults: faults come "
                      "faster than the training recovers from them, so the run would never end",
                      Agenda::now(), advanced_at_, parts_.faults->turns() - turns_then_)});
+    return true;
+  }
+  if (views_pile_up()) {
+    end_as(
+        {fmt::format("at {:.6g} s {} views are on their way: suspicions come faster than the links carry "
+                     "what the scheduler announces; recovery.timeout is too short for these links",
+                     Agenda::now(), parts_.network.in_flight(MessageKind::view))});
     return true;
   }
   if (works_in_vain()) {

@@ -63,6 +63,7 @@ class ProgressWatch final {
   bool is_set_back_too_often();
   void look_for_advances();
   bool works_in_vain();
+  bool views_pile_up() const;
   std::uint64_t work() const {
     const RunStats& stats = parts_.recorder.stats();
     return stats.events - stats.events_beside + parts_.agenda.fired();

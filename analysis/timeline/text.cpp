@@ -158,17 +158,17 @@ class Drawing {
       if (!role.empty() && last > first) out += fmt::format("-{}", last);
     };
     for (const std::string& lane : lanes) {
-      const std::size_t gap = lane.find(' ');
-      const std::string its_role = lane.substr(0, gap);
-      const bool has_number = gap != std::string::npos;
+      const std::size_t blank = lane.find(' ');
+      const std::string its_role = lane.substr(0, blank);
+      const bool has_number = blank != std::string::npos;
       int number = 0;
-      if (has_number) std::from_chars(lane.data() + gap + 1, lane.data() + lane.size(), number);
+      if (has_number) std::from_chars(lane.data() + blank + 1, lane.data() + lane.size(), number);
       if (has_number && its_role == role && number == last + 1) {
         last = number;
         continue;
       }
       close();
-      out += out.empty() ? lane : ", " + (has_number && its_role == role ? lane.substr(gap + 1) : lane);
+      out += out.empty() ? lane : ", " + (has_number && its_role == role ? lane.substr(blank + 1) : lane);
       role = has_number ? its_role : "";
       first = last = number;
     }

@@ -25,11 +25,13 @@ struct Evidence {
 
 class Check {
  public:
-  Check(const Evidence& evidence, std::string name, std::string promise)
+  // `promise`: as in word_docs.txt, unless it depends on the run.
+  Check(const Evidence& evidence, const char* name, std::string promise = {})
       : facts_(evidence.facts),
         summary_(evidence.summary),
         history_(evidence.history),
-        report_{.name = std::move(name), .promise = std::move(promise), .first = {}} {}
+        report_{
+            .name = name, .promise = promise.empty() ? promise_of(name) : std::move(promise), .first = {}} {}
   virtual ~Check() = default;
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;

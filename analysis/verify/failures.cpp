@@ -24,11 +24,7 @@ namespace {
 class Slow final : public Check {
  public:
   explicit Slow(const Evidence& evidence)
-      : Check(evidence, "slow",
-              "a worker found slow has been slower than another by the factor, and is found once between two "
-              "starts"),
-        steps_(facts_.workers),
-        times_(facts_.workers) {
+      : Check(evidence, "slow"), steps_(facts_.workers), times_(facts_.workers) {
     if (!(facts_.slow_factor > 0)) does_not_apply();
   }
 
@@ -110,8 +106,7 @@ namespace {
 
 class Acknowledged final : public Check {
  public:
-  explicit Acknowledged(const Evidence& evidence)
-      : Check(evidence, "acknowledged", "no push confirmed as safe is lost while a full copy is alive") {
+  explicit Acknowledged(const Evidence& evidence) : Check(evidence, "acknowledged") {
     if (facts_.copies == 0 || facts_.window > 0) does_not_apply();
   }
 
@@ -198,9 +193,7 @@ class Acknowledged final : public Check {
 
 class OneOwner final : public Check {
  public:
-  explicit OneOwner(const Evidence& evidence)
-      : Check(evidence, "one-owner",
-              "a shard has one owner in each epoch, and a replaced owner makes no promises") {}
+  explicit OneOwner(const Evidence& evidence) : Check(evidence, "one-owner") {}
 
   void on(const Row& row) override {
     if (row.is<Acknowledgement>() && facts_.copies > 0 && facts_.window == 0) return hears(row);
@@ -243,9 +236,7 @@ class OneOwner final : public Check {
 
 class Replicas final : public Check {
  public:
-  explicit Replicas(const Evidence& evidence)
-      : Check(evidence, "replicas",
-              "a new owner starts with the weights and optimizer state of its history") {
+  explicit Replicas(const Evidence& evidence) : Check(evidence, "replicas") {
     if (facts_.copies == 0) does_not_apply();
   }
   void on(const Row& row) override {
@@ -306,8 +297,7 @@ class RecoveryTimes : public Check {
 
 class Recoveries final : public RecoveryTimes {
  public:
-  explicit Recoveries(const Evidence& evidence)
-      : RecoveryTimes(evidence, "recovery", "the times of detection and takeover belong to this crash") {}
+  explicit Recoveries(const Evidence& evidence) : RecoveryTimes(evidence, "recovery") {}
 
   void on(const Row& row) override {
     // Identifies only the first owner: a replaced owner may not know yet that it is replaced.
@@ -403,9 +393,7 @@ class Recoveries final : public RecoveryTimes {
 // current step of the crash was done.
 class Regroupings final : public RecoveryTimes {
  public:
-  explicit Regroupings(const Evidence& evidence)
-      : RecoveryTimes(evidence, "regrouping",
-                      "the times of a lost worker's recovery are those of the next group") {
+  explicit Regroupings(const Evidence& evidence) : RecoveryTimes(evidence, "regrouping") {
     if (facts_.has_servers) does_not_apply();
   }
 
@@ -505,9 +493,7 @@ class Regroupings final : public RecoveryTimes {
 
 class Snapshots final : public Check {
  public:
-  explicit Snapshots(const Evidence& evidence)
-      : Check(evidence, "snapshots",
-              "the storage node's disk writes one snapshot after the other, each in its time") {}
+  explicit Snapshots(const Evidence& evidence) : Check(evidence, "snapshots") {}
 
   void on(const Row& row) override {
     const std::uint64_t size = row.bytes - std::min(row.bytes, facts_.header);
@@ -542,9 +528,7 @@ class Snapshots final : public Check {
 
 class Sizes final : public Check {
  public:
-  explicit Sizes(const Evidence& evidence)
-      : Check(evidence, "sizes",
-              "a message has the bytes of its content, and the bytes of all kinds sum to the total") {}
+  explicit Sizes(const Evidence& evidence) : Check(evidence, "sizes") {}
 
   void on(const Row& row) override {
     if (!row.is<Sent>()) return;

@@ -506,8 +506,7 @@ class Reads final : public Check {
 
 class ReadMyWrites final : public Check {
  public:
-  explicit ReadMyWrites(const Evidence& evidence)
-      : Check(evidence, "read-my-writes", "a pull is answered only when all pushes before it have arrived") {}
+  explicit ReadMyWrites(const Evidence& evidence) : Check(evidence, "read-my-writes") {}
 
   void on(const Row& row) override {
     requests_.on(row, facts_);
@@ -535,10 +534,7 @@ class ReadMyWrites final : public Check {
 
 class ClockGap final : public Check {
  public:
-  explicit ClockGap(const Evidence& evidence)
-      : Check(evidence, "clock-gap",
-              "no worker starts a clock further ahead of another than the staleness bound"),
-        progress_(facts_, history_) {
+  explicit ClockGap(const Evidence& evidence) : Check(evidence, "clock-gap"), progress_(facts_, history_) {
     if (!facts_.bound_at(0)) does_not_apply();
   }
 

@@ -16,9 +16,7 @@ namespace {
 // faults do not change it.
 class Groups final : public Check {
  public:
-  explicit Groups(const Evidence& evidence)
-      : Check(evidence, "groups",
-              "a worker that has heard of a view begins two steps at most without another worker of it") {
+  explicit Groups(const Evidence& evidence) : Check(evidence, "groups") {
     if (facts_.has_servers || !history_.watched()) does_not_apply();
   }
 
@@ -68,9 +66,7 @@ class Groups final : public Check {
 // worker may wait longer: after the first such fault the check examines nothing.
 class Joiners final : public Check {
  public:
-  explicit Joiners(const Evidence& evidence)
-      : Check(evidence, "joiners",
-              "a worker that asks to take part begins a step before another has begun a hundred") {
+  explicit Joiners(const Evidence& evidence) : Check(evidence, "joiners") {
     if (!history_.watched() || facts_.rule.own_logic || !facts_.tasks.empty()) does_not_apply();
   }
 

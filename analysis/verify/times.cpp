@@ -26,9 +26,7 @@ namespace {
 
 class Conservation final : public Check {
  public:
-  explicit Conservation(const Evidence& evidence)
-      : Check(evidence, "conservation",
-              "each message is received once or lost, each push is applied or dropped") {}
+  explicit Conservation(const Evidence& evidence) : Check(evidence, "conservation") {}
 
   void on(const Row& row) override {
     if (row.is_message()) return move(row);
@@ -132,9 +130,7 @@ class Conservation final : public Check {
 
 class End final : public Check {
  public:
-  explicit End(const Evidence& evidence)
-      : Check(evidence, "end",
-              "all workers finished, or a target, a duration or a stated reason ended the run") {}
+  explicit End(const Evidence& evidence) : Check(evidence, "end") {}
   void on(const Row& row) override {
     if (row.is<Finish>()) finished_.insert(row.node);
     if (row.is<Sent>(MessageKind::start)) told_.insert(row.peer);
@@ -165,8 +161,7 @@ class End final : public Check {
 
 class Repeats final : public Check {
  public:
-  explicit Repeats(const Evidence& evidence)
-      : Check(evidence, "repeats", "while nothing fails, no request and no answer is sent twice") {}
+  explicit Repeats(const Evidence& evidence) : Check(evidence, "repeats") {}
 
   void on(const Row& row) override {
     if (row.is<FaultChange, Lost, ViewChange>()) calm_ = false;
@@ -203,9 +198,7 @@ namespace {
 
 class TasksCheck final : public Check {
  public:
-  explicit TasksCheck(const Evidence& evidence)
-      : Check(evidence, "tasks",
-              "each task begins when all that it waits for are done, where it belongs, and is done once") {
+  explicit TasksCheck(const Evidence& evidence) : Check(evidence, "tasks") {
     if (facts_.tasks.empty()) does_not_apply();
   }
 
@@ -395,11 +388,10 @@ void Days::close() {
   for (std::uint32_t worker = 0; worker < days_.size(); ++worker) pass(worker, days_[worker].last);
 }
 
-class Times final : public Check {
+class WorkerTimes final : public Check {
  public:
-  explicit Times(const Evidence& evidence)
-      : Check(evidence, "time",
-              "the shares and the spans of each worker's time match its events, and the shares sum to 1"),
+  explicit WorkerTimes(const Evidence& evidence)
+      : Check(evidence, "time"),
         record_(evidence.record),
         uses_(facts_.workers),
         days_(facts_, summary_, [this](std::uint32_t worker, double begin, double end, Use use) {
@@ -467,9 +459,7 @@ class Times final : public Check {
 
 class Samples final : public Check {
  public:
-  explicit Samples(const Evidence& evidence)
-      : Check(evidence, "samples", "each worker computed exactly the samples of its completed steps"),
-        computed_(facts_.workers) {}
+  explicit Samples(const Evidence& evidence) : Check(evidence, "samples"), computed_(facts_.workers) {}
 
   void on(const Row& row) override {
     if (!row.is(ComputePhase::ended)) return;
@@ -500,9 +490,7 @@ class Samples final : public Check {
 
 class EndDate final : public Check {
  public:
-  explicit EndDate(const Evidence& evidence)
-      : Check(evidence, "end-date",
-              "the run ended with its last worker or with what stopped it; nothing is computed later") {}
+  explicit EndDate(const Evidence& evidence) : Check(evidence, "end-date") {}
 
   void on(const Row& row) override {
     last_ = row.at;
@@ -571,10 +559,7 @@ class EndDate final : public Check {
 
 class Waits final : public Check {
  public:
-  explicit Waits(const Evidence& evidence)
-      : Check(evidence, "waits",
-              "each wait ends with a message that the worker has received, each released pull with one that "
-              "its server has received") {}
+  explicit Waits(const Evidence& evidence) : Check(evidence, "waits") {}
 
   void on(const Row& row) override {
     if (row.is<Received>()) return arrives(row);
@@ -616,7 +601,7 @@ class Waits final : public Check {
 }  // namespace
 
 void add_time_checks(const Evidence& evidence, Checks& checks) {
-  add_checks<EndDate, Times, Samples, Waits>(evidence, checks);
+  add_checks<EndDate, WorkerTimes, Samples, Waits>(evidence, checks);
 }
 
 }  // namespace psim::analysis

@@ -23,10 +23,7 @@ double rounding(double at) { return 1e-9 * (1 + at); }
 
 class Staleness final : public Check {
  public:
-  explicit Staleness(const Evidence& evidence)
-      : Check(evidence, "staleness",
-              "the counts of pushes by staleness match the events, and no push that is too stale counts in "
-              "full") {}
+  explicit Staleness(const Evidence& evidence) : Check(evidence, "staleness") {}
 
   void on(const Row& row) override {
     history_.follow_versions(row, versions_);
@@ -73,9 +70,7 @@ class Staleness final : public Check {
 
 class Closings final : public Check {
  public:
-  explicit Closings(const Evidence& evidence)
-      : Check(evidence, "closings",
-              "an update that lacks pushes is made when its window or its deadline is over, and none later") {
+  explicit Closings(const Evidence& evidence) : Check(evidence, "closings") {
     if (!facts_.rule.closes_by_date()) does_not_apply();
   }
 
@@ -162,9 +157,7 @@ class Closings final : public Check {
 // pull much later.
 class Copies final : public Check {
  public:
-  explicit Copies(const Evidence& evidence)
-      : Check(evidence, "copies",
-              "a worker computes clock t on copies that have all others' pushes up to clock t-1-s") {
+  explicit Copies(const Evidence& evidence) : Check(evidence, "copies") {
     if (!facts_.cache || !facts_.bound_at(0) || facts_.rule.waits_for_all()) does_not_apply();
   }
 
@@ -229,8 +222,7 @@ class Copies final : public Check {
 
 class LocalTime final : public Check {
  public:
-  explicit LocalTime(const Evidence& evidence)
-      : Check(evidence, "local-time", "a clock has as many local steps as fit in its time, at least one") {
+  explicit LocalTime(const Evidence& evidence) : Check(evidence, "local-time") {
     const auto changes = [](const Straggler& one) { return one.from > 0 || one.until || one.every; };
     const bool is_steady = facts_.fault_factors.empty() && std::ranges::none_of(facts_.stragglers, changes);
     if (!facts_.local_time || facts_.local_batch == 0 || !is_steady) does_not_apply();
@@ -275,11 +267,7 @@ namespace {
 
 class Moves final : public Check {
  public:
-  explicit Moves(const Evidence& evidence)
-      : Check(evidence, "moves",
-              "a cut loses no values, every shard goes on from where it was, and the loads are those of the "
-              "messages"),
-        values_(facts_.servers) {}
+  explicit Moves(const Evidence& evidence) : Check(evidence, "moves"), values_(facts_.servers) {}
 
   void on(const Row& row) override {
     if (row.is<Sent>(MessageKind::push) && facts_.is_server(row.peer)) values_[row.peer - 1] += row.values;
@@ -463,9 +451,7 @@ class OwnRule {
 
 class Versions final : public Check {
  public:
-  explicit Versions(const Evidence& evidence)
-      : Check(evidence, "versions",
-              "each owner's updates of a shard count up by one from its first version") {}
+  explicit Versions(const Evidence& evidence) : Check(evidence, "versions") {}
   void on(const Row& row) override {
     if (row.is<Promotion>()) return begins(row);
     if (!row.is<ModelUpdate>() || !facts_.is_server(row.node)) return;
@@ -489,10 +475,7 @@ class Versions final : public Check {
 // Under k-sync the first shard decides for all: the others take the pushes that were fresh there.
 class Updates final : public Check {
  public:
-  explicit Updates(const Evidence& evidence)
-      : Check(evidence, "updates",
-              "an update has the number of pushes that the model requires, all fresh if only fresh ones "
-              "count") {
+  explicit Updates(const Evidence& evidence) : Check(evidence, "updates") {
     if (!facts_.update_rule.empty()) own_.emplace(facts_);
   }
 
@@ -548,8 +531,7 @@ class Updates final : public Check {
 
 class ExactlyOnce final : public Check {
  public:
-  explicit ExactlyOnce(const Evidence& evidence)
-      : Check(evidence, "exactly-once", "no push is applied twice in one history of a shard") {}
+  explicit ExactlyOnce(const Evidence& evidence) : Check(evidence, "exactly-once") {}
   void on(const Row& row) override {
     if (!row.is(Outcome::applied)) return;
     examined();
@@ -569,9 +551,7 @@ class ExactlyOnce final : public Check {
 // and no two workers share a sample. A new scheduler may decide about an old clock again.
 class Shares final : public Check {
  public:
-  explicit Shares(const Evidence& evidence)
-      : Check(evidence, "shares",
-              "every sample of a clock belongs to one worker, also where work is shared or stolen") {
+  explicit Shares(const Evidence& evidence) : Check(evidence, "shares") {
     if (!facts_.steals && !(facts_.shares_out && facts_.in_step())) does_not_apply();
   }
 
@@ -622,8 +602,7 @@ class Shares final : public Check {
 // A server that wrongly treats a push as a duplicate would lose the work of its worker.
 class Duplicates final : public Check {
  public:
-  explicit Duplicates(const Evidence& evidence)
-      : Check(evidence, "duplicates", "a push that is refused as a duplicate was accepted before") {}
+  explicit Duplicates(const Evidence& evidence) : Check(evidence, "duplicates") {}
   void on(const Row& row) override {
     if (!row.is<PushOutcome>()) return;
     const Id id{row.shard, row.peer, row.push};

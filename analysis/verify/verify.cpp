@@ -94,10 +94,8 @@ std::string models_of(const RunRecord& record) {
   return fmt::format("{}", fmt::join(models, ", "));
 }
 
-constexpr const char* files_promise = "no file of the run has changed since psim wrote it";
-
 CheckReport check_files(const std::filesystem::path& run) {
-  CheckReport report{.name = "files", .promise = files_promise, .examined = 1, .first = {}};
+  CheckReport report{.name = "files", .promise = promise_of("files"), .examined = 1, .first = {}};
   if (const std::string broken = broken_seal(run); !broken.empty()) {
     report.violations = 1;
     report.first.push_back({.event = -1, .at = 0, .text = broken});
@@ -107,18 +105,11 @@ CheckReport check_files(const std::filesystem::path& run) {
 
 }  // namespace
 
-std::vector<CheckReport> check_docs() {
-  Facts facts;
-  facts.has_servers = facts.serves = true;
-  const Json summary = Json::object();
-  const History history(facts, false);
-  const Evidence evidence{facts, summary, history, 0};
-  Checks checks;
-  add_checks_of_run(evidence, checks);
-  add_promises(evidence, checks);
-  std::vector<CheckReport> docs{{.name = "files", .promise = files_promise, .first = {}}};
-  for (const std::unique_ptr<Check>& check : checks) docs.push_back(check->report());
-  return docs;
+std::string promise_of(std::string_view check) {
+  const auto is_its = [check](const FieldDoc& doc) {
+    return doc.name == check && doc.where == "psim verify";
+  };
+  return std::string(std::ranges::find_if(word_docs(), is_its)->doc);
 }
 
 Verdict verify(const std::filesystem::path& run) try {
@@ -210,9 +201,7 @@ namespace {
 
 class Promises final : public Check {
  public:
-  explicit Promises(const Evidence& evidence)
-      : Check(evidence, "promises", "what the scenario promises of its model of consistency"),
-        progress_(facts_, history_) {
+  explicit Promises(const Evidence& evidence) : Check(evidence, "promises"), progress_(facts_, history_) {
     for (const std::string& text : facts_.promises)
       promises_.emplace_back(
           text, Promise::Numbers{.workers = facts_.workers,
@@ -262,12 +251,7 @@ namespace {
 
 class CausesCheck final : public Check {
  public:
-  explicit CausesCheck(const Evidence& evidence)
-      : Check(evidence, "causes",
-              "no event comes before its cause: an arrival is caused by its sending, the end of a step by "
-              "its computing, and the end of a wait by an event during the wait; a node that has begun "
-              "computes "
-              "and sends for a reason") {}
+  explicit CausesCheck(const Evidence& evidence) : Check(evidence, "causes") {}
 
   void on(const Row& row) override {
     examined();
@@ -311,8 +295,7 @@ namespace {
 
 class Memory final : public Check {
  public:
-  explicit Memory(const Evidence& evidence)
-      : Check(evidence, "memory", "the parts of each node's memory add up to its bytes") {
+  explicit Memory(const Evidence& evidence) : Check(evidence, "memory") {
     if (!summary_.contains("memory")) does_not_apply();
   }
 
@@ -347,9 +330,7 @@ namespace {
 
 class Keys final : public Check {
  public:
-  explicit Keys(const Evidence& evidence)
-      : Check(evidence, "keys",
-              "a sender omits the key list only if it has sent one to this receiver before") {
+  explicit Keys(const Evidence& evidence) : Check(evidence, "keys") {
     if (!facts_.plain_values || summary_.contains("groups")) does_not_apply();
   }
 
@@ -395,10 +376,7 @@ namespace {
 
 class Served final : public Check {
  public:
-  explicit Served(const Evidence& evidence)
-      : Check(evidence, "served",
-              "an answer uses weights that servers have sent to its node, and tells how stale they are"),
-        shards_(evidence.shards) {}
+  explicit Served(const Evidence& evidence) : Check(evidence, "served"), shards_(evidence.shards) {}
 
   void on(const Row& row) override {
     history_.follow_versions(row, versions_);

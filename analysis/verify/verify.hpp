@@ -37,8 +37,8 @@ struct Verdict {
 // Throws Unverifiable.
 Verdict verify(const std::filesystem::path& run);
 
-// All checks with their promises, independent of a run.
-std::vector<CheckReport> check_docs();
+// What the check promises, as `psim explain` tells it (word_docs.txt).
+std::string promise_of(std::string_view check);
 
 // The table for people, with the first violations.
 std::string text(const Verdict& verdict);

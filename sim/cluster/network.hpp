@@ -144,6 +144,12 @@ class Network {
   // Messages in flight, except in the background. Other messages wait in queues, but only behind a message in
   // flight.
   std::size_t in_flight() const { return carried_ - in_background_ + delayed_.size(); }
+  std::size_t in_flight(MessageKind kind) const {
+    const auto is_one = [kind](const std::optional<Flight>& flight) {
+      return flight && flight->kind == kind;
+    };
+    return static_cast<std::size_t>(std::ranges::count_if(in_flight_, is_one));
+  }
   // Values for training are progress while they are on their way, and when they arrive. These are the dates
   // when the oldest of them reached the wire, and when the last ones arrived; values that will be lost do not
   // count. A push that arrives is progress only if a server applies it: it may be a repetition.

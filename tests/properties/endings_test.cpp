@@ -156,6 +156,20 @@ TEST_CASE("heartbeats of microseconds and steps of hours end with a diagnosis", 
   CHECK(run["stuck"][0].get<std::string>().find("nothing new has come") != std::string::npos);
 }
 
+// Links a hundredth as fast: heartbeats come late, and the scheduler's views come even later.
+TEST_CASE("suspicions that come faster than the links carry views end with a diagnosis", "[endings][slow]") {
+  const Json run = phantom(142'439)
+                       .set({"cluster.workers=5", "cluster.servers=4", "training.steps=2", "compute.time=1ms",
+                             "cluster.network.bandwidth=20Mbps", "cluster.network.latency=10us",
+                             "recovery.enabled=true", "recovery.heartbeat=4058us", "recovery.timeout=16174us",
+                             "recovery.retry=6020us", "recovery.patience=1s", "replication.copies=3",
+                             "replication.window=2", "consistency={model=\"k-sync\",k=4}",
+                             "fault=[{kind=\"degrade\",nodes=[\"all\"],at=\"145700us\",factor=0.01}]"})
+                       .run();
+  REQUIRE_FALSE(run["stuck"].empty());
+  CHECK(run["stuck"][0].get<std::string>().find("views are on their way") != std::string::npos);
+}
+
 TEST_CASE("a transfer that takes a hundred thousand heartbeats is waited for", "[endings][slow]") {
   const Json run =
       phantom(264'927)

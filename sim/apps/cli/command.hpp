@@ -38,7 +38,6 @@ int run(const Command& command);
 int answer(const std::function<Command()>& asked);
 int check(const Command& command);
 int replay(const std::string& directory, const Command& command);
-int verify(const std::string& name, bool json);
 int compare(const Command& command, const StudyCommand& study);
 int merge(const std::string& directory, const StudyCommand& study, bool json);
 

@@ -269,13 +269,6 @@ const Subcommand core_table[] = {
         },
         [](const Asked& a) { return runs(a.shelf); }),
     command<Asked>(
-        "verify",
-        [](CLI::App* app, Asked& a) {
-          option(app, "directory", a.directory)->required();
-          option(app, "--json", a.command.json);
-        },
-        [](const Asked& a) { return verify(a.directory, a.command.json); }),
-    command<Asked>(
         "explain",
         [](CLI::App* app, Asked& a) {
           option(app, "name", a.words)->expected(0, 4);

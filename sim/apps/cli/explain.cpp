@@ -14,7 +14,6 @@
 
 #include "analysis/page/page.hpp"
 #include "analysis/study/table_columns.hpp"
-#include "analysis/verify/verify.hpp"
 #include "analysis/word_docs.hpp"
 #include "model/base/table.hpp"
 #include "model/base/unicode.hpp"
@@ -128,7 +127,7 @@ std::vector<std::string> glossary_words() {
 }
 
 // Every word that psim prints, with the text of its declaration: columns of tables, names in files and in
-// --json, kinds of messages, events and checks, units, words of the glossary, subcommands.
+// --json, kinds of messages, events, units, words of the glossary, subcommands.
 
 namespace {
 
@@ -188,13 +187,6 @@ void add_docs(std::string_view name, std::vector<std::string>& texts) {
   }
 }
 
-void add_checks(std::string_view name, std::vector<std::string>& texts) {
-  for (const analysis::CheckReport& check : analysis::check_docs()) {
-    if (check.name == name)
-      texts.push_back(fmt::format("{}, a check of psim verify:\n  {}\n", name, check.promise));
-  }
-}
-
 }  // namespace
 
 // The meanings of the word: a text for each place where psim prints it. Empty for other words.
@@ -202,7 +194,6 @@ std::vector<std::string> texts_of_word(std::string_view name) {
   std::vector<std::string> texts{explain_word(name)};
   add_columns(name, texts);
   add_docs(name, texts);
-  add_checks(name, texts);
   texts.push_back(explain_event(name));
   texts.push_back(explain_unit(name));
   std::erase(texts, "");
@@ -218,7 +209,6 @@ std::vector<std::string> printed_words() {
   std::vector<std::string> words = glossary_words();
   for (const ColumnDoc& column : analysis::column_docs) words.emplace_back(column.name);
   for (const FieldDoc& doc : all_docs()) words.emplace_back(doc.name);
-  for (const analysis::CheckReport& check : analysis::check_docs()) words.push_back(check.name);
   std::ranges::move(event_words(), std::back_inserter(words));
   return words;
 }

@@ -7,6 +7,7 @@
 #include "analysis/run_record.hpp"
 #include "analysis/timeline/spans.hpp"
 #include "analysis/timeline/text.hpp"
+#include "analysis/verify/verify.hpp"
 #include "psim/command_line.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/further.hpp"
@@ -93,6 +94,14 @@ const Subcommand further_table[] = {
         },
         cite),
 
+    command<VerifyCommand>(
+        "verify",
+        [](CLI::App* app, VerifyCommand& a) {
+          option(app, "directory", a.run)->required();
+          option(app, "--json", a.json);
+        },
+        verify),
+
     command<FuzzCommand>("fuzz", add_fuzz_options, fuzz),
 
     command<ServeCommand>(
@@ -143,6 +152,14 @@ int timeline(const TimelineCommand& asked) {
   fmt::print("{}: {:.4g} s to {:.4g} s of {:.4g} s\n\n{}", folder.string(), options.from, options.until,
              line.end, text);
   return done;
+}
+
+// psim verify.
+int verify(const VerifyCommand& asked) {
+  const analysis::Verdict verdict = analysis::verify(run_named(asked.run));
+  if (asked.json) fmt::print("{}\n", analysis::document(verdict).dump(2));
+  else fmt::print("{}", analysis::text(verdict));
+  return verdict.holds() ? done : answer_is_no;
 }
 
 }  // namespace psim::cli

@@ -20,6 +20,13 @@ struct TimelineCommand {
 };
 int timeline(const TimelineCommand& asked);
 
+// The options of `verify`.
+struct VerifyCommand {
+  std::string run;  // its folder, or its name on the shelf of runs
+  bool json = false;
+};
+int verify(const VerifyCommand& asked);
+
 // The options of `export`. An empty path: not requested.
 struct ExportCommand {
   std::string run;                       // or a study

@@ -7,7 +7,6 @@
 
 #include "analysis/run_files.hpp"
 #include "analysis/run_record.hpp"
-#include "analysis/verify/verify.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/shelf.hpp"
@@ -66,16 +65,6 @@ int about_run(const fs::path& run, const std::function<int()>& answer) try {
   return answer();
 } catch (const Json::exception& error) {
   throw analysis::unfit_summary(run, error);
-}
-
-// psim verify.
-
-// `name`: a path, or a name on the shelf of runs, as in psim replay.
-int verify(const std::string& name, bool json) {
-  const analysis::Verdict verdict = analysis::verify(run_named(name));
-  if (json) fmt::print("{}\n", analysis::document(verdict).dump(2));
-  else fmt::print("{}", analysis::text(verdict));
-  return verdict.holds() ? done : answer_is_no;
 }
 
 }  // namespace psim::cli
