@@ -130,7 +130,7 @@ bool ProgressWatch::is_hopeless() {
   if (views_pile_up()) {
     end_as(
         {fmt::format("at {:.6g} s {} views are on their way: suspicions come faster than the links carry "
-                     "what the scheduler announces; recovery.timeout is too short for these links",
+                     "the scheduler's views; recovery.timeout is too short for these links",
                      Agenda::now(), parts_.network.in_flight(MessageKind::view))});
     return true;
   }

@@ -14,7 +14,7 @@
 namespace psim::analysis {
 namespace {
 
-// Of two workers in the middle the faster one counts: with two workers the slower one is a straggler.
+// The lower of two values in the middle counts. So the slower one of two workers is a straggler.
 double lower_median(std::vector<double> values) {
   return statistics::quantile(std::move(values), 0.5, statistics::Between::lower);
 }

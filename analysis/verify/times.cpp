@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -296,8 +297,6 @@ class Days {
 
   Days(const Facts& facts, const Json& summary, OnPiece on_piece);
   void on(const Row& row);
-  // Passes on the worker's time until `now`, although nothing changes.
-  void mark(std::uint32_t worker, double now) { pass(worker, now); }
   void close();
 
  private:

@@ -37,7 +37,7 @@ struct Verdict {
 // Throws Unverifiable.
 Verdict verify(const std::filesystem::path& run);
 
-// What the check promises, as `psim explain` tells it (word_docs.txt).
+// The promise of the check, from word_docs.txt. `psim explain` prints it, too.
 std::string promise_of(std::string_view check);
 
 // The table for people, with the first violations.

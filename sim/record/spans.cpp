@@ -1,8 +1,6 @@
 #include "sim/record/spans.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <variant>
 
 namespace psim {
 

@@ -53,7 +53,7 @@ class SpanBook {
 
   // The worker's time until `now` is of this use. `through`: it counts only if the worker comes back.
   void on_time(NodeId worker, double now, Use use, bool through);
-  // From this date on its time since it was through counts.
+  // The worker is back: from this date on, the time since its last clock counts.
   void comes_back(NodeId worker, double now);
   // After the books of the workers.
   void on(const Event& event, std::uint64_t number);

@@ -242,7 +242,9 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   std::optional<Document> document = read_request(request, diagnostics);
   if (!document) return std::nullopt;
   take_preset(*document, diagnostics);
-  LoadedScenario loaded{.scenario = {}, .has_axes = document->root.contains("compare")};
+  LoadedScenario loaded{.scenario = {},
+                        .has_axes = document->root.contains("compare"),
+                        .has_tune = document->root.contains("tune")};
   Scenario& scenario = loaded.scenario;
   Reader reader(*document, diagnostics);
   describe(reader, scenario);

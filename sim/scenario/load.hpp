@@ -78,7 +78,7 @@ struct LoadedScenario {
   Scenario scenario;
   std::shared_ptr<const DataSplit> data = {};  // empty for a phantom model; with groups, the first job's
   std::vector<LoadedJob> jobs = {};            // empty without groups
-  bool has_axes = false;                       // there is a [compare]
+  bool has_axes = false, has_tune = false;     // there is a [compare], a [tune]
 };
 
 // Checks everything and loads the data. Returns nothing, and at least one diagnostic, if there is an error.

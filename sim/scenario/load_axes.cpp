@@ -67,9 +67,6 @@ std::string also_set_at(const Place& place, const Diagnostics& diagnostics) {
   return fmt::format("also set at {}", shown(place, diagnostics));
 }
 
-// Whether the key names [compare] or [tune], which are no fields of a run.
-bool is_of_study(std::string_view key) { return overlap(key, "compare") || overlap(key, "tune"); }
-
 // Two keys of an arm may name the same field: `consistency` and "consistency.model".
 void check_once(toml::node& arm, Diagnostics& diagnostics) {
   std::vector<std::pair<std::string, Place>> seen;

@@ -39,9 +39,11 @@ namespace {
 LoadedScenario loaded_with_notes(const Command& command) {
   std::string notes;
   LoadedScenario loaded = load_for_run(command, &notes);
-  Diagnostics diagnostics;
-  load_tune(load_request(command, diagnostics), diagnostics);
-  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  if (loaded.has_tune) {
+    Diagnostics diagnostics;
+    load_tune(load_request(command, diagnostics), diagnostics);
+    if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  }
   say("{}", notes);
   return loaded;
 }
@@ -51,7 +53,7 @@ void refuse_fields_of_studies(const Command& command) {
   Diagnostics diagnostics;
   for (const std::string& set : command.sets) {
     const std::optional<Override> one = override_of(set);
-    if (!one || !(overlap(one->key, "compare") || overlap(one->key, "tune"))) continue;
+    if (!one || !is_of_study(one->key)) continue;
     const Place place{diagnostics.add_source({"--set", set}), 1, 1, 1, code_points(one->key) + 1};
     diagnostics.add({"set", place, fmt::format("`{}` is not a field of a run", one->key),
                      "only a comparison reads it", "use `psim compare`"});

@@ -101,4 +101,6 @@ bool overlap(std::string_view one, std::string_view other) {
   return within(one, other) || within(other, one);
 }
 
+bool is_of_study(std::string_view key) { return overlap(key, "compare") || overlap(key, "tune"); }
+
 }  // namespace psim

@@ -43,4 +43,7 @@ std::string without_numbers(std::string_view path);
 // Whether the fields are the same, or one of them is in the other, a table.
 bool overlap(std::string_view one, std::string_view other);
 
+// Whether the key names [compare] or [tune], which are no fields of a run.
+bool is_of_study(std::string_view key);
+
 }  // namespace psim
