@@ -1,6 +1,6 @@
 // The clock of each worker, from the events of a run, and the lead over the slowest worker when a worker
-// starts a clock. A worker that was away counts again once it has caught up. A worker that was wrongly
-// suspected may compute all the time.
+// starts a clock. A worker that was wrongly suspected may compute all the time. A worker that was away counts
+// again once it has caught up so far that no answer from the time without it breaks the bound.
 #pragma once
 
 #include <algorithm>
@@ -43,14 +43,19 @@ class ClockProgress {
 
   Start look_at(const Row& row, Progress& own) {
     std::optional<std::int64_t> least;
+    std::int64_t most = 0;
     Start start;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-      if (workers_[w].away || &workers_[w] == &own || (least && workers_[w].done >= *least)) continue;
+      if (&workers_[w] == &own) continue;
+      most = std::max(most, workers_[w].done);
+      if (workers_[w].away || (least && workers_[w].done >= *least)) continue;
       least = workers_[w].done;
       start.slowest = w;
     }
     own.done = own.away ? row.clock : std::max(own.done, row.clock);  // it may skip clocks
-    own.away = own.away && (history_.is_given_up(row.node) || (least && row.clock < *least));
+    const std::optional<std::int64_t> bound = facts_.bound_at(row.clock);
+    const std::int64_t caught_up = std::max(least.value_or(0), bound ? most - *bound : 0);
+    own.away = own.away && (history_.is_given_up(row.node) || row.clock < caught_up);
     if (least) start.gap = row.clock - *least;
     return start;
   }

@@ -106,15 +106,12 @@ bool ProgressWatch::works_in_vain() {
          work() - std::max(work_then_, work_with_hope_) > most;
 }
 
-// The scheduler finds nodes silent and hears of them again faster than the links carry its views. Counts them
-// seldom: every heartbeat calls this, and other messages may pile up, too.
-bool ProgressWatch::views_pile_up() {
+// The scheduler finds nodes silent and hears of them again faster than the links carry its views.
+bool ProgressWatch::views_pile_up() const {
   constexpr std::size_t many = 100;  // views on their way to each node
-  constexpr std::uint64_t seldom = 1024;
-  if (++looks_ % seldom != 0) return false;
   const std::size_t most = 10 * many + many * node_count(parts_.scenario.cluster);
-  if (parts_.faults != nullptr && parts_.faults->once_to_come()) return false;
-  return parts_.network.in_flight() > most && parts_.network.in_flight(MessageKind::view) > most;
+  return parts_.network.in_flight(MessageKind::view) > most &&
+         (parts_.faults == nullptr || !parts_.faults->once_to_come());
 }
 
 // SimGrid sees no deadlock while heartbeats go on.

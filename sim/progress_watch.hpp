@@ -63,7 +63,7 @@ class ProgressWatch final {
   bool is_set_back_too_often();
   void look_for_advances();
   bool works_in_vain();
-  bool views_pile_up();
+  bool views_pile_up() const;
   std::uint64_t work() const {
     const RunStats& stats = parts_.recorder.stats();
     return stats.events - stats.events_beside + parts_.agenda.fired();
@@ -80,7 +80,6 @@ class ProgressWatch final {
   std::uint64_t work_with_hope_ = 0;  // the amount when a transfer or a fault was last going to end
   double advanced_at_ = 0;
   std::int64_t turns_then_ = 0;  // dates of faults before the last progress
-  std::uint64_t looks_ = 0;      // for views that pile up
   double half_at_ = 0;           // the last date with less than half of the faults that end the run
 };
 

@@ -115,6 +115,7 @@ void Network::transmit(Message&& message) {
 std::uint32_t Network::keep(Flight&& flight) {
   if (in_background(flight)) ++in_background_;
   ++carried_;
+  ++carried_of_[static_cast<std::size_t>(flight.kind)];
   if (free_slots_.empty()) {
     in_flight_.emplace_back(std::move(flight));
     return static_cast<std::uint32_t>(in_flight_.size() - 1);
@@ -131,6 +132,7 @@ Network::Flight Network::release(std::uint32_t slot) {
   free_slots_.push_back(slot);
   if (in_background(flight)) --in_background_;
   --carried_;
+  --carried_of_[static_cast<std::size_t>(flight.kind)];
   return flight;
 }
 

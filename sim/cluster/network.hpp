@@ -144,17 +144,14 @@ class Network {
   // Messages in flight, except in the background. Other messages wait in queues, but only behind a message in
   // flight.
   std::size_t in_flight() const { return carried_ - in_background_ + delayed_.size(); }
-  std::size_t in_flight(MessageKind kind) const {
-    const auto is_one = [kind](const std::optional<Flight>& flight) {
-      return flight && flight->kind == kind;
-    };
-    return static_cast<std::size_t>(std::ranges::count_if(in_flight_, is_one));
-  }
+  std::size_t in_flight(MessageKind kind) const { return carried_of_[static_cast<std::size_t>(kind)]; }
   // Values for training are progress while they are on their way, and when they arrive. These are the dates
   // when the oldest of them reached the wire, and when the last ones arrived; values that will be lost do not
   // count. A push that arrives is progress only if a server applies it: it may be a repetition.
   std::optional<double> oldest_transfer() const {
     std::optional<double> oldest;
+    if (std::ranges::none_of(transfers, [this](MessageKind kind) { return in_flight(kind) > 0; }))
+      return oldest;  // every heartbeat may call this, among many heartbeats on their way
     for (const std::optional<Flight>& flight : in_flight_) {
       if (!flight || !is_transfer(*flight)) continue;
       const double date = flight->stage == Stage::prepared ? Agenda::now() : flight->begun;
@@ -241,15 +238,15 @@ class Network {
   void send_next(NodeId from, NodeId to);
   Message take(NodeId me);
   bool is_lost(const Flight& flight) const;
+  using K = MessageKind;
+  static constexpr auto transfers =
+      std::to_array({K::push, K::weights, K::finished, K::chunk, K::activation, K::error, K::samples,
+                     K::piece, K::gradient, K::replicate, K::state, K::call, K::returned});
   // Whether it carries values that a worker or server needs. A snapshot helps nobody who waits.
   bool is_transfer(const Flight& flight) const {
-    using K = MessageKind;
-    constexpr auto kinds =
-        std::to_array({K::push, K::weights, K::finished, K::chunk, K::activation, K::error, K::samples,
-                       K::piece, K::gradient, K::replicate, K::state, K::call, K::returned});
     const bool is_snapshot =
         flight.kind == K::state && !recorder_.is_server(flight.to) && !recorder_.is_worker(flight.to);
-    return std::ranges::find(kinds, flight.kind) != kinds.end() && !is_snapshot && !flight.dropped &&
+    return std::ranges::find(transfers, flight.kind) != transfers.end() && !is_snapshot && !flight.dropped &&
            nodes_[flight.to].up && !in_background(flight);
   }
   void note_end(const Flight& flight, bool is_lost) {
@@ -275,7 +272,8 @@ class Network {
   std::vector<std::uint32_t> free_slots_;
   std::map<std::uint64_t, Flight> delayed_;  // messages that have crossed the network, but arrive late
   LinkFaults* faults_ = nullptr;
-  std::size_t carried_ = 0, in_background_ = 0;  // messages in flight
+  std::size_t carried_ = 0, in_background_ = 0;                 // messages in flight
+  std::array<std::size_t, message_names.size()> carried_of_{};  // by kind
   std::uint64_t next_held_ = 0;
   double last_transfer_ = 0, slowest_loss_ = 0;
 };
