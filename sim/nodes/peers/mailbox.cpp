@@ -153,6 +153,7 @@ std::optional<Message> Mailbox::next() {
     PSIM_PROBE(computes_, "a view ends a group during a computation");
     PSIM_PROBE(!sending_.empty(), "a view ends a group while a message to a peer is open");
     end_wait(Heard(*message));
+    look();  // throws if a still newer view has come during a computation
     throw NewGroup{newest_};
   }
   if (message->is<Samples>() || message->is<Assign>()) {

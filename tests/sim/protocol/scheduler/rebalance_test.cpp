@@ -74,9 +74,11 @@ TEST_CASE("after a join no server has more than before, and the joiner has about
     const std::vector<Taken> moves = take_share(shards, up, joiner);
     auto before = loads_after(shards, {}, joiner), after = loads_after(shards, moves, joiner);
     const double mean = total / joiner;
-    // Each of the others keeps what is less than five percent of the mean too much.
+    // Each of the others keeps what is less than five percent of the mean too much, or less than the load of
+    // the smallest part that a cut makes.
+    const double smallest = 100 * static_cast<double>(shards.size()) / (16 * joiner);
     CHECK(after[joiner] <= mean * 1.001);
-    CHECK(after[joiner] >= mean * (1 - 0.051 * std::max(1U, servers)));
+    CHECK(after[joiner] >= mean - std::max(0.051 * mean, smallest) * std::max(1U, servers));
     for (std::uint32_t node = 1; node <= servers; ++node) {
       CHECK(after[node] <= before[node] + 1e-9);
       CHECK(after[node] >= std::min(before[node], mean) - 1e-3 * mean);
@@ -84,4 +86,25 @@ TEST_CASE("after a join no server has more than before, and the joiner has about
     const auto cuts = std::ranges::count_if(moves, [](const Taken& move) { return move.at > 0; });
     CHECK(cuts <= servers);  // each giver is cut at most once
   }
+}
+
+TEST_CASE("joins without end do not cut the model into crumbs", "[rebalance]") {
+  Stream stream(11, "rebalance test");
+  const std::vector<std::uint32_t> servers{1, 2, 3, 4};
+  Shards shards{{1, 0, 500'000}, {2, 0, 300'000}, {3, 0, 200'000}};
+  for (int join = 0; join < 1000; ++join) {
+    for (LoadedShard& shard : shards) shard.load = 100 * stream.uniform();
+    const auto joiner = static_cast<std::uint32_t>(1 + stream.below(4));
+    for (const Taken& move : take_share(shards, servers, joiner)) {
+      if (move.at > 0) {
+        shards.push_back({joiner, 0, shards[move.shard].values - move.at});
+        shards[move.shard].values = move.at;
+        CHECK(std::min(move.at, shards.back().values) >= 1'000'000 / 4 / 16);
+      } else {
+        shards[move.shard].server = joiner;
+      }
+    }
+  }
+  CHECK(shards.size() > 10);
+  CHECK(shards.size() <= 4 * 16);
 }
