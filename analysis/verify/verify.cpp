@@ -272,7 +272,11 @@ class CausesCheck final : public Check {
                (row.is<Sent>() || (row.is<Computation>() && !row.is(ComputePhase::killed)))) {
       violated(row, "{} {} for no reason", name(row.node), row.is<Sent>() ? "sends" : "computes");
     }
-    if (row.is<Received, Computation>()) active_.insert(row.node);
+    // A message may wait for a worker that starts up; it is no reason before the worker says that it is
+    // there.
+    const bool is_there = !facts_.is_worker(row.node) || has_sent_.contains(row.node);
+    if (row.is<Computation>() || (row.is<Received>() && is_there)) active_.insert(row.node);
+    if (row.is<Sent>()) has_sent_.insert(row.node);
     if (row.is_step(ComputePhase::begun)) begun_[row.node] = row.number;
     dates_.resize(static_cast<std::size_t>(row.number) + 1, row.at);
   }
@@ -280,7 +284,8 @@ class CausesCheck final : public Check {
  private:
   double date(std::int64_t event) const { return dates_[static_cast<std::size_t>(event)]; }
 
-  std::set<std::uint32_t> active_;               // nodes that have received or computed anything
+  // Nodes that have received or computed anything, and nodes that have sent anything.
+  std::set<std::uint32_t> active_, has_sent_;
   std::vector<double> dates_;                    // by event
   std::map<std::uint32_t, std::int64_t> begun_;  // by worker: its last step
 };

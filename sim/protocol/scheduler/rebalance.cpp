@@ -9,7 +9,7 @@
 namespace psim {
 namespace {
 
-constexpr double about = 0.05;           // of the mean
+constexpr double about = 0.05;            // of the mean
 constexpr std::size_t parts_of_one = 16;  // the most parts that cuts make of a server's share of the values
 
 class Shares {
