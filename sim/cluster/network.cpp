@@ -384,6 +384,7 @@ void Network::break_connections(NodeId node) {
 
 void Network::close(const std::function<void(const Message&)>& unread) {
   std::vector<Flight> flights;
+  closed_ = true;
   carrier_->stop();
   for (std::uint32_t slot = 0; slot < in_flight_.size(); ++slot) {
     if (in_flight_[slot]) flights.push_back(release(slot));

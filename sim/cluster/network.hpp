@@ -173,6 +173,7 @@ class Network {
   // Ends the run: messages on their way are lost, and `unread` gets the unread messages in order. The carrier
   // may continue without an effect.
   void close(const std::function<void(const Message&)>& unread);
+  bool is_closed() const { return closed_; }
 
  private:
   struct Node {
@@ -275,6 +276,7 @@ class Network {
   std::size_t carried_ = 0, in_background_ = 0;                 // messages in flight
   std::array<std::size_t, message_names.size()> carried_of_{};  // by kind
   std::uint64_t next_held_ = 0;
+  bool closed_ = false;
   double last_transfer_ = 0, slowest_loss_ = 0;
 };
 

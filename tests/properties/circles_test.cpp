@@ -51,3 +51,21 @@ TEST_CASE("a server that leads again keeps the only copy", "[failures]") {
 TEST_CASE("a disk that is lost while a snapshot is read gives nothing", "[failures]") {
   ends_well("disk_lost_while_it_is_read");
 }
+
+TEST_CASE("a peer goes on with the newest of several views that come during a computation", "[failures]") {
+  ends_well("views_come_during_a_computation");
+}
+
+TEST_CASE("a worker that is back counts again once no older answer can break the bound", "[failures]") {
+  ends_well("suspected_in_turn");
+}
+
+TEST_CASE("a message that waits for a worker's start is no reason to act", "[failures]") {
+  ends_well("message_before_the_warm_up");
+}
+
+TEST_CASE("nothing happens after the end of a run that ends while nodes restart", "[failures]") {
+  const KeptRun run(scenario_file("tests/fuzz/ends_at_a_restart.toml"));
+  CHECK(exit_code(run.summary()) == 1);
+  run.check_promises();
+}

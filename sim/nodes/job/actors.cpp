@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/cluster/simgrid_version.hpp"
+#include "sim/protocol/probe.hpp"
 
 namespace sg4 = simgrid::s4u;
 
@@ -20,10 +21,11 @@ void follow(CauseChain& chain) { sg4::Actor::self()->set_data(&chain); }
 
 // An exception that leaves an actor would abort the process. So spawn() keeps it, and rethrow() throws it
 // after the engine has returned. An actor that is killed at its first date still runs until its first wait in
-// SimGrid. A node that is down must not even begin.
+// SimGrid. A node that is down must not even begin, nor must any node when the run has ended.
 sg4::ActorPtr Actors::spawn(const std::string& name, NodeId node, bool daemon, std::function<void()> body) {
   const std::uint32_t incarnation = network_.incarnation(node);
   auto guarded = [this, node, incarnation, body = std::move(body)] {
+    if (PSIM_PROBE(network_.is_closed(), "a node starts at the date of the run's end")) return;
     if (!network_.is_up(node) || network_.incarnation(node) != incarnation) return;
     try {
       cpus_.of(node).wait_while_frozen();  // a node may come up frozen
