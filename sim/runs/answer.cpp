@@ -78,8 +78,9 @@ Told told() {
   } catch (const UserError& error) {
     return {.text = refusal_text(error.what(), error.help)};
   } catch (const nlohmann::json::exception& error) {
-    const std::string what =
-        fmt::format("a file of a run or study has unexpected contents: {}", error.what());
+    std::string_view why = error.what();
+    if (why.starts_with('[')) why.remove_prefix(why.find(']') + 1);  // the library's number of the error
+    const std::string what = fmt::format("a file of a run or study has unexpected contents:{}", why);
     const std::string_view help = "it is damaged, or another program wrote it: make the run or study again";
     return {.text = refusal_text(what, help)};
   } catch (const fs::filesystem_error& error) {
