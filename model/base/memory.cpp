@@ -1,5 +1,6 @@
 #include "model/base/memory.hpp"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -47,6 +48,15 @@ std::uint64_t address_space_limit() {
 std::uint64_t available_memory() {
   constexpr std::uint64_t least = std::uint64_t{64} << 20U;
   return std::max(least, std::min({of_kernel(), of_control_group(), address_space_limit()}));
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int largest_threshold = 32 << 20, never = std::numeric_limits<int>::max(), at_once = 16 << 20;
+  mallopt(M_MMAP_THRESHOLD, largest_threshold);  // larger blocks are still mapped alone
+  mallopt(M_TRIM_THRESHOLD, never);
+  mallopt(M_TOP_PAD, at_once);
+#endif
 }
 
 }  // namespace psim

@@ -90,6 +90,7 @@ Usage child(const std::function<void(int out)>& body) {
   return {.wall = wall,
           .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
           .peak_bytes = 1024.0 * static_cast<double>(usage.ru_maxrss),
+          .faults = static_cast<double>(usage.ru_minflt + usage.ru_majflt),
           .result = std::move(answer)};
 }
 

@@ -43,6 +43,7 @@ struct Usage {
   double wall = 0;        // seconds
   double cpu = 0;         // seconds, user and system, all threads
   double peak_bytes = 0;  // the most memory that it held at once
+  double faults = 0;      // page faults: pages that the kernel had to map, and often to fill with zeros
   Json result;            // what it answered
 };
 

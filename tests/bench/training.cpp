@@ -128,6 +128,23 @@ Json train_plainly(const std::string& toml) {
   return {{"accuracy", learner->evaluate(weights, loaded.data->test).accuracy.value_or(0)}};
 }
 
+// A run takes its memory at its beginning, and then uses it again.
+Line faults_of_updates(bool quick) {
+  const TemporaryFile file(gradients_only(2, false));
+  const int first = quick ? 5 : 100, last = quick ? 20 : 400;
+  const auto faults = [&](int steps) {
+    return run_psim({"run", file.path().string(), "--threads", "2", "--trace", "none", "--set",
+                     "training.batch_size=64", "--set", fmt::format("training.steps={}", steps)})
+        .faults;
+  };
+  const double before = faults(first), after = faults(last);
+  return {.name = "page faults for each further update (bsp, 8 workers, 2 servers, 2 threads)",
+          .ratio = (after - before) / (last - first),
+          .bound = Bound::at_most,
+          .limit = 0.17,
+          .detail = fmt::format("{:.0f} in {} updates, {:.0f} in {}", before, first, after, last)};
+}
+
 }  // namespace
 
 std::vector<Line> run_against_loop(const Settings& settings) {
@@ -160,6 +177,7 @@ std::vector<Line> run_against_loop(const Settings& settings) {
          .detail = fmt::format("{:.3f} s and {:.3f} s; {}", least(t[1]), least(t[2]), spread(t[1], t[2]))});
     note_capacity(lines.back(), t[3]);
   }
+  lines.push_back(faults_of_updates(settings.quick));
   return lines;
 }
 

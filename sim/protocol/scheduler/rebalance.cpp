@@ -9,8 +9,8 @@
 namespace psim {
 namespace {
 
-constexpr double about = 0.05;            // of the mean
-constexpr std::size_t parts_of_one = 16;  // the most parts that cuts make of a server's share of the values
+constexpr double about = 0.05;               // of the mean
+constexpr std::size_t shards_of_server = 4;  // with more shards, none is cut
 
 class Shares {
  public:
@@ -22,9 +22,6 @@ class Shares {
     }
     const auto add = [](double sum, const auto& one) { return sum + one.second; };
     mean_ = std::accumulate(loads_.begin(), loads_.end(), 0.0, add) / static_cast<double>(loads_.size());
-    std::size_t values = 0;
-    for (const LoadedShard& shard : shards_) values += shard.values;
-    least_ = std::max<std::size_t>(1, values / (parts_of_one * loads_.size()));
   }
 
   // The next shard that moves.
@@ -35,6 +32,7 @@ class Shares {
     if (giver->first == joiner_ || !(room > about * mean_)) return std::nullopt;
     const std::optional<std::uint32_t> whole = most_loaded(giver->first, room);
     if (whole) return give(giver->first, {*whole, 0}, shards_[*whole]);
+    if (shards_.size() >= shards_of_server * loads_.size()) return std::nullopt;
     const std::optional<std::uint32_t> large = most_loaded(giver->first, HUGE_VAL);
     return large ? give_part(giver->first, *large, room) : std::nullopt;
   }
@@ -53,10 +51,8 @@ class Shares {
   std::optional<Taken> give_part(std::uint32_t giver, std::uint32_t s, double room) {
     LoadedShard& shard = shards_[s];
     const double share = room / shard.load;
-    if (shard.values < 2 * least_) return std::nullopt;
-    const auto wanted = static_cast<std::size_t>(std::llround(share * static_cast<double>(shard.values)));
-    const std::size_t moved = std::min(wanted, shard.values - least_);
-    if (moved < least_) return std::nullopt;
+    const auto moved = static_cast<std::size_t>(std::llround(share * static_cast<double>(shard.values)));
+    if (moved == 0 || moved >= shard.values) return std::nullopt;
     const double load = shard.load * static_cast<double>(moved) / static_cast<double>(shard.values);
     shard.load -= load;
     shard.values -= moved;
@@ -75,7 +71,6 @@ class Shares {
   std::uint32_t joiner_;
   std::map<std::uint32_t, double> loads_;  // by server
   double mean_ = 0;
-  std::size_t least_ = 0;  // values of a part
 };
 
 }  // namespace

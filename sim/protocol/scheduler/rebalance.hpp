@@ -6,8 +6,8 @@
 // - It gives the shard with the highest load among those that fit; so few shards move.
 // - If none fits, the shard with the highest load is cut, and its upper part moves. The load of a part counts
 //   in proportion to its values, because loads are measured only by shard.
-// - Neither part of a cut gets less than a sixteenth of a server's mean number of values. Otherwise servers
-//   that are falsely suspected again and again would cut the model into crumbs.
+// - Where there are four shards for each server, none is cut. Otherwise servers that are falsely suspected
+//   again and again would cut the model into hundreds of shards.
 // - "About" means five percent of the mean. For a smaller difference, no shard is cut or moves.
 #pragma once
 

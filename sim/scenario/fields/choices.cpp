@@ -454,8 +454,8 @@ std::vector<Choice> choices<Rebalance>() {
           {"placement", "the shards that the placement gives the server"},
           {"load",
            "the shards with the highest load, until the server has its share of the load; a shard larger "
-           "than this share is cut (Li et al., OSDI 2014, section 4.5), but not into parts below a sixteenth "
-           "of a server's mean number of values"}};
+           "than this share is cut (Li et al., OSDI 2014, section 4.5), if there are fewer than four shards "
+           "for each server"}};
 }
 
 template <>
