@@ -14,9 +14,8 @@ namespace {
 
 using Shards = std::vector<LoadedShard>;
 
-// By server, after the moves.
-std::map<std::uint32_t, double> loads_after(Shards shards, const std::vector<Taken>& moves,
-                                            std::uint32_t joiner) {
+// The shards after the moves.
+Shards moved(Shards shards, const std::vector<Taken>& moves, std::uint32_t joiner) {
   for (const Taken& move : moves) {
     if (move.at == 0) {
       shards[move.shard].server = joiner;
@@ -30,8 +29,14 @@ std::map<std::uint32_t, double> loads_after(Shards shards, const std::vector<Tak
     lower.values = move.at;
     shards.push_back(upper);
   }
+  return shards;
+}
+
+// By server, after the moves.
+std::map<std::uint32_t, double> loads_after(const Shards& shards, const std::vector<Taken>& moves,
+                                            std::uint32_t joiner) {
   std::map<std::uint32_t, double> loads;
-  for (const LoadedShard& shard : shards) loads[shard.server] += shard.load;
+  for (const LoadedShard& shard : moved(shards, moves, joiner)) loads[shard.server] += shard.load;
   return loads;
 }
 
@@ -95,14 +100,7 @@ TEST_CASE("joins without end do not cut the model into crumbs", "[rebalance]") {
   for (int join = 0; join < 1000; ++join) {
     for (LoadedShard& shard : shards) shard.load = 100 * stream.uniform();
     const auto joiner = static_cast<std::uint32_t>(1 + stream.below(4));
-    for (const Taken& move : take_share(shards, servers, joiner)) {
-      if (move.at > 0) {
-        shards.push_back({joiner, 0, shards[move.shard].values - move.at});
-        shards[move.shard].values = move.at;
-      } else {
-        shards[move.shard].server = joiner;
-      }
-    }
+    shards = moved(shards, take_share(shards, servers, joiner), joiner);
   }
   CHECK(shards.size() == 16);
 }
