@@ -66,7 +66,7 @@ bool bears_mark(const fs::path& path) {
 // Whether psim wrote the file.
 bool is_ours(const fs::path& path) {
   const std::string name = path.filename().string();
-  return is_of_a_run(name) || is_unfinished_page(name) || is_page(path);
+  return is_of_a_run(name) || is_unfinished(name) || is_page(path);
 }
 
 // None if the file cannot be read.
@@ -110,9 +110,9 @@ bool names_process(std::string_view text) {
          text.find_first_not_of("0123456789", begin.size()) == std::string_view::npos;
 }
 
-bool is_unfinished_page(std::string_view name) {
-  const std::string begin = std::string(page_name) + ".new-";
-  return name.starts_with(begin) && names_process(name.substr(begin.size()));
+bool is_unfinished(std::string_view name) {
+  const std::size_t at = name.rfind(unfinished);
+  return at != std::string_view::npos && names_process(name.substr(at + unfinished.size()));
 }
 
 Contents contents_of(const fs::path& folder) {

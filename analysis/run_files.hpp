@@ -20,8 +20,9 @@ inline constexpr std::string_view page_name = "report.html";
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
 bool bears_page_mark(const std::filesystem::path& path);
 bool is_page(const std::filesystem::path& path);  // also checks the name
-// "report.html.new-host-1234": an unfinished page of a killed process.
-bool is_unfinished_page(std::string_view name);
+// "FILE.new-HOST-PROCESS": what a process writes before it replaces FILE.
+inline constexpr std::string_view unfinished = ".new-";
+bool is_unfinished(std::string_view name);  // of a process of this machine
 // "HOST-PROCESS", with the name of this machine.
 bool names_process(std::string_view text);
 

@@ -361,25 +361,16 @@ void write_run(Writer& writer, const Study& study, const Cell& cell, const Study
 }  // namespace
 
 void write_database(const std::filesystem::path& path, const Study& study) {
-  const std::filesystem::path fresh = fmt::format("{}.{}", path.string(), getpid());
-  std::filesystem::remove(fresh);
-  try {
-    Writer writer(fresh);
-    writer.insert("study", {"name", study.name});
-    writer.insert("study", {"title", study.title});
-    writer.insert("study", {"arm_axis", study.arm_axis});
-    writer.insert("study", {"baseline", study.baseline});
-    std::int64_t number = 0;
-    for (const Cell& cell : study.cells) {
-      for (const StudyRun& run : cell.runs) write_run(writer, study, cell, run, number++);
-    }
-    writer.finish();
-    std::filesystem::rename(fresh, path);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(fresh, ignored);
-    throw;
+  Writer writer(path);
+  writer.insert("study", {"name", study.name});
+  writer.insert("study", {"title", study.title});
+  writer.insert("study", {"arm_axis", study.arm_axis});
+  writer.insert("study", {"baseline", study.baseline});
+  std::int64_t number = 0;
+  for (const Cell& cell : study.cells) {
+    for (const StudyRun& run : cell.runs) write_run(writer, study, cell, run, number++);
   }
+  writer.finish();
 }
 
 }  // namespace psim::analysis

@@ -26,7 +26,7 @@ std::span<const std::string_view> study_file_names();
 // The files that its programs create.
 std::span<const std::string_view> made_file_names();
 
-// study.db: the same tables in SQLite. Throws std::runtime_error if writing fails.
+// study.db: the same tables in SQLite, as a new file. Throws std::runtime_error if writing fails.
 void write_database(const std::filesystem::path& path, const Study& study);
 
 // "psim.compare/2": every run, and the aggregates.

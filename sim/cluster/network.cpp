@@ -115,24 +115,29 @@ void Network::transmit(Message&& message) {
 std::uint32_t Network::keep(Flight&& flight) {
   if (in_background(flight)) ++in_background_;
   ++carried_;
-  ++carried_of_[static_cast<std::size_t>(flight.kind)];
   if (free_slots_.empty()) {
-    in_flight_.emplace_back(std::move(flight));
-    return static_cast<std::uint32_t>(in_flight_.size() - 1);
+    free_slots_.push_back(static_cast<std::uint32_t>(in_flight_.size()));
+    in_flight_.emplace_back();
   }
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
+  auto& alike = slots_of_[static_cast<std::size_t>(flight.kind)];
+  flight.place = static_cast<std::uint32_t>(alike.size());
+  alike.push_back(slot);
   in_flight_[slot] = std::move(flight);
   return slot;
 }
 
 Network::Flight Network::release(std::uint32_t slot) {
   Flight flight = std::move(*in_flight_[slot]);
+  auto& alike = slots_of_[static_cast<std::size_t>(flight.kind)];
+  in_flight_[alike.back()]->place = flight.place;
+  alike[flight.place] = alike.back();
+  alike.pop_back();
   in_flight_[slot].reset();
   free_slots_.push_back(slot);
   if (in_background(flight)) --in_background_;
   --carried_;
-  --carried_of_[static_cast<std::size_t>(flight.kind)];
   return flight;
 }
 

@@ -144,18 +144,19 @@ class Network {
   // Messages in flight, except in the background. Other messages wait in queues, but only behind a message in
   // flight.
   std::size_t in_flight() const { return carried_ - in_background_ + delayed_.size(); }
-  std::size_t in_flight(MessageKind kind) const { return carried_of_[static_cast<std::size_t>(kind)]; }
+  std::size_t in_flight(MessageKind kind) const { return slots_of_[static_cast<std::size_t>(kind)].size(); }
   // Values for training are progress while they are on their way, and when they arrive. These are the dates
   // when the oldest of them reached the wire, and when the last ones arrived; values that will be lost do not
   // count. A push that arrives is progress only if a server applies it: it may be a repetition.
   std::optional<double> oldest_transfer() const {
     std::optional<double> oldest;
-    if (std::ranges::none_of(transfers, [this](MessageKind kind) { return in_flight(kind) > 0; }))
-      return oldest;  // every heartbeat may call this, among many heartbeats on their way
-    for (const std::optional<Flight>& flight : in_flight_) {
-      if (!flight || !is_transfer(*flight)) continue;
-      const double date = flight->stage == Stage::prepared ? Agenda::now() : flight->begun;
-      oldest = std::min(oldest.value_or(date), date);
+    for (const MessageKind kind : transfers) {
+      for (const std::uint32_t slot : slots_of_[static_cast<std::size_t>(kind)]) {
+        const Flight& flight = *in_flight_[slot];
+        if (!is_transfer(flight)) continue;
+        const double date = flight.stage == Stage::prepared ? Agenda::now() : flight.begun;
+        oldest = std::min(oldest.value_or(date), date);
+      }
     }
     return oldest;
   }
@@ -214,6 +215,7 @@ class Network {
     bool streamed;
     bool dropped;  // by a fault, when it arrives
     Stage stage = Stage::prepared;
+    std::uint32_t place = 0;  // in the slots of its kind
     PackedMessage message;
   };
   bool is_streamed(NodeId from) const { return options_.in_order && options_.one_by_one_from != from; }
@@ -273,8 +275,9 @@ class Network {
   std::vector<std::uint32_t> free_slots_;
   std::map<std::uint64_t, Flight> delayed_;  // messages that have crossed the network, but arrive late
   LinkFaults* faults_ = nullptr;
-  std::size_t carried_ = 0, in_background_ = 0;                 // messages in flight
-  std::array<std::size_t, message_names.size()> carried_of_{};  // by kind
+  std::size_t carried_ = 0, in_background_ = 0;  // messages in flight
+  // By kind. Every heartbeat may ask for the transfers, among many heartbeats in flight.
+  std::array<std::vector<std::uint32_t>, message_names.size()> slots_of_;
   std::uint64_t next_held_ = 0;
   bool closed_ = false;
   double last_transfer_ = 0, slowest_loss_ = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "model/base/input.hpp"
 #include "model/base/unicode.hpp"
 #include "sim/runs/answer.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
@@ -30,6 +32,46 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!file)
     throw fs::filesystem_error("write", path,
                                std::error_code(errno == 0 ? EIO : errno, std::generic_category()));
+}
+
+namespace {
+
+// Removes files "NAME.new-HOST-PROCESS" of this machine whose process has ended.
+void sweep_fresh(const fs::path& target) {
+  const std::string name = target.filename().string() + std::string(analysis::unfinished);
+  std::error_code ignored;  // the next sweep can remove it
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent_of(target), ignored)) {
+    const std::string other = entry.path().filename().string();
+    if (!other.starts_with(name) || !analysis::is_unfinished(other)) continue;
+    const auto process = number_in<pid_t>(other.substr(other.rfind('-') + 1));
+    const bool is_dead = process && kill(*process, 0) != 0 && errno == ESRCH;
+    if (is_dead && fs::is_regular_file(entry.symlink_status(ignored))) left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file, ignored);
+}
+
+}  // namespace
+
+FreshFile::FreshFile(fs::path target) : target_(std::move(target)) {
+  path_ = fmt::format("{}{}{}", target_.string(), analysis::unfinished, process_name());
+  sweep_fresh(target_);
+}
+
+FreshFile::~FreshFile() {
+  std::error_code none;
+  if (!path_.empty()) fs::remove(path_, none);
+}
+
+void FreshFile::move_into_place() {
+  fs::rename(path_, target_);
+  path_.clear();
+}
+
+void replace_file(const fs::path& path, const std::string& text) {
+  FreshFile fresh(path);
+  write_file(fresh.path(), text);
+  fresh.move_into_place();
 }
 
 std::string read_file(const fs::path& path) { return read_input(path); }

@@ -14,6 +14,26 @@ namespace fs = std::filesystem;
 // Writes `text` to `path`. If that fails, throws an error with the path.
 void write_file(const fs::path& path, const std::string& text);
 
+// A temporary file next to `target`, "TARGET.new-HOST-PROCESS". It replaces `target` when it is complete. The
+// constructor removes such files of killed processes of this machine.
+class FreshFile {
+ public:
+  explicit FreshFile(fs::path target);
+  ~FreshFile();  // removes the file, unless it has replaced the target
+  FreshFile(const FreshFile&) = delete;
+  FreshFile& operator=(const FreshFile&) = delete;
+
+  const fs::path& path() const { return path_; }
+  // Throws std::filesystem::filesystem_error.
+  void move_into_place();
+
+ private:
+  fs::path target_, path_;
+};
+
+// Replaces the file in one step, or not at all. Throws as write_file.
+void replace_file(const fs::path& path, const std::string& text);
+
 // Throws InputError if the file does not exist, or is a folder, a device or a pipe.
 std::string read_file(const fs::path& path);
 

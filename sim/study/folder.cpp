@@ -168,7 +168,7 @@ void check_study_target(const fs::path& dir) {
   // The order matters: another process may turn the folder into a study now, and writes the manifest first.
   const bool is_empty =
       std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
-        return entry.path().filename().string().starts_with(unfinished);
+        return entry.path().filename().string().find(analysis::unfinished) != std::string::npos;
       });
   if (is_empty || fs::exists(dir / manifest_name)) return;
   if (fs::exists(dir / "summary.json"))
@@ -201,8 +201,8 @@ void begin_study(const fs::path& dir, const Plan& plan, const Json& manifest, bo
       fs::remove(before);
   }
   if (!stands)
-    replace_file(dir, manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (!stands || !fs::exists(scenario)) replace_file(dir, scenario.filename(), plan.text);
+    replace_file(dir / manifest_name, manifest.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!stands || !fs::exists(scenario)) replace_file(scenario, plan.text);
 }
 
 StudyFolder::StudyFolder(const fs::path& path) : dir(path) {
@@ -233,21 +233,17 @@ void check_baseline(const StudyFolder& folder, const std::string& baseline) {
 
 void set_baseline(StudyFolder& folder, const std::string& baseline) {
   folder.manifest["baseline"] = baseline_of(arms_of(folder), folder.manifest["arm_axis"], baseline);
-  if (can_be_written(folder.dir)) replace_file(folder.dir, manifest_name, folder.manifest.dump(1) + "\n");
+  if (can_be_written(folder.dir)) replace_file(folder.dir / manifest_name, folder.manifest.dump(1) + "\n");
 }
 
 bool can_be_written(const fs::path& dir) { return access(dir.c_str(), W_OK | X_OK) == 0; }
-
-bool is_unfinished(std::string_view name) {
-  return name.starts_with(unfinished) && analysis::names_process(name.substr(unfinished.size()));
-}
 
 void remove_unfinished(const fs::path& dir) {
   std::vector<fs::path> left;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
     const bool is_file = fs::is_regular_file(entry.symlink_status());
-    if (is_file && is_unfinished(name)) left.push_back(entry.path());
+    if (is_file && analysis::is_unfinished(name)) left.push_back(entry.path());
   }
   for (const fs::path& file : left) fs::remove(file);
 }
@@ -332,8 +328,10 @@ void write_study(const StudyFolder& folder, Journal& journal, const analysis::St
   const bool is_new =
       !fs::exists(folder.dir / "study.json") || read_file(folder.dir / "study.json") != files.front().text;
   if (is_new && analysis::is_page(page)) fs::remove(page);
-  for (const analysis::StudyFile& file : files) replace_file(folder.dir, file.name, file.text);
-  analysis::write_database(folder.dir / "study.db", study);
+  for (const analysis::StudyFile& file : files) replace_file(folder.dir / file.name, file.text);
+  FreshFile database(folder.dir / "study.db");
+  analysis::write_database(database.path(), study);
+  database.move_into_place();
 }
 
 namespace {
@@ -420,8 +418,8 @@ class Sorter {
 
  private:
   bool is_ours(const std::string& name) const {
-    if (name == scenario_ || archived_.contains(name) || is_unfinished(name)) return true;
-    if (analysis::is_unfinished_page(name) || analysis::is_page(dir_ / name)) return true;
+    if (name == scenario_ || archived_.contains(name) || analysis::is_unfinished(name)) return true;
+    if (analysis::is_page(dir_ / name)) return true;
     return std::ranges::any_of(analysis::study_file_names(),
                                [&](std::string_view known) { return name == known; });
   }

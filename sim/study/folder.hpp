@@ -67,8 +67,6 @@ bool can_be_written(const fs::path& dir);
 
 // Removes the unfinished files of killed processes. No other process may work in the folder.
 void remove_unfinished(const fs::path& dir);
-// Whether the name is that of a file which a process of this machine had not finished writing.
-bool is_unfinished(std::string_view name);
 
 // Throws Refused if no arm of the study has this name. An empty name stands for the study's baseline.
 void check_baseline(const StudyFolder& folder, const std::string& baseline);

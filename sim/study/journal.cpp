@@ -172,19 +172,13 @@ std::string Journal::lines_of(const std::string& hash) const {
   return line_of(hash, of_summary, *find(hash)) + (cause == nullptr ? "" : line_of(hash, of_cause, *cause));
 }
 
-void replace_file(const fs::path& dir, const fs::path& name, const std::string& text) {
-  const fs::path fresh = dir / (std::string(unfinished) + process_name());
-  write_file(fresh, text);
-  fs::rename(fresh, dir / name);
-}
-
 void Journal::settle(const std::vector<std::string>& hashes) {
   std::set<std::string> kept;
   std::string text;
   for (const std::string& hash : hashes) {
     if (kept.insert(hash).second) text += lines_of(hash);
   }
-  replace_file(folder_, settled, text);
+  replace_file(folder_ / settled, text);
   file_ = OpenFile();
   std::string others;
   for (const auto& [hash, summary] : summaries_) {
@@ -197,7 +191,7 @@ void Journal::settle(const std::vector<std::string>& hashes) {
   }
   if (!others.empty()) {
     fs::create_directories(folder_ / results_folder);
-    replace_file(folder_, fs::path(results_folder) / earlier, others);
+    replace_file(folder_ / results_folder / earlier, others);
   }
   analysis::remove_empty(folder_ / results_folder);
 }

@@ -18,10 +18,6 @@
 
 namespace psim::study {
 
-inline constexpr std::string_view unfinished = ".new-";  // prefix of the names of unfinished files
-// Writes the file `name` of the study in `dir`. Other processes never see an incomplete file.
-void replace_file(const fs::path& dir, const fs::path& name, const std::string& text);
-
 class Journal {
  public:
   // Which builds' lines count.

@@ -72,18 +72,18 @@ there=$(lines killed)
 file=$(ls "$scratch"/killed/results/*.jsonl)
 grep -m 1 '"summary":' "$file" | cut -c 1-200 | tr -d '\n' >"$scratch/killed/results/torn.jsonl"
 sed -i '0,/"updates":[0-9]/s/"updates":[0-9]*/"updates":1/' "$file"
-: >"$scratch/killed/.new-$(uname -n)-1"
+: >"$scratch/killed/study.json.new-$(uname -n)-1"
 expect 1 "$psim" merge "$scratch/killed"
 said '2 results in'
 said "$((12 - there + 1)) of 12 runs are missing"
-[ ! -e "$scratch/killed/.new-$(uname -n)-1" ] || fail "merge leaves what a killed process had begun"
+[ ! -e "$scratch/killed/study.json.new-$(uname -n)-1" ] || fail "merge leaves what a killed process had begun"
 for n in 2 1 3; do expect 0 env PARALLEL_SEQ=$n "$psim" compare "$scenario" --out "$scratch/killed" --slice /3; done
 expect 0 "$psim" merge "$scratch/killed"
 same "$whole" "$scratch/killed"
 
 echo "killed before the study stands in its folder"
 mkdir "$scratch/begun"
-: >"$scratch/begun/.new-$(uname -n)-1"
+: >"$scratch/begun/study.json.new-$(uname -n)-1"
 expect 0 slice begun 1/12
 said '1 of 12 runs are in this slice'
 [ -f "$scratch/begun/small.toml" ] || fail "the scenario is not in the study's folder"

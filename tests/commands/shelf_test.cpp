@@ -141,7 +141,7 @@ TEST_CASE("removing takes what psim wrote, and refuses the rest", "[shelf][slow]
   // Figures that its own programs drew, and what a process that was killed had begun, are no others'.
   for (const std::string& made :
        {std::string("curves.aux"), std::string("curves.log"), std::string("curves.pdf"),
-        std::string("losses.pdf"), ".new-" + this_host() + "-1"})
+        std::string("losses.pdf"), "study.json.new-" + this_host() + "-1"})
     append(study / made, "made");
   fs::create_directory_symlink(study, shelf.path() / "link");
   CHECK(contains(shelf.run({"studies", "remove", "link"}, 2).err, "is a link"));
@@ -154,7 +154,7 @@ TEST_CASE("removing takes what psim wrote, and refuses the rest", "[shelf][slow]
 TEST_CASE("what a killed process had begun to write goes when the study is made", "[shelf]") {
   const Shelf shelf;
   const fs::path study = shelf.path() / "studies" / shelf.study();
-  const std::string left = ".new-" + this_host() + "-1";
+  const std::string left = "runs.csv.new-" + this_host() + "-1";
   for (const char* command : {"compare", "merge"}) {
     append(study / left, "half");
     shelf.run({command, std::string(command) == "merge" ? "latest" : "small.toml"});

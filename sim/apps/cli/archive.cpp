@@ -125,7 +125,7 @@ void write_archive(const study::StudyFolder& folder, const study::StudyContents&
                    const std::vector<analysis::StudyFile>& papers, const fs::path& out) {
   const std::string name = fs::canonical(folder.dir).filename().string();
   const InterruptsHeld interrupts;  // until the temporary file is removed
-  FreshFile fresh(out);
+  FreshFile fresh(end_of_link(out));
   study::Tarball tarball(fresh.path(), name);
   pack(folder, entries_of(folder, contents, papers), interrupts, tarball);
   tarball.finish();

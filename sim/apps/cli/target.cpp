@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 
 #include "analysis/run_files.hpp"
 #include "model/base/input.hpp"
@@ -64,9 +62,14 @@ void check_what_is_there(const fs::path& path) {
 
 }  // namespace
 
+fs::path end_of_link(const fs::path& path) {
+  std::error_code none;
+  return fs::is_symlink(fs::symlink_status(path, none)) ? fs::canonical(path) : path;
+}
+
 void check_is_file(const fs::path& path) {
   check_what_is_there(path);
-  const FreshFile trial(path);
+  const FreshFile trial(end_of_link(path));
   const OpenFile file(open(trial.path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file) throw_not_written(path, std::error_code(errno, std::generic_category()));
 }
@@ -126,50 +129,10 @@ void check_own(const fs::path& path, const std::vector<std::string>& marks, std:
                   "name another file; psim replaces only its own files");
 }
 
-namespace {
-
-// Removes files "NAME.new-HOST-PROCESS" of this machine whose process has ended.
-void sweep_fresh(const fs::path& target) {
-  const std::string name = process_name(), host = name.substr(0, name.rfind('-') + 1);
-  const std::string prefix = target.filename().string() + ".new-" + host;
-  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::error_code ignored;  // the next sweep can remove it
-  std::vector<fs::path> left;
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    const std::string other = entry.path().filename().string();
-    if (!other.starts_with(prefix)) continue;
-    const auto process = number_in<pid_t>(other.substr(prefix.size()));
-    const bool is_dead = process && kill(*process, 0) != 0 && errno == ESRCH;
-    if (is_dead && fs::is_regular_file(entry.symlink_status(ignored))) left.push_back(entry.path());
-  }
-  for (const fs::path& file : left) fs::remove(file, ignored);
-}
-
-}  // namespace
-
-FreshFile::FreshFile(const fs::path& target) : target_(target) {
-  std::error_code none;
-  if (fs::is_symlink(fs::symlink_status(target, none))) target_ = fs::canonical(target);
-  path_ = fmt::format("{}.new-{}", target_.string(), process_name());
-  sweep_fresh(target_);
-}
-
-FreshFile::~FreshFile() {
-  std::error_code none;
-  if (!path_.empty()) fs::remove(path_, none);
-}
-
-void FreshFile::move_into_place() {
-  fs::rename(path_, target_);
-  path_.clear();
-}
-
 void put_file(const fs::path& path, const std::string& text) {
   check_what_is_there(path);
   try {
-    FreshFile fresh(path);
-    write_file(fresh.path(), text);
-    fresh.move_into_place();
+    replace_file(end_of_link(path), text);
   } catch (const fs::filesystem_error& error) {
     throw_not_written(path, error.code());
   }

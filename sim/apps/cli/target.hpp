@@ -31,23 +31,8 @@ void check_outside(const fs::path& path, std::string_view example);
 // Adds the file of `option`. Throws Refused if another of the options names it, too.
 void check_distinct(const fs::path& path, const char* option, std::map<fs::path, const char*>& options);
 
-// A temporary file next to `target`. It replaces `target` when it is complete. The constructor removes such
-// files of killed processes of this machine.
-class FreshFile {
- public:
-  // If `target` is a link, replaces the file that it leads to.
-  explicit FreshFile(const fs::path& target);
-  ~FreshFile();  // removes the file, unless it has replaced the target
-  FreshFile(const FreshFile&) = delete;
-  FreshFile& operator=(const FreshFile&) = delete;
-
-  const fs::path& path() const { return path_; }
-  // Throws std::filesystem::filesystem_error.
-  void move_into_place();
-
- private:
-  fs::path target_, path_;
-};
+// Where the link `path` leads; `path` itself if it is no link.
+fs::path end_of_link(const fs::path& path);
 
 // Replaces the file at `path` in one step, or writes nothing. Throws Refused with the system's message, or
 // std::filesystem::filesystem_error if the machine causes the error.
