@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -12,60 +14,67 @@ namespace psim {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-constexpr std::size_t large = std::size_t{1} << 20U;  // bytes from which arrays are mapped singly
+constexpr std::size_t kept = 4096;                   // bytes from which freed arrays are kept
+constexpr std::size_t mapped = std::size_t{1} << 20U;  // bytes from which arrays are mapped singly
 
-// Every step allocates and frees large arrays. Freed arrays are kept for the next array of their size. The
-// mapped memory never exceeds the largest amount that was in use: idle arrays of other sizes are released
+std::byte* map_or_new(std::size_t bytes) {
+  if (bytes < mapped) return static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 1), alignment));
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+void unmap_or_delete(std::byte* memory, std::size_t bytes) {
+  if (bytes < mapped) ::operator delete[](memory, alignment);
+  else munmap(memory, bytes);
+}
+
+// Every step allocates and frees arrays of the same sizes. Freed arrays are kept for the next array of their
+// size. The memory never exceeds the largest amount that was in use: idle arrays of other sizes are released
 // first.
-class LargeArrays {
+class KeptArrays {
  public:
   std::byte* take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     in_use_ += bytes;
     most_in_use_ = std::max(most_in_use_, in_use_);
-    const auto same = std::ranges::find(idle_, bytes, &Idle::bytes);
-    if (same != idle_.end()) {
-      std::byte* memory = same->memory;
-      idle_.erase(same);
-      return memory;
+    if (const auto same = idle_.find(bytes); same != idle_.end()) return taken(same);
+    while (!idle_.empty() && in_use_ + idle_bytes_ > most_in_use_) {
+      const auto largest = std::prev(idle_.end());
+      const std::size_t size = largest->first;
+      unmap_or_delete(taken(largest), size);
     }
-    while (!idle_.empty() && mapped_ + bytes > most_in_use_) {
-      munmap(idle_.front().memory, idle_.front().bytes);
-      mapped_ -= idle_.front().bytes;
-      idle_.erase(idle_.begin());
-    }
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    mapped_ += bytes;
-    return static_cast<std::byte*>(memory);
+    return map_or_new(bytes);
   }
 
   void give(std::byte* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     in_use_ -= bytes;
-    idle_.push_back({memory, bytes});
+    idle_[bytes].push_back(memory);
+    idle_bytes_ += bytes;
   }
 
  private:
-  struct Idle {
-    std::byte* memory;
-    std::size_t bytes;
-  };
+  using Idle = std::map<std::size_t, std::vector<std::byte*>>;  // by size
+  std::byte* taken(Idle::iterator same) {
+    std::byte* memory = same->second.back();
+    idle_bytes_ -= same->first;
+    same->second.pop_back();
+    if (same->second.empty()) idle_.erase(same);
+    return memory;
+  }
   std::mutex mutex_;
-  std::vector<Idle> idle_;  // oldest first
-  std::size_t mapped_ = 0, in_use_ = 0, most_in_use_ = 0;
+  Idle idle_;
+  std::size_t idle_bytes_ = 0, in_use_ = 0, most_in_use_ = 0;
 };
 
 // An allocator, like the one behind `new`: it outlives every array.
-LargeArrays& large_arrays() {
-  static LargeArrays arrays;
-  return arrays;
+KeptArrays& kept_arrays() {
+  static KeptArrays all;
+  return all;
 }
 
-std::byte* allocate(std::size_t bytes) {
-  if (bytes >= large) return large_arrays().take(bytes);
-  return static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 1), alignment));
-}
+std::byte* allocate(std::size_t bytes) { return bytes < kept ? map_or_new(bytes) : kept_arrays().take(bytes); }
 
 }  // namespace
 
@@ -104,8 +113,8 @@ void Values::copy_from(const Values& other, std::size_t other_begin, std::size_t
 }
 
 void FreeArray::operator()(std::byte* memory) const {
-  if (bytes >= large) large_arrays().give(memory, bytes);
-  else ::operator delete[](memory, alignment);
+  if (bytes < kept) unmap_or_delete(memory, bytes);
+  else kept_arrays().give(memory, bytes);
 }
 
 Values gather(const Values& values, std::span<const std::uint32_t> places) {

@@ -44,38 +44,56 @@
 
 namespace psim {
 
-// The messages that a node has not read yet. Most nodes have at most one at a time. A deque would keep half a
-// kilobyte for each of ten thousand nodes, and allocate for every second message.
+// The messages that a node has not read yet, in order. Most nodes have at most one at a time. When ten thousand
+// workers begin, a million messages wait at a hundred servers: all but a node's first few are packed.
 class Inbox {
  public:
   bool empty() const { return messages_.empty(); }
-  void push(Message&& message) { messages_.push_back(std::move(message)); }
+  void push(Message&& message) {
+    if (packed_.empty() && messages_.size() < few) return messages_.push_back(std::move(message));
+    if (packed_.size() == packed_.capacity()) packed_.reserve(packed_.size() + packed_.size() / 4 + few);
+    packed_.emplace_back(std::move(message));
+  }
   Message pop() {
     Message message = std::move(messages_[next_++]);
-    if (next_ == messages_.size()) clear();
-    else if (next_ >= few && 2 * next_ > messages_.size()) forget_read();
+    if (next_ < messages_.size()) return message;
+    next_ = 0;
+    messages_.clear();
+    if (packed_.empty()) return message;
+    messages_.push_back(std::move(packed_[unpacked_++]).unpack());
+    if (unpacked_ == packed_.size()) packed_ = std::vector<Packed>(), unpacked_ = 0;
+    else if (unpacked_ >= few && 2 * unpacked_ > packed_.size()) forget_unpacked();
     return message;
   }
-  // The messages in order; the inbox is empty afterwards.
+  // The inbox is empty afterwards.
   std::vector<Message> take_all() {
-    forget_read();
-    return std::exchange(messages_, {});
+    std::vector<Message> all;
+    while (!empty()) all.push_back(pop());
+    return all;
   }
 
  private:
+  struct Packed {
+    explicit Packed(Message&& m) : because(m.because), there_at(m.there_at), message(std::move(m)) {}
+    Message unpack() && {
+      Message whole = std::move(message).unpack();
+      whole.because = because;
+      whole.there_at = there_at;
+      return whole;
+    }
+    Cause because;
+    double there_at;
+    PackedMessage message;
+  };
   static constexpr std::size_t few = 4;
-  void forget_read() {
-    messages_.erase(messages_.begin(),
-                    messages_.begin() + static_cast<std::ptrdiff_t>(std::exchange(next_, 0)));
-  }
-  void clear() {
-    next_ = 0;
-    if (messages_.capacity() > few) messages_ = std::vector<Message>();
-    else messages_.clear();
+  void forget_unpacked() {
+    packed_.erase(packed_.begin(),
+                  packed_.begin() + static_cast<std::ptrdiff_t>(std::exchange(unpacked_, 0)));
   }
 
   std::vector<Message> messages_;
-  std::size_t next_ = 0;  // messages before this one have been read
+  std::vector<Packed> packed_;
+  std::size_t next_ = 0, unpacked_ = 0;  // those before have been read
 };
 
 class Network {

@@ -18,6 +18,14 @@ constexpr double parts_of_rest = 256;
 constexpr double most_segments = 4096;  // of all loads that share a station, each in segments of its own size
 constexpr double golden_section = 0.6180339887498949;
 
+// Room for `size` values. Doubling the memory would leave half of it unused.
+template <class T>
+void widen(std::vector<T>& values, std::size_t size) {
+  if (size <= values.size()) return;
+  if (size > values.capacity()) values.reserve(size + size / 4);
+  values.resize(size);
+}
+
 }  // namespace
 
 Stations::Stations(const std::vector<double>& bandwidths, unsigned segments, Arrived arrived)
@@ -72,7 +80,7 @@ void Stations::happen(const Event& event) {
 
 // Places follow the golden section, so the places of consecutive loads lie far from each other.
 void Stations::enter(std::uint32_t slot, double date, const Load& load) {
-  if (slot >= open_.size()) open_.resize(slot + std::size_t{1});
+  widen(open_, slot + std::size_t{1});
   Open& open = open_[slot];
   const double place = static_cast<double>(++entered_) * golden_section;
   open.bytes = open.left = load.bytes;
@@ -100,7 +108,7 @@ void Stations::lay_out(std::uint32_t slot, const Load& load) {
     hops_ = std::move(wider);
     hops_each_ = needed;
   }
-  if (hops_.size() < open_.size() * hops_each_) hops_.resize(open_.size() * hops_each_);
+  widen(hops_, open_.size() * hops_each_);
   open_[slot].hops = static_cast<std::uint16_t>(load.path.size());
   open_[slot].back = static_cast<std::uint16_t>(load.back.size());
   Hop* hop = hops_of(slot);

@@ -74,11 +74,15 @@ std::optional<Override> override_of(const std::string& set) {
   return Override{set.substr(0, equals), set.substr(equals + 1)};
 }
 
-RunIdentity identity_of(const LoadedScenario& loaded, std::string name) {
+RunIdentity identity_of(const Scenario& scenario, std::string name, std::string hash) {
   return {.name = std::move(name),
-          .title = loaded.scenario.title,
-          .seed = loaded.scenario.seed,
-          .scenario_hash = scenario_hash(loaded)};
+          .title = scenario.title,
+          .seed = scenario.seed,
+          .scenario_hash = std::move(hash)};
+}
+
+RunIdentity identity_of(const LoadedScenario& loaded, std::string name) {
+  return identity_of(loaded.scenario, std::move(name), scenario_hash(loaded));
 }
 
 unsigned thread_count(unsigned asked) {

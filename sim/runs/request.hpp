@@ -52,6 +52,7 @@ Request without_seed(Request request) {
 // Folders to search for data before the scenario's folder: those of the request, then PSIM_DATA.
 std::vector<fs::path> data_folders(const RunRequest& request);
 
+RunIdentity identity_of(const Scenario& scenario, std::string name, std::string hash);
 RunIdentity identity_of(const LoadedScenario& loaded, std::string name);
 
 // `asked`, or the number of cores if that is 0.

@@ -194,6 +194,7 @@ std::string cause_in(const fs::path& folder, const Json& summary) try {
 RunAnswer make_run(PlannedRun& run, unsigned threads) {
   RunRequest request = run.request;
   request.threads = threads;
+  const bool is_read_again = !run.loaded || run.lacks_data;
   if (!run.loaded) {
     run.loaded = load_for_run(request);
   } else if (run.lacks_data) {
@@ -201,8 +202,7 @@ RunAnswer make_run(PlannedRun& run, unsigned threads) {
     load_data_again(*run.loaded, load_request(request, none));
   }
   const LoadedScenario& loaded = *run.loaded;
-  const RunIdentity identity = identity_of(loaded, scenario_name(request.scenario));
-  if (identity.scenario_hash != run.hash)
+  if (is_read_again && scenario_hash(loaded) != run.hash)
     throw Refused("the scenario or its data changed during the study",
                   "do not change them until all runs are done");
   std::optional<ScratchFolder> scratch;
@@ -211,7 +211,8 @@ RunAnswer make_run(PlannedRun& run, unsigned threads) {
     request.out = (scratch->path() / "run").string();
     request.trace = "events";
   }
-  const Json summary = make_and_record(request, loaded, identity);
+  const Json summary = make_and_record(
+      request, loaded, identity_of(loaded.scenario, scenario_name(request.scenario), run.hash));
   const bool is_recorded = run.is_explained && request.trace == "events";
   return {.summary = summary.dump(), .cause = is_recorded ? cause_in(request.out, summary) : ""};
 }
@@ -262,6 +263,7 @@ class Children {
       throw std::runtime_error(
           fmt::format("a run failed: {}\n{}", command_line(ended.run->request), answer.why));
     how_.on_result(*ended.run, answer);
+    ended.run->loaded.reset();  // the next copies of this process are smaller
     return Taken::a_run;
   }
 
