@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/base/crew.hpp"
 #include "model/numerics/functions.hpp"
 
 namespace psim {
@@ -46,13 +47,13 @@ constexpr std::size_t block = 2048;
 template <class Scalar>
 using Block = std::array<Scalar, block>;
 
-// Block by block, so that a group needs no sum of the model's size.
+// The weights [begin, end), block by block, so that a group needs no sum of the model's size.
 template <class Scalar>
-void update_all(const Step<Scalar>& step, const Arrays<Scalar>& arrays, std::size_t size,
-                std::span<const WeightedGradient> group) {
+void update_part(const Step<Scalar>& step, const Arrays<Scalar>& arrays, std::size_t begin, std::size_t end,
+                 std::span<const WeightedGradient> group) {
   alignas(64) Block<Scalar> g;
-  for (std::size_t begin = 0; begin < size; begin += block) {
-    const std::size_t n = std::min(block, size - begin);
+  for (; begin < end; begin += block) {
+    const std::size_t n = std::min(block, end - begin);
     bool first = true;
     for (const WeightedGradient& part : group) {
       const Scalar* p = part.gradient.as<Scalar>().data() + begin;
@@ -166,7 +167,10 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
     const Arrays<Scalar> arrays{.weights = weights.as<Scalar>().data(),
                                 .first = state_.empty() ? nullptr : state_[0].as<Scalar>().data(),
                                 .second = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data()};
-    if (sparse == 0) return update_all(step, arrays, weights.size(), group);
+    if (sparse == 0)
+      return in_parts(weights.size(), block, [&](std::size_t begin, std::size_t end) {
+        update_part(step, arrays, begin, end, group);
+      });
     slot_.resize(weights.size());
     Touched<Scalar> touched = add_up<Scalar>(group, slot_);
     if (spec_.kind->elastic_net) update_rest(step, arrays.weights, touched.keys, slot_, rest);

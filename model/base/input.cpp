@@ -80,7 +80,8 @@ std::string read_input(const std::filesystem::path& path, std::uintmax_t most) {
   if (file.size() > most) refuse_size(path.string(), most);
   std::string text;
   // An attempt to read one byte more than the reported size shows whether the file has more.
-  for (std::size_t room = static_cast<std::size_t>(file.size()) + 1;; room = std::min(chunk, text.size() + 1)) {
+  for (std::size_t room = static_cast<std::size_t>(file.size()) + 1;;
+       room = std::min(chunk, text.size() + 1)) {
     const std::size_t before = text.size();
     text.resize(before + room);
     const std::size_t got = file.read(text.data() + before, room);

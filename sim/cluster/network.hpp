@@ -44,8 +44,9 @@
 
 namespace psim {
 
-// The messages that a node has not read yet, in order. Most nodes have at most one at a time. When ten thousand
-// workers begin, a million messages wait at a hundred servers: all but a node's first few are packed.
+// The messages that a node has not read yet, in order. Most nodes have at most one at a time. When ten
+// thousand workers begin, a million messages wait at a hundred servers: all but a node's first few are
+// packed.
 class Inbox {
  public:
   bool empty() const { return messages_.empty(); }

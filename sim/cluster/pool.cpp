@@ -83,6 +83,12 @@ void Pool::wait(const Handle& task) {
   if (task->error) std::rethrow_exception(task->error);
 }
 
+void Pool::do_all(std::vector<std::function<void()>> parts) {
+  std::vector<Handle> tasks;
+  for (std::function<void()>& part : parts) tasks.push_back(submit(std::move(part)));
+  for (const Handle& task : tasks) wait(task);
+}
+
 void Pool::cancel(const Handle& task) {
   const std::lock_guard lock(mutex_);
   std::erase(queue_, task);

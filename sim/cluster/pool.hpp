@@ -16,15 +16,15 @@
 #include <thread>
 #include <vector>
 
+#include "model/base/crew.hpp"
+
 namespace psim {
 
-class Pool {
+class Pool final : public Crew {
  public:
   // `threads` includes the caller, which works while it waits; 1 computes everything in wait().
   explicit Pool(unsigned threads);
-  ~Pool();
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  ~Pool() override;
 
   class Task;
   using Handle = std::shared_ptr<Task>;
@@ -32,6 +32,7 @@ class Pool {
   Handle submit(std::function<void()> work);
   // Returns when the task is done, and rethrows its exception, if any.
   void wait(const Handle& task);
+  void do_all(std::vector<std::function<void()>> parts) override;
   // The result is no longer needed: a queued task never starts, and the result of a running task is dropped.
   void cancel(const Handle& task);
   // As cancel(), and waits until the task no longer runs, so the data that it uses may be destroyed.
@@ -39,7 +40,7 @@ class Pool {
   // As abandon() for all tasks. Later tasks do not start.
   void stop();
 
-  unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
+  unsigned threads() const override { return static_cast<unsigned>(threads_.size()) + 1; }
 
  private:
   void work();

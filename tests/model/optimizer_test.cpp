@@ -6,8 +6,10 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <ranges>
 #include <utility>
 
+#include "model/base/crew.hpp"
 #include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
@@ -137,6 +139,32 @@ TEST_CASE("every optimizer follows its recurrence, with weight decay and without
 TEST_CASE("blocks leave out no weight and take none twice", "[optimizer]") {
   const std::size_t n = GENERATE(0U, 1U, 2047U, 2048U, 2049U, 4096U, 5000U);
   for (const Row& row : rows()) check(row, 0.05, n, Precision::float64, 1e-13);
+}
+
+namespace {
+
+// Does the parts from the last to the first.
+struct Backwards final : Crew {
+  unsigned threads() const override { return 3; }
+  void do_all(std::vector<std::function<void()>> parts) override {
+    most = std::max(most, parts.size());
+    for (const auto& part : std::views::reverse(parts)) part();
+  }
+  std::size_t most = 0;
+};
+
+}  // namespace
+
+TEST_CASE("parts of a crew leave out no weight and take none twice", "[optimizer]") {
+  constexpr std::size_t least = 1U << 15U;
+  const std::size_t n = GENERATE(2 * least - 1, 2 * least, 3 * least - 1, 3 * least + 1, 4 * least + 2047);
+  Backwards three;
+  {
+    const LentCrew lent(three);
+    for (const Row& row : rows()) check(row, 0.05, n, Precision::float64, 1e-13);
+  }
+  CHECK(three.most == (n < 2 * least ? 0 : n < 3 * least ? 2 : 3));
+  CHECK(crew == nullptr);
 }
 
 TEST_CASE("a gradient may be a part of a larger array", "[optimizer]") {

@@ -57,6 +57,18 @@ TEST_CASE("zeros are zeros in memory that was used before", "[values]") {
   }
 }
 
+TEST_CASE("a freed array is the next array of its size", "[values]") {
+  const std::size_t size = GENERATE(512U, 5000U, 1U << 18U);  // of 4 kB, 40 kB and 2 MB
+  const std::byte* first = nullptr;
+  {
+    const Values a(Precision::float64, size), other(Precision::float64, 2 * size);
+    first = a.raw();
+  }
+  const Values smaller(Precision::float64, size - 8), again(Precision::float64, size);
+  CHECK(smaller.raw() != first);
+  CHECK(again.raw() == first);
+}
+
 TEST_CASE("a part is copied from where it is to where it belongs", "[values]") {
   const Precision precision = GENERATE(Precision::float32, Precision::float64);
   const auto source = counting(10, 0, precision);

@@ -42,6 +42,19 @@ TEST_CASE("every one of many tasks runs once, whatever the number of threads and
   for (const auto& n : runs) REQUIRE(n == 1);
 }
 
+TEST_CASE("a pool is a crew that does each part once", "[pool]") {
+  const unsigned threads = GENERATE(1U, 2U, 3U);
+  Pool pool(threads);
+  const LentCrew lent(pool);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{100'000}, std::size_t{1'000'003}}) {
+    std::vector<int> times(size);
+    in_parts(size, 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) ++times[i];
+    });
+    CHECK(times == std::vector<int>(size, 1));
+  }
+}
+
 TEST_CASE("what a task wrote is seen by whoever waited for it", "[pool]") {
   Pool pool(3);
   for (int round = 0; round < 200; ++round) {
