@@ -50,12 +50,11 @@ std::uint64_t available_memory() {
   return std::max(least, std::min({of_kernel(), of_control_group(), address_space_limit()}));
 }
 
-void keep_freed_memory() {
+void map_stacks() {
 #ifdef __GLIBC__
-  constexpr int largest_threshold = 32 << 20, never = std::numeric_limits<int>::max(), at_once = 16 << 20;
-  mallopt(M_MMAP_THRESHOLD, largest_threshold);  // larger blocks are still mapped alone
-  mallopt(M_TRIM_THRESHOLD, never);
-  mallopt(M_TOP_PAD, at_once);
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TOP_PAD, 0);
+  mallopt(M_MMAP_MAX, std::numeric_limits<int>::max());
 #endif
 }
 

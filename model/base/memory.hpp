@@ -17,10 +17,9 @@ std::uint64_t available_memory();
 // Bytes that this process may map in total (RLIMIT_AS), used or not; the largest number if no limit is set.
 std::uint64_t address_space_limit();
 
-// For programs, at their start: memory that is freed stays with the process and is used again. Otherwise
-// glibc gives large blocks back to the kernel at once, and each of their pages costs a fault, and is zeroed,
-// whenever the next gradient is written. A run then keeps the most memory that it has had.
-void keep_freed_memory();
+// Before stacks are made without guards: each gets pages of its own, and only those that it uses. In a heap
+// the unused pages would be filled with zeros, 8 MiB for each actor of SimGrid.
+void map_stacks();
 
 // Large pages for large arrays: the kernel then fills an array with fewer page faults, and the processor
 // looks up fewer addresses.

@@ -20,6 +20,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "model/base/memory.hpp"
 #include "sim/cluster/paths.hpp"
 #include "sim/cluster/simgrid_version.hpp"
 #include "sim/cluster/turns.hpp"
@@ -73,6 +74,11 @@ Engine::Engine(const Scenario& scenario, const std::string& context) {
   words_ = {"psim"};
   for (const std::string& option : engine_options(scenario)) words_.push_back("--cfg=" + option);
   words_.push_back("--cfg=contexts/factory:" + (context.empty() ? default_context() : context));
+  // A guard at the end of a stack cuts the memory there, and Linux allows a process 65,530 pieces.
+  if (node_count(scenario.cluster) > 20'000) {
+    words_.emplace_back("--cfg=contexts/guard-size:0");
+    map_stacks();
+  }
   for (std::string& word : words_) argv_.push_back(word.data());
   argv_.push_back(nullptr);
   argc_ = static_cast<int>(words_.size());

@@ -195,7 +195,7 @@ std::map<std::string, std::string> growth_files(const Json& data, const std::str
   }
   blocks["messages"] += "\n" + forecast.memory();
   blocks["limits"] = limits(data, forecast, sections[1].curves[0].law, sections[3]);
-  blocks["nodes"] = forecast.table(1e5, {1, 100, 1000});
+  blocks["nodes"] = forecast.table(1e6, {1, 100, 1000});
   blocks["machine"] =
       fmt::format("Measured with psim {} on {}, {} cores.\n", machine["psim"].get<std::string>(),
                   machine["processor"].get<std::string>(), machine["cores"].dump());

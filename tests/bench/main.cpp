@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "model/base/memory.hpp"
 #include "sim/runs/files.hpp"
 #include "tests/bench/growth.hpp"
 #include "tests/bench/harness.hpp"
@@ -125,7 +124,6 @@ int growth(const Settings& settings, Growth mode) {
 }  // namespace psim::bench
 
 int main(int argc, char** argv) {
-  psim::keep_freed_memory();
   CLI::App app("Speed and memory of psim as ratios, each with its bound.");
   psim::bench::Settings settings;
   std::vector<std::string> only;

@@ -24,7 +24,8 @@ Line measure(const Case& c) {
           .ratio = usage.peak_bytes / limit,
           .bound = Bound::at_most,
           .limit = 1,
-          .detail = fmt::format("{:.1f} of {:.1f} MB", usage.peak_bytes / 1e6, limit / 1e6)};
+          .detail = fmt::format("{:.1f} of {:.1f} MB; {:.0f} page faults", usage.peak_bytes / 1e6,
+                                limit / 1e6, usage.faults)};
 }
 
 Case training(const std::string& consistency, int servers, int threads, bool quick) {

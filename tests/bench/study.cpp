@@ -69,13 +69,14 @@ Usage run_study(int seeds, int steps, int jobs) {
 std::vector<Line> study_against_runs(const Settings& settings) {
   const int seeds = settings.quick ? 3 : 200, steps = settings.quick ? 2 : 60;
   const int runs = 2 * seeds, rounds = settings.quick ? 1 : 5, times = settings.quick ? 1 : 20;
-  std::vector<double> simulation, extra, busy;
+  std::vector<double> simulation, extra, busy, faults;
   alternate(rounds, settings.patience, {[&] {
               const double before = simulation_seconds(steps, times);
               const Usage usage = run_study(seeds, steps, 2);
               simulation.push_back((before + simulation_seconds(steps, times)) / 2);
               extra.push_back(usage.cpu / runs - simulation.back());
               busy.push_back(usage.cpu / (2 * usage.wall));
+              faults.push_back(usage.faults / runs);
               return usage.wall;
             }});
   constexpr double allowed = 5e-3;  // seconds of a processor, for each run
@@ -85,8 +86,9 @@ std::vector<Line> study_against_runs(const Settings& settings) {
            .ratio = own / allowed,
            .bound = Bound::at_most,
            .limit = 1,
-           .detail = fmt::format("{:.2f} ms beside {:.2f} ms of simulation, {:.0f} %", 1e3 * own,
-                                 1e3 * median(simulation), 100 * own / median(simulation))},
+           .detail = fmt::format("{:.2f} ms beside {:.2f} ms of simulation, {:.0f} %; {:.0f} page faults",
+                                 1e3 * own, 1e3 * median(simulation), 100 * own / median(simulation),
+                                 median(faults))},
           {.name = fmt::format("share of two cores that {} runs keep busy", runs),
            .ratio = median(busy),
            .bound = Bound::at_least,

@@ -1,6 +1,6 @@
 // Goal: a run takes its memory at its beginning and then uses it again. A page fault costs as much as
-// thousands of additions, and gradients are hundreds of pages. Method: the faults of a short and of a long
-// run.
+// thousands of additions, and gradients are hundreds of pages. And a node takes only the pages of its stack
+// that it uses. Method: the faults of a short and of a long run; the memory of a run with many nodes.
 #include <sys/resource.h>
 
 #include <fstream>
@@ -44,4 +44,18 @@ servers = 2
   const long first = faults("50"), more = faults("250");
   INFO(first << " and " << more);
   CHECK(more - first < 1000);
+}
+
+TEST_CASE("twenty thousand nodes take little memory for their stacks", "[memory]") {
+  if (is_sanitized()) return;
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "scenario.toml") << R"(model = { kind = "phantom", parameters = 1000 }
+training = { steps = 1 }
+cluster = { workers = 20_000, servers = 1, network = { model = "nic" } }
+consistency = { model = "asp" }
+)";
+  CHECK(psim::test::psim({"run", "scenario.toml", "--trace", "none"}, folder.path()).code == 0);
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  CHECK(used.ru_maxrss < 1'500'000);  // kB: with all of their stacks they would take 160 GB
 }

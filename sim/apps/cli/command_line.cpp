@@ -19,7 +19,6 @@
 #include <system_error>
 #include <utility>
 
-#include "model/base/memory.hpp"
 #include "model/base/table.hpp"
 #include "model/base/text_rows.hpp"
 #include "model/numerics/product.hpp"
@@ -549,7 +548,6 @@ void parse(CLI::App& app, std::vector<std::string> words) {
 }  // namespace
 
 int command_line(int argc, char** argv, const std::vector<Room>& rooms) {
-  keep_freed_memory();
   keep_standard_streams();
   end_at_interrupt();
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is like a full disk: an error message

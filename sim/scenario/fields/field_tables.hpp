@@ -12,6 +12,8 @@ namespace psim {
 // Properties of a field, which its declaration lists after its sentence, in any order.
 
 // The range of the values: including both bounds, excluding `min`, excluding `max`.
+inline constexpr double most_workers = 100'000;
+
 inline auto within(double min, double max) {
   return [=](FieldInfo& field) { field.min = min, field.max = max; };
 }

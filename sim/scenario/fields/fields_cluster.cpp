@@ -437,12 +437,12 @@ void describe_server(FieldVisitor& v, ClusterSpec& c) {
 void describe_cluster(FieldVisitor& v, Scenario& s) {
   ClusterSpec& c = s.cluster;
   v.field("workers", &c.workers, "Number of workers. A pipeline over devices has one, whatever the default.",
-          within(1, 20'000));
+          within(1, most_workers));
   v.field(
       "spares", &c.spares,
       "Number of spare workers: the last of the workers. A spare worker takes part only when it replaces a "
       "slow worker.",
-      within(0, 20'000),
+      within(0, most_workers),
       only({.keys = {"recovery.slow.action"},
             .text = "with [recovery.slow] and action = replace",
             .met = [&s] { return s.recovery.slow.given && s.recovery.slow.action == SlowAction::replace; }}));

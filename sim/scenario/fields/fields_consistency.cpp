@@ -31,7 +31,7 @@ void describe_task(FieldVisitor& v, TaskSpec& t) {
   v.field("count", &t.count,
           "With on = \"any worker\": the number of units of the task in a clock. Unit u of clock t computes "
           "the gradient of the clock's batch u.",
-          within(1, 20'000), when("do", {"pull"}), otherwise("workers"));
+          within(1, most_workers), when("do", {"pull"}), otherwise("workers"));
   v.field("after", &t.after,
           "Tasks that must have ended before this task starts. \"push\" is the push of the same unit, if "
           "both tasks have units; \"all push\" is the push of all units; \"update[-1]\" is the update of the "
@@ -219,7 +219,7 @@ void describe_consistency(FieldVisitor& v, Scenario& s) {
           with_servers);
   describe_settings<ConsistencyRow>(v, "model", c.settings);
   describe_bound(v, c);
-  v.field("k", &c.k, "Pushes per update.", within(1, 20'000), when_model(&ConsistencyRow::has_k),
+  v.field("k", &c.k, "Pushes per update.", within(1, most_workers), when_model(&ConsistencyRow::has_k),
           otherwise("must be given; for k-sync the number of workers minus `backup`, for custom the number "
                     "of workers"));
   v.field("backup", &c.backup, "Number of backup workers: k is the number of workers minus `backup`.",

@@ -39,7 +39,7 @@ void describe_architecture(FieldVisitor& v, Scenario& s) {
 void describe_group(FieldVisitor& v, GroupSpec& g) {
   v.field("name", &g.name, "Name of the group in results; each group has a different one.", required);
   v.field("workers", &g.workers, "Number of workers. The groups take them from `cluster.workers` in order.",
-          within(1, 20'000), otherwise("an equal share of the workers that no other group takes"));
+          within(1, most_workers), otherwise("an equal share of the workers that no other group takes"));
   v.field("namespace", choice(g.space), "Which parameters the group trains.");
   v.field(
       "set", &g.set,
