@@ -8,7 +8,7 @@
 
 namespace psim {
 
-// Several threads that do all parts of a work. The parts must not throw.
+// Several threads that do all parts of a work.
 class Crew {
  public:
   Crew() = default;
@@ -16,6 +16,7 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
   virtual ~Crew() = default;
   virtual unsigned threads() const = 0;
+  // Returns when all are done, and rethrows an exception of one.
   virtual void do_all(std::vector<std::function<void()>> parts) = 0;
 };
 

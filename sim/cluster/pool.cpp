@@ -86,7 +86,15 @@ void Pool::wait(const Handle& task) {
 void Pool::do_all(std::vector<std::function<void()>> parts) {
   std::vector<Handle> tasks;
   for (std::function<void()>& part : parts) tasks.push_back(submit(std::move(part)));
-  for (const Handle& task : tasks) wait(task);
+  std::exception_ptr failure;  // the parts share data of the caller, which stays until all are done
+  for (const Handle& task : tasks) {
+    try {
+      wait(task);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Pool::cancel(const Handle& task) {
@@ -95,7 +103,9 @@ void Pool::cancel(const Handle& task) {
 }
 
 void Pool::run(const Handle& task) {
+  Crew* const lent = std::exchange(crew, nullptr);  // a task works alone
   task->run();
+  crew = lent;
   {
     const std::lock_guard lock(mutex_);
     task->state = Task::State::done;

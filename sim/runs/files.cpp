@@ -55,6 +55,8 @@ void sweep_fresh(const fs::path& target) {
 
 FreshFile::FreshFile(fs::path target) : target_(std::move(target)) {
   path_ = fmt::format("{}{}{}", target_.string(), analysis::unfinished, process_name());
+  std::error_code none;
+  fs::remove(path_, none);  // a killed process may have had the same number
   sweep_fresh(target_);
 }
 

@@ -55,6 +55,24 @@ TEST_CASE("a pool is a crew that does each part once", "[pool]") {
   }
 }
 
+TEST_CASE("a crew ends all parts before it passes an exception on", "[pool]") {
+  Pool pool(3);
+  std::atomic<int> done = 0;
+  std::vector<std::function<void()>> parts(20, [&done] { ++done; });
+  parts[3] = [] { throw std::runtime_error("no"); };
+  CHECK_THROWS_WITH(pool.do_all(std::move(parts)), "no");
+  CHECK(done == 19);
+}
+
+TEST_CASE("a task of a crew works alone", "[pool]") {
+  Pool pool(2);
+  const LentCrew lent(pool);
+  std::atomic<int> alone = 0;
+  pool.do_all(std::vector<std::function<void()>>(20, [&alone] { alone += crew == nullptr; }));
+  CHECK(alone == 20);
+  CHECK(crew == &pool);
+}
+
 TEST_CASE("what a task wrote is seen by whoever waited for it", "[pool]") {
   Pool pool(3);
   for (int round = 0; round < 200; ++round) {
