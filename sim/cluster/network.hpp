@@ -19,6 +19,7 @@
 #pragma once
 
 #include <simgrid/forward.h>
+#include <boost/container/deque.hpp>
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
@@ -51,9 +52,8 @@ class Inbox {
  public:
   bool empty() const { return messages_.empty(); }
   void push(Message&& message) {
-    if (packed_.empty() && messages_.size() < few) return messages_.push_back(std::move(message));
-    if (packed_.size() == packed_.capacity()) packed_.reserve(packed_.size() + packed_.size() / 4 + few);
-    packed_.emplace_back(std::move(message));
+    if (packed_.empty() && messages_.size() < few) messages_.push_back(std::move(message));
+    else packed_.emplace_back(std::move(message));
   }
   Message pop() {
     Message message = std::move(messages_[next_++]);
@@ -61,9 +61,8 @@ class Inbox {
     next_ = 0;
     messages_.clear();
     if (packed_.empty()) return message;
-    messages_.push_back(std::move(packed_[unpacked_++]).unpack());
-    if (unpacked_ == packed_.size()) packed_ = std::vector<Packed>(), unpacked_ = 0;
-    else if (unpacked_ >= few && 2 * unpacked_ > packed_.size()) forget_unpacked();
+    messages_.push_back(std::move(packed_.front()).unpack());
+    packed_.pop_front();
     return message;
   }
   // The inbox is empty afterwards.
@@ -87,14 +86,9 @@ class Inbox {
     PackedMessage message;
   };
   static constexpr std::size_t few = 4;
-  void forget_unpacked() {
-    packed_.erase(packed_.begin(),
-                  packed_.begin() + static_cast<std::ptrdiff_t>(std::exchange(unpacked_, 0)));
-  }
-
   std::vector<Message> messages_;
-  std::vector<Packed> packed_;
-  std::size_t next_ = 0, unpacked_ = 0;  // those before have been read
+  std::size_t next_ = 0;  // messages before this one have been read
+  boost::container::deque<Packed> packed_;
 };
 
 class Network {

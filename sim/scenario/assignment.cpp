@@ -14,6 +14,13 @@
 #include "sim/scenario/reference/reference.hpp"
 
 namespace psim {
+
+ParsedText parse_value(const std::string& text, std::size_t source, std::uint32_t line,
+                       std::uint32_t column) {
+  const std::string blanks(std::max(column, 3U) - 3, ' ');
+  return parse_text(std::string(std::max(line, 1U) - 1, '\n') + "v" + blanks + "=" + text, source);
+}
+
 namespace {
 
 toml::source_region region_of(const Place& place) {
@@ -65,13 +72,6 @@ std::string no_way(const toml::node& parent, const std::string& path, const std:
 std::string help_for(std::string_view path) {
   const bool slow = path.starts_with("straggler") || path.starts_with("cluster.worker.speed");
   return slow ? "to make one worker slow: --set 'straggler=[{workers=[3], slowdown=4.0}]'" : "";
-}
-
-// Parses a value that begins at this line and column of a source, so that its nodes have their places.
-ParsedText parse_value(const std::string& text, std::size_t source, std::uint32_t line,
-                       std::uint32_t column) {
-  const std::string blanks(std::max(column, 3U) - 3, ' ');
-  return parse_text(std::string(std::max(line, 1U) - 1, '\n') + "v" + blanks + "=" + text, source);
 }
 
 bool has_value(const ParsedText& parsed) { return !parsed.problem && parsed.root.size() == 1; }

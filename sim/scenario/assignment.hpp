@@ -26,7 +26,11 @@ using Assignments = std::vector<Assignment>;
 // failure as an error of kind `code`.
 void assign(Document& document, const Assignments& all, const std::string& code, Diagnostics& diagnostics);
 
-// The same for `text`, KEY = VALUE in line `line` of a source.
+// Parses a value, as field `v`, that begins at this line and column of a source, so that its nodes have their
+// places.
+ParsedText parse_value(const std::string& text, std::size_t source, std::uint32_t line, std::uint32_t column);
+
+// The same as assign() for `text`, KEY = VALUE in line `line` of a source.
 void assign_text(Document& document, const std::string& text, std::size_t source, std::uint32_t line,
                  const std::string& code, Diagnostics& diagnostics);
 // KEY of KEY = VALUE.

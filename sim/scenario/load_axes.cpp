@@ -211,8 +211,10 @@ class TuneReader {
     for (int i = 0; i < static_cast<int>(points); ++i) {
       const double exact = *field.from * numerics::pow(*field.to / *field.from, i / (points - 1));
       field.values.push_back(three_digits(exact));
-      toml::value<double> node(*number_in<double>(field.values.back()));
-      check_values(base_, {{field.key, place, &node}}, diagnostics_);
+      const toml::node* end = i == 0 ? range->get("from") : i + 1 == points ? range->get("to") : &value;
+      const Place at = place_of(end->source());
+      ParsedText point = parse_value(field.values.back(), at.source, at.line, at.column);
+      check_values(base_, {{field.key, place, point.root.get("v")}}, diagnostics_);
     }
     return true;
   }
