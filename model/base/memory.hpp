@@ -17,8 +17,8 @@ std::uint64_t available_memory();
 // Bytes that this process may map in total (RLIMIT_AS), used or not; the largest number if no limit is set.
 std::uint64_t address_space_limit();
 
-// Before stacks are made without guards: each gets pages of its own, and only those that it uses. In a heap
-// the unused pages would be filled with zeros, 8 MiB for each actor of SimGrid.
+// Before stacks are made without guards: each gets pages of its own, and takes memory only for those that it
+// uses. Otherwise glibc takes stacks after the 65,536th from the heap, where calloc() writes a part of each.
 void map_stacks();
 
 // Large pages for large arrays: the kernel then fills an array with fewer page faults, and the processor
